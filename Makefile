@@ -1,0 +1,36 @@
+# `make demo` and `make test` work on a machine that has only Python 3.10 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench setup clean
+
+demo: $(VENV)/.installed
+	$(BIN)/stepscope demo
+
+test: $(VENV)/.tools lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.tools
+	$(BIN)/python -m bench $(ARGS)
+
+setup: $(VENV)/.tools
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.tools: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test --group lint
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
