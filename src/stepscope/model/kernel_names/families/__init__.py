@@ -1,0 +1,1 @@
+"""Rules for kernel names, one file per family of libraries."""

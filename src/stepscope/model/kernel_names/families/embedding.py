@@ -1,0 +1,17 @@
+"""Embedding tables: FBGEMM's generated lookups and updates, and the permutations around them."""
+
+from __future__ import annotations
+
+from stepscope.model.kernel_names.rules import Family, rule
+
+FAMILY = Family(
+    "embedding tables",
+    None,
+    (
+        rule("elementwise", r"rotary_?(?:pos(?:ition)?_?)?emb|rope_?emb"),
+        rule("embedding", r"embedding|(?:^|_)permute_pooled_embs|pooled_emb|recat_(?:copy|embedding)|EmbeddingBag"),
+        rule("embedding", r"bounds_check_indices|linearize_(?:index|cache)|lxu_cache|lfu_cache|(?:permute_(?:1D|2D|ind))"),
+        rule("embedding", r"fbgemm_gpu::\S*(?:jagged|permute|offsets_range|segment|block_bucketize|expand_into|index_sel)"),
+        rule("embedding", r"to_dense_representation|jagged_(?:to|dense|index)|keyed_jagged|compute_grad_weight|krn_partial"),
+    ),
+)

@@ -1,0 +1,55 @@
+"""Kernel names a person can read in a column of a table."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope.model.kernel_names.parse import KernelName
+
+WIDTH = 72
+_LOOKED_AT = 600
+# What PyTorch's generic kernels apply; the wrappers around it say nothing.
+_FUNCTOR = re.compile(
+    r"(?:(?!(?:[AB]Unary|Binary|Unary)Functor)\b[A-Za-z]\w*Functor\w*|\b\w+(?:Ops|_functor)\b|\b\w+_kernel_cuda\b|\b\w+_kernel_impl\b"
+    r"|\b\w+_kernel\b|\b\w+CUDAKernelImpl\b|\b\w+_cuda_out\b|\b\w+_cuda\b|\bReduceAdd\b|\blaunch_\w+\b)"
+)
+_WRAPPING = frozenset({"gpu_kernel_impl", "gpu_index_kernel", "gpu_kernel", "gpu_reduce_kernel", "elementwise_kernel"})
+_ENDINGS = re.compile(r"(?:_kernel)?(?:_cuda|_impl|_out|_gpu)*$|CUDAKernelImpl$|(?<=[a-z\d])(?:Functor|Ops)$|^CUDAFunctor_?")
+_GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor|scatter_gather|foreach|apply_kernel|Loops|ReduceKernel")
+_TENSILE = re.compile(r"^(Cijk_[A-Za-z]+_[A-Za-z]+_(?:[A-Z\d]+_)*?[A-Z\d]+)_.*?(MT\d+x\d+x\d+)")
+
+
+def short(name: KernelName) -> str:
+    """At most `WIDTH` characters that still tell kernels apart: the outer name and, where that is generic, its functor."""
+    if tensile := _TENSILE.match(name.path):
+        return _cut(" ".join(tensile.groups()))
+    if not name.cxx:
+        return _cut(name.raw)
+    functor = _functor(name)
+    return _cut(f"{name.base}<{functor}>" if functor else _outer(name))
+
+
+def _outer(name: KernelName) -> str:
+    """The last part of the name, with the one before it where it says nothing alone (`gemvx::kernel`)."""
+    if name.base.lower() in {"kernel", "kernel2", "forward", "backward", "fwd", "bwd", "dispatch", "combine", "main"}:
+        return "::".join(name.path.split("::")[-2:])
+    return name.base
+
+
+def _functor(name: KernelName) -> str | None:
+    if not _GENERIC.search(name.base):
+        return None
+    for found in _FUNCTOR.finditer(name.args[:_LOOKED_AT]):
+        if found.group() not in _WRAPPING:
+            return _plain(found.group())
+    return None
+
+
+def _plain(functor: str) -> str:
+    plain = _ENDINGS.sub("", _ENDINGS.sub("", functor))
+    return plain or functor
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
