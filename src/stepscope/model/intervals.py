@@ -1,0 +1,151 @@
+"""Arithmetic on sets of time intervals: union, intersection, difference, coverage, partition.
+
+Everything is int64 nanoseconds and half-open, [start, end). Device activities may overlap, even on one
+stream, so time is always measured on unions, never as the difference of neighbouring events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Times = NDArray[np.int64]
+
+_NONE: Times = np.zeros(0, np.int64)
+_NONE.flags.writeable = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """A set of instants as its maximal pieces.
+
+    Attributes:
+        starts: int64[n], ascending.
+        ends: int64[n]; `starts[i] < ends[i] < starts[i + 1]`, so that equal sets have equal pieces.
+    """
+
+    starts: Times
+    ends: Times
+
+    @classmethod
+    def empty(cls) -> Intervals:
+        """The set without instants."""
+        return cls(_NONE, _NONE)
+
+    @classmethod
+    def union_of(cls, starts: ArrayLike, ends: ArrayLike) -> Intervals:
+        """The union of any intervals: unsorted, overlapping, touching or empty (`end <= start`)."""
+        begin, finish = _times(starts), _times(ends)
+        real = finish > begin
+        if not real.all():
+            begin, finish = begin[real], finish[real]
+        if not begin.size:
+            return cls.empty()
+        if (begin[1:] < begin[:-1]).any():
+            order = np.argsort(begin, kind="stable")
+            begin, finish = begin[order], finish[order]
+        reach = np.maximum.accumulate(finish)
+        first = np.concatenate(([True], begin[1:] > reach[:-1]))
+        last = np.concatenate((first[1:], [True]))
+        return cls(begin[first], reach[last])
+
+    @property
+    def total(self) -> int:
+        """Nanoseconds covered."""
+        return int((self.ends - self.starts).sum())
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Intervals):
+            return NotImplemented
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
+
+    def __or__(self, other: Intervals) -> Intervals:
+        return Intervals.union_of(
+            np.concatenate((self.starts, other.starts)), np.concatenate((self.ends, other.ends))
+        )
+
+    def __and__(self, other: Intervals) -> Intervals:
+        # Each set's pieces are disjoint, so an instant lies in both exactly where two pieces are open.
+        edges = np.concatenate((self.starts, other.starts, self.ends, other.ends))
+        opened = np.ones(edges.size, np.int8)
+        opened[len(self) + len(other) :] = -1
+        order = np.argsort(edges, kind="stable")
+        edges = edges[order]
+        both = np.flatnonzero(np.cumsum(opened[order], dtype=np.int32)[:-1] == 2) if edges.size else _NONE
+        return Intervals.union_of(edges[both], edges[both + 1])
+
+    def __sub__(self, other: Intervals) -> Intervals:
+        if not len(self):
+            return self
+        return self & other.complement(int(self.starts[0]), int(self.ends[-1]))
+
+    def clip(self, lo: int, hi: int) -> Intervals:
+        """The part inside [lo, hi)."""
+        first = int(np.searchsorted(self.ends, lo, side="right"))
+        last = max(int(np.searchsorted(self.starts, hi, side="left")), first)
+        starts, ends = self.starts[first:last], self.ends[first:last]
+        return Intervals.union_of(np.maximum(starts, lo), np.minimum(ends, hi))
+
+    def complement(self, lo: int, hi: int) -> Intervals:
+        """The part of [lo, hi) that this set does not cover."""
+        inside = self.clip(lo, hi)
+        return Intervals.union_of(np.append(lo, inside.ends), np.append(inside.starts, hi))
+
+    def within(self, starts: ArrayLike, ends: ArrayLike) -> Times:
+        """Nanoseconds covered in each of n windows, int64[n]; windows may overlap, and may be empty."""
+        begin = _times(starts)
+        return self._before(np.maximum(_times(ends), begin)) - self._before(begin)
+
+    def at(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each instant is covered, bool[n]."""
+        points = _times(points)
+        piece = np.searchsorted(self.starts, points, side="right") - 1
+        if not len(self):
+            return np.zeros(points.size, np.bool_)
+        covered: NDArray[np.bool_] = (piece >= 0) & (points < self.ends[np.maximum(piece, 0)])
+        return covered
+
+    def _before(self, points: Times) -> Times:
+        """Nanoseconds covered before each instant."""
+        piece = np.searchsorted(self.starts, points, side="right")
+        covered = np.concatenate(([0], np.cumsum(self.ends - self.starts)))[piece]
+        ends = np.concatenate(([np.iinfo(np.int64).min], self.ends))[piece]
+        past: Times = covered - np.where(ends > points, ends - points, 0)
+        return past
+
+
+def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+    """Give every instant of [lo, hi) to the first layer that covers it.
+
+    Returns:
+        starts, ends and labels of the pieces in time order, which tile [lo, hi). A label is a position in
+        `layers`, or `len(layers)` where no layer covers; neighbours differ in label.
+    """
+    if hi <= lo:
+        return _NONE, _NONE, _NONE
+    clipped = [layer.clip(lo, hi) for layer in layers]
+    edges = [np.array([lo, hi], np.int64)]
+    for layer in clipped:
+        edges += [layer.starts, layer.ends]
+    cuts = np.sort(np.concatenate(edges), kind="stable")  # a few sorted runs: a merge, not a full sort
+    cuts = cuts[np.concatenate(([True], cuts[1:] > cuts[:-1]))]
+    starts = cuts[:-1]
+    labels = np.full(starts.size, len(layers), np.int64)
+    free = np.arange(starts.size)
+    for position, layer in enumerate(clipped):
+        taken = layer.at(starts[free])
+        labels[free[taken]] = position
+        free = free[~taken]
+    first = np.concatenate(([True], labels[1:] != labels[:-1]))
+    begins = starts[first]
+    return begins, np.append(begins[1:], hi), labels[first]
+
+
+def _times(values: ArrayLike) -> Times:
+    return np.asarray(values, dtype=np.int64).reshape(-1)

@@ -1,0 +1,92 @@
+"""Interval arithmetic against sets of instants, which are slow and obviously right."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepscope.model.intervals import Intervals, partition
+
+RAW = st.lists(st.tuples(st.integers(-20, 40), st.integers(-20, 40)), max_size=12)
+
+
+def make(raw: list[tuple[int, int]]) -> Intervals:
+    return Intervals.union_of([a for a, _ in raw], [b for _, b in raw])
+
+
+def instants(raw: list[tuple[int, int]]) -> set[int]:
+    return {t for a, b in raw for t in range(a, b)}
+
+
+def members(x: Intervals) -> set[int]:
+    assert (x.starts < x.ends).all()
+    assert (x.ends[:-1] < x.starts[1:]).all(), "pieces are maximal and ascending"
+    assert x.starts.dtype == x.ends.dtype == np.int64
+    return {t for a, b in zip(x.starts, x.ends, strict=True) for t in range(a, b)}
+
+
+@given(RAW)
+def test_union_total_and_membership(raw: list[tuple[int, int]]) -> None:
+    x, want = make(raw), instants(raw)
+    assert members(x) == want
+    assert x.total == len(want)
+    assert {int(t) for t in np.arange(-25, 45)[x.at(np.arange(-25, 45))]} == want
+
+
+@given(RAW, RAW)
+def test_operators(raw_a: list[tuple[int, int]], raw_b: list[tuple[int, int]]) -> None:
+    a, b, in_a, in_b = make(raw_a), make(raw_b), instants(raw_a), instants(raw_b)
+    assert members(a | b) == in_a | in_b
+    assert members(a & b) == in_a & in_b
+    assert members(a - b) == in_a - in_b
+    assert (a | b) == (b | a)
+
+
+@given(RAW, st.integers(-25, 45), st.integers(-25, 45))
+def test_clip_and_complement(raw: list[tuple[int, int]], lo: int, hi: int) -> None:
+    x, window = make(raw), set(range(lo, hi))
+    assert members(x.clip(lo, hi)) == instants(raw) & window
+    assert members(x.complement(lo, hi)) == window - instants(raw)
+
+
+@given(RAW, RAW)
+def test_coverage_of_overlapping_windows(raw: list[tuple[int, int]], windows: list[tuple[int, int]]) -> None:
+    got = make(raw).within([a for a, _ in windows], [b for _, b in windows])
+    assert got.tolist() == [len(instants(raw) & set(range(a, b))) for a, b in windows]
+
+
+@given(st.lists(RAW, max_size=4), st.integers(-25, 45), st.integers(-25, 45))
+def test_partition_gives_each_instant_to_the_first_layer(
+    raws: list[list[tuple[int, int]]], lo: int, hi: int
+) -> None:
+    starts, ends, labels = partition([make(raw) for raw in raws], lo, hi)
+    got = {t: k for a, b, k in zip(starts, ends, labels, strict=True) for t in range(a, b)}
+    covers = [instants(raw) for raw in raws]
+    assert got == {t: next((i for i, c in enumerate(covers) if t in c), len(raws)) for t in range(lo, hi)}
+    assert (ends - starts).sum() == max(hi - lo, 0)
+    assert (starts[1:] == ends[:-1]).all()
+    assert (labels[1:] != labels[:-1]).all()
+
+
+def test_nothing_is_still_a_set() -> None:
+    none = Intervals.empty()
+    assert none.total == 0
+    assert len(none | none) == len(none & none) == len(none - none) == len(none.clip(0, 9)) == 0
+    assert none.at([1, 2]).tolist() == [False, False]
+    assert none.within([0], [5]).tolist() == [0]
+    assert none.complement(2, 5) == make([(2, 5)])
+    assert [x.tolist() for x in partition([], 2, 5)] == [[2], [5], [0]]
+
+
+def test_unix_nanoseconds_stay_exact() -> None:
+    now = 1_700_000_000_123_456_789
+    x = make([(now, now + 1), (now + 1, now + 3), (now + 5, now + 6)])
+    assert x.starts.tolist() == [now, now + 5]
+    assert x.total == 4
+    assert x.within([now + 2], [now + 6]).tolist() == [2]
+
+
+def test_equality_needs_a_set() -> None:
+    assert make([(0, 1)]) != "intervals"
+    assert make([(0, 1)]) != make([(0, 2)])
