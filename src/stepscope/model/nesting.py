@@ -86,7 +86,7 @@ def self_time(dur: Times, parent: Times) -> Times:
             duration of its root exactly, because clipped siblings do not overlap.
         parent: int64[n] as `nest` returns it.
     """
-    own = dur.copy()
+    own: Times = dur.copy()
     inner = np.flatnonzero(parent >= 0)
     np.subtract.at(own, parent[inner], dur[inner])
     own[own < 0] = 0
