@@ -1,7 +1,7 @@
 """What a kernel's name says: its class, collective, operand type and use of matrix units.
 
-The only place outside the readers that knows vendors' kernel names. `classify` is pure and cached; call it once per unique
-name.
+The only place outside the readers that knows vendors' kernel names. `classify` is pure and cached; call it
+once per unique name.
 """
 
 from stepscope.model.kernel_names.classify import classify

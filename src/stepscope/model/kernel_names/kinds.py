@@ -24,14 +24,16 @@ OP_CLASSES: tuple[OpClass, ...] = get_args(OpClass)
 
 What a class holds beyond its plain meaning:
 
-* `gemm`: matrix-vector and dot products, split-K sums and epilogues of a GEMM library, expert (grouped) GEMMs,
-  Ascend kernels that fuse a matrix product with a collective.
-* `convolution`: also the transforms a convolution library runs for its own sake (Winograd tiles, FFT, im2col).
+* `gemm`: matrix-vector and dot products, split-K sums and epilogues of a GEMM library, expert (grouped)
+  GEMMs, Ascend kernels that fuse a matrix product with a collective.
+* `attention`: also state-space and linear attention kernels.
+* `convolution`: also the transforms a convolution library runs for its own sake (Winograd tiles, FFT,
+  im2col).
 * `reduction`: also scans, sorts, top-k, softmax, losses and pooling: outputs that depend on many inputs.
 * `embedding`: table lookups and their gradients, gather, scatter and indexing.
 * `optimizer`: parameter updates, also the `_foreach_*` kernels that unfused optimizers are made of.
-* `copy`: memcpy, memset, concatenation, transposes and layout changes, writes to a key/value cache. A PyTorch
-  elementwise kernel that copies or casts stays `elementwise`, as its outer name says.
+* `copy`: memcpy, memset, concatenation, transposes and layout changes, writes to a key/value cache. A
+  PyTorch elementwise kernel that copies or casts stays `elementwise`, as its outer name says.
 """
 
 
@@ -41,11 +43,11 @@ class KernelClass:
 
     Attributes:
         op_class: One of `OP_CLASSES`.
-        collective: Which collective, such as `all_reduce`; None if this is none or the name does not say which.
-        tensor_core: Whether the kernel runs on matrix units (tensor core, matrix core, cube); None if the name does
-            not tell.
-        dtype: Type of the operands (`bf16`, `fp16`, `tf32`, `fp32`, `fp64`, `fp8`, `fp4`, `int8`, ...); None if the
+        collective: Which collective, such as `all_reduce`; None if it is none or the name does not say which.
+        tensor_core: Whether the kernel runs on matrix units (tensor core, matrix core, cube); None if the
             name does not tell.
+        dtype: Type of the operands (`bf16`, `fp16`, `tf32`, `fp32`, `fp64`, `fp8`, `fp4`, `int8`, ...); None
+            if the name does not tell.
         short: A name short enough for a table's column.
     """
 

@@ -43,6 +43,22 @@ def first_type(arguments: str) -> tuple[str, str]:
     return _single(arguments, at)
 
 
+def identifiers(arguments: str) -> list[str]:
+    """Every name that stands in mangled template arguments, in order."""
+    names: list[str] = []
+    at = 0
+    while found := _SOURCE_NAME.search(arguments, at):
+        # Digits after "L" plus a type, or before an underscore, are values and back-references.
+        value = arguments[found.start() - 2 : found.start() - 1] == "L"
+        name, end = _source_name(arguments, found.start())
+        if value or not (name[:1].isalpha() or name.startswith("_")):
+            at = found.end()
+            continue
+        names.append(name)
+        at = end
+    return names
+
+
 def _single(text: str, at: int) -> tuple[str, str]:
     if text.startswith("L", at):
         at += 1

@@ -27,8 +27,9 @@ class KernelName:
 
     Attributes:
         raw: The name as recorded.
-        path: The qualified name without template arguments and parameters, wrappers such as `cutlass::Kernel2<...>`
-            replaced by what they run.
+        path: The qualified name without template arguments and parameters, wrappers such as
+            `cutlass::Kernel2<...>` replaced by what they run.
+        folded: `path` in lower case.
         base: The last part of `path`.
         args: Template arguments and parameters as recorded; empty if there are none.
         cxx: Whether the name is a C++ one with arguments (demangled or mangled).
@@ -36,6 +37,7 @@ class KernelName:
 
     raw: str
     path: str
+    folded: str
     base: str
     args: str
     cxx: bool
@@ -47,10 +49,10 @@ def parse(raw: str) -> KernelName:
     if name.startswith(("_ZN", "_Z")) and name[2:3].isalnum():
         path, args = _unwrap_mangled(*mangled.qualified_name(name))
         if path:
-            return KernelName(raw, path, _base(path), args, True)
+            return KernelName(raw, path, path.lower(), _base(path), args, True)
     name = _without_return_type(name)
     path, args = _unwrap(*_split(name))
-    return KernelName(raw, path, _base(path), args, bool(args) and args[0] in "<(")
+    return KernelName(raw, path, path.lower(), _base(path), args, bool(args) and args[0] in "<(")
 
 
 def _base(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What a family of kernel names is: an ordered list of patterns on the qualified name, each with its class."""
+"""What a family of kernel names is: an ordered list of patterns, each with its class."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from stepscope.model.kernel_names.parse import KernelName
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern searched for in `KernelName.path`, and the class of the names that hold it."""
+    """A pattern searched for in a qualified name, and the class of the names that hold it.
+
+    Attributes:
+        op_class: What such names are.
+        pattern: In lower case, if `folded`.
+        folded: Whether the pattern looks at the name in lower case, which is twice as fast as to ignore case.
+    """
 
     op_class: OpClass
     pattern: re.Pattern[str]
+    folded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +30,41 @@ class Family:
 
     Attributes:
         name: The library or kind of library.
-        gate: What a name must hold for the rules to be tried at all; None to try them always.
+        words: A name that holds none of these, in lower case, is not of this family; empty to try always.
         rules: Tried in order.
     """
 
     name: str
-    gate: re.Pattern[str] | None
+    words: tuple[str, ...]
     rules: tuple[Rule, ...]
 
     def op_class(self, name: KernelName) -> OpClass | None:
         """The class this family gives to a name, or None if it does not know it."""
-        if self.gate is not None and not self.gate.search(name.path):
+        if self.words and not _holds(name.folded, self.words):
             return None
-        for rule in self.rules:
-            if rule.pattern.search(name.path):
-                return rule.op_class
-        return None
+        return first(self.rules, name.path, name.folded)
+
+
+def first(rules: tuple[Rule, ...], path: str, folded: str) -> OpClass | None:
+    """The class of the first rule that matches."""
+    for rule_ in rules:
+        if rule_.pattern.search(folded if rule_.folded else path):
+            return rule_.op_class
+    return None
 
 
 def rule(op_class: OpClass, *patterns: str) -> Rule:
-    """A rule from alternatives, matched without regard to case."""
-    return Rule(op_class, re.compile("|".join(patterns), re.IGNORECASE))
+    """A rule from alternatives in lower case, matched without regard to the name's case."""
+    return Rule(op_class, re.compile("|".join(patterns)), folded=True)
 
 
 def exact(op_class: OpClass, *patterns: str) -> Rule:
     """A rule from alternatives, matched with regard to case."""
-    return Rule(op_class, re.compile("|".join(patterns)))
+    return Rule(op_class, re.compile("|".join(patterns)), folded=False)
+
+
+def _holds(text: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110 -- a generator would cost more than the search
+        if word in text:
+            return True
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stepscope.model.kernel_names import mangled
 from stepscope.model.kernel_names.parse import KernelName
 
 WIDTH = 72
@@ -11,27 +12,54 @@ _LOOKED_AT = 600
 # What PyTorch's generic kernels apply; the wrappers around it say nothing.
 _FUNCTOR = re.compile(
     r"(?:(?!(?:[AB]Unary|Binary|Unary)Functor)\b[A-Za-z]\w*Functor\w*|\b\w+(?:Ops|_functor)\b|\b\w+_kernel_cuda\b|\b\w+_kernel_impl\b"
+    r"(?:(?!(?:[AB]Unary|Binary|Unary)Functor)\b[A-Za-z]\w*Functor\w*|\b\w+(?:Ops|_functor)\b|\b\w+_kernel_cuda\b|\b\w+_kernel_impl\b"
     r"|\b\w+_kernel\b|\b\w+CUDAKernelImpl\b|\b\w+_cuda_out\b|\b\w+_cuda\b|\bReduceAdd\b|\blaunch_\w+\b)"
 )
-_WRAPPING = frozenset({"gpu_kernel_impl", "gpu_index_kernel", "gpu_kernel", "gpu_reduce_kernel", "elementwise_kernel"})
-_ENDINGS = re.compile(r"(?:_kernel)?(?:_cuda|_impl|_out|_gpu)*$|CUDAKernelImpl$|(?<=[a-z\d])(?:Functor|Ops)$|^CUDAFunctor_?")
-_GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor|scatter_gather|foreach|apply_kernel|Loops|ReduceKernel")
+_WRAPPING = frozenset(
+    {"gpu_kernel_impl", "gpu_index_kernel", "gpu_kernel", "gpu_reduce_kernel", "elementwise_kernel"}
+)
+_ENDINGS = re.compile(
+    r"(?:_kernel)?(?:_cuda|_impl|_out|_gpu)*$|CUDAKernelImpl$|(?<=[a-z\d])(?:Functor|Ops)$"
+    r"|^CUDAFunctor(?:On\w+?)?_|_functor$"
+)
+_GENERIC = re.compile(
+    r"elementwise|reduce_kernel|multi_tensor|scatter_gather|foreach|apply_kernel|Loops|ReduceKernel"
+)
+# An Ascend kernel's or collective's name and the running number at its end: "Cast186", "LpNormReduceV2158",
+# "hcom_allReduce__586_3_1".
+_NUMBERED = re.compile(r"(?:[A-Z]|trans_|hcom_)\w*$")
+_COUNTER = re.compile(r"_+\d[\d_]*$|(?<=V\d)\d+$|(?<=[a-zD])\d+$")
 _TENSILE = re.compile(r"^(Cijk_[A-Za-z]+_[A-Za-z]+_(?:[A-Z\d]+_)*?[A-Z\d]+)_.*?(MT\d+x\d+x\d+)")
 
 
 def short(name: KernelName) -> str:
-    """At most `WIDTH` characters that still tell kernels apart: the outer name and, where that is generic, its functor."""
+    """At most `WIDTH` characters: the outer name and, where that is generic, what it applies."""
     if tensile := _TENSILE.match(name.path):
         return _cut(" ".join(tensile.groups()))
     if not name.cxx:
-        return _cut(name.raw)
+        return _cut(_plain_name(name.raw))
     functor = _functor(name)
     return _cut(f"{name.base}<{functor}>" if functor else _outer(name))
 
 
+def _plain_name(raw: str) -> str:
+    plain = raw.removeprefix("void ").removesuffix(".kd")
+    return _COUNTER.sub("", plain) if _NUMBERED.match(plain) else plain
+
+
 def _outer(name: KernelName) -> str:
     """The last part of the name, with the one before it where it says nothing alone (`gemvx::kernel`)."""
-    if name.base.lower() in {"kernel", "kernel2", "forward", "backward", "fwd", "bwd", "dispatch", "combine", "main"}:
+    if name.base.lower() in {
+        "kernel",
+        "kernel2",
+        "forward",
+        "backward",
+        "fwd",
+        "bwd",
+        "dispatch",
+        "combine",
+        "main",
+    }:
         return "::".join(name.path.split("::")[-2:])
     return name.base
 
@@ -39,7 +67,10 @@ def _outer(name: KernelName) -> str:
 def _functor(name: KernelName) -> str | None:
     if not _GENERIC.search(name.base):
         return None
-    for found in _FUNCTOR.finditer(name.args[:_LOOKED_AT]):
+    words = name.args[:_LOOKED_AT]
+    if name.args.startswith("I"):
+        words = " ".join(mangled.identifiers(words))
+    for found in _FUNCTOR.finditer(words):
         if found.group() not in _WRAPPING:
             return _plain(found.group())
     return None

@@ -1,7 +1,7 @@
-"""Ascend operator names: op types (`MatMulV2`), kernel names (`aclnnAddmm_MatMulCommon_MatMulV2`) and AICPU ops.
+"""Ascend operator names: op types (`MatMulV2`) and kernel names (`aclnnAddmm_MatMulCommon_MatMulV2`).
 
-A kernel name ends in its op type, perhaps with a counter (`Conv2D1`, `trans_TransData_0`). Short names that any library
-could use (`Add`, `Exp`) have to match as a whole.
+A kernel name ends in its op type, perhaps with a counter (`Conv2D1`, `trans_TransData_0`). Short names that
+any library could use (`Add`, `Exp`) have to match as a whole.
 """
 
 from __future__ import annotations
@@ -10,49 +10,81 @@ import re
 
 from stepscope.model.kernel_names.kinds import OpClass
 from stepscope.model.kernel_names.parse import KernelName
-from stepscope.model.kernel_names.rules import Rule, exact
+from stepscope.model.kernel_names.rules import Rule, exact, first
 
 _COUNTER = re.compile(r"(?:_\d+)+$")
 _END = r"(?:V\d|D|Ext\d?|Grad|AiCore|Aicpu|Custom)*\d*$"
 
 _RULES: tuple[Rule, ...] = (
-    exact("copy", r"^(?:MemSet|TransData|Transpose|TensorMove|AsStrided|StridedSlice|Slice|Concat|Split|Pack|Unpack)"),
-    exact("copy", r"^(?:ViewCopy|MemCpy|Memcpy|Tile|BroadcastTo|Pad(?!ding)|Identity|ReshapeAndCache|ScatterPaKvCache)"),
-    exact("optimizer", r"^(?:Fused)?Apply(?:Fused|Adam|Ada|RMSProp|Momentum|Lamb|Gradient|Ftrl|Keras|Centered|Cam)"),
+    exact(
+        "copy",
+        r"^(?:MemSet|TransData|Transpose|TensorMove|AsStrided|StridedSlice|Slice|Concat|Split|Pack|Unpack)",
+    ),
+    exact(
+        "copy",
+        r"^(?:ViewCopy|MemCpy|Memcpy|Tile|BroadcastTo|Pad(?!ding)|Identity|ReshapeAndCache|ScatterPaKvCache)",
+    ),
+    exact(
+        "optimizer",
+        r"^(?:Fused)?Apply(?:Fused|Adam|Ada|RMSProp|Momentum|Lamb|Gradient|Ftrl|Keras|Centered|Cam)",
+    ),
     exact("optimizer", r"^(?:FusedAdam|AdamApply|LambNext|LambApply|Sgd|SGD|FusedEma)", r"^EmaAdam"),
     exact("reduction", r"^Foreach(?:Norm|Reduce)"),
     exact("copy", r"^ForeachCopy"),
     exact("optimizer", r"^Foreach[A-Z]"),
-    exact("attention", r"Attention", r"^(?:PagedAtt|MultiHeadAtt|Mla[A-Z]|NsaCompress|NsaSelected)", r"^KvQuantSparse"),
+    exact(
+        "attention",
+        r"Attention",
+        r"^(?:PagedAtt|MultiHeadAtt|Mla[A-Z]|NsaCompress|NsaSelected)",
+        r"^KvQuantSparse",
+    ),
     exact("convolution", r"^(?:Depthwise|Quant|Extend|Deformable)?Conv(?:\dD|olution|Transpose|2d|3d)"),
     exact(
         "normalisation",
+        r"^(?:\w{0,24}?)(?:LayerNorm|BatchNorm|GroupNorm|InstanceNorm|RmsNorm|DeepNorm|BNTraining|BNInfer|BN3D)"
         r"^(?:\w{0,24}?)(?:LayerNorm|BatchNorm|GroupNorm|InstanceNorm|RmsNorm|DeepNorm|BNTraining|BNInfer|BN3D)",
         r"^(?:Bn(?:Training|Infer)|SyncBatchNorm|LpNormUpdate|L2Normalize|AdaLayer)",
     ),
-    exact("embedding", r"^Embedding", r"^(?:Gather|Scatter|Index|Take|OneHot|LinearIndex|UnsortedSegment)(?![a-z]{4})"),
-    exact("gemm", r"(?:Mat[Mm]ul|MatMul|Matmul|Gemm|GMM)", r"^(?:Mm|Bmm|Addmm|Baddbmm|Dot|Linear|Einsum)" + _END),
+    exact(
+        "embedding",
+        r"^Embedding",
+        r"^(?:Gather|Scatter|Index|Take|OneHot|LinearIndex|UnsortedSegment)(?![a-z]{4})",
+    ),
+    exact(
+        "gemm", r"(?:Mat[Mm]ul|MatMul|Matmul|Gemm|GMM)", r"^(?:Mm|Bmm|Addmm|Baddbmm|Dot|Linear|Einsum)" + _END
+    ),
     exact(
         "reduction",
+        r"^(?:Reduce|ArgMax|ArgMin|Cum(?:sum|prod|max|min)|TopK|Sort|LpNormReduce|BiasAddGrad|Norm\d?$|SquareSumV)"
         r"^(?:Reduce|ArgMax|ArgMin|Cum(?:sum|prod|max|min)|TopK|Sort|LpNormReduce|BiasAddGrad|Norm\d?$|SquareSumV)",
         r"^(?:NLLLoss|CrossEntropy|SmoothL1Loss|MseLoss|KLDiv|SparseSoftmax|SoftmaxCross|\w{0,24}Softmax)",
+        r"^(?:MaxPool|AvgPool|AdaptiveAvgPool|AdaptiveMaxPool|NonZero|Unique|Histogram|Bincount|MoeGatingTopK|Multinomial)"
         r"^(?:MaxPool|AvgPool|AdaptiveAvgPool|AdaptiveMaxPool|NonZero|Unique|Histogram|Bincount|MoeGatingTopK|Multinomial)",
+        r"^(?:MoeFinalizeRouting|MoeInitRouting|MoeTokenUnpermute|MoeTokenPermute|MoeComputeExpert|BincountD)"
         r"^(?:MoeFinalizeRouting|MoeInitRouting|MoeTokenUnpermute|MoeTokenPermute|MoeComputeExpert|BincountD)",
     ),
     exact(
         "elementwise",
         r"^(?:Add|Adds|Axpy|Sub|Mul|Muls|Div|RealDiv|FloorDiv|FloorMod|Mod|Neg|Abs|Sign|Exp|Expm1|Log|Log1p|Pow|Pows)"
+        r"^(?:Add|Adds|Axpy|Sub|Mul|Muls|Div|RealDiv|FloorDiv|FloorMod|Mod|Neg|Abs|Sign|Exp|Expm1|Log|Log1p|Pow|Pows)"
         + _END,
+        r"^(?:Sqrt|Rsqrt|Square|Reciprocal|Sin|Cos|Tanh|Sigmoid|Erf|Floor|Ceil|Round|Trunc|Maximum|Minimum|Clip\w*)"
         r"^(?:Sqrt|Rsqrt|Square|Reciprocal|Sin|Cos|Tanh|Sigmoid|Erf|Floor|Ceil|Round|Trunc|Maximum|Minimum|Clip\w*)"
         + _END,
         r"^(?:Cast|Fill|ZerosLike|OnesLike|Range|Arange|Select|SelectV2|MaskedFill|Tril|Triu|IsFinite|IsNan|IsInf)"
+        r"^(?:Cast|Fill|ZerosLike|OnesLike|Range|Arange|Select|SelectV2|MaskedFill|Tril|Triu|IsFinite|IsNan|IsInf)"
         + _END,
-        r"^(?:Equal|NotEqual|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalOr|LogicalNot|Bitwise\w+)" + _END,
-        r"^(?:Relu|LeakyRelu|Gelu|FastGelu|Silu|Swish|SwiGlu|GeGlu|Softplus|Elu|Hard\w+|Threshold|PRelu|Mish)" + _END,
+        r"^(?:Equal|NotEqual|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalOr|LogicalNot|Bitwise\w+)"
+        + _END,
+        r"^(?:Relu|LeakyRelu|Gelu|FastGelu|Silu|Swish|SwiGlu|GeGlu|Softplus|Elu|Hard\w+|Threshold|PRelu|Mish)"
+        + _END,
         r"^(?:Addcmul|Addcdiv|Lerp|SquaredDifference|BiasAdd|MaskedScale|ScaledMasked\w+|NanToNum)" + _END,
         r"^(?:DropOut|Dropout|StatelessDropOut|StatelessRandom|Random|DSA)\w*$",
-        r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos\w*|InterleaveRope|KvRmsNormRope\w*|Rope\w*)" + _END,
-        r"^(?:AscendQuant|AscendDequant|AscendAntiQuant|DynamicQuant|Quantize|DequantSwiglu|DequantSwigluQuant)" + _END,
+        r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos\w*|InterleaveRope|KvRmsNormRope\w*|Rope\w*)"
+        + _END,
+        r"^(?:AscendQuant|AscendDequant|AscendAntiQuant|DynamicQuant|Quantize|DequantSwiglu|DequantSwigluQuant)"
+        r"^(?:AscendQuant|AscendDequant|AscendAntiQuant|DynamicQuant|Quantize|DequantSwiglu|DequantSwigluQuant)"
+        + _END,
     ),
 )
 _ROTARY = re.compile(r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos|InterleaveRope|Rope)")
@@ -75,7 +107,4 @@ def op_class(name: KernelName) -> OpClass | None:
         return None
     if _ROTARY.match(kind):
         return "elementwise"
-    for rule in _RULES:
-        if rule.pattern.search(kind):
-            return rule.op_class
-    return None
+    return first(_RULES, kind, kind)

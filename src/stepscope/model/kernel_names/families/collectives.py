@@ -8,21 +8,63 @@ from stepscope.model.kernel_names.rules import Family, exact, rule
 
 FAMILY = Family(
     "collectives",
-    None,
     (
+        *(
+            "ccl",
+            "reduce",
+            "shmem",
+            "gather",
+            "all2all",
+            "alltoall",
+            "all_to_all",
+            "dispatch",
+            "combine",
+            "barrier",
+        ),
+        *("multimem", "symm", "lamport", "userbuffers", "one_shot", "oneshot", "two_shot", "twoshot", "ep::"),
+        *("deepep", "deep_ep", "mori", "pplx", "ctran", "gloo", "c10d", "mpi:", "ucc", "ucx", "flashcomm"),
+        *("param_comms", "hcom_"),
+    ),
+    (
+        # Ascend's matrix products that also communicate count as compute, as in its vendor's tools.
+        exact(
+            "gemm",
+            r"Mat[Mm]ul\w*(?:AllReduce|AllGather|ReduceScatter|AllToAll)",
+            r"(?:AllGather|AllToAll)\w*Mat[Mm]ul",
+        ),
         # Kernels that only look like a collective by their words.
         rule("elementwise", r"embedding.*all_?to_?all.*(?:pooled|permute)"),
-        rule("collective", r"^(?:nccl|rccl|msccl|ncclx|ctran)(?:[A-Z_:\d]|pp|Dev|$)", r"^(?:gloo|c10d|mpi|ucc|ucx):"),
-        rule("collective", r"^hcom_(?!.*matmul)", r"^hccl", r"^lccl", r"^(?:one)?ccl(?:_|::)", r"^oneapi::ccl"),
+        rule(
+            "collective",
+            r"^(?:nccl|rccl|msccl|ncclx|ctran)(?:[a-z_:\d]|pp|dev|$)",
+            r"^(?:gloo|c10d|mpi|ucc|ucx):",
+        ),
+        rule("collective", r"^hcom_", r"^hccl", r"^lccl", r"^(?:one)?ccl(?:_|::)", r"^oneapi::ccl"),
         rule("collective", r"(?:^|::|_)(?:nvshmem|rocshmem|ishmem|shmem)"),
-        rule("collective", r"(?:cross_device|one_?shot|two_?shot|one_stage|two_stage|custom)_?(?:all_?)?_?reduce"),
+        rule(
+            "collective",
+            r"(?:cross_device|one_?shot|two_?shot|one_stage|two_stage|custom)_?(?:all_?)?_?reduce",
+        ),
         rule("collective", r"(?:^|[:_])(?:multimem|symm?_mem|lamport|userbuffers|quickreduce|quick_reduce)"),
-        rule("collective", r"(?:trtllm_|mnnvl_)?all_?reduce_(?:fusion|fused|kernel|prototype)", r"(?:^|::)all_?reduce"),
+        rule(
+            "collective",
+            r"(?:trtllm_|mnnvl_)?all_?reduce_(?:fusion|fused|kernel|prototype)",
+            r"(?:^|::)all_?reduce",
+        ),
         rule("collective", r"(?:^|::|_)(?:deep_?ep|mori|pplx|uccl|flashcomm|buffer_v2)::", r"^deep_?ep"),
-        rule("collective", r"(?:^|::)(?:notify_|cached_notify_)?(?:ep_|moe_)?(?:dispatch|combine)(?:_kernel|_forward)?$"),
+        rule(
+            "collective",
+            r"(?:^|::)(?:notify_|cached_notify_)?(?:ep_|moe_)?(?:dispatch|combine)(?:_kernel|_forward)?$",
+        ),
         exact("collective", r"MoeDistribute(?:Dispatch|Combine)"),
-        rule("collective", r"(?:^|::|_)(?:all_?gather|reduce_?scatter|all_?to_?all(?:v|_single)?|all2all)(?!.*matmul)"),
-        exact("collective", r"(?:AllReduce|AllGather|ReduceScatter|AllToAll|All2All)(?!.*(?:[Mm]at[Mm]ul|MatMul))"),
+        rule(
+            "collective",
+            r"(?:^|::|_)(?:all_?gather|reduce_?scatter|all_?to_?all(?:v|_single)?|all2all)",
+        ),
+        exact(
+            "collective",
+            r"(?:AllReduce|AllGather|ReduceScatter|AllToAll|All2All)",
+        ),
         rule("collective", r"(?:^|::)barrier(?:_kernel|_all)?$", r"record_param_comms"),
     ),
 )
@@ -33,7 +75,10 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for kind, pattern in (
         ("reduce_scatter", r"reduce_?scatter"),
         ("all_gather", r"all_?gather"),
-        ("all_reduce", r"all_?reduce|cross_device_reduce|(?:one|two)_?shot|userbuffers\w*sum|quick_?reduce|lamport"),
+        (
+            "all_reduce",
+            r"all_?reduce|cross_device_reduce|(?:one|two)_?shot|userbuffers\w*sum|quick_?reduce|lamport",
+        ),
         ("all_to_all", r"all_?to_?all|all2all|alltoall"),
         ("broadcast", r"broadcast|(?<![a-z])bcast"),
         ("send_recv", r"send_?recv|batch_?send_?recv"),
@@ -54,9 +99,9 @@ def kind(path: str) -> str | None:
     """Which collective a kernel of this family runs.
 
     Returns:
-        `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all`, `broadcast`, `send_recv`, `send`, `recv`, `reduce`,
-        `gather`, `scatter`, `dispatch` or `combine` (expert parallelism), `barrier` or `put`; None where the name does
-        not say, as for `ncclDevKernel_Generic`.
+        `all_reduce`, `reduce_scatter`, `all_gather`, `all_to_all`, `broadcast`, `send_recv`, `send`, `recv`,
+        `reduce`, `gather`, `scatter`, `dispatch` or `combine` (expert parallelism), `barrier` or `put`; None
+        where the name does not say, as for `ncclDevKernel_Generic`.
     """
     for found, pattern in _KINDS:
         if pattern.search(path):

@@ -9,11 +9,17 @@ from stepscope.model.kernel_names.rules import Family, exact, rule
 
 FAMILY = Family(
     "runtime copies",
-    None,
+    ("mem", "copy", "fill", "dma", "stream"),
     (
-        rule("copy", r"^\[?(?:CUDA |HIP )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set|ory copy|ory set)(?![a-z]*reduce)"),
-        rule("copy", r"^__amd_rocclr_(?:copy|fill|stream)", r"^Copy(?:Device|Host|Peer)\w*To", r"^FillBuffer"),
-        rule("copy", r"^dma(?:_|$)", r"^(?:SDMA|PCIE_DMA|MEMCPY_ASYNC)"),
+        rule(
+            "copy",
+            r"^\[?(?:cuda |hip )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set|ory copy|ory set)(?![a-z]*reduce)"
+            r"^\[?(?:cuda |hip )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set|ory copy|ory set)(?![a-z]*reduce)",
+        ),
+        rule(
+            "copy", r"^__amd_rocclr_(?:copy|fill|stream)", r"^copy(?:device|host|peer)\w*to", r"^fillbuffer"
+        ),
+        rule("copy", r"^dma(?:_|$)", r"^(?:sdma|pcie_dma|memcpy_async)"),
         exact("copy", r"^zeCommandListAppendMemory", r"^urEnqueue\w*(?:Copy|Fill)"),
     ),
 )

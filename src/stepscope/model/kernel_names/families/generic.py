@@ -6,21 +6,34 @@ from stepscope.model.kernel_names.rules import Family, rule
 
 FAMILY = Family(
     "plain words",
-    None,
+    (),
     (
         rule("attention", r"attention|(?:^|_)attn(?:_|$)|sdpa"),
         rule("convolution", r"convolution|(?:^|[_:])conv\d?d?(?:_|$)"),
         rule("normalisation", r"(?:layer|batch|group|rms|instance)_?norm"),
-        rule("gemm", r"mat_?mul|gemm|gemv|(?:^|[_:])b?mm(?:_|$|\d)|(?:^|_)linear_(?:kernel|fwd|bwd)|dot_product"),
+        rule(
+            "gemm",
+            r"mat_?mul|gemm|gemv|(?:^|[_:])b?mm(?:_|$|\d)|(?:^|_)linear_(?:kernel|fwd|bwd)|dot_product",
+        ),
         rule("embedding", r"embedding|gather|scatter|index_?(?:select|put|add)|lookup"),
-        rule("reduction", r"softmax|reduc(?:e|tion)|cumsum|prefix_sum|arg_?max|arg_?min|top_?k|(?:^|_)sort|pool(?:ing)?(?:_|$|\d)"),
+        rule(
+            "reduction",
+            r"softmax|reduc(?:e|tion)|cumsum|prefix_sum|arg_?max|arg_?min|top_?k|(?:^|_)sort"
+            r"|pool(?:ing)?(?:_|$|\d)",
+        ),
         rule("reduction", r"cross_?entropy|(?:^|_)loss|histogram|(?:^|_)(?:sum|mean|norm|scan)(?:_|$)"),
         rule("optimizer", r"adamw?|(?:^|_)sgd(?:_|$)|optimizer"),
-        rule("copy", r"transpose|permute|(?:^|_)copy|copy(?:_|$)|memset|memcpy|concat|(?:^|_)cat(?:_|$)|reorder|repack"),
+        rule(
+            "copy",
+            r"transpose|permute|(?:^|_)copy|copy(?:_|$)|memset|memcpy|concat|(?:^|_)cat(?:_|$)|reorder"
+            r"|repack",
+        ),
         rule(
             "elementwise",
-            r"element_?wise|point_?wise|(?:^|[_:])(?:add|sub|mul|div|relu|gelu|silu|exp|tanh|sigmoid|fill|cast|scale|mask)"
-            r"(?:_|$|\d)|swi_?glu|rotary|dropout|quant|bias|activation|vector_?add|saxpy|axpy|bernoulli|random",
+            r"element_?wise|point_?wise"
+            r"|(?:^|[_:])(?:add|sub|mul|div|relu|gelu|silu|exp|tanh|sigmoid|fill|cast|scale|mask)"
+            r"(?:_|$|\d)|swi_?glu|rotary|dropout|quant|bias|activation|vector_?add|saxpy|axpy|bernoulli"
+            r"|random",
         ),
     ),
 )

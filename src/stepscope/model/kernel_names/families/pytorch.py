@@ -1,4 +1,4 @@
-"""PyTorch's own kernels (`at::native::...`), cub, Thrust, rocPRIM, Apex and torch-xpu-ops, by their outer name."""
+"""PyTorch's own kernels (`at::native::...`), cub, Thrust, rocPRIM, Apex, XPU, by their outer name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from stepscope.model.kernel_names.kinds import OpClass
 from stepscope.model.kernel_names.parse import KernelName
-from stepscope.model.kernel_names.rules import Rule, exact, rule
+from stepscope.model.kernel_names.rules import Rule, exact, first, rule
 
 _FOREACH = re.compile(r"multi_?tensor|foreach", re.IGNORECASE)
 _FOREACH_NORM = re.compile(r"L2Norm|LpNorm|LpMax|MaxNorm|Norm(?:Functor|Kernel|Ops)")
@@ -14,47 +14,70 @@ _FOREACH_COPY = re.compile(r"(?:^|[^a-z])Copy|CopyFunctor|MemcpyFunctor")
 _FUNCTOR = 700
 
 _RULES: tuple[Rule, ...] = (
-    rule("optimizer", r"fused_?(?:adam|sgd|adagrad|lamb|lion|rmsprop)|adam_(?:kernel|step|update)|(?:adam|sgd|lamb)_?cuda"),
-    rule("optimizer", r"distributed_fused|amp_(?:non_finite|update_scale|foreach)|(?:^|_)adam(?:w)?(?:_|$)|sgd_update|muon"),
+    rule(
+        "optimizer",
+        r"fused_?(?:adam|sgd|adagrad|lamb|lion|rmsprop)|adam_(?:kernel|step|update)|(?:adam|sgd|lamb)_?cuda",
+    ),
+    rule(
+        "optimizer",
+        r"distributed_fused|amp_(?:non_finite|update_scale|foreach)|(?:^|_)adam(?:w)?(?:_|$)|sgd_update|muon",
+    ),
     rule(
         "normalisation",
-        r"(?:layer|batch|group|instance|rms|weight|sync_?b)_?norm|RowwiseMoments|GammaBeta(?:Backward)?",
-        r"(?:^|::)ComputeInternalGradients|ComputeFusedParams|ComputeBackwardFused|GroupNorm1d|ln_(?:fwd|bwd|parallel)",
-        r"cuComputeGradInput|cuComputePartGradGammaBeta|cuApply(?:Layer|RMS)|cuCompute\w*Gamma|welford|rmsnorm",
-        r"qk_?norm|l2norm(?:_fwd|_bwd)?|Rmsnorm|Layernorm",
+        r"(?:layer|batch|group|instance|rms|weight|sync_?b)_?norm|rowwisemoments|gammabeta(?:backward)?",
+        r"(?:^|::)computeinternalgradients|computefusedparams|computebackwardfused|groupnorm1d"
+        r"|ln_(?:fwd|bwd|parallel)",
+        r"cucomputegradinput|cucomputepartgradgammabeta|cuapply(?:layer|rms)|cucompute\w*gamma"
+        r"|welford|rmsnorm",
+        r"qk_?norm|l2norm(?:_fwd|_bwd)?|rmsnorm|layernorm",
     ),
     rule(
         "embedding",
-        r"vectorized_gather|index_elementwise|indexSelect|indexFunc|scatter_gather|indexing_backward|index_(?:put|add|copy)",
-        r"embedding_|EmbeddingBag|compute_grad_weight|sum_and_scatter|krn_partials|(?:^|_)gather(?:_|$)|scatter_?(?:add|kern)",
-        r"masked_scatter|take_(?:put|kernel)|index_(?:select|fill|kernel)|(?:^|::)index_?(?:ing)?_?(?:kernel|backward)",
+        r"vectorized_gather|index_elementwise|indexselect|indexfunc|scatter_gather"
+        r"|indexing_backward|index_(?:put|add|copy)",
+        r"embedding_|embeddingbag|compute_grad_weight|sum_and_scatter|krn_partials"
+        r"|(?:^|_)gather(?:_|$)|scatter_?(?:add|kern)",
+        r"masked_scatter|take_(?:put|kernel)|index_(?:select|fill|kernel)"
+        r"|(?:^|::)index_?(?:ing)?_?(?:kernel|backward)",
     ),
     rule(
         "copy",
-        r"CatArray|(?:^|_)cat_kernel|split_with_sizes|chunk_cat|transpose_?(?:kernel|readWrite|\d|_)|copy_?(?:kernel|Buffer)",
+        r"catarray|(?:^|_)cat_kernel|split_with_sizes|chunk_cat"
+        r"|transpose_?(?:kernel|readwrite|\d|_)|copy_?(?:kernel|buffer)",
+        r"(?:^|::)(?:triu_tril|roll|flip|repeat_interleave|reflection_pad|replication_pad|pad_kernel)|permute_?(?:kernel|\d)"
         r"(?:^|::)(?:triu_tril|roll|flip|repeat_interleave|reflection_pad|replication_pad|pad_kernel)|permute_?(?:kernel|\d)",
-        r"(?:Copy|Cat|Transpose|Permute)\w*(?:Kernel|Functor)$",
+        r"(?:copy|cat|transpose|permute)\w*(?:kernel|functor)$",
         r"contiguous|batched_copy|memcpy|memset|(?:^|::)tensor_?copy",
-    ),
-    rule("elementwise", r"elementwise", r"fused_dropout|dropout|masked_scale|distribution_|philox|curand|random_kernel"),
-    rule(
-        "reduction",
-        r"reduce|softmax|softMax|ArgM(?:ax|in)|arg_?m(?:ax|in)|(?:max|avg|average|adaptive\w*)_?pool|upsample_\w+_backward",
-        r"nll_loss|NLLCriterion|cross_?entropy|ctc_loss|_loss(?:_|$)|cross_kernel|logsumexp|welford|(?:^|_)norm_kernel",
-        r"radix|(?:^|_)sort|Sort|topk|TopK|gatherTopK|kthvalue|(?:^|_)mode_|bitonic|scan|cumsum|cumprod|cumulative",
-        r"histogram|bincount|unique|compact|(?:Device)?Select(?:Sweep|If)|nonzero|searchsorted|multinomial|(?:^|_)sum_",
-        r"DeviceReduce|ReduceByKey|RunLength|MergeSort|merge_sort|partition|(?:^|_)mean_|sampling|find_bound",
     ),
     rule(
         "elementwise",
-        r"fill|bernoulli|arange|range_kernel|linspace|upsample|interpolate|grid_sampl|prelu|gelu|relu|silu|swiglu|glu_|tanh",
-        r"sigmoid|clamp|where|pow_|addcmul|addcdiv|lerp|bias_(?:act|add|gelu|dropout)|(?:^|_)(?:add|sub|mul|div)_",
-        r"cast|quant(?:ize)?|(?:^|_)(?:to_)?(?:fp8|float8|hfp8|bf16|fp16)_|FP8|triu|tril",
-        r"ForEach|for_each|parallel_for|transform|(?:^|::)apply(?:\d|_)|pointwise|Pointwise|ternary|binary|unary|Unary|Loops",
+        r"elementwise",
+        r"fused_dropout|dropout|masked_scale|distribution_|philox|curand|random_kernel",
+    ),
+    rule(
+        "reduction",
+        r"reduce|softmax|argm(?:ax|in)|arg_?m(?:ax|in)|(?:max|avg|average|adaptive\w*)_?pool"
+        r"|upsample_\w+_backward",
+        r"nll_loss|nllcriterion|cross_?entropy|ctc_loss|_loss(?:_|$)|cross_kernel|logsumexp|welford"
+        r"|(?:^|_)norm_kernel",
+        r"radix|sort|topk|kthvalue|(?:^|_)mode_|bitonic|scan|cumsum|cumprod|cumulative",
+        r"histogram|bincount|unique|compact|(?:device)?select(?:sweep|if)|nonzero|searchsorted"
+        r"|multinomial|(?:^|_)sum_",
+        r"devicereduce|reducebykey|runlength|mergesort|merge_sort|partition|(?:^|_)mean_|sampling|find_bound",
+    ),
+    rule(
+        "elementwise",
+        r"fill|bernoulli|arange|range_kernel|linspace|upsample|interpolate|grid_sampl|prelu|gelu"
+        r"|relu|silu|swiglu|glu_|tanh",
+        r"sigmoid|clamp|where|pow_|addcmul|addcdiv|lerp|bias_(?:act|add|gelu|dropout)"
+        r"|(?:^|_)(?:add|sub|mul|div)_",
+        r"cast|quant(?:ize)?|(?:^|_)(?:to_)?(?:fp8|float8|hfp8|bf16|fp16)_|fp8|triu|tril",
+        r"foreach|for_each|parallel_for|transform|(?:^|::)apply(?:\d|_)|pointwise|ternary|binary|unary|loops",
     ),
     exact("copy", r"(?:^|::)(?:Copy|Memcpy|Memset)"),
 )
 _KNOWN = re.compile(
+    r"(?:^|::)(?:at|at_cuda_detail|c10|torch|cub|hipcub|thrust|rocprim|apex|xpu|sycl|caffe2|cunn|fbgemm\w*)(?:::|_)"
     r"(?:^|::)(?:at|at_cuda_detail|c10|torch|cub|hipcub|thrust|rocprim|apex|xpu|sycl|caffe2|cunn|fbgemm\w*)(?:::|_)"
     r"|^\(anonymous namespace\)|^<unnamed>|^cunn_|(?:^|_)multi_tensor|(?:^|::|_)foreach|apply_kernel"
 )
@@ -67,10 +90,7 @@ def op_class(name: KernelName) -> OpClass | None:
         return None
     if _FOREACH.search(name.base):
         return _foreach(name.args[:_FUNCTOR])
-    for entry in _RULES:
-        if entry.pattern.search(path):
-            return entry.op_class
-    return None
+    return first(_RULES, path, name.folded)
 
 
 def _foreach(arguments: str) -> OpClass:

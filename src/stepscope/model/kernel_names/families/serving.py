@@ -1,4 +1,4 @@
-"""Kernels of serving engines: vLLM, SGLang, TensorRT-LLM, FlashInfer, AITER, Liger, Triton kernels for MoE."""
+"""Kernels of serving engines: vLLM, SGLang, TensorRT-LLM, FlashInfer, AITER, and of mixtures of experts."""
 
 from __future__ import annotations
 
@@ -6,20 +6,46 @@ from stepscope.model.kernel_names.rules import Family, rule
 
 FAMILY = Family(
     "serving engines",
-    None,
+    (),
     (
-        rule("normalisation", r"(?:rms|layer|group|qk|l2)_?norm|add_?rms|Rmsnorm|RMSNorm|Layernorm"),
-        rule("elementwise", r"rotary|(?:^|_|::)m?rope(?:_|$|[A-Z])|BatchQKApplyRotary|ApplyRotary|apply_rope"),
-        rule("elementwise", r"(?:silu|gelu|swi_?glu|act|activation)_and_mul|act_(?:and_)?mul|swi_?glu|geglu|relu2"),
-        rule("reduction", r"top_?k|top_?p|min_?p|sampling|sample_|argmax|softmax|moe_(?:align|sum|sort)|biased_grouped_topk"),
-        rule("reduction", r"moe::\S*(?:routing|finalize)|expert_?(?:prefix|histogram|offsets)|fused_?gate|topkGating|bitmatrix"),
-        rule("reduction", r"(?:^|_)routing|cross_?entropy|count_and_sort|sort_tokens|moe_?(?:permute|unpermute)|cumsum"),
-        rule("elementwise", r"quant|fp8_(?:cast|scale)|dequant|(?:^|_)cast_|expand_input_rows|doActivation|finalizeMoe"),
+        rule("normalisation", r"(?:rms|layer|group|qk|l2)_?norm|add_?rms|rmsnorm|rmsnorm|layernorm"),
+        rule(
+            "elementwise", r"rotary|(?:^|_|::)m?rope(?:_|$|[a-z])|batchqkapplyrotary|applyrotary|apply_rope"
+        ),
+        rule(
+            "elementwise",
+            r"(?:silu|gelu|swi_?glu|act|activation)_and_mul|act_(?:and_)?mul|swi_?glu|geglu|relu2",
+        ),
+        rule(
+            "reduction",
+            r"top_?k|top_?p|min_?p|sampling|sample_|argmax|softmax|moe_(?:align|sum|sort)"
+            r"|biased_grouped_topk",
+        ),
+        rule(
+            "reduction",
+            r"moe::[^ ]*(?:routing|finalize)|expert_?(?:prefix|histogram|offsets)|fused_?gate"
+            r"|topkgating|bitmatrix",
+        ),
+        rule(
+            "reduction",
+            r"(?:^|_)routing|cross_?entropy|count_and_sort|sort_tokens|moe_?(?:permute|unpermute)|cumsum",
+        ),
+        rule(
+            "elementwise",
+            r"quant|fp8_(?:cast|scale)|dequant|(?:^|_)cast_|expand_input_rows|doactivation|finalizemoe",
+        ),
         rule("embedding", r"gather|scatter|embedding|index_select|resolve_future_token_ids|token_ids_map"),
         rule("reduction", r"causal_conv1d_update_metadata"),
         rule("convolution", r"causal_conv1d|conv1d|shortconv"),
-        rule("attention", r"selective_scan|ssm|mamba|chunk_(?:fwd|bwd|scan|state|gated)|gated_delta|recurrent_(?:fwd|gated)"),
-        rule("optimizer", r"adam|(?:^|_)sgd(?:_|$)|adagrad|lamb_stage|adafactor|shampoo|(?:^|_)muon|newton_schulz"),
+        rule(
+            "attention",
+            r"selective_scan|ssm|mamba|chunk_(?:fwd|bwd|scan|state|gated)|gated_delta"
+            r"|recurrent_(?:fwd|gated)",
+        ),
+        rule(
+            "optimizer",
+            r"adam|(?:^|_)sgd(?:_|$)|adagrad|lamb_stage|adafactor|shampoo|(?:^|_)muon|newton_schulz",
+        ),
         rule("copy", r"swap_blocks|kv_?cache|copy_|(?:^|_)(?:pack|unpack)_seq|transfer_kv|cp_gather"),
     ),
 )

@@ -1,7 +1,7 @@
 """Kernels written by TorchInductor: `triton_<kind>_fused_<ops>_<n>`.
 
-The kind is Inductor's own: `poi` pointwise, `red` and `per` reductions (looped, persistent), `tem` a template,
-`for` a horizontally fused list; the ops are those of the graph that were fused.
+The kind is Inductor's own: `poi` pointwise, `red` and `per` reductions (looped, persistent), `tem` a
+template, `for` a horizontally fused list; the ops are those of the graph that were fused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import re
 from stepscope.model.kernel_names.kinds import OpClass
 from stepscope.model.kernel_names.parse import KernelName
 
-_NAME = re.compile(r"^(?:cpp_fused_|triton_(poi|red|per|tem|for|spl|sp|unk|mm|bmm|addmm|baddbmm|convolution|conv|mix)_?)(.*)")
+_NAME = re.compile(
+    r"^(?:cpp_fused_|triton_(poi|red|per|tem|for|spl|sp|unk|mm|bmm|addmm|baddbmm|convolution|conv|mix)_?)(.*)"
+)
 _ATTENTION = re.compile(r"attention|sdpa")
 _PRODUCT = re.compile(r"(?:^|_)(?:mm|bmm|addmm|baddbmm|scaled_mm|matmul|linear|grouped_mm)(?:_|$)")
 _NORM = re.compile(r"(?:layer|batch|group|instance|rms)_?norm")
