@@ -1,0 +1,75 @@
+"""Simulate a job and write it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from stepscope.simulate.engine.run import Simulation
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.writers import WRITERS
+from stepscope.simulate.writers.base import Writer
+
+_SUFFIXES = (".json", ".json.gz")
+
+
+def simulate(
+    job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()
+) -> list[Path]:
+    """Simulate ``job`` and write its recording, and the truth about it beside it.
+
+    Args:
+        job: what to simulate.
+        out: a file (``.json`` or ``.json.gz``) for a job of one rank; else a folder, which is made.
+        format: key of ``WRITERS``.
+        faults: names of faults to inject; see ``FAULTS``.
+
+    Returns:
+        The recording's files, one or more per rank in order of rank; the truth is not among them.
+    """
+    from stepscope.simulate.faults import inject
+
+    job = inject(job, faults)
+    targets, truth_path = _targets(job, Path(out))
+    simulation = Simulation(job)
+    writers: list[Writer] = []
+    try:
+        writers.extend(WRITERS[format](job, rank, path) for rank, path in enumerate(targets))
+        for rank, records in simulation.batches():
+            writers[rank].write(records)
+        counts = [writer.close() for writer in writers]
+    except BaseException:
+        for writer in writers:
+            writer.abandon()
+        raise
+    document = truth_document(simulation, faults)
+    for row, count in zip(document["ranks"], counts, strict=True):
+        row["events"] = count
+    truth_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return [path for writer in writers for path in writer.paths]
+
+
+def truth_document(simulation: Simulation, faults: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What the simulation knows, once its batches are exhausted."""
+    ranks = simulation.truth()
+    totals = [step["tile"]["total_ns"] for rank in ranks for step in rank["steps"]]
+    return {
+        "schema": "stepscope.truth/1",
+        "job": asdict(simulation.job),
+        "faults": list(faults),
+        "step_time_ns": sum(totals) // len(totals) if totals else 0,
+        "ranks": ranks,
+    }
+
+
+def _targets(job: SimJob, out: Path) -> tuple[list[Path], Path]:
+    if out.name.endswith(_SUFFIXES):
+        if job.ranks == 1:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            return [out], out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.json')}.truth.json")
+        out = out.with_name(out.name.removesuffix(".gz").removesuffix(".json"))
+    out.mkdir(parents=True, exist_ok=True)
+    names = [f"rank{rank}.pt.trace.json" for rank in range(job.ranks)]
+    return [out / name for name in names], out / "job.truth.json"

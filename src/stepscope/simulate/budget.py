@@ -1,0 +1,142 @@
+"""The exact split of a rank's device time, from the activities the simulator itself placed.
+
+compute = union of compute kernels; exposed communication = union of collectives minus compute; exposed copy =
+union of copies and sets minus both; idle = the rest, each nanosecond charged to one cause.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from stepscope.simulate import causes
+from stepscope.simulate.engine.hostlog import HostLog
+from stepscope.simulate.engine.queues import DEPENDENCY
+
+COMPUTE, COMM, COPY = 0, 1, 2
+KINDS = {"compute": COMPUTE, "comm": COMM, "copy": COPY, "set": COPY}
+# Labels of device time; idle causes follow as ``IDLE + cause``.
+IDLE = 10
+
+
+class Placed(NamedTuple):
+    """An activity with what is needed to explain a gap before it."""
+
+    begin: int
+    end: int
+    kind: int
+    submitted: int
+    bound: int
+
+
+class Piece(NamedTuple):
+    """A stretch of device time: its label, and which kinds ran (a bit per kind)."""
+
+    begin: int
+    end: int
+    label: int
+    running: int
+
+
+class Sweep:
+    """Turns activities, given in any order, into contiguous pieces up to a time nothing can change any more."""
+
+    __slots__ = ("_log", "_pending", "pieces", "reached")
+
+    def __init__(self, log: HostLog, begin: int) -> None:
+        self._log = log
+        self._pending: list[Placed] = []
+        self.pieces: list[Piece] = []
+        self.reached = begin
+
+    def add(self, placed: Placed) -> None:
+        """An activity was placed."""
+        self._pending.append(placed)
+
+    def advance(self, until: int) -> None:
+        """Settle everything before ``until``, which no later activity will begin before.
+
+        An idle stretch at the end stays open: its cause is known once the activity that ends it is.
+        """
+        pending = self._pending
+        if not pending:
+            return
+        pending.sort()
+        running = [0, 0, 0]
+        edges: list[tuple[int, int, int, int]] = []
+        for index, p in enumerate(pending):
+            if p.begin >= until:
+                break
+            edges.append((max(p.begin, self.reached), 1, p.kind, index))
+            edges.append((min(p.end, until), -1, p.kind, index))
+        edges.sort()
+        for time, delta, kind, index in edges:
+            if time > self.reached:
+                self._close(time, running, index)
+            running[kind] += delta
+        self._pending = [p for p in pending if p.end > self.reached or p.begin >= until]
+
+    def finish(self, until: int) -> None:
+        """No activity will follow: settle all, and explain the time up to ``until`` by the host alone."""
+        self.advance(1 << 62)
+        if self.reached < until:
+            self._idle(self.reached, until, None)
+            self.reached = until
+
+    def _close(self, time: int, running: list[int], index: int) -> None:
+        mask = (running[0] > 0) | (running[1] > 0) << 1 | (running[2] > 0) << 2
+        if mask:
+            label = COMPUTE if mask & 1 else COMM if mask & 2 else COPY
+            self.pieces.append(Piece(self.reached, time, label, mask))
+        else:
+            self._idle(self.reached, time, self._pending[index])
+        self.reached = time
+
+    def _idle(self, begin: int, end: int, starter: Placed | None) -> None:
+        submitted = end if starter is None else min(max(starter.submitted, begin), end)
+        refilling = False
+        for start, stop, kind in self._log.between(begin, submitted):
+            refilling |= kind == causes.SYNC
+            charged = causes.SYNC if refilling and kind in causes.REFILL else kind
+            self.pieces.append(Piece(start, stop, IDLE + charged, 0))
+        if submitted < end and starter is not None:
+            cause = causes.DEPENDENCY if starter.bound == DEPENDENCY else causes.LAUNCH_LATENCY
+            self.pieces.append(Piece(submitted, end, IDLE + cause, 0))
+
+    def forget(self, before: int) -> None:
+        """Drop pieces that ended before a time."""
+        keep = 0
+        while keep < len(self.pieces) and self.pieces[keep].end <= before:
+            keep += 1
+        if keep > 4096:
+            del self.pieces[:keep]
+
+
+def split(pieces: list[Piece], begin: int, end: int) -> dict[str, object]:
+    """The budget of a window, in ns; parts add up to ``total_ns`` exactly.
+
+    Time outside all pieces counts as idle of unknown cause.
+    """
+    sums = [0] * (IDLE + len(causes.NAMES))
+    comm = copy = covered = 0
+    for piece in pieces:
+        length = min(piece.end, end) - max(piece.begin, begin)
+        if length <= 0:
+            continue
+        covered += length
+        sums[piece.label] += length
+        comm += length * (piece.running >> 1 & 1)
+        copy += length * (piece.running >> 2 & 1)
+    sums[IDLE + causes.UNKNOWN] += end - begin - covered
+    idle = {name: sums[IDLE + cause] for cause, name in enumerate(causes.NAMES) if sums[IDLE + cause]}
+    return {
+        "begin": begin,
+        "end": end,
+        "total_ns": end - begin,
+        "compute_ns": sums[COMPUTE],
+        "exposed_comm_ns": sums[COMM],
+        "exposed_copy_ns": sums[COPY],
+        "idle_ns": sum(idle.values()),
+        "comm_ns": comm,
+        "copy_ns": copy,
+        "idle_causes": idle,
+    }

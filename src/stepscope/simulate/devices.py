@@ -1,0 +1,51 @@
+"""The devices the simulator knows: what its cost model needs, and what a recording says about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One accelerator.
+
+    Attributes:
+        name: as the runtime reports it.
+        vendor: ``nvidia`` or ``amd``.
+        capability: compute capability, major and minor.
+        sms: streaming multiprocessors (compute units).
+        memory: bytes of device memory.
+        bandwidth: device-memory rate in bytes per second.
+        matrix_flops: dense 16-bit matrix rate per second.
+        single_flops: fp32 rate per second, without tensor cores.
+        warp: threads per warp.
+        compute_stream: number under which the default stream is recorded.
+        comm_stream: number of the collectives' stream.
+        copy_stream: number of a stream for copies.
+    """
+
+    name: str
+    vendor: str
+    capability: tuple[int, int]
+    sms: int
+    memory: int
+    bandwidth: float
+    matrix_flops: float
+    single_flops: float
+    warp: int = 32
+    compute_stream: int = 7
+    comm_stream: int = 20
+    copy_stream: int = 24
+
+
+# Rates are the vendors' data-sheet values for the dense case (V100 SXM2, A100 SXM4 80GB, H100 SXM5, B200,
+# Instinct MI300X); memory sizes are what the runtime reports as totalGlobalMem.
+DEVICES: dict[str, Device] = {
+    "v100": Device("Tesla V100-SXM2-32GB", "nvidia", (7, 0), 80, 34_089_730_048, 900e9, 125e12, 15.7e12),
+    "a100": Device("NVIDIA A100-SXM4-80GB", "nvidia", (8, 0), 108, 85_097_971_712, 2039e9, 312e12, 19.5e12),
+    "h100": Device("NVIDIA H100 80GB HBM3", "nvidia", (9, 0), 132, 85_014_872_064, 3350e9, 989e12, 67e12),
+    "b200": Device("NVIDIA B200", "nvidia", (10, 0), 148, 191_503_138_816, 8000e9, 2250e12, 75e12),
+    "mi300x": Device(
+        "AMD Instinct MI300X", "amd", (9, 4), 304, 206_141_652_992, 5300e9, 1307e12, 163e12, 64, 0, 4, 5
+    ),
+}

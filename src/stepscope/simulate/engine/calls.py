@@ -1,0 +1,206 @@
+"""Effects of instructions that call the runtime: launches, copies, events, synchronisation, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepscope.simulate import causes
+from stepscope.simulate.engine.queues import Queue
+from stepscope.simulate.program import instructions as ins
+from stepscope.simulate.records import Activity, Call, Memory, Overhead, Segment
+from stepscope.simulate.specs import KernelSpec
+
+if TYPE_CHECKING:
+    from stepscope.simulate.engine.rank import Rank
+
+# Time between two kernels of a graph, which the device starts by itself.
+GRAPH_GAP_NS = 300
+
+
+def _call(r: Rank, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> Call:
+    """Make a runtime call that takes ``ns``; the record is returned, not yet written."""
+    begin = r.now
+    r.correlation += 1
+    r.spend(ns, cause)
+    external = r.stack[-1][2] if r.stack else 0
+    return Call(begin, r.now, r.thread, name, r.correlation, external, launches, r.step)
+
+
+def _submit(r: Rank, name: str, queue: Queue) -> Call:
+    """A launch call: it blocks while the queue is full. The record is written."""
+    call = _call(r, name, r.job.launch_ns, launches=True)
+    room = queue.room(r.now)
+    if room > r.now:
+        r.until(room, causes.RUNTIME)
+        call = call._replace(end=room)
+    r.buffer.append(call)
+    if r.correlation >= r.flush_at:
+        _flush(r)
+    return call
+
+
+def _place(r: Rank, spec: KernelSpec, index: int, call: Call, duration: int, begin: int = -1) -> int:
+    """Put an activity on a queue and write it; returns its end. ``begin`` is given for a collective."""
+    queue = r.queues[index]
+    start, bound = queue.start(call.end)
+    if begin < 0:
+        begin = start
+    end = begin + duration
+    queue.add(end)
+    queue.last[r.thread] = end
+    _open_marks(r, queue, index, begin)
+    r.buffer.append(
+        Activity(begin, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step)
+    )
+    r.truth.activity(begin, end, spec, call.end, bound)
+    return end
+
+
+def _open_marks(r: Rank, queue: Queue, index: int, begin: int) -> None:
+    if queue.opening:
+        for mark in queue.opening:
+            if mark.thread == r.thread:
+                mark.first[index] = begin
+        queue.opening = [mark for mark in queue.opening if mark.thread != r.thread]
+
+
+def launch(r: Rank, i: ins.Launch) -> None:
+    """Launch a kernel."""
+    call = _submit(r, i.call, r.queues[i.queue])
+    _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
+
+
+def replay(r: Rank, i: ins.Replay) -> None:
+    """Launch a graph: one call, many kernels back to back."""
+    queue = r.queues[i.queue]
+    call = _submit(r, "cudaGraphLaunch", queue)
+    begin, bound = queue.start(call.end)
+    _open_marks(r, queue, i.queue, begin)
+    submitted = call.end
+    for node, spec in enumerate(i.kernels, 1):
+        end = begin + r.device_ns(spec)
+        r.buffer.append(Activity(begin, end, i.queue, spec, call.correlation, call.external, node, 0, r.step))
+        r.truth.activity(begin, end, spec, submitted, bound)
+        begin = end + GRAPH_GAP_NS
+    queue.add(end)
+    queue.last[r.thread] = end
+
+
+def copy(r: Rank, i: ins.Copy) -> None:
+    """Copy; from pageable memory the call returns only when the copy is done."""
+    call = _call(r, "cudaMemcpyAsync", r.job.launch_ns, launches=True)
+    queue = r.queues[i.queue]
+    slot = len(r.buffer)
+    r.buffer.append(call)
+    end = _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
+    if i.blocking:
+        r.until(end + r.job.sync_return_ns, causes.SYNC)
+        r.buffer[slot] = call._replace(end=r.now)
+    else:
+        r.until(queue.room(r.now), causes.RUNTIME)
+
+
+def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
+    """Launch a collective; returns when it starts here, and what to do once its end is known."""
+    queue = r.queues[i.queue]
+    call = _submit(r, "cudaLaunchKernelExC", queue)
+    begin, _ = queue.start(call.end)
+    r.collectives += 1
+
+    def finish(end: int) -> None:
+        _place(r, i.kernel, i.queue, call, end - begin, begin)
+
+    return begin, finish
+
+
+def record_event(r: Rank, i: ins.RecordEvent) -> None:
+    """Mark the end of what is queued so far."""
+    r.events[i.event] = r.queues[i.queue].free
+    r.buffer.append(_call(r, "cudaEventRecord", r.job.call_ns))
+
+
+def wait_event(r: Rank, i: ins.WaitEvent) -> None:
+    """Let a queue wait for an event."""
+    r.queues[i.queue].wait(r.events.get(i.event, 0))
+    r.buffer.append(_call(r, "cudaStreamWaitEvent", r.job.call_ns))
+
+
+def runtime_call(r: Rank, i: ins.RuntimeCall) -> None:
+    """A call that does nothing to the device."""
+    r.buffer.append(_call(r, i.name, r.job.call_ns))
+
+
+def synchronise(r: Rank, i: ins.Sync) -> None:
+    """Block until one queue or all of them have drained."""
+    name = "cudaDeviceSynchronize" if i.queue < 0 else "cudaStreamSynchronize"
+    queues = r.queues if i.queue < 0 else [r.queues[i.queue]]
+    call = _call(r, name, r.job.call_ns, causes.SYNC)
+    drained = max(queue.free for queue in queues)
+    if drained > call.begin:
+        r.until(drained + r.job.sync_return_ns, causes.SYNC)
+    r.buffer.append(call._replace(end=r.now))
+
+
+def alloc(r: Rank, i: ins.Alloc) -> None:
+    """Take memory, from the driver when no cached block fits; slot -1 is never given back."""
+    allocator = r.allocator
+    if not allocator.fits(i.bytes):
+        if allocator.would_exceed(i.bytes):
+            empty_cache(r, ins.EmptyCache())
+        call = _call(r, "cudaMalloc", r.job.malloc_ns, causes.ALLOC)
+        r.buffer.append(call)
+        address, size = allocator.grow(i.bytes)
+        r.buffer.append(Segment(r.now, address, size, r.step))
+    block = allocator.take(i.bytes)
+    if i.slot >= 0:
+        r.blocks[i.slot] = block
+    _memory(r, block.address, block.bytes)
+
+
+def free(r: Rank, i: ins.Free) -> None:
+    """Give memory back to the cache."""
+    block = r.blocks.pop(i.slot)
+    address, size = block.address, block.bytes
+    r.allocator.give(block)
+    _memory(r, address, -size)
+
+
+def _memory(r: Rank, address: int, size: int) -> None:
+    allocator = r.allocator
+    external = r.stack[-1][2] if r.stack else 0
+    r.buffer.append(
+        Memory(r.now, r.thread, address, size, allocator.allocated, allocator.reserved, external, r.step)
+    )
+
+
+def empty_cache(r: Rank, _: ins.EmptyCache) -> None:
+    """Give free segments back to the driver; cudaFree waits for the device."""
+    for address, size in r.allocator.trim():
+        drained = max(queue.free for queue in r.queues)
+        call = _call(r, "cudaFree", 2 * r.job.malloc_ns, causes.ALLOC)
+        r.until(drained, causes.ALLOC)
+        r.buffer.append(call._replace(end=r.now))
+        r.buffer.append(Segment(r.now, address, -size, r.step))
+
+
+def _flush(r: Rank) -> None:
+    """The profiler needs a new buffer and stops the host for it."""
+    begin = r.now
+    r.spend(r.job.buffer_flush_ns, causes.PROFILER)
+    r.buffer.append(Overhead(begin, r.now, "Activity Buffer Request"))
+    r.flush_at = r.correlation + r.job.buffer_flush_ops
+
+
+TABLE: dict[type, Callable[[Any, Any], None]] = {
+    ins.Launch: launch,
+    ins.Replay: replay,
+    ins.Copy: copy,
+    ins.RecordEvent: record_event,
+    ins.WaitEvent: wait_event,
+    ins.RuntimeCall: runtime_call,
+    ins.Sync: synchronise,
+    ins.Alloc: alloc,
+    ins.Free: free,
+    ins.EmptyCache: empty_cache,
+}

@@ -1,0 +1,152 @@
+"""Effects of instructions that concern the host alone: operators, Python, pauses, the loader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepscope.simulate import causes
+from stepscope.simulate.engine.queues import Mark
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.program import instructions as ins
+from stepscope.simulate.records import MAIN, Flow, Frame, Span
+from stepscope.simulate.specs import OpSpec, Tensor
+
+if TYPE_CHECKING:
+    from stepscope.simulate.engine.rank import Rank
+
+NEVER = 1 << 62
+# Operators the collating main thread runs per batch when there are no workers.
+_COLLATE = ("aten::empty", "aten::select", "aten::copy_", "aten::stack", "aten::cat", "aten::resize_")
+
+
+def enter(r: Rank, i: ins.Enter) -> None:
+    """Begin an operator or annotation."""
+    begin = r.now
+    r.external += 1
+    spec, sequence = i.spec, i.sequence
+    if spec.kind == "op":
+        slot = len(r.buffer)
+        r.buffer.append(None)
+        r.open_ops += 1
+        r.operators += 1
+        mark: Mark | None = None
+    else:
+        slot = -1
+        mark = Mark(r.thread)
+        for queue in r.queues:
+            queue.opening.append(mark)
+    if sequence >= 0:
+        sequence += r.sequence_base
+        if not spec.backward:
+            r.forward[sequence] = (begin, r.thread)
+        else:
+            origin = r.forward.pop(sequence, None)
+            if origin is not None:
+                r.flow += 1
+                r.buffer.append(Flow(r.flow, origin[0], origin[1], begin, r.thread))
+    r.stack.append((spec, begin, r.external, sequence, slot, mark))
+    r.spend(r.job.op_ns, causes.OP)
+    if r.operators >= r.alarm:
+        interrupt(r)
+
+
+def leave(r: Rank, _: object) -> None:
+    """End the innermost operator or annotation."""
+    spec, begin, external, sequence, slot, mark = r.stack.pop()
+    r.spend(r.job.op_ns >> 2, causes.OP)
+    span = Span(begin, r.now, r.thread, spec, external, sequence, r.step)
+    if slot >= 0:
+        r.buffer[slot] = span
+        r.open_ops -= 1
+        return
+    r.buffer.append(span)
+    for queue in r.queues:
+        queue.opening = [other for other in queue.opening if other is not mark]
+    if mark is not None:
+        r.close_mark(spec, external, mark)
+
+
+def next_alarm(job: SimJob, operators: int) -> int:
+    """The operator count at which the next collection or pause is due."""
+    due = [
+        (operators // interval + 1) * interval
+        for interval in (job.gc_interval_ops, job.pause_interval_ops)
+        if interval
+    ]
+    return min(due, default=NEVER)
+
+
+def interrupt(r: Rank) -> None:
+    """A garbage collection or a pause of the process, between two operators."""
+    job, due = r.job, r.alarm
+    if job.gc_interval_ops and due % job.gc_interval_ops == 0:
+        begin = r.now
+        r.spend(job.gc_pause_ns, causes.GC)
+        if job.with_stack:
+            r.frame_id += 1
+            parent = r.frames[-1][2] if r.frames else 0
+            r.buffer.append(Frame(begin, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
+    if job.pause_interval_ops and due % job.pause_interval_ops == 0:
+        r.spend(job.pause_ns, causes.PYTHON)
+    r.alarm = next_alarm(job, r.operators)
+
+
+def spend(r: Rank, i: ins.Spend) -> None:
+    """Host time for a cause."""
+    r.spend(i.ns, i.cause)
+
+
+def thread(r: Rank, i: ins.Thread) -> None:
+    """Hand the work over to another thread; the hand-over wakes it up."""
+    r.spend(4 * r.job.op_ns, causes.OP)
+    r.thread = i.thread
+
+
+def frame_in(r: Rank, i: ins.FrameIn) -> None:
+    """Enter a Python function."""
+    r.frame_id += 1
+    r.frames.append((i.name, r.now, r.frame_id, r.frames[-1][2] if r.frames else 0))
+    r.spend(r.job.python_ns >> 3, causes.PYTHON)
+
+
+def frame_out(r: Rank, _: ins.FrameOut) -> None:
+    """Leave the innermost Python function."""
+    name, begin, number, parent = r.frames.pop()
+    r.spend(r.job.python_ns >> 4, causes.PYTHON)
+    r.buffer.append(Frame(begin, r.now, MAIN, name, number, parent, r.step))
+
+
+def next_batch(r: Rank, _: ins.NextBatch) -> None:
+    """Take a batch from the loader: wait for the queue, or load it here and now."""
+    single = r.job.workers == 0
+    kind = "Single" if single else "Multi"
+    name = f"enumerate(DataLoader)#_{kind}Process{'ing' * (not single)}DataLoaderIter.__next__"
+    enter(r, ins.Enter(OpSpec(name, "annotation")))
+    if single:
+        _load_here(r)
+    else:
+        r.until(r.loader.ready_at(r.now), causes.DATA)
+        r.spend(r.job.collate_ns, causes.DATA)
+    leave(r, None)
+
+
+def _load_here(r: Rank) -> None:
+    share = r.loader.load_ns() // len(_COLLATE)
+    sample = Tensor((max(1, r.job.hidden),), "fp32")
+    for name in _COLLATE:
+        enter(r, ins.Enter(OpSpec(name, "op", (sample,))))
+        r.spend(share, causes.DATA)
+        leave(r, None)
+    r.spend(r.job.collate_ns, causes.DATA)
+
+
+TABLE: dict[type, Callable[[Any, Any], None]] = {
+    ins.Enter: enter,
+    ins.Leave: leave,
+    ins.Spend: spend,
+    ins.Thread: thread,
+    ins.FrameIn: frame_in,
+    ins.FrameOut: frame_out,
+    ins.NextBatch: next_batch,
+}

@@ -1,0 +1,49 @@
+"""What the host was doing when: a list of intervals without gaps, forgotten once nobody can ask."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from stepscope.simulate import causes
+
+
+class HostLog:
+    """Contiguous intervals of host time, each with one cause.
+
+    ``ends[i]`` is where interval ``i`` with ``kinds[i]`` ends; it begins where the one before ended.
+    """
+
+    __slots__ = ("ends", "kinds")
+
+    def __init__(self) -> None:
+        self.ends: list[int] = [0]
+        self.kinds: list[int] = [causes.UNKNOWN]
+
+    def add(self, end: int, kind: int) -> None:
+        """The host did ``kind`` until ``end``."""
+        if self.kinds[-1] == kind:
+            self.ends[-1] = end
+        elif end > self.ends[-1]:
+            self.ends.append(end)
+            self.kinds.append(kind)
+
+    def between(self, begin: int, end: int) -> list[tuple[int, int, int]]:
+        """Pieces (begin, end, kind) that cover ``[begin, end)``; ``UNKNOWN`` after the log's end."""
+        pieces = []
+        index = bisect_right(self.ends, begin)
+        while begin < end:
+            if index >= len(self.ends):
+                pieces.append((begin, end, causes.UNKNOWN))
+                break
+            until = min(end, self.ends[index])
+            pieces.append((begin, until, self.kinds[index]))
+            begin = until
+            index += 1
+        return pieces
+
+    def forget(self, before: int) -> None:
+        """Drop what ended before a time; it will not be asked for again."""
+        keep = min(bisect_right(self.ends, before), len(self.ends) - 1)
+        if keep > 4096:
+            del self.ends[:keep]
+            del self.kinds[:keep]

@@ -1,0 +1,185 @@
+"""The kernels a job can launch, under the names PyTorch's libraries give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepscope.simulate.costs import CostModel
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.names import SCALARS, attention_name, conv_name, gemm_name
+from stepscope.simulate.specs import DTYPE_BYTES, Collective, KernelSpec, Tensor
+
+
+def _blocks(count: int, per_block: int) -> tuple[int, int, int]:
+    return (max(1, -(-count // per_block)), 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """Makes kernel descriptions for one job."""
+
+    job: SimJob
+    costs: CostModel
+
+    @classmethod
+    def of(cls, job: SimJob) -> Kernels:
+        """The kernels of a job."""
+        return cls(job, CostModel.of(job))
+
+    @property
+    def scalar(self) -> str:
+        """C++ name of the job's element type."""
+        return SCALARS[self.job.dtype]
+
+    def gemm(self, m: int, n: int, k: int, layout: str, batch: int = 1) -> KernelSpec:
+        """Matrix product (m x k)(k x n)."""
+        width = DTYPE_BYTES[self.job.dtype]
+        moved = batch * width * (m * k + k * n + m * n)
+        tile = 128 if min(m, n) >= 128 else 64
+        return KernelSpec(
+            name=gemm_name(self.costs.device, self.job.dtype, tile, layout),
+            kind="compute",
+            op_class="gemm",
+            duration_ns=self.costs.gemm(m, n, k, batch, moved),
+            grid=(-(-n // tile), -(-m // tile), batch),
+            block=(256 if tile == 128 else 128, 1, 1),
+            registers=168,
+            shared_bytes=tile * 768,
+            flops=2 * batch * m * n * k,
+            bytes=moved,
+        )
+
+    def elementwise(
+        self, functor: str, tensor: Tensor, operands: int, op_class: str = "elementwise"
+    ) -> KernelSpec:
+        """Pointwise kernel that touches ``operands`` tensors of this shape."""
+        functor = functor.replace("T", self.scalar)
+        array = f"std::array<char*, {operands}ul>"
+        name = (
+            f"void at::native::vectorized_elementwise_kernel<4, at::native::{functor}, {array} >"
+            f"(int, at::native::{functor}, {array})"
+        )
+        return self._streaming(name, op_class, tensor, operands)
+
+    def copy(self, tensor: Tensor) -> KernelSpec:
+        """Strided copy (``contiguous``, dtype conversion)."""
+        name = (
+            "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::"
+            "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#12}"
+            f"::operator()() const::{{lambda({self.scalar})#1}}>(at::TensorIteratorBase&)::{{lambda(int)#1}}>(int)"
+        )
+        return self._streaming(name, "copy", tensor, 3)
+
+    def named(
+        self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 256
+    ) -> KernelSpec:
+        """A streaming kernel under a given name; ``T`` in angle brackets stands for the element type."""
+        return self._streaming(name.replace("<T", f"<{self.scalar}"), op_class, tensor, operands, block)
+
+    def attention(self, batch: int, heads: int, sequence: int, width: int, backward: bool) -> KernelSpec:
+        """Fused attention; the backward does five matrix products where the forward does two."""
+        flops = (10 if backward else 4) * batch * heads * sequence * sequence * width
+        moved = (8 if backward else 4) * batch * heads * sequence * width * DTYPE_BYTES[self.job.dtype]
+        return KernelSpec(
+            name=attention_name(self.costs.device, self.job.dtype, width, backward),
+            kind="compute",
+            op_class="attention",
+            duration_ns=self.costs.attention(flops, moved),
+            grid=(-(-sequence // 128), batch, heads),
+            block=(128, 1, 1),
+            registers=255,
+            shared_bytes=81920,
+            flops=flops,
+            bytes=moved,
+        )
+
+    def convolution(self, out: Tensor, weight: Tensor, which: str) -> KernelSpec:
+        """Convolution as an implicit GEMM; ``which`` is ``fprop``, ``dgrad`` or ``wgrad``."""
+        n, k, height, width = out.shape
+        _, c, r, s = weight.shape
+        moved = 3 * out.bytes + weight.bytes
+        m, depth = n * height * width, c * r * s
+        return KernelSpec(
+            name=conv_name(self.costs.device, self.job.dtype, which),
+            kind="compute",
+            op_class="convolution",
+            duration_ns=self.costs.gemm(m, k, depth, 1, moved),
+            grid=(-(-m // 128), -(-k // 128), 1),
+            block=(256, 1, 1),
+            registers=230,
+            shared_bytes=98304,
+            flops=2 * m * k * depth,
+            bytes=moved,
+        )
+
+    def foreach(self, functor: str, tensors: tuple[int, ...], operands: int) -> tuple[KernelSpec, ...]:
+        """Multi-tensor kernels over tensors of these element counts (at most 110 per launch, as in PyTorch)."""
+        specs = []
+        for start in range(0, len(tensors), 110):
+            elements = sum(tensors[start : start + 110])
+            name = (
+                "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+                f"namespace)::TensorListMetadata<{min(operands, 5)}>, at::native::(anonymous namespace)::{functor}>"
+                f"(at::native::(anonymous namespace)::TensorListMetadata<{min(operands, 5)}>, "
+                f"at::native::(anonymous namespace)::{functor})"
+            ).replace("<T", f"<{self.scalar}")
+            chunk = Tensor((elements,), self.job.dtype)
+            specs.append(self._streaming(name, "optimizer", chunk, operands, 512, 65536))
+        return tuple(specs)
+
+    def memcpy(self, bytes_: int, direction: str, pinned: bool) -> KernelSpec:
+        """Copy between host and device (``HtoD``, ``DtoH``) or within the device (``DtoD``)."""
+        host = "Pinned" if pinned else "Pageable"
+        ends = {"HtoD": (host, "Device"), "DtoH": ("Device", host), "DtoD": ("Device", "Device")}[direction]
+        rate = self.job.pinned_bandwidth if pinned else self.job.pageable_bandwidth
+        if direction == "DtoD":
+            rate = self.costs.device.bandwidth / 2
+        return KernelSpec(
+            name=f"Memcpy {direction} ({ends[0]} -> {ends[1]})",
+            kind="copy",
+            op_class="copy",
+            duration_ns=1_100 + int(bytes_ / rate * 1e9),
+            bytes=bytes_,
+            direction=direction,
+        )
+
+    def memset(self, bytes_: int) -> KernelSpec:
+        """Set device memory."""
+        duration = 900 + int(bytes_ / self.costs.device.bandwidth * 1e9)
+        return KernelSpec("Memset (Device)", "set", "copy", duration, bytes=bytes_)
+
+    def collective(self, what: Collective) -> KernelSpec:
+        """A collective; its time is the transfer's, from when the last rank arrives."""
+        count = len(what.ranks)
+        factor = 2 * (count - 1) / count if what.name == "allreduce" else (count - 1) / count
+        job = self.job
+        rate = job.link_bandwidth if count <= job.ranks_per_host else job.network_bandwidth
+        transfer = job.comm_latency_ns + int(what.bytes * factor / rate * 1e9)
+        return KernelSpec(
+            name=what.kernel,
+            kind="comm",
+            op_class="collective",
+            duration_ns=max(1, transfer),
+            grid=(24, 1, 1),
+            block=(544, 1, 1),
+            registers=96,
+            shared_bytes=87568,
+            bytes=what.bytes,
+            collective=what,
+        )
+
+    def _streaming(
+        self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 128, chunk: int = 0
+    ) -> KernelSpec:
+        elements = tensor.elements
+        moved = int(operands * tensor.bytes)
+        return KernelSpec(
+            name=name,
+            kind="compute",
+            op_class=op_class,
+            duration_ns=self.costs.stream(moved, elements),
+            grid=_blocks(elements, chunk or block * 4),
+            block=(block, 1, 1),
+            flops=elements,
+            bytes=moved,
+        )

@@ -1,0 +1,156 @@
+"""Collects the instructions of a step while a model is walked through, and keeps the autograd tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from stepscope.simulate import causes
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.kernels import Kernels
+from stepscope.simulate.program import instructions as ins
+from stepscope.simulate.records import COMPUTE
+from stepscope.simulate.specs import KernelSpec, OpSpec, Tensor
+
+Input = Tensor | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One entry of the autograd tape: how to run the backward of an operator."""
+
+    name: str
+    sequence: int
+    inputs: tuple[Input, ...]
+    body: Callable[[], None]
+    params: tuple[Tensor, ...]
+    saved: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Builder:
+    """Instructions of one step, in the order the host runs them."""
+
+    job: SimJob
+    kernels: Kernels
+    out: list[ins.Instruction] = field(default_factory=list)
+    tape: list[Node] = field(default_factory=list)
+    params: list[Tensor] = field(default_factory=list)
+    on_grad: Callable[[Tensor, int], None] | None = None
+    slots: int = 0
+    sequence: int = 0
+
+    @contextmanager
+    def op(self, name: str, *inputs: Input, sequence: int = -1, backward: bool = False) -> Iterator[None]:
+        """An operator around what is emitted inside."""
+        self.out.append(ins.Enter(OpSpec(name, "op", inputs, backward), sequence))
+        yield
+        self.out.append(LEAVE)
+
+    @contextmanager
+    def annotation(self, name: str, extra: Mapping[str, object] | None = None) -> Iterator[None]:
+        """A ``record_function`` range around what is emitted inside."""
+        self.out.append(ins.Enter(OpSpec(name, "annotation", extra=extra or {})))
+        yield
+        self.out.append(LEAVE)
+
+    @contextmanager
+    def frame(self, *names: str) -> Iterator[None]:
+        """Python functions, outermost first, around what is emitted inside."""
+        if not self.job.with_stack:
+            yield
+            return
+        self.out.extend(ins.FrameIn(name) for name in names)
+        yield
+        self.out.extend(FRAME_OUT for _ in names)
+
+    def python(self, factor: float = 1.0) -> None:
+        """Interpreter time before the model's code calls the next operator."""
+        self.out.append(ins.Spend(int(self.job.python_ns * factor), causes.PYTHON))
+
+    def view(self, name: str, tensor: Tensor) -> None:
+        """An operator that only makes a view."""
+        with self.op(name, tensor), self.op("aten::as_strided", tensor, "", "", ""):
+            pass
+
+    def empty(self, tensor: Tensor, name: str = "aten::empty") -> int:
+        """Allocate a tensor; returns its slot."""
+        self.slots += 1
+        sizes = str(list(tensor.shape))
+        with self.op(name, sizes, "", "", "", "", ""):
+            self.out.append(ins.Alloc(self.slots, tensor.bytes))
+        return self.slots
+
+    def free(self, *slots: int) -> None:
+        """Release tensors."""
+        self.out.extend(ins.Free(slot) for slot in slots)
+
+    def launch(self, kernel: KernelSpec, call: str = "cudaLaunchKernel") -> None:
+        """Launch a kernel on the compute stream."""
+        self.out.append(ins.Launch(kernel, COMPUTE, call))
+        if self.job.sync_every_op:
+            self.out.append(ins.Sync(-1))
+
+    def call(self, name: str) -> None:
+        """A small runtime call, when the job records them."""
+        if self.job.record_calls:
+            self.out.append(ins.RuntimeCall(name))
+
+    def item(self, dtype: str = "fp32") -> None:
+        """Read one number from the device: copy it and wait for it."""
+        one = Tensor((), dtype)
+        self.python()
+        with self.op("aten::item", one), self.op("aten::_local_scalar_dense", one):
+            self.out.append(ins.Copy(self.kernels.memcpy(4, "DtoH", True), COMPUTE, False))
+            self.out.append(ins.Sync(COMPUTE))
+
+    @contextmanager
+    def differentiable(self, name: str, *inputs: Input) -> Iterator[int]:
+        """A module-level operator; yields the autograd sequence number of its node (-1 in inference)."""
+        self.python()
+        number = -1
+        if self.job.training:
+            number = self.sequence
+            self.sequence += 1
+        with self.op(name, *inputs, sequence=number):
+            yield number
+
+    def record(
+        self,
+        node: tuple[str, int],
+        inputs: tuple[Input, ...],
+        body: Callable[[], None],
+        *,
+        params: tuple[Tensor, ...] = (),
+        saved: tuple[int, ...] = (),
+    ) -> None:
+        """Put an operator's backward on the tape; ``saved`` are the slots it keeps until then."""
+        if node[1] < 0:
+            self.free(*saved)
+            return
+        self.tape.append(Node(node[0], node[1], inputs, body, params, saved))
+
+    def run_backward(self, tape: list[Node]) -> None:
+        """Emit the backward of a tape, last operator first."""
+        while tape:
+            node = tape.pop()
+            outer = f"autograd::engine::evaluate_function: {node.name}"
+            with self.op(outer, sequence=node.sequence, backward=True):
+                with self.op(node.name, *node.inputs, sequence=node.sequence, backward=True):
+                    node.body()
+                self.free(*node.saved)
+            for param in node.params:
+                self._accumulate(param)
+
+    def _accumulate(self, param: Tensor) -> None:
+        name = "torch::autograd::AccumulateGrad"
+        with self.op(f"autograd::engine::evaluate_function: {name}"):
+            with self.op(name, param), self.op("aten::detach", param), self.op("detach", param):
+                pass
+            if self.on_grad is not None:
+                self.on_grad(param, self.slots)
+
+
+LEAVE = ins.Leave()
+FRAME_OUT = ins.FrameOut()

@@ -1,0 +1,127 @@
+"""Forward passes of the models a job can train; the tape makes their backward."""
+
+from __future__ import annotations
+
+from stepscope.simulate.program import convolution as conv
+from stepscope.simulate.program import ops
+from stepscope.simulate.program.builder import Builder
+from stepscope.simulate.specs import Tensor
+
+
+def batch_tensors(b: Builder, sequence: int) -> tuple[Tensor, Tensor]:
+    """What the loader delivers: input and target."""
+    job = b.job
+    if job.model == "transformer":
+        tokens = Tensor((job.batch, sequence), "int64")
+        return tokens, tokens
+    if job.model == "convnet":
+        return Tensor((job.batch, 3, job.image, job.image), job.dtype), Tensor((job.batch,), "int64")
+    return Tensor((job.batch, job.hidden), job.dtype), Tensor((job.batch,), "int64")
+
+
+def forward(b: Builder, x: Tensor, target: Tensor) -> None:
+    """Emit the model's forward and its loss."""
+    model = {"transformer": _transformer, "convnet": conv.convnet, "mlp": _mlp}[b.job.model]
+    with b.frame("train.py(41): forward", f"nn.Module: {b.job.model.capitalize()}_0"):
+        logits = model(b, x)
+    if b.job.training:
+        with b.frame("torch/nn/functional.py(3104): cross_entropy"):
+            rows = logits.elements // logits.shape[-1]
+            flat = Tensor((rows, logits.shape[-1]), logits.dtype)
+            ops.cross_entropy(b, flat, Tensor((rows,), target.dtype))
+
+
+def items_due(b: Builder, layer: int) -> None:
+    """Read numbers from the device after a layer, evenly spread over the model."""
+    job = b.job
+    before = job.items_per_step * layer // job.layers
+    for _ in range(job.items_per_step * (layer + 1) // job.layers - before):
+        b.item()
+
+
+def _mlp(b: Builder, x: Tensor) -> Tensor:
+    for layer in range(b.job.layers):
+        with b.frame(f"nn.Module: Linear_{layer}", "torch/nn/modules/linear.py(124): forward"):
+            x = ops.linear(b, x, b.job.hidden)
+        x = ops.pointwise(
+            b, ("aten::relu", "ReluBackward0"), "LaunchClampScalarFunctor<T>", x, b.job.elementwise_split
+        )
+        items_due(b, layer)
+    return ops.linear(b, x, b.job.vocab)
+
+
+def _transformer(b: Builder, tokens: Tensor) -> Tensor:
+    job = b.job
+    with b.frame("nn.Module: Embedding_0", "torch/nn/modules/sparse.py(190): forward"):
+        x = ops.embedding(b, tokens, Tensor((job.vocab, job.hidden), job.dtype))
+    for layer in range(job.layers):
+        with b.frame(f"nn.Module: Block_{layer}", "model.py(57): forward"):
+            if job.recompute and job.training:
+                _checkpointed(b, x, layer)
+            else:
+                _block(b, x, layer)
+        items_due(b, layer)
+    with b.frame("nn.Module: LayerNorm_final"):
+        x = ops.layer_norm(b, x)
+    with b.frame("nn.Module: Linear_head", "torch/nn/modules/linear.py(124): forward"):
+        return ops.linear(b, x, job.vocab, bias=False)
+
+
+def _block(b: Builder, x: Tensor, layer: int) -> None:
+    job = b.job
+    with b.frame(f"nn.Module: LayerNorm_{2 * layer}"):
+        ops.layer_norm(b, x)
+    with b.frame(f"nn.Module: Attention_{layer}", "model.py(23): forward"):
+        ops.linear(b, x, 3 * job.hidden)
+        _attention(b, x)
+        ops.contiguous(b, x)
+        ops.linear(b, x, job.hidden)
+    ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
+    with b.frame(f"nn.Module: LayerNorm_{2 * layer + 1}"):
+        ops.layer_norm(b, x)
+    with b.frame(f"nn.Module: MLP_{layer}", "model.py(41): forward"):
+        wide = ops.linear(b, x, 4 * job.hidden)
+        ops.pointwise(
+            b, ("aten::gelu", "GeluBackward0"), "GeluCUDAKernelImplFunctor<T>", wide, job.gelu_split
+        )
+        ops.linear(b, wide, job.hidden)
+    ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
+
+
+def _attention(b: Builder, x: Tensor) -> None:
+    job = b.job
+    batch, sequence, hidden = x.shape
+    heads = max(1, job.heads)
+    width = max(1, hidden // heads)
+    q = Tensor((batch, heads, sequence, width), x.dtype)
+    for _ in range(3):
+        b.view("aten::transpose", q)
+    if job.attention == "flash":
+        ops.flash_attention(b, q)
+        return
+    scores = Tensor((batch, heads, sequence, sequence), x.dtype)
+    ops.matmul(b, q, q, (batch * heads, sequence, sequence, width), "tn")
+    ops.pointwise(b, ("aten::mul", "MulBackward0"), "MulFunctor<T>", scores, job.elementwise_split)
+    ops.softmax(b, scores)
+    ops.matmul(b, scores, q, (batch * heads, sequence, width, sequence), "nn")
+
+
+def _checkpointed(b: Builder, x: Tensor, layer: int) -> None:
+    """Run a block without keeping its activations, and once more when the backward needs them."""
+    outer = b.tape
+    b.tape = []
+    _block(b, x, layer)
+    for node in b.tape:
+        b.free(*node.saved)
+    b.tape = outer
+    number, b.sequence = b.sequence, b.sequence + 1
+
+    def backward() -> None:
+        known = len(b.params)
+        kept, b.tape = b.tape, []
+        _block(b, x, layer)
+        del b.params[known:]
+        b.run_backward(b.tape)
+        b.tape = kept
+
+    b.record(("CheckpointFunctionBackward", number), (x,), backward)

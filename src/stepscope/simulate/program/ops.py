@@ -1,0 +1,270 @@
+"""PyTorch operators as nests of calls, allocations and launches, with their backward."""
+
+from __future__ import annotations
+
+from stepscope.simulate.program import instructions as ins
+from stepscope.simulate.program.builder import Builder
+from stepscope.simulate.records import COMPUTE
+from stepscope.simulate.specs import KernelSpec, OpSpec, Tensor
+
+
+def linear(b: Builder, x: Tensor, width: int, bias: bool = True) -> Tensor:
+    """``nn.Linear`` over the last dimension."""
+    rows, depth = x.elements // x.shape[-1], x.shape[-1]
+    weight, vector = Tensor((width, depth), x.dtype), Tensor((width,), x.dtype)
+    y = Tensor((*x.shape[:-1], width), x.dtype)
+    flat = Tensor((rows, depth), x.dtype)
+    name = "aten::addmm" if bias else "aten::mm"
+    params = (vector, weight) if bias else (weight,)
+    b.params.extend(params)
+    with b.differentiable("aten::linear", x, weight, vector if bias else None) as number:
+        b.view("aten::t", weight)
+        with b.op(name, *([vector] if bias else []), flat, Tensor((depth, width), x.dtype, True), "", ""):
+            out = b.empty(y)
+            b.call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
+            b.launch(b.kernels.gemm(rows, width, depth, "tn"), _gemm_call(b))
+
+    def backward() -> None:
+        grad = Tensor((rows, width), x.dtype)
+        dx = _product(b, "aten::mm", grad, (rows, depth, width), "nn")
+        dw = _product(b, "aten::mm", Tensor((width, rows), x.dtype, True), (width, depth, rows), "nt")
+        if bias:
+            with b.op("aten::sum", grad, "[0]", "True", ""):
+                b.free(b.empty(vector))
+                b.launch(_reduction(b, grad))
+        b.free(dx, dw)
+
+    node = "AddmmBackward0" if bias else "MmBackward0"
+    b.record((node, number), (y,), backward, params=params, saved=(out,))
+    return y
+
+
+def _gemm_call(b: Builder) -> str:
+    return "cudaLaunchKernelExC" if b.kernels.costs.device.capability[0] >= 9 else "cudaLaunchKernel"
+
+
+def _product(b: Builder, name: str, left: Tensor, sizes: tuple[int, int, int], layout: str) -> int:
+    m, n, k = sizes
+    with b.op(name, left, Tensor((k, n), left.dtype)):
+        out = b.empty(Tensor((m, n), left.dtype))
+        b.launch(b.kernels.gemm(m, n, k, layout), _gemm_call(b))
+    return out
+
+
+def _reduction(b: Builder, x: Tensor) -> KernelSpec:
+    name = (
+        "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<T, at::native::func_wrapper_t<T, "
+        "at::native::sum_functor<T, float, T>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, "
+        "unsigned int, T, 4> >(at::native::ReduceOp<T>)"
+    )
+    return b.kernels.named(name, "reduction", x, 1.1)
+
+
+def pointwise(b: Builder, names: tuple[str, str], functor: str, x: Tensor, split: int = 1) -> Tensor:
+    """A pointwise operator; ``names`` are the forward's and the node's; written as ``split`` operators."""
+    for _ in range(max(1, split)):
+        operands = 3 if names[0] in ("aten::add", "aten::mul") else 2
+        with b.differentiable(names[0], x, *([x] if operands == 3 else []), "1") as number:
+            out = b.empty(x, "aten::empty") if not names[0].endswith("_") else 0
+            b.launch(b.kernels.elementwise(functor, x, operands))
+
+        def backward() -> None:
+            if names[1] != "AddBackward0":
+                with b.op(f"{names[0]}_backward".replace("__", "_"), x, x):
+                    grad = b.empty(x)
+                    b.launch(b.kernels.elementwise(f"{names[1]}Functor<T>", x, 3))
+                b.free(grad)
+
+        b.record((names[1], number), (x,), backward, saved=(out,) if out else ())
+    return x
+
+
+def layer_norm(b: Builder, x: Tensor) -> Tensor:
+    """``nn.LayerNorm`` over the last dimension."""
+    params = (Tensor((x.shape[-1],), x.dtype), Tensor((x.shape[-1],), x.dtype))
+    b.params.extend(params)
+    forward = b.kernels.named(
+        "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<T, float>(int, float, T const*, "
+        "T const*, T const*, float*, float*, T*)",
+        "normalisation",
+        x,
+        2,
+    )
+    with b.differentiable("aten::layer_norm", x, f"[{x.shape[-1]}]", *params, "1e-05", "True") as number:
+        with b.op("aten::native_layer_norm", x, f"[{x.shape[-1]}]", *params, "1e-05"):
+            out = b.empty(x)
+            b.launch(forward)
+
+    def backward() -> None:
+        with b.op("aten::native_layer_norm_backward", x, x, f"[{x.shape[-1]}]"):
+            grad = b.empty(x)
+            for part, operands in (
+                ("layer_norm_grad_input_kernel", 3.0),
+                ("GammaBetaBackwardCUDAKernel", 2.0),
+            ):
+                name = (
+                    f"void at::native::(anonymous namespace)::{part}<T, float>(T const*, T const*, T*, int)"
+                )
+                b.launch(b.kernels.named(name, "normalisation", x, operands))
+        b.free(grad)
+
+    b.record(("NativeLayerNormBackward0", number), (x,), backward, params=params, saved=(out,))
+    return x
+
+
+def softmax(b: Builder, x: Tensor) -> Tensor:
+    """``softmax`` over the last dimension."""
+    name = "void (anonymous namespace)::softmax_warp_{way}<T, T, float, 10, false, false>(T*, T const*, int, int, int)"
+    with b.differentiable("aten::softmax", x, "-1", "") as number, b.op("aten::_softmax", x, "-1", "False"):
+        out = b.empty(x)
+        b.launch(b.kernels.named(name.format(way="forward"), "normalisation", x, 2))
+
+    def backward() -> None:
+        with b.op("aten::_softmax_backward_data", x, x, "-1", ""):
+            grad = b.empty(x)
+            b.launch(b.kernels.named(name.format(way="backward"), "normalisation", x, 3))
+        b.free(grad)
+
+    b.record(("SoftmaxBackward0", number), (x,), backward, saved=(out,))
+    return x
+
+
+def matmul(b: Builder, left: Tensor, right: Tensor, sizes: tuple[int, int, int, int], layout: str) -> Tensor:
+    """Batched product; ``sizes`` are batch, m, n and k."""
+    batch, m, n, k = sizes
+    y = Tensor((*left.shape[:-1], n), left.dtype)
+    with b.differentiable("aten::matmul", left, right) as number:
+        with b.op("aten::bmm", Tensor((batch, m, k), left.dtype), Tensor((batch, k, n), left.dtype)):
+            out = b.empty(y)
+            b.launch(b.kernels.gemm(m, n, k, layout, batch), _gemm_call(b))
+
+    def backward() -> None:
+        for shape, way in (((m, k, n), "nt"), ((k, n, m), "tn")):
+            with b.op("aten::bmm", Tensor((batch, shape[0], shape[2]), left.dtype), right):
+                grad = b.empty(Tensor((batch, shape[0], shape[1]), left.dtype))
+                b.launch(b.kernels.gemm(*shape, way, batch), _gemm_call(b))
+            b.free(grad)
+
+    b.record(("BmmBackward0", number), (y,), backward, saved=(out,))
+    return y
+
+
+def flash_attention(b: Builder, q: Tensor) -> Tensor:
+    """``scaled_dot_product_attention`` in one kernel; ``q`` is (batch, heads, sequence, width)."""
+    batch, heads, sequence, width = q.shape
+    with b.differentiable("aten::scaled_dot_product_attention", q, q, q, "", "0.", "False", "") as number:
+        with b.op("aten::_scaled_dot_product_flash_attention", q, q, q, "0.", "False"):
+            with b.op("aten::_flash_attention_forward", q, q, q):
+                out = b.empty(q, "aten::empty_like")
+                b.launch(b.kernels.attention(batch, heads, sequence, width, False))
+
+    def backward() -> None:
+        with b.op("aten::_scaled_dot_product_flash_attention_backward", q, q, q, q):
+            with b.op("aten::_flash_attention_backward", q, q, q, q):
+                grad = b.empty(q, "aten::empty_like")
+                b.launch(b.kernels.memset(q.bytes), "cudaMemsetAsync")
+                b.launch(b.kernels.attention(batch, heads, sequence, width, True))
+        b.free(grad)
+
+    b.record(("ScaledDotProductFlashAttentionBackward0", number), (q,), backward, saved=(out,))
+    return q
+
+
+def embedding(b: Builder, indices: Tensor, table: Tensor) -> Tensor:
+    """``nn.Embedding``."""
+    y = Tensor((*indices.shape, table.shape[-1]), table.dtype)
+    b.params.append(table)
+    forward = (
+        "void at::native::(anonymous namespace)::indexSelectLargeIndex<T, long, unsigned int, 2, 2, -2, true>"
+        "(at::cuda::detail::TensorInfo<T, unsigned int>, at::cuda::detail::TensorInfo<T const, unsigned int>)"
+    )
+    with b.differentiable("aten::embedding", table, indices, "-1", "False", "False") as number:
+        with b.op("aten::index_select", table, "0", indices):
+            out = b.empty(y)
+            b.launch(b.kernels.named(forward, "embedding", y, 2))
+
+    def backward() -> None:
+        with b.op("aten::embedding_dense_backward", y, indices, str(table.shape[0]), "-1", "False"):
+            grad = b.empty(table)
+            b.launch(b.kernels.memset(table.bytes), "cudaMemsetAsync")
+            name = "void at::native::(anonymous namespace)::compute_grad_weight<T, float, long>(long const*, T const*)"
+            b.launch(b.kernels.named(name, "embedding", y, 2))
+        b.free(grad)
+
+    b.record(("EmbeddingBackward0", number), (y,), backward, params=(table,), saved=(out,))
+    return y
+
+
+def contiguous(b: Builder, x: Tensor) -> Tensor:
+    """A copy into row-major order."""
+    with b.differentiable("aten::contiguous", x, "0") as number, b.op("aten::clone", x, "0"):
+        out = b.empty(x, "aten::empty_like")
+        with b.op("aten::copy_", x, x, "False"):
+            b.launch(b.kernels.copy(x))
+    b.record(("CloneBackward0", number), (x,), lambda: None, saved=(out,))
+    return x
+
+
+def cross_entropy(b: Builder, x: Tensor, target: Tensor) -> Tensor:
+    """``cross_entropy`` of (rows, classes)."""
+    name = (
+        "void at::native::(anonymous namespace)::cunn_SoftMax{way}<8, T, float, T, at::native::(anonymous "
+        "namespace)::LogSoftMax{way}Epilogue>(T*, T const*, int)"
+    )
+    loss = Tensor((), "fp32")
+    nll = Tensor((x.shape[0],), "fp32")
+    reduce = "void at::native::(anonymous namespace)::nll_loss_{way}_reduce_cuda_kernel_2d<T, float, long>(T*, T*, long*)"
+    with b.differentiable("aten::cross_entropy_loss", x, target, "", "1", "-100", "0.") as number:
+        with b.op("aten::log_softmax", x, "1", ""), b.op("aten::_log_softmax", x, "1", "False"):
+            out = b.empty(x)
+            b.launch(b.kernels.named(name.format(way="Forward"), "normalisation", x, 2))
+        with b.op("aten::nll_loss_nd", x, target), b.op("aten::nll_loss_forward", x, target):
+            scalar = b.empty(loss)
+            b.launch(b.kernels.named(reduce.format(way="forward"), "reduction", nll, 2))
+
+    def backward() -> None:
+        with b.op("aten::_log_softmax_backward_data", x, x, "1", ""):
+            grad = b.empty(x)
+            b.launch(b.kernels.named(reduce.format(way="backward"), "reduction", nll, 2))
+            b.launch(b.kernels.named(name.format(way="Backward"), "normalisation", x, 3))
+        b.free(grad)
+
+    b.record(("LogSoftmaxBackward0", number), (loss,), backward, saved=(out, scalar))
+    return loss
+
+
+def host_to_device(b: Builder, x: Tensor, queue: int = COMPUTE) -> int:
+    """``x.to(device)``; returns the slot of the device tensor."""
+    b.python()
+    pinned = b.job.pinned
+    with b.op("aten::to", x, "", "", "", "", ""), b.op("aten::_to_copy", x, "", "", "", "", str(pinned)):
+        out = b.empty(x, "aten::empty_strided")
+        with b.op("aten::copy_", x, x, str(pinned)):
+            b.out.append(ins.Copy(b.kernels.memcpy(x.bytes, "HtoD", pinned), queue, not pinned))
+            if not pinned:
+                b.out.append(ins.Sync(queue))
+    return out
+
+
+def comms_op(b: Builder, spec: KernelSpec) -> OpSpec:
+    """The host operator that tells the profiler what a collective moves."""
+    what = spec.collective
+    if what is None:
+        raise ValueError(f"{spec.name} is no collective")
+    element = {"bf16": "BFloat16", "fp16": "Half", "fp32": "Float"}[what.dtype]
+    group = b.job.ranks
+    extra = {
+        "Collective name": what.name,
+        "In msg nelems": what.elements,
+        "Out msg nelems": what.elements,
+        "In split size": "[]",
+        "Out split size": "[]",
+        "Group size": group,
+        "dtype": element,
+        "Process Group Name": what.group,
+        "Process Group Description": what.description,
+        "Process Group Ranks": str(list(what.ranks)),
+        "Global rank start": 0,
+        "Global rank stride": 1,
+    }
+    return OpSpec("record_param_comms", "op", (Tensor((what.elements,), what.dtype),), extra=extra)

@@ -1,0 +1,100 @@
+"""One whole training step as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.kernels import Kernels
+from stepscope.simulate.program import instructions as ins
+from stepscope.simulate.program import models, ops
+from stepscope.simulate.program.builder import Builder
+from stepscope.simulate.program.optimizer import optimizer_step, zero_grad
+from stepscope.simulate.program.reducer import Reducer
+from stepscope.simulate.records import AUTOGRAD, COMPUTE, COPY, MAIN
+from stepscope.simulate.specs import KernelSpec, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgram:
+    """What a step of one batch shape makes the host do.
+
+    Attributes:
+        setup: allocations that live as long as the job (parameters, gradients, optimizer state).
+        body: the step.
+        sequences: autograd numbers a step takes.
+        batch_bytes: what the loader delivers.
+    """
+
+    setup: ins.Program
+    body: ins.Program
+    sequences: int
+    batch_bytes: int
+
+
+def compile_step(job: SimJob, sequence: int) -> StepProgram:
+    """The program of a step whose batch has ``sequence`` tokens per sample."""
+    b = Builder(job, Kernels.of(job))
+    x, target = models.batch_tensors(b, sequence)
+    copy_event = 1_000_000
+    with b.frame("train.py(30): <module>"):
+        with b.frame("torch/utils/data/dataloader.py(701): __next__"):
+            b.out.append(ins.NextBatch())
+        queue = COPY if job.copy_stream else COMPUTE
+        inputs = [ops.host_to_device(b, tensor, queue) for tensor in (x, target)]
+        if job.copy_stream:
+            b.out.append(ins.RecordEvent(copy_event, COPY))
+            b.out.append(ins.WaitEvent(copy_event, COMPUTE))
+        reducer = Reducer(b) if job.ranks > 1 and job.training else None
+        if job.graph:
+            _replayed(b, lambda: _forward_backward(b, x, target, None))
+            if reducer is not None:
+                for param in reversed(b.params):
+                    reducer.ready(param, 0)
+                reducer.finish()
+        else:
+            _forward_backward(b, x, target, reducer)
+        if job.training:
+            optimizer_step(b)
+        b.free(*inputs)
+        if job.leak_bytes:
+            b.slots += 1
+            b.out.append(ins.Alloc(-1, job.leak_bytes))
+        if job.empty_cache:
+            b.out.append(ins.EmptyCache())
+        if job.sync_each_step:
+            b.out.append(ins.Sync(-1))
+    copies = (4 if job.optimizer == "adamw" else 2) if job.training else 1
+    setup = tuple(ins.Alloc(-1, param.bytes) for param in b.params for _ in range(copies))
+    return StepProgram(setup, tuple(b.out), b.sequence, x.bytes + target.bytes)
+
+
+def _forward_backward(b: Builder, x: Tensor, target: Tensor, reducer: Reducer | None) -> None:
+    if b.job.ranks > 1 and b.job.training:
+        with b.annotation("DistributedDataParallel.forward"):
+            models.forward(b, x, target)
+    else:
+        models.forward(b, x, target)
+    if not b.job.training:
+        return
+    zero_grad(b)
+    b.python(2)
+    with b.frame("torch/_tensor.py(570): backward", "torch/autograd/__init__.py(242): backward"):
+        b.out.append(ins.Thread(AUTOGRAD))
+        if reducer is not None:
+            b.on_grad = reducer.ready
+        b.run_backward(b.tape)
+        if reducer is not None:
+            reducer.finish()
+        b.out.append(ins.Thread(MAIN))
+
+
+def _replayed(b: Builder, emit: Callable[[], None]) -> None:
+    """Replace what ``emit`` puts out by one launch of a graph of its kernels."""
+    outer, b.out = b.out, []
+    emit()
+    kernels: list[KernelSpec] = [i.kernel for i in b.out if isinstance(i, ins.Launch)]
+    b.out = outer
+    b.python()
+    b.out.append(ins.Replay(tuple(kernels), COMPUTE))

@@ -1,0 +1,118 @@
+"""What a simulated rank does, free of any file format. Times are true ns since the job's start."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+from stepscope.simulate.specs import KernelSpec, OpSpec
+
+MAIN, AUTOGRAD = 0, 1
+THREADS = ("main", "autograd")
+
+COMPUTE, COMM, COPY = 0, 1, 2
+QUEUES = ("compute", "comm", "copy")
+
+
+class Span(NamedTuple):
+    """An operator or annotation on a host thread; ``sequence`` links forward and backward (-1: none)."""
+
+    begin: int
+    end: int
+    thread: int
+    spec: OpSpec
+    external: int
+    sequence: int
+    step: int
+
+
+class Call(NamedTuple):
+    """A runtime call; ``launches`` says that device activities carry its correlation."""
+
+    begin: int
+    end: int
+    thread: int
+    name: str
+    correlation: int
+    external: int
+    launches: bool
+    step: int
+
+
+class Activity(NamedTuple):
+    """A kernel, copy, set or collective on a device queue; ``node`` is its place in a graph (0: none)."""
+
+    begin: int
+    end: int
+    queue: int
+    spec: KernelSpec
+    correlation: int
+    external: int
+    node: int
+    sequence: int
+    step: int
+
+
+class Memory(NamedTuple):
+    """An allocation (positive bytes) or a free (negative) by the caching allocator."""
+
+    ts: int
+    thread: int
+    address: int
+    bytes: int
+    allocated: int
+    reserved: int
+    external: int
+    step: int
+
+
+class Segment(NamedTuple):
+    """Memory the allocator took from (positive bytes) or gave back to (negative) the driver."""
+
+    ts: int
+    address: int
+    bytes: int
+    step: int
+
+
+class Flow(NamedTuple):
+    """From a forward operator to its backward."""
+
+    id: int
+    begin: int
+    begin_thread: int
+    end: int
+    end_thread: int
+
+
+class DeviceSpan(NamedTuple):
+    """An annotation as the device saw it: first to last activity launched inside on one queue."""
+
+    begin: int
+    end: int
+    queue: int
+    spec: OpSpec
+    external: int
+    step: int
+
+
+class Frame(NamedTuple):
+    """A Python function call; ``parent`` is the caller's ``id`` (0: none)."""
+
+    begin: int
+    end: int
+    thread: int
+    name: str
+    id: int
+    parent: int
+    step: int
+
+
+class Overhead(NamedTuple):
+    """Time the profiler itself took from the host."""
+
+    begin: int
+    end: int
+    name: str
+
+
+Record = Union[Span, Call, Activity, Memory, Segment, Flow, DeviceSpan, Frame, Overhead]

@@ -1,0 +1,128 @@
+"""What really happened on a rank: kept while it runs, a bounded stretch at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepscope.simulate.budget import KINDS, Placed, Sweep, split
+from stepscope.simulate.engine.hostlog import HostLog
+from stepscope.simulate.specs import KernelSpec
+
+
+@dataclass(slots=True)
+class Step:
+    """A recorded step: host interval and the end of the last activity launched in it."""
+
+    number: int
+    begin: int
+    end: int = 0
+    device_begin: int = 0
+    device_end: int = 0
+
+
+@dataclass(slots=True)
+class RankTruth:
+    """Collects one rank's truth from ``begin`` on; ``log`` is the rank's host log."""
+
+    log: HostLog
+    begin: int
+    sweep: Sweep = field(init=False)
+    kernels: dict[KernelSpec, list[int]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    waiting: list[Step] = field(default_factory=list)
+    current: Step | None = None
+    previous_end: int = -1
+    host_end: int = 0
+    first: int = -1
+    last: int = 0
+
+    def __post_init__(self) -> None:
+        self.sweep = Sweep(self.log, self.begin)
+
+    def activity(self, begin: int, end: int, spec: KernelSpec, submitted: int, bound: int) -> None:
+        """An activity was placed on the device."""
+        self.sweep.add(Placed(begin, end, KINDS[spec.kind], submitted, bound))
+        row = self.kernels.get(spec)
+        if row is None:
+            self.kernels[spec] = [1, end - begin]
+        else:
+            row[0] += 1
+            row[1] += end - begin
+        if self.first < 0 or begin < self.first:
+            self.first = begin
+        if end > self.last:
+            self.last = end
+        step = self.current
+        if step is not None:
+            if not step.device_begin or begin < step.device_begin:
+                step.device_begin = begin
+            if end > step.device_end:
+                step.device_end = end
+
+    def begin_step(self, number: int, now: int) -> None:
+        """A recorded step begins on the host."""
+        self.current = Step(number, now)
+
+    def end_step(self, now: int) -> None:
+        """It ends on the host; what can be settled is."""
+        step = self.current
+        if step is None:
+            return
+        step.end = self.host_end = now
+        self.current = None
+        self.waiting.append(step)
+        self.sweep.advance(now)
+        self._settle()
+
+    def finish(self, now: int) -> None:
+        """The recording ends."""
+        self.sweep.finish(max(now, self.last))
+        self._settle()
+
+    def _settle(self) -> None:
+        while self.waiting:
+            step = self.waiting[0]
+            span_end = max(step.end, step.device_end)
+            if span_end > self.sweep.reached:
+                break
+            self.waiting.pop(0)
+            self.steps.append(self._row(step, span_end))
+            self.previous_end = max(self.previous_end, span_end)
+        oldest = self.waiting[0].begin if self.waiting else self.host_end
+        self.sweep.forget(min(oldest, self.previous_end))
+        self.log.forget(self.sweep.reached)
+
+    def _row(self, step: Step, span_end: int) -> dict[str, Any]:
+        pieces = self.sweep.pieces
+        tile_begin = self.previous_end if self.previous_end >= 0 else step.begin
+        device_end = step.device_end or step.end
+        return {
+            "step": step.number,
+            "host_begin": step.begin,
+            "host_end": step.end,
+            "device_begin": step.device_begin or None,
+            "device_end": step.device_end or None,
+            "host": split(pieces, step.begin, step.end),
+            "span": split(pieces, step.begin, span_end),
+            "tile": split(pieces, tile_begin, span_end),
+            "device": split(pieces, step.device_begin or step.begin, device_end),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Everything about this rank, in plain values; times are true ns since the job's start."""
+        names: dict[str, list[int]] = {}
+        for spec, (count, total) in self.kernels.items():
+            row = names.setdefault(f"{spec.kind}\0{spec.name}", [0, 0])
+            row[0] += count
+            row[1] += total
+        return {
+            "steps": self.steps,
+            "device_begin": self.first,
+            "device_end": self.last,
+            "kernels": [
+                {"kind": key.split("\0")[0], "name": key.split("\0")[1], "count": row[0], "total_ns": row[1]}
+                for key, row in sorted(names.items())
+            ],
+        }
