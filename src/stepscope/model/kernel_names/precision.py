@@ -72,8 +72,8 @@ _NVJET_TYPES = {"t": "bf16", "h": "fp16", "s": "fp32", "q": "fp8", "d": "fp64"}
 _XMMA = re.compile(r"_(bf16|tf32|e4m3|e5m2|f16|f32|f64|i8)(?:bf16|tf32|e4m3|e5m2|f16|f32|f64|i8|i32)_")
 _XMMA_TYPES = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "i8": "int8", "e4m3": "fp8", "e5m2": "fp8"}
 _WORDS = re.compile(
-    r"(?<![A-Za-z\d])(?:Mx|Qkv|MX)?(bf16|tf32|fp16|f16|e4m3|e5m2|fp8|mxfp4|e2m1|Bfloat16|E4m3|E2m1|int8|f32|half)"
-    r"(?<![A-Za-z\d])(?:Mx|Qkv|MX)?(bf16|tf32|fp16|f16|e4m3|e5m2|fp8|mxfp4|e2m1|Bfloat16|E4m3|E2m1|int8|f32|half)"
+    r"(?<![A-Za-z\d])(?:Mx|Qkv|MX)?"
+    r"(bf16|tf32|fp16|f16|e4m3|e5m2|fp8|mxfp4|e2m1|Bfloat16|E4m3|E2m1|int8|f32|half)"
 )
 _WORD_TYPES = _XMMA_TYPES | {"mxfp4": "fp4", "e2m1": "fp4", "bfloat16": "bf16", "half": "fp16"}
 _NCCL = re.compile(

@@ -53,7 +53,6 @@ FAMILY = Family(
             "attention",
             r"flash_?(?:fwd|bwd|attn|attention|mla|infer)|(?:^|::)(?:pytorch_)?flash::",
             r"(?:^|[:_\d])f?mha(?:_|[a-z]|sm|$)|fmha|fused_?attention|fmha",
-            r"(?:^|_|::)(?:sdpa|unified_attention|paged_attention|attn_fwd|attn_bwd|mla_(?:decode|prefill|fwd|stage))"
             r"(?:^|_|::)(?:sdpa|unified_attention|paged_attention|attn_fwd|attn_bwd|mla_(?:decode|prefill|fwd|stage))",
             r"(?:^|_)(?:fwd|bwd)_kernel_(?:stage\d|dk_?dv|dq|grouped)"
             r"|(?:^|_)(?:fwd|bwd)_grouped_kernel_stage",

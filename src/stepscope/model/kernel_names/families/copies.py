@@ -13,8 +13,7 @@ FAMILY = Family(
     (
         rule(
             "copy",
-            r"^\[?(?:cuda |hip )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set|ory copy|ory set)(?![a-z]*reduce)"
-            r"^\[?(?:cuda |hip )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set|ory copy|ory set)(?![a-z]*reduce)",
+            r"^\[?(?:cuda |hip )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set)(?![a-z]*reduce)",
         ),
         rule(
             "copy", r"^__amd_rocclr_(?:copy|fill|stream)", r"^copy(?:device|host|peer)\w*to", r"^fillbuffer"

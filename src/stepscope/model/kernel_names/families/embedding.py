@@ -33,8 +33,7 @@ FAMILY = Family(
         ),
         rule(
             "embedding",
-            r"fbgemm_gpu::[^ ]*(?:jagged|permute|offsets_range|segment|block_bucketize|expand_into|index_sel)"
-            r"fbgemm_gpu::[^ ]*(?:jagged|permute|offsets_range|segment|block_bucketize|expand_into|index_sel)",
+            r"fbgemm_gpu::[^ ]*(?:jagged|permute|offsets_range|segment|block_bucketize|expand_into|index)",
         ),
         rule("embedding", r"^compute_cuda_kernel$"),  # repeat_interleave's index
         rule(

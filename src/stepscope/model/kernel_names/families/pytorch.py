@@ -44,7 +44,6 @@ _RULES: tuple[Rule, ...] = (
         "copy",
         r"catarray|(?:^|_)cat_kernel|split_with_sizes|chunk_cat"
         r"|transpose_?(?:kernel|readwrite|\d|_)|copy_?(?:kernel|buffer)",
-        r"(?:^|::)(?:triu_tril|roll|flip|repeat_interleave|reflection_pad|replication_pad|pad_kernel)|permute_?(?:kernel|\d)"
         r"(?:^|::)(?:triu_tril|roll|flip|repeat_interleave|reflection_pad|replication_pad|pad_kernel)|permute_?(?:kernel|\d)",
         r"(?:copy|cat|transpose|permute)\w*(?:kernel|functor)$",
         r"contiguous|batched_copy|memcpy|memset|(?:^|::)tensor_?copy",
@@ -77,7 +76,6 @@ _RULES: tuple[Rule, ...] = (
     exact("copy", r"(?:^|::)(?:Copy|Memcpy|Memset)"),
 )
 _KNOWN = re.compile(
-    r"(?:^|::)(?:at|at_cuda_detail|c10|torch|cub|hipcub|thrust|rocprim|apex|xpu|sycl|caffe2|cunn|fbgemm\w*)(?:::|_)"
     r"(?:^|::)(?:at|at_cuda_detail|c10|torch|cub|hipcub|thrust|rocprim|apex|xpu|sycl|caffe2|cunn|fbgemm\w*)(?:::|_)"
     r"|^\(anonymous namespace\)|^<unnamed>|^cunn_|(?:^|_)multi_tensor|(?:^|::|_)foreach|apply_kernel"
 )
