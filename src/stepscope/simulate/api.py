@@ -15,9 +15,7 @@ from stepscope.simulate.writers.base import Writer
 _SUFFIXES = (".json", ".json.gz")
 
 
-def simulate(
-    job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()
-) -> list[Path]:
+def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()) -> list[Path]:
     """Simulate ``job`` and write its recording, and the truth about it beside it.
 
     Args:

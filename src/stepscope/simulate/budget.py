@@ -38,7 +38,7 @@ class Piece(NamedTuple):
 
 
 class Sweep:
-    """Turns activities, given in any order, into contiguous pieces up to a time nothing can change any more."""
+    """Turns activities, given in any order, into contiguous pieces up to what nothing can change any more."""
 
     __slots__ = ("_log", "_pending", "pieces", "reached")
 

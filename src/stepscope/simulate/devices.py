@@ -45,7 +45,5 @@ DEVICES: dict[str, Device] = {
     "a100": Device("NVIDIA A100-SXM4-80GB", "nvidia", (8, 0), 108, 85_097_971_712, 2039e9, 312e12, 19.5e12),
     "h100": Device("NVIDIA H100 80GB HBM3", "nvidia", (9, 0), 132, 85_014_872_064, 3350e9, 989e12, 67e12),
     "b200": Device("NVIDIA B200", "nvidia", (10, 0), 148, 191_503_138_816, 8000e9, 2250e12, 75e12),
-    "mi300x": Device(
-        "AMD Instinct MI300X", "amd", (9, 4), 304, 206_141_652_992, 5300e9, 1307e12, 163e12, 64, 0, 4, 5
-    ),
+    "mi300x": Device("AMD Instinct MI300X", "amd", (9, 4), 304, 206_141_652_992, 5300e9, 1307e12, 163e12, 64, 0, 4, 5),
 }

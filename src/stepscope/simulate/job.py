@@ -38,7 +38,7 @@ class SimJob:
         compute_scale: multiplies every compute kernel's time (1.0 is the cost model's).
         kernel_floor_ns: shortest kernel.
         kernel_gap_ns: device time between two kernels queued back to back.
-        event_latency_ns: from the end of an event's work to the start of work on another stream waiting for it.
+        event_latency_ns: from the end of an event's work to the start of what waits for it on another stream.
         launch_latency_ns: from the return of the launch call to the start on an idle stream.
         queue_depth: launches outstanding on a stream before the launch call blocks.
         memory_bytes: device memory the allocator may reserve; 0 takes the device's own size.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from stepscope.simulate.costs import CostModel
@@ -49,11 +50,9 @@ class Kernels:
             bytes=moved,
         )
 
-    def elementwise(
-        self, functor: str, tensor: Tensor, operands: int, op_class: str = "elementwise"
-    ) -> KernelSpec:
+    def elementwise(self, functor: str, tensor: Tensor, operands: int, op_class: str = "elementwise") -> KernelSpec:
         """Pointwise kernel that touches ``operands`` tensors of this shape."""
-        functor = functor.replace("T", self.scalar)
+        functor = self._filled(functor)
         array = f"std::array<char*, {operands}ul>"
         name = (
             f"void at::native::vectorized_elementwise_kernel<4, at::native::{functor}, {array} >"
@@ -65,16 +64,15 @@ class Kernels:
         """Strided copy (``contiguous``, dtype conversion)."""
         name = (
             "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::"
-            "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#12}"
-            f"::operator()() const::{{lambda({self.scalar})#1}}>(at::TensorIteratorBase&)::{{lambda(int)#1}}>(int)"
+            "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::"
+            f"{{lambda()#12}}::operator()() const::{{lambda({self.scalar})#1}}>"
+            "(at::TensorIteratorBase&)::{lambda(int)#1}>(int)"
         )
         return self._streaming(name, "copy", tensor, 3)
 
-    def named(
-        self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 256
-    ) -> KernelSpec:
-        """A streaming kernel under a given name; ``T`` in angle brackets stands for the element type."""
-        return self._streaming(name.replace("<T", f"<{self.scalar}"), op_class, tensor, operands, block)
+    def named(self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 256) -> KernelSpec:
+        """A streaming kernel under a given name, in which ``T`` stands for the element type."""
+        return self._streaming(self._filled(name), op_class, tensor, operands, block)
 
     def attention(self, batch: int, heads: int, sequence: int, width: int, backward: bool) -> KernelSpec:
         """Fused attention; the backward does five matrix products where the forward does two."""
@@ -113,16 +111,13 @@ class Kernels:
         )
 
     def foreach(self, functor: str, tensors: tuple[int, ...], operands: int) -> tuple[KernelSpec, ...]:
-        """Multi-tensor kernels over tensors of these element counts (at most 110 per launch, as in PyTorch)."""
+        """Multi-tensor kernels over tensors of these element counts, at most 110 per launch."""
+        anonymous = "at::native::(anonymous namespace)::"
+        types = f"{anonymous}TensorListMetadata<{min(operands, 5)}>", f"{anonymous}{self._filled(functor)}"
+        name = f"void {anonymous}multi_tensor_apply_kernel<{types[0]}, {types[1]}>({types[0]}, {types[1]})"
         specs = []
         for start in range(0, len(tensors), 110):
             elements = sum(tensors[start : start + 110])
-            name = (
-                "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
-                f"namespace)::TensorListMetadata<{min(operands, 5)}>, at::native::(anonymous namespace)::{functor}>"
-                f"(at::native::(anonymous namespace)::TensorListMetadata<{min(operands, 5)}>, "
-                f"at::native::(anonymous namespace)::{functor})"
-            ).replace("<T", f"<{self.scalar}")
             chunk = Tensor((elements,), self.job.dtype)
             specs.append(self._streaming(name, "optimizer", chunk, operands, 512, 65536))
         return tuple(specs)
@@ -167,6 +162,9 @@ class Kernels:
             bytes=what.bytes,
             collective=what,
         )
+
+    def _filled(self, name: str) -> str:
+        return re.sub(r"\bT\b", self.scalar, name)
 
     def _streaming(
         self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 128, chunk: int = 0

@@ -48,13 +48,14 @@ def attention_name(device: Device, dtype: str, width: int, backward: bool) -> st
     if backward:
         traits = f"Flash_bwd_kernel_traits<{width}, 64, 128, 8, 2, 4, 4, true, false, {element}>"
         return (
-            f"void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<pytorch_flash::{traits}, false, "
+            "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<"
+            f"pytorch_flash::{traits}, false, "
             "true, false, false, true, true, false>(pytorch_flash::Flash_bwd_params)"
         )
     traits = f"Flash_fwd_kernel_traits<{width}, 128, 128, 4, false, false, {element}>"
     return (
-        f"void pytorch_flash::flash_fwd_kernel<pytorch_flash::{traits}, false, true, false, false, true, true, "
-        "false, false>(pytorch_flash::Flash_fwd_params)"
+        f"void pytorch_flash::flash_fwd_kernel<pytorch_flash::{traits}, false, true, false, false, true, "
+        "true, false, false>(pytorch_flash::Flash_fwd_params)"
     )
 
 

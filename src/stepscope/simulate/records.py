@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 from stepscope.simulate.specs import KernelSpec, OpSpec
 
@@ -115,4 +115,4 @@ class Overhead(NamedTuple):
     name: str
 
 
-Record = Union[Span, Call, Activity, Memory, Segment, Flow, DeviceSpan, Frame, Overhead]
+Record = Span | Call | Activity | Memory | Segment | Flow | DeviceSpan | Frame | Overhead

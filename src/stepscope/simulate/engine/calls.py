@@ -50,9 +50,7 @@ def _place(r: Rank, spec: KernelSpec, index: int, call: Call, duration: int, beg
     queue.add(end)
     queue.last[r.thread] = end
     _open_marks(r, queue, index, begin)
-    r.buffer.append(
-        Activity(begin, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step)
-    )
+    r.buffer.append(Activity(begin, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step))
     r.truth.activity(begin, end, spec, call.end, bound)
     return end
 
@@ -169,9 +167,7 @@ def free(r: Rank, i: ins.Free) -> None:
 def _memory(r: Rank, address: int, size: int) -> None:
     allocator = r.allocator
     external = r.stack[-1][2] if r.stack else 0
-    r.buffer.append(
-        Memory(r.now, r.thread, address, size, allocator.allocated, allocator.reserved, external, r.step)
-    )
+    r.buffer.append(Memory(r.now, r.thread, address, size, allocator.allocated, allocator.reserved, external, r.step))
 
 
 def empty_cache(r: Rank, _: ins.EmptyCache) -> None:

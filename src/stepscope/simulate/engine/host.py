@@ -70,9 +70,7 @@ def leave(r: Rank, _: object) -> None:
 def next_alarm(job: SimJob, operators: int) -> int:
     """The operator count at which the next collection or pause is due."""
     due = [
-        (operators // interval + 1) * interval
-        for interval in (job.gc_interval_ops, job.pause_interval_ops)
-        if interval
+        (operators // interval + 1) * interval for interval in (job.gc_interval_ops, job.pause_interval_ops) if interval
     ]
     return min(due, default=NEVER)
 

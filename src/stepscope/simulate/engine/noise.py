@@ -9,7 +9,7 @@ ONE = 1024
 
 
 def factors(seed: int, spread: float, scale: float = 1.0) -> list[int]:
-    """Factors in units of 1/1024, with relative standard deviation ``spread``; their number is a power of two.
+    """Factors in units of 1/1024 with relative deviation ``spread``; their number is a power of two.
 
     Log-normal, so that no time becomes negative and long ones are rarer than short ones.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from types import MethodType
 from typing import Any
 
 from stepscope.simulate import causes
@@ -99,7 +100,7 @@ class Rank:
         bound = {kind: _method(effect, self) for kind, effect in table.items()}
         return [(bound.get(type(i), _never), i) for i in program]
 
-    def run(self, programs: Callable[[int], StepProgram]) -> Generator[Request, int, None]:
+    def run(self, programs: Callable[[int], StepProgram]) -> Generator[Request, int | None, None]:
         """Run all steps; yields collectives (the answer is their end) and chances to empty the buffer."""
         job = self.job
         bound: dict[int, tuple[StepProgram, list[Action]]] = {}
@@ -129,7 +130,7 @@ class Rank:
         if self.job.buffer_flush_ops:
             self.flush_at = self.correlation + self.job.buffer_flush_ops
 
-    def _step(self, program: StepProgram, actions: list[Action]) -> Generator[Request, int, None]:
+    def _step(self, program: StepProgram, actions: list[Action]) -> Generator[Request, int | None, None]:
         recording = self.recording
         if recording:
             self.truth.begin_step(self.step, self.now)
@@ -141,7 +142,7 @@ class Rank:
                 if type(instruction) is ins.Collect:
                     begin, finish = calls.arrive(self, instruction)
                     end = yield (instruction.kernel, begin)
-                    finish(end)
+                    finish(end or begin + instruction.kernel.duration_ns)
                 else:
                     effect(instruction)
             yield None
@@ -170,7 +171,7 @@ class Rank:
 
 
 def _method(effect: Callable[[Rank, Any], None], rank: Rank) -> Callable[[Any], None]:
-    return effect.__get__(rank)  # type: ignore[attr-defined,no-any-return]
+    return MethodType(effect, rank)
 
 
 def _never(instruction: object) -> None:

@@ -17,9 +17,7 @@ def convnet(b: Builder, x: Tensor) -> Tensor:
         stride = 2 if layer % 4 == 3 and x.shape[-1] > 8 else 1
         with b.frame(f"nn.Module: Bottleneck_{layer}", "torchvision/models/resnet.py(143): forward"):
             x = _block(b, x, x.shape[1] * stride, stride)
-        for _ in range(
-            job.items_per_step * (layer + 1) // job.layers - job.items_per_step * layer // job.layers
-        ):
+        for _ in range(job.items_per_step * (layer + 1) // job.layers - job.items_per_step * layer // job.layers):
             b.item()
     x = pool(b, x)
     return ops.linear(b, x, job.vocab)
@@ -43,12 +41,15 @@ def conv2d(b: Builder, x: Tensor, channels: int, size: int, stride: int) -> Tens
     y = Tensor((n, channels, max(1, height // stride), max(1, width // stride)), x.dtype)
     b.params.append(weight)
     args = (x, weight, None, f"[{stride}, {stride}]", f"[{size // 2}, {size // 2}]", "[1, 1]", "1")
-    with b.differentiable("aten::conv2d", *args) as number:
-        with b.op("aten::convolution", *args), b.op("aten::_convolution", *args):
-            with b.op("aten::cudnn_convolution", *args):
-                out = b.empty(y)
-                b.call("cudaStreamIsCapturing")
-                b.launch(b.kernels.convolution(y, weight, "fprop"))
+    with (
+        b.differentiable("aten::conv2d", *args) as number,
+        b.op("aten::convolution", *args),
+        b.op("aten::_convolution", *args),
+        b.op("aten::cudnn_convolution", *args),
+    ):
+        out = b.empty(y)
+        b.call("cudaStreamIsCapturing")
+        b.launch(b.kernels.convolution(y, weight, "fprop"))
 
     def backward() -> None:
         with b.op("aten::convolution_backward", y, x, weight, "[0]", f"[{stride}, {stride}]"):
@@ -70,11 +71,16 @@ def batch_norm(b: Builder, x: Tensor) -> Tensor:
     with b.op("aten::add_", Tensor((), "int64"), "1", "1"):
         b.launch(b.kernels.elementwise("CUDAFunctorOnSelf_add<long>", Tensor((1,), "int64"), 2))
     args = (x, channel, channel, channel, channel, "True", "0.1", "1e-05", "True")
-    name = "void cudnn::bn_{way}_1C11_kernel_new<T, float, float2, 512, true, 1>(cudnnTensorStruct, T const*, T*, float)"
-    with b.differentiable("aten::batch_norm", *args) as number:
-        with b.op("aten::_batch_norm_impl_index", *args), b.op("aten::cudnn_batch_norm", *args):
-            out = b.empty(x)
-            b.launch(b.kernels.named(name.format(way="fw_tr"), "normalisation", x, 3, 512))
+    name = (
+        "void cudnn::bn_{way}_1C11_kernel_new<T, float, float2, 512, true, 1>(cudnnTensorStruct, T const*, T*, float)"
+    )
+    with (
+        b.differentiable("aten::batch_norm", *args) as number,
+        b.op("aten::_batch_norm_impl_index", *args),
+        b.op("aten::cudnn_batch_norm", *args),
+    ):
+        out = b.empty(x)
+        b.launch(b.kernels.named(name.format(way="fw_tr"), "normalisation", x, 3, 512))
 
     def backward() -> None:
         with b.op("aten::cudnn_batch_norm_backward", x, x, channel):
@@ -106,13 +112,15 @@ def pool(b: Builder, x: Tensor) -> Tensor:
     """Global average pool and flatten."""
     y = Tensor((x.shape[0], x.shape[1]), x.dtype)
     name = (
-        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<T, at::native::MeanOps<T, float, float, T>, "
-        "unsigned int, T, 4> >(at::native::ReduceOp<T>)"
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<T, at::native::MeanOps<T, float, float, T>"
+        ", unsigned int, T, 4> >(at::native::ReduceOp<T>)"
     )
-    with b.differentiable("aten::adaptive_avg_pool2d", x, "[1, 1]") as number:
-        with b.op("aten::mean", x, "[-1, -2]", "True", ""):
-            out = b.empty(y)
-            b.launch(b.kernels.named(name, "reduction", x, 1))
+    with (
+        b.differentiable("aten::adaptive_avg_pool2d", x, "[1, 1]") as number,
+        b.op("aten::mean", x, "[-1, -2]", "True", ""),
+    ):
+        out = b.empty(y)
+        b.launch(b.kernels.named(name, "reduction", x, 1))
 
     def backward() -> None:
         with b.op("aten::div", x, "1"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 from stepscope.simulate.specs import KernelSpec, OpSpec
 
@@ -137,24 +136,24 @@ class EmptyCache:
     """Give cached device memory back to the driver."""
 
 
-Instruction = Union[
-    Enter,
-    Leave,
-    Launch,
-    Replay,
-    Copy,
-    Collect,
-    Alloc,
-    Free,
-    RecordEvent,
-    WaitEvent,
-    Sync,
-    RuntimeCall,
-    Spend,
-    Thread,
-    FrameIn,
-    FrameOut,
-    NextBatch,
-    EmptyCache,
-]
+Instruction = (
+    Enter
+    | Leave
+    | Launch
+    | Replay
+    | Copy
+    | Collect
+    | Alloc
+    | Free
+    | RecordEvent
+    | WaitEvent
+    | Sync
+    | RuntimeCall
+    | Spend
+    | Thread
+    | FrameIn
+    | FrameOut
+    | NextBatch
+    | EmptyCache
+)
 Program = tuple[Instruction, ...]

@@ -43,9 +43,7 @@ def _mlp(b: Builder, x: Tensor) -> Tensor:
     for layer in range(b.job.layers):
         with b.frame(f"nn.Module: Linear_{layer}", "torch/nn/modules/linear.py(124): forward"):
             x = ops.linear(b, x, b.job.hidden)
-        x = ops.pointwise(
-            b, ("aten::relu", "ReluBackward0"), "LaunchClampScalarFunctor<T>", x, b.job.elementwise_split
-        )
+        x = ops.pointwise(b, ("aten::relu", "ReluBackward0"), "LaunchClampScalarFunctor<T>", x, b.job.elementwise_split)
         items_due(b, layer)
     return ops.linear(b, x, b.job.vocab)
 
@@ -81,9 +79,7 @@ def _block(b: Builder, x: Tensor, layer: int) -> None:
         ops.layer_norm(b, x)
     with b.frame(f"nn.Module: MLP_{layer}", "model.py(41): forward"):
         wide = ops.linear(b, x, 4 * job.hidden)
-        ops.pointwise(
-            b, ("aten::gelu", "GeluBackward0"), "GeluCUDAKernelImplFunctor<T>", wide, job.gelu_split
-        )
+        ops.pointwise(b, ("aten::gelu", "GeluBackward0"), "GeluCUDAKernelImplFunctor<T>", wide, job.gelu_split)
         ops.linear(b, wide, job.hidden)
     ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
 

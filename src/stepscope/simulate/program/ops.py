@@ -84,16 +84,18 @@ def layer_norm(b: Builder, x: Tensor) -> Tensor:
     params = (Tensor((x.shape[-1],), x.dtype), Tensor((x.shape[-1],), x.dtype))
     b.params.extend(params)
     forward = b.kernels.named(
-        "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<T, float>(int, float, T const*, "
-        "T const*, T const*, float*, float*, T*)",
+        "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<T, float>(int, float, "
+        "T const*, T const*, T const*, float*, float*, T*)",
         "normalisation",
         x,
         2,
     )
-    with b.differentiable("aten::layer_norm", x, f"[{x.shape[-1]}]", *params, "1e-05", "True") as number:
-        with b.op("aten::native_layer_norm", x, f"[{x.shape[-1]}]", *params, "1e-05"):
-            out = b.empty(x)
-            b.launch(forward)
+    with (
+        b.differentiable("aten::layer_norm", x, f"[{x.shape[-1]}]", *params, "1e-05", "True") as number,
+        b.op("aten::native_layer_norm", x, f"[{x.shape[-1]}]", *params, "1e-05"),
+    ):
+        out = b.empty(x)
+        b.launch(forward)
 
     def backward() -> None:
         with b.op("aten::native_layer_norm_backward", x, x, f"[{x.shape[-1]}]"):
@@ -102,9 +104,7 @@ def layer_norm(b: Builder, x: Tensor) -> Tensor:
                 ("layer_norm_grad_input_kernel", 3.0),
                 ("GammaBetaBackwardCUDAKernel", 2.0),
             ):
-                name = (
-                    f"void at::native::(anonymous namespace)::{part}<T, float>(T const*, T const*, T*, int)"
-                )
+                name = f"void at::native::(anonymous namespace)::{part}<T, float>(T const*, T const*, T*, int)"
                 b.launch(b.kernels.named(name, "normalisation", x, operands))
         b.free(grad)
 
@@ -133,10 +133,12 @@ def matmul(b: Builder, left: Tensor, right: Tensor, sizes: tuple[int, int, int, 
     """Batched product; ``sizes`` are batch, m, n and k."""
     batch, m, n, k = sizes
     y = Tensor((*left.shape[:-1], n), left.dtype)
-    with b.differentiable("aten::matmul", left, right) as number:
-        with b.op("aten::bmm", Tensor((batch, m, k), left.dtype), Tensor((batch, k, n), left.dtype)):
-            out = b.empty(y)
-            b.launch(b.kernels.gemm(m, n, k, layout, batch), _gemm_call(b))
+    with (
+        b.differentiable("aten::matmul", left, right) as number,
+        b.op("aten::bmm", Tensor((batch, m, k), left.dtype), Tensor((batch, k, n), left.dtype)),
+    ):
+        out = b.empty(y)
+        b.launch(b.kernels.gemm(m, n, k, layout, batch), _gemm_call(b))
 
     def backward() -> None:
         for shape, way in (((m, k, n), "nt"), ((k, n, m), "tn")):
@@ -152,18 +154,22 @@ def matmul(b: Builder, left: Tensor, right: Tensor, sizes: tuple[int, int, int, 
 def flash_attention(b: Builder, q: Tensor) -> Tensor:
     """``scaled_dot_product_attention`` in one kernel; ``q`` is (batch, heads, sequence, width)."""
     batch, heads, sequence, width = q.shape
-    with b.differentiable("aten::scaled_dot_product_attention", q, q, q, "", "0.", "False", "") as number:
-        with b.op("aten::_scaled_dot_product_flash_attention", q, q, q, "0.", "False"):
-            with b.op("aten::_flash_attention_forward", q, q, q):
-                out = b.empty(q, "aten::empty_like")
-                b.launch(b.kernels.attention(batch, heads, sequence, width, False))
+    with (
+        b.differentiable("aten::scaled_dot_product_attention", q, q, q, "", "0.", "False", "") as number,
+        b.op("aten::_scaled_dot_product_flash_attention", q, q, q, "0.", "False"),
+        b.op("aten::_flash_attention_forward", q, q, q),
+    ):
+        out = b.empty(q, "aten::empty_like")
+        b.launch(b.kernels.attention(batch, heads, sequence, width, False))
 
     def backward() -> None:
-        with b.op("aten::_scaled_dot_product_flash_attention_backward", q, q, q, q):
-            with b.op("aten::_flash_attention_backward", q, q, q, q):
-                grad = b.empty(q, "aten::empty_like")
-                b.launch(b.kernels.memset(q.bytes), "cudaMemsetAsync")
-                b.launch(b.kernels.attention(batch, heads, sequence, width, True))
+        with (
+            b.op("aten::_scaled_dot_product_flash_attention_backward", q, q, q, q),
+            b.op("aten::_flash_attention_backward", q, q, q, q),
+        ):
+            grad = b.empty(q, "aten::empty_like")
+            b.launch(b.kernels.memset(q.bytes), "cudaMemsetAsync")
+            b.launch(b.kernels.attention(batch, heads, sequence, width, True))
         b.free(grad)
 
     b.record(("ScaledDotProductFlashAttentionBackward0", number), (q,), backward, saved=(out,))
@@ -178,10 +184,12 @@ def embedding(b: Builder, indices: Tensor, table: Tensor) -> Tensor:
         "void at::native::(anonymous namespace)::indexSelectLargeIndex<T, long, unsigned int, 2, 2, -2, true>"
         "(at::cuda::detail::TensorInfo<T, unsigned int>, at::cuda::detail::TensorInfo<T const, unsigned int>)"
     )
-    with b.differentiable("aten::embedding", table, indices, "-1", "False", "False") as number:
-        with b.op("aten::index_select", table, "0", indices):
-            out = b.empty(y)
-            b.launch(b.kernels.named(forward, "embedding", y, 2))
+    with (
+        b.differentiable("aten::embedding", table, indices, "-1", "False", "False") as number,
+        b.op("aten::index_select", table, "0", indices),
+    ):
+        out = b.empty(y)
+        b.launch(b.kernels.named(forward, "embedding", y, 2))
 
     def backward() -> None:
         with b.op("aten::embedding_dense_backward", y, indices, str(table.shape[0]), "-1", "False"):
@@ -213,7 +221,9 @@ def cross_entropy(b: Builder, x: Tensor, target: Tensor) -> Tensor:
     )
     loss = Tensor((), "fp32")
     nll = Tensor((x.shape[0],), "fp32")
-    reduce = "void at::native::(anonymous namespace)::nll_loss_{way}_reduce_cuda_kernel_2d<T, float, long>(T*, T*, long*)"
+    reduce = (
+        "void at::native::(anonymous namespace)::nll_loss_{way}_reduce_cuda_kernel_2d<T, float, long>(T*, T*, long*)"
+    )
     with b.differentiable("aten::cross_entropy_loss", x, target, "", "1", "-100", "0.") as number:
         with b.op("aten::log_softmax", x, "1", ""), b.op("aten::_log_softmax", x, "1", "False"):
             out = b.empty(x)

@@ -30,21 +30,25 @@ _CLASSES = {"adamw": "AdamW", "sgd": "SGD"}
 def optimizer_step(b: Builder) -> None:
     """Emit ``optimizer.step()`` over the builder's parameters."""
     name = _CLASSES[b.job.optimizer]
-    with b.frame("torch/optim/optimizer.py(484): wrapper", f"torch/optim/{b.job.optimizer}.py(220): step"):
-        with b.annotation(f"Optimizer.step#{name}.step"):
-            b.python(4)
-            {"fused": _fused, "foreach": _foreach, "loop": _loop}[b.job.optimizer_impl](b)
+    with (
+        b.frame("torch/optim/optimizer.py(484): wrapper", f"torch/optim/{b.job.optimizer}.py(220): step"),
+        b.annotation(f"Optimizer.step#{name}.step"),
+    ):
+        b.python(4)
+        {"fused": _fused, "foreach": _foreach, "loop": _loop}[b.job.optimizer_impl](b)
 
 
 def zero_grad(b: Builder) -> None:
     """Emit ``optimizer.zero_grad(set_to_none=False)``."""
     name = _CLASSES[b.job.optimizer]
-    with b.frame("torch/optim/optimizer.py(950): zero_grad"):
-        with b.annotation(f"Optimizer.zero_grad#{name}.zero_grad"):
-            b.python(2)
-            with b.op("aten::_foreach_zero_", ""):
-                for kernel in b.kernels.foreach("ZeroFunctor<T, 1, 1, 0>", _sizes(b), 1):
-                    b.launch(kernel)
+    with (
+        b.frame("torch/optim/optimizer.py(950): zero_grad"),
+        b.annotation(f"Optimizer.zero_grad#{name}.zero_grad"),
+    ):
+        b.python(2)
+        with b.op("aten::_foreach_zero_", ""):
+            for kernel in b.kernels.foreach("ZeroFunctor<T, 1, 1, 0>", _sizes(b), 1):
+                b.launch(kernel)
 
 
 def _sizes(b: Builder) -> tuple[int, ...]:

@@ -56,7 +56,8 @@ def kernel_args(spec: KernelSpec, device: Device, index: int, stream: int) -> st
     threads = spec.block[0] * spec.block[1] * spec.block[2]
     warps = blocks * -(-threads // device.warp)
     return (
-        f'"queued": 0, {place}, "registers per thread": {spec.registers}, "shared memory": {spec.shared_bytes}, '
+        f'"queued": 0, {place}, "registers per thread": {spec.registers}, '
+        f'"shared memory": {spec.shared_bytes}, '
         f'"blocks per SM": {blocks:.6f}, "warps per SM": {warps:.6f}, "grid": {list(spec.grid)}, '
         f'"block": {list(spec.block)}, "est. achieved occupancy %": {min(100, int(100 * warps / _MAX_WARPS))}'
         f"{_collective(spec)}"
@@ -68,7 +69,8 @@ def _collective(spec: KernelSpec) -> str:
     if what is None:
         return ""
     return (
-        f', "Collective name": "{what.name}", "In msg nelems": {what.elements}, "Out msg nelems": {what.elements}, '
+        f', "Collective name": "{what.name}", "In msg nelems": {what.elements}, '
+        f'"Out msg nelems": {what.elements}, '
         f'"Group size": {len(what.ranks)}, "dtype": "{_NCCL[what.dtype]}", "In split size": "[]", '
         f'"Out split size": "[]", "Process Group Name": "{what.group}", '
         f'"Process Group Description": "{what.description}", "Process Group Ranks": "{list(what.ranks)}"'

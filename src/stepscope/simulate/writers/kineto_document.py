@@ -78,7 +78,8 @@ def footer(job: SimJob, events: Events, path: Path) -> str:
     span = max(1, events.last - events.first)
     rows.append(
         f'  {{\n    "ph": "X", "cat": "Trace", "ts": {begin}, "dur": {span / 1000:.3f},\n    "pid": "Spans", '
-        '"tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)",\n    "args": {\n      "Op count": 0\n    }\n  },\n'
+        '"tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)",\n'
+        '    "args": {\n      "Op count": 0\n    }\n  },\n'
         f'  {{\n    "name": "process_sort_index", "ph": "M", "ts": {begin},\n    "pid": "Spans", "tid": 0,\n'
         '    "args": {\n      "sort_index": 536870912\n    }\n  },\n'
         '  {\n    "name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g",\n    "pid": "Traces", '

@@ -1,8 +1,8 @@
 """Records as the text of trace events.
 
 Everything that repeats (names, launch dimensions, shapes) is formatted once and kept by identity of its
-description; per event only times and numbers are put in between. Times are µs with three decimals, cut from the
-digits of integer ns so that none is rounded.
+description; per event only times and numbers are put in between. Times are µs with three decimals, cut from
+the digits of integer ns so that none is rounded.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ _CBID = {
     "cudaStreamIsCapturing": 317,
     "cudaLaunchKernelExC": 430,
 }
+# What ends an event with arguments.
+_CLOSE = "\n    }\n  },\n"
 _HIP = {
     "cudaLaunchKernelExC": "hipExtModuleLaunchKernel",
     "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags": "hipGetDevicePropertiesR0600",
@@ -105,7 +107,8 @@ class Events:
             self.first = begin
         return (
             f'{parts[0]}{ts[:-3]}.{ts[-3:]}, "dur": {(end - begin) / 1000:.3f},\n    "args": {{\n      '
-            f'"External id": {external}, {linked}"Record function id": 0, {parts[1]}"Ev Idx": {number}\n    }}\n  }},\n'
+            f'"External id": {external}, {linked}"Record function id": 0, {parts[1]}'
+            f'"Ev Idx": {number}{_CLOSE}'
         )
 
     def _span_parts(self, spec: OpSpec, thread: int) -> tuple[str, str]:
@@ -117,8 +120,8 @@ class Events:
     @staticmethod
     def _head(ph: str, category: str, name: str, pid: int, tid: int) -> str:
         return (
-            f'  {{\n    "ph": "{ph}", "cat": "{category}", "name": {json.dumps(name)}, "pid": {pid}, "tid": {tid},\n'
-            '    "ts": '
+            f'  {{\n    "ph": "{ph}", "cat": "{category}", "name": {json.dumps(name)}, "pid": {pid}, '
+            f'"tid": {tid},\n    "ts": '
         )
 
     def _call(self, r: Call) -> str:
@@ -179,10 +182,10 @@ class Events:
         ts = str(r.ts + self.shift)
         number = self.number = self.number + 1
         return (
-            f'  {{\n    "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": {self.pid}, '
-            f'"tid": {self.tids[r.thread]},\n    "ts": {ts[:-3]}.{ts[-3:]},\n    "args": {{\n      '
-            f'"Total Reserved": {r.reserved}, "Total Allocated": {r.allocated}, "Bytes": {r.bytes}, '
-            f'"Addr": {r.address}, "Device Id": {self.index}, "Device Type": 1, "Ev Idx": {number}\n    }}\n  }},\n'
+            f'  {{\n    "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", '
+            f'"pid": {self.pid}, "tid": {self.tids[r.thread]},\n    "ts": {ts[:-3]}.{ts[-3:]},\n'
+            f'    "args": {{\n      "Total Reserved": {r.reserved}, "Total Allocated": {r.allocated}, "Bytes": {r.bytes}, '
+            f'"Addr": {r.address}, "Device Id": {self.index}, "Device Type": 1, "Ev Idx": {number}{_CLOSE}'
         )
 
     def _flow(self, r: Flow) -> str:
@@ -205,14 +208,12 @@ class Events:
         number = self.number = self.number + 1
         head = self._head("X", "python_function", r.name, self.pid, self.tids[r.thread])
         parent = r.parent or "null"
-        module = (
-            f', "Python module id": {r.name.rpartition("_")[2]}' if r.name.startswith("nn.Module") else ""
-        )
+        module = f', "Python module id": {r.name.rpartition("_")[2]}' if r.name.startswith("nn.Module") else ""
         if module and not module[22:].isdigit():
             module = ', "Python module id": 0'
         return (
             f'{head}{micros(r.begin + self.shift)}, "dur": {(r.end - r.begin) / 1000:.3f},\n    "args": {{\n'
-            f'      "Python parent id": {parent}, "Python id": {r.id}{module}, "Ev Idx": {number}\n    }}\n  }},\n'
+            f'      "Python parent id": {parent}, "Python id": {r.id}{module}, "Ev Idx": {number}{_CLOSE}'
         )
 
     def _overhead(self, r: Overhead) -> str:
