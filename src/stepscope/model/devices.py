@@ -1,0 +1,31 @@
+"""Which device a recorded name means, and what its vendor says it can do.
+
+All rates are dense, without sparsity; every row names its source. Figures that a vendor does not publish are None.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from stepscope.model.device_table import DEVICES, Device
+
+__all__ = ["DEVICES", "Device", "match"]
+
+
+@lru_cache(maxsize=1024)
+def match(name: str | None) -> Device | None:
+    """The device that a recorded name means.
+
+    Args:
+        name: As recorded: `Tesla V100-SXM2-32GB`, `NVIDIA H100 80GB HBM3`, `AMD Instinct MI300X VF`, `Ascend910B3`.
+
+    Returns:
+        Its row; None if the name is missing or not in the table, in which case no peak may be assumed.
+    """
+    if not name or "MIG " in name:
+        # A slice of a device has an unstated part of its rates.
+        return None
+    for device in DEVICES:
+        if device.pattern.search(name):
+            return device
+    return None
