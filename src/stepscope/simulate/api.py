@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.simulate.engine.run import Simulation
+from stepscope.simulate.faults import inject
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.writers import WRITERS
 from stepscope.simulate.writers.base import Writer
@@ -27,8 +28,6 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     Returns:
         The recording's files, one or more per rank in order of rank; the truth is not among them.
     """
-    from stepscope.simulate.faults import inject
-
     job = inject(job, faults)
     targets, truth_path = _targets(job, Path(out))
     simulation = Simulation(job)

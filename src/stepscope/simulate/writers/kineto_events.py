@@ -184,7 +184,8 @@ class Events:
         return (
             f'  {{\n    "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", '
             f'"pid": {self.pid}, "tid": {self.tids[r.thread]},\n    "ts": {ts[:-3]}.{ts[-3:]},\n'
-            f'    "args": {{\n      "Total Reserved": {r.reserved}, "Total Allocated": {r.allocated}, "Bytes": {r.bytes}, '
+            f'    "args": {{\n      "Total Reserved": {r.reserved}, "Total Allocated": {r.allocated}, '
+            f'"Bytes": {r.bytes}, '
             f'"Addr": {r.address}, "Device Id": {self.index}, "Device Type": 1, "Ev Idx": {number}{_CLOSE}'
         )
 
