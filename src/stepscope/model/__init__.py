@@ -1,1 +1,1 @@
-
+"""The canonical model: what every recording becomes, whoever wrote it."""

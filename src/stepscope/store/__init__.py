@@ -1,1 +1,1 @@
-
+"""The columnar store: a folder of Parquet files per recording, opened through DuckDB."""

@@ -1,0 +1,106 @@
+"""When each device worked on what, and the windows of time that steps own on the devices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.trace import Trace
+
+_NO_DEVICE = -1
+_ACTIVITIES_SQL = """
+SELECT coalesce(device, -1)::INTEGER AS device, ts, ts + dur AS stop,
+    (CASE kind WHEN 'compute' THEN 0 WHEN 'comm' THEN 1 ELSE 2 END)::TINYINT AS kind
+FROM kernels WHERE kind <> 'sync'
+"""
+_STEPS_SQL = 'SELECT step, coalesce(number, -1) AS number, ts, "end" AS stop FROM steps ORDER BY ts, step'
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTime:
+    """When a device worked. Waits of its queues are not work.
+
+    Attributes:
+        device: Index; None if the recording does not tell.
+        compute: When any compute kernel ran.
+        comm: When any collective ran.
+        copy: When any copy or set ran.
+        first: Begin of the first activity.
+        last: End of the last activity.
+    """
+
+    device: int | None
+    compute: Intervals
+    comm: Intervals
+    copy: Intervals
+    first: int
+    last: int
+
+    @property
+    def busy(self) -> Intervals:
+        """When it did anything."""
+        return self.compute | self.comm | self.copy
+
+
+@dataclass(frozen=True, slots=True)
+class StepWindows:
+    """The time that each step owns on the devices; windows ascend and do not overlap.
+
+    A step owns the time from its begin on the host to the end of the last device work launched in it. Devices lag
+    behind the host, so that work of a step often runs on into the next step's interval: that time stays with the
+    step that launched the work, and the next step begins when it ends. Time between two steps (evaluation, a
+    checkpoint) belongs to neither. (torch-tb-profiler uses the same rule.)
+
+    Attributes:
+        step: int32[n], index into `steps`.
+        number: int64[n], recorded number, -1 if there is none.
+        starts: int64[n].
+        ends: int64[n]; equal to the start where earlier steps' work covers a step wholly.
+    """
+
+    step: NDArray[np.int32]
+    number: NDArray[np.int64]
+    starts: Times
+    ends: Times
+
+
+def device_times(trace: Trace) -> list[DeviceTime]:
+    """Each device's activity, by device index.
+
+    Raises:
+        MissingInputError: Nothing is recorded of any device.
+    """
+    rows = trace.columns(_ACTIVITIES_SQL)
+    devices = np.unique(rows["device"])
+    if not devices.size:
+        raise MissingInputError(
+            "the recording has no device activity",
+            hint="record the device as well as the host (PyTorch: activities=[CPU, CUDA])",
+        )
+    return [_device_time(int(device), rows) for device in devices]
+
+
+def _device_time(device: int, rows: dict[str, NDArray[np.int64]]) -> DeviceTime:
+    mine = rows["device"] == device
+    ts, stop, kind = rows["ts"][mine], rows["stop"][mine], rows["kind"][mine]
+    compute, comm, copy = (Intervals.union_of(ts[kind == k], stop[kind == k]) for k in range(3))
+    index = None if device == _NO_DEVICE else device
+    return DeviceTime(index, compute, comm, copy, int(ts.min()), int(stop.max()))
+
+
+def step_windows(trace: Trace) -> StepWindows:
+    """The time that each step owns on the devices of the rank."""
+    rows = trace.columns(_STEPS_SQL)
+    starts, ends = rows["ts"].copy(), rows["stop"]
+    if ends.size:
+        starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(ends)[:-1])
+    return StepWindows(rows["step"], rows["number"], starts, np.maximum(ends, starts))
+
+
+def null_below_zero(values: NDArray[np.int64]) -> np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int64]]:
+    """The values with null for -1, which stands for none where null can't be."""
+    return np.ma.masked_less(values, 0)

@@ -1,0 +1,69 @@
+"""Where the time of each step went on each device: compute, exposed communication, exposed copies, idle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times, step_windows
+from stepscope.model.schema import Column, TableSchema, ident, ns
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+STEP_BUDGET = TableSchema(
+    "step_budget",
+    "One row per device and step, and one per device with `step` null for the time from the device's first "
+    "activity to its last. total = compute + exposed communication + exposed copy + idle, exactly.",
+    (
+        RANK,
+        Column("device", "int32", "Device index; null if not recorded.", "", True),
+        Column("step", "int32", "Index into `steps`; null for the whole recorded device span.", "", True),
+        ns("total_ns", "Length of the step on the devices, see `start_ns` and `end_ns`."),
+        ns("compute_ns", "At least one compute kernel ran."),
+        ns("exposed_comm_ns", "A collective ran, and no compute kernel."),
+        ns("exposed_copy_ns", "A copy or set ran, and neither compute kernel nor collective."),
+        ns("idle_ns", "Nothing ran; waits of device queues count as nothing."),
+        ns("comm_ns", "At least one collective ran, whether compute hid it or not."),
+        ns("copy_ns", "At least one copy or set ran, whether hidden or not."),
+        ident("number", "Number in the step's recorded name; null if it has none.", nullable=True),
+        ns("start_ns", "Begin: the step's begin on the host, or the end of earlier steps' work if that is later."),
+        ns("end_ns", "End: of the step on the host or of the last device work launched in it."),
+    ),
+)
+
+
+def step_budget(trace: Trace) -> Table:
+    """Split the time of each step on each device.
+
+    Raises:
+        MissingInputError: The recording has no device activity.
+    """
+    windows = step_windows(trace)
+    rows = [row for device in device_times(trace) for row in _device_rows(trace.ranks[0], device, windows)]
+    return Table.from_rows(STEP_BUDGET, rows)
+
+
+def _device_rows(rank: int, device: DeviceTime, windows: StepWindows) -> list[tuple[int | None, ...]]:
+    starts = np.append(windows.starts, device.first)
+    ends = np.append(windows.ends, device.last)
+    compute = device.compute.within(starts, ends)
+    exposed_comm = (device.comm - device.compute).within(starts, ends)
+    exposed_copy = (device.copy - device.compute - device.comm).within(starts, ends)
+    total = ends - starts
+    columns = (
+        total,
+        compute,
+        exposed_comm,
+        exposed_copy,
+        total - compute - exposed_comm - exposed_copy,
+        device.comm.within(starts, ends),
+        device.copy.within(starts, ends),
+    )
+    steps = [*windows.step.tolist(), None]
+    numbers = [number if number >= 0 else None for number in windows.number.tolist()] + [None]
+    times = zip(*(column.tolist() for column in columns), strict=True)
+    edges = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [
+        (rank, device.device, step, *ns_, number, *edge)
+        for step, ns_, number, edge in zip(steps, times, numbers, edges, strict=True)
+    ]

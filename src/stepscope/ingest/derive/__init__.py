@@ -1,0 +1,31 @@
+"""From the facts a reader found to the canonical tables: nesting, steps, launches, classes."""
+
+from __future__ import annotations
+
+from stepscope.ingest.derive.clean import clean_times
+from stepscope.ingest.derive.flows import resolve_flows
+from stepscope.ingest.derive.health import observe
+from stepscope.ingest.derive.hosts import nest_hosts
+from stepscope.ingest.derive.kernels import derive_kernels
+from stepscope.ingest.derive.steps import derive_steps, extend_steps
+from stepscope.ingest.derive.write import write_tables
+from stepscope.store.staging import Staging
+
+__all__ = ["derive"]
+
+
+def derive(staging: Staging) -> int | None:
+    """Derive every canonical table and write the store's files into the staging's folder.
+
+    Returns:
+        The origin: the recording's own time that became 0, in ns; None if there is no event.
+    """
+    origin = clean_times(staging)
+    derive_steps(staging)
+    nest_hosts(staging)
+    derive_kernels(staging)
+    extend_steps(staging)
+    resolve_flows(staging)
+    observe(staging)
+    write_tables(staging)
+    return origin

@@ -1,0 +1,73 @@
+"""Times that can't be true: found, repaired where possible, counted."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.store.staging import Staging
+
+_MINUTE_NS: Final = 60 * 10**9
+_HOUR_NS: Final = 60 * _MINUTE_NS
+#: No recording lasts a week: profilers hold events in memory. HolisticTraceAnalysis drops longer events too.
+_WEEK_NS: Final = 7 * 24 * _HOUR_NS
+
+
+def clean_times(staging: Staging) -> int | None:
+    """Drop events without a usable time, null unusable durations, and shift time to start at 0.
+
+    Returns:
+        The time on the recording's clock that became 0, or None if no event is left.
+    """
+    _drop_misplaced(staging)
+    _null_durations(staging)
+    [origin] = staging.one("SELECT min(ts) FROM raw_events")
+    if origin is None:
+        return None
+    for table in ("raw_events", "raw_memory", "raw_flows", "counters"):
+        staging.connection.execute(f"UPDATE {table} SET ts = ts - ?", [origin])
+    return int(origin)
+
+
+def _drop_misplaced(staging: Staging) -> None:
+    connection = staging.connection
+    middle, first = staging.one(
+        "SELECT median(ts)::BIGINT, min(ts) FILTER (WHERE ts > 0) FROM raw_events WHERE id % (1 + (SELECT count(*) "
+        "FROM raw_events) // 100000) = 0 AND ts <> 0"
+    )
+    if middle is None:
+        return
+    # An event at exactly 0 is a missing time unless the clock itself starts near 0.
+    zero = "ts = 0" if first is not None and first > _MINUTE_NS else "false"
+    condition = f"abs(ts - {middle}) > {_WEEK_NS} OR {zero}"
+    [dropped] = staging.one(f"DELETE FROM raw_events WHERE {condition}")
+    staging.observe(
+        "time-missing",
+        "error",
+        dropped,
+        "events have no usable start time (zero, or more than a week away from all others)",
+        "they are left out of every number; sums over the recording are too low",
+    )
+    for table in ("raw_memory", "raw_flows", "counters"):
+        connection.execute(f"DELETE FROM {table} WHERE {condition}")
+
+
+def _null_durations(staging: Staging) -> None:
+    [span] = staging.one("SELECT coalesce(max(ts) - min(ts), 0) FROM raw_events")
+    # A duration is an overflow if it is long in itself and dwarfs all that was recorded.
+    limit = max(_HOUR_NS, 2 * span)
+    for code, condition, message in (
+        ("duration-negative", "dur < 0", "events have a negative duration"),
+        (
+            "duration-overflow",
+            f"dur > {limit}",
+            "events have a duration that dwarfs the recording (an overflow)",
+        ),
+    ):
+        [changed] = staging.one(f"UPDATE raw_events SET dur = NULL WHERE {condition}")
+        staging.observe(
+            code,
+            "warning",
+            changed,
+            message,
+            "they count as events of no duration; their time is missing from sums",
+        )

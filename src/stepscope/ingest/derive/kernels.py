@@ -1,0 +1,90 @@
+"""Device activity: its launch, operator, module, step and class."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from stepscope.ingest.derive.costs import add_costs
+from stepscope.model.kernel_names import classify
+from stepscope.model.tables import KERNELS
+from stepscope.store.layout import columns_sql, stored_columns
+from stepscope.store.staging import Staging
+
+#: Launches by correlation. Where a correlation names several host calls (a runtime call and the driver call
+#: inside it), the launch call counts before any other, and the outermost before the inner one.
+_LAUNCHES_SQL: Final = """
+CREATE TEMP TABLE launches AS
+SELECT e.correlation, arg_min(e.id, (CASE e.category WHEN 'launch' THEN 0 ELSE 1 END, e.ts, e.id)) AS launch
+FROM raw_events e JOIN tracks USING (track)
+WHERE tracks.kind = 'host' AND e.category IN ('launch', 'runtime', 'sync') AND e.correlation > 0
+GROUP BY e.correlation
+"""
+
+_KERNELS_SQL: Final = """
+INSERT INTO kernels BY NAME
+SELECT k.event, e.ts, coalesce(e.dur, 0) AS dur, e.track, t.device, t.stream, n.name,
+    coalesce(k.kind, CASE c.op_class WHEN 'collective' THEN 'comm' ELSE 'compute' END) AS kind,
+    CASE k.kind WHEN 'comm' THEN 'collective' WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'copy' WHEN 'sync' THEN 'other'
+        ELSE c.op_class END AS op_class,
+    l.launch, coalesce(h.op, x.op) AS op, h.module,
+    coalesce(h.step, CASE WHEN l.launch IS NULL THEN s.step END) AS step,
+    e.correlation, k.grid, k.block, k.registers, k.shared_bytes, k.occupancy, c.dtype, c.tensor_core,
+    NULL::DOUBLE AS flops, cp.bytes,
+    CASE WHEN k.in_graph OR g.correlation IS NOT NULL THEN l.launch END AS graph
+FROM raw_kernels k
+JOIN raw_events e ON e.id = k.event
+JOIN tracks t USING (track)
+JOIN names n USING (name_id)
+JOIN name_classes c USING (name_id)
+LEFT JOIN copies cp ON cp.event = k.event
+LEFT JOIN launches l ON l.correlation = e.correlation
+LEFT JOIN nesting h ON h.id = l.launch
+LEFT JOIN external_ops x ON l.launch IS NULL AND x.external_id = e.external_id
+LEFT JOIN shared_launches g ON g.correlation = e.correlation
+LEFT JOIN raw_steps s ON l.launch IS NULL AND e.ts >= s.ts AND e.ts < s.ts + s.dur
+ORDER BY e.ts, k.event
+"""
+
+#: Several kernels of one launch come from a graph. Copies and waits may share a launch without one.
+_SHARED_SQL: Final = """
+CREATE TEMP TABLE shared_launches AS
+SELECT e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+WHERE coalesce(k.kind, 'compute') IN ('compute', 'comm') AND e.correlation > 0
+GROUP BY 1 HAVING count(*) > 1
+"""
+
+_EXTERNAL_SQL: Final = """
+CREATE TEMP TABLE external_ops AS
+SELECT external_id, max(id) AS op FROM raw_events WHERE category = 'op' AND external_id > 0 GROUP BY 1
+"""
+
+
+def derive_kernels(staging: Staging) -> None:
+    """Fill `kernels` from the raw device activities."""
+    connection = staging.connection
+    connection.execute(f"CREATE TABLE kernels ({columns_sql(stored_columns(KERNELS))})")
+    _classify_names(staging)
+    connection.execute(_LAUNCHES_SQL)
+    connection.execute(_SHARED_SQL)
+    connection.execute(_EXTERNAL_SQL)
+    connection.execute(_KERNELS_SQL)
+    add_costs(staging)
+
+
+def _classify_names(staging: Staging) -> None:
+    rows = staging.connection.execute(
+        "SELECT DISTINCT name_id, name FROM raw_kernels k JOIN raw_events e ON e.id = k.event JOIN names USING (name_id)"
+    ).fetchall()
+    classes = [classify(name) for _, name in rows]
+    staging.connection.execute(
+        "CREATE TABLE name_classes (name_id INTEGER, op_class VARCHAR, dtype VARCHAR, tensor_core BOOLEAN)"
+    )
+    columns = {
+        "name_id": pa.array([name_id for name_id, _ in rows], pa.int32()),
+        "op_class": pa.array([c.op_class for c in classes], pa.string()),
+        "dtype": pa.array([c.dtype for c in classes], pa.string()),
+        "tensor_core": pa.array([c.tensor_core for c in classes], pa.bool_()),
+    }
+    staging.insert("name_classes", pa.table(columns))

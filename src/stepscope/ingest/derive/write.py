@@ -1,0 +1,50 @@
+"""The canonical tables, written as the store's files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.store.layout import PLAIN_TABLES, stored_columns
+from stepscope.store.staging import Staging
+
+_OPTIONS: Final = "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
+
+_EVENTS_SQL: Final = """
+SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id,
+    CASE WHEN k.kind = 'comm' THEN 'collective' ELSE e.category END AS category,
+    coalesce(n.step, k.step) AS step, e.correlation, e.external_id
+FROM raw_events e
+LEFT JOIN nesting n USING (id)
+LEFT JOIN kernels k ON k.event = e.id
+ORDER BY e.track, e.ts, e.id
+"""
+
+_MEMORY_SQL: Final = """
+CREATE TABLE memory AS
+SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner
+FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.rowid
+"""
+
+
+def write_tables(staging: Staging) -> None:
+    """Write every table but the arguments, which readers have written already."""
+    connection = staging.connection
+    connection.execute(_MEMORY_SQL)
+    connection.execute(
+        "CREATE TABLE health (code VARCHAR, severity VARCHAR, count BIGINT, message VARCHAR, effect VARCHAR)"
+    )
+    for line in staging.health:
+        row = [line.code, line.severity, line.count, line.message, line.effect]
+        connection.execute("INSERT INTO health VALUES (?, ?, ?, ?, ?)", row)
+    if not any(staging.folder.glob("args-*.parquet")):
+        staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
+    _copy(staging, _EVENTS_SQL, "events")
+    _copy(staging, "SELECT name_id, name FROM names ORDER BY name_id", "names")
+    for table in PLAIN_TABLES:
+        columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
+        _copy(staging, f'SELECT {columns} FROM "{table.name}"', table.name)
+
+
+def _copy(staging: Staging, query: str, name: str) -> None:
+    target = str(staging.folder / f"{name}.parquet").replace("'", "''")
+    staging.connection.execute(f"COPY ({query}) TO '{target}' {_OPTIONS}")

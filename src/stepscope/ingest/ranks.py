@@ -1,0 +1,57 @@
+"""Which rank each recording of an input is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from stepscope.model.recording import Recording
+from stepscope.model.trace import Note
+
+_IN_NAME: Final = re.compile(r"(?:rank|worker|local_rank|device|gpu|npu)[-_.]?(\d{1,6})(?!\d)", re.IGNORECASE)
+
+
+def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]]:
+    """A distinct rank for each recording, and what had to be assumed.
+
+    The recorded rank counts first, then a number in the file's name, then the position in the input.
+    """
+    wanted = [recording.rank for recording in recordings]
+    if len(recordings) > 1:
+        wanted = [_from_name(r.source) if rank is None else rank for rank, r in zip(wanted, recordings, strict=True)]
+    taken: dict[int, int] = {}
+    conflicts = 0
+    for position, rank in enumerate(wanted):
+        if rank is not None and 0 <= rank < 2**31:
+            if rank in taken:
+                conflicts += 1
+            else:
+                taken[rank] = position
+    ranks = [-1] * len(recordings)
+    for rank, position in taken.items():
+        ranks[position] = rank
+    free = (number for number in range(len(recordings) + len(taken) + 1) if number not in taken)
+    ranks = [next(free) if rank < 0 else rank for rank in ranks]
+    notes: list[Note] = []
+    if conflicts:
+        notes.append(
+            (
+                "rank-conflict", "warning", conflicts, "recordings claim a rank that another one has",
+                "they were given free numbers; if they are steps of one rank, analyse them one by one",
+            )
+        )  # fmt: skip
+    missing = sum(recording.rank is None for recording in recordings)
+    if missing and len(recordings) > 1:
+        notes.append(
+            (
+                "rank-unknown", "info", missing, "recordings do not tell their rank",
+                "ranks were taken from file names or from the order of the files",
+            )
+        )  # fmt: skip
+    return ranks, notes
+
+
+def _from_name(source: str) -> int | None:
+    found = _IN_NAME.findall(source.replace("\\", "/").rsplit("/", 1)[-1])
+    return int(found[0]) if found else None

@@ -1,0 +1,37 @@
+"""Errors that a user is meant to read."""
+
+from __future__ import annotations
+
+
+class StepscopeError(Exception):
+    """A failure that ends the command: one sentence on what, where and what to do.
+
+    Args:
+        message: What is wrong and where, without a trailing full stop.
+        hint: What the user can do about it.
+        exit_code: Process exit status; 2 is "nothing usable or wrong use".
+    """
+
+    def __init__(self, message: str, *, hint: str = "", exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+
+class UserError(StepscopeError):
+    """The input or the options can't be used as given."""
+
+
+class UnusableInputError(UserError):
+    """A recording holds nothing that can be analysed."""
+
+
+class MissingInputError(StepscopeError):
+    """An analysis lacks data it needs; `hint` says what to record next time.
+
+    Analyses raise it to abstain; the report turns it into a health line.
+    """

@@ -1,0 +1,40 @@
+"""What is known about a recording as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One process's recording: where it came from and what it says of itself.
+
+    Attributes:
+        source: Path of the input as given.
+        reader: Name of the reader, for example `kineto`.
+        rank: Rank of the process as recorded; None if the recording does not tell.
+        world_size: Number of ranks of the job as recorded; None if not.
+        host: Host name as recorded; None if not.
+        origin_unix_ns: Unix time of the tables' time 0, in ns; None if the clock has no known origin.
+        events: Number of rows of `events`.
+        attributes: What else the recording says of itself (versions, profiler options).
+    """
+
+    source: str
+    reader: str
+    rank: int | None = None
+    world_size: int | None = None
+    host: str | None = None
+    origin_unix_ns: int | None = None
+    events: int = 0
+    attributes: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The recording as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Recording:
+        """The inverse of `to_json`."""
+        return cls(**value)

@@ -1,0 +1,296 @@
+"""The canonical tables: what every reader's recording becomes.
+
+`docs/schema.md` is generated from these declarations (`stepscope schema`). Times are integer
+nanoseconds since the trace's origin; `manifest.json` of a store holds the origin in Unix time.
+Rows of different ranks never share a key: `(rank, id)` names an event.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.model.categories import CATEGORIES, KERNEL_KINDS
+from stepscope.model.schema import (
+    Column,
+    TableSchema,
+    count,
+    flag,
+    fraction,
+    ident,
+    ns,
+    number,
+    size,
+    text,
+)
+
+RANK: Final = Column("rank", "int32", "Rank of the process in the job, or its position in the input.")
+_DEVICE = Column("device", "int32", "Device index; null for host memory or where not recorded.", "", True)
+_STEP = Column("step", "int32", "Index into `steps`; null outside every step.", "", True)
+
+EVENTS = TableSchema(
+    "events",
+    "One row per recorded interval or instant, in the order of the recording.",
+    (
+        ident("id", "Position among the recording's events, counted from 0."),
+        RANK,
+        ns("ts", "Begin."),
+        ns(
+            "dur",
+            "Duration; null if the recording has none (an instant, or an event never closed).",
+            nullable=True,
+        ),
+        Column("track", "int32", "Thread or device queue, a row of `tracks`.", "id"),
+        Column("depth", "int32", "Nesting depth on the track, 0 is outermost; null on device tracks.", "", True),
+        ident("parent", "Innermost event of the track that encloses this one; null at depth 0.", nullable=True),
+        text("name", "Name as recorded."),
+        text("category", "One of: " + ", ".join(CATEGORIES) + "."),
+        _STEP,
+        ident("correlation", "Key that a launch and its device work share; null if none.", nullable=True),
+        ident("external_id", "Key that an operator and its device work share; null if none.", nullable=True),
+        text("args", "Arguments: the original JSON text; null if none.", nullable=True),
+    ),
+)
+
+TRACKS = TableSchema(
+    "tracks",
+    "One row per thread, device queue or counter.",
+    (
+        Column("track", "int32", "Number of the track within its rank.", "id"),
+        RANK,
+        text("kind", "host, device or counter."),
+        text("process", "Process id or label as recorded.", nullable=True),
+        text("thread", "Thread id as recorded; null for device queues.", nullable=True),
+        _DEVICE,
+        text("stream", "Queue as recorded: a number, or a name such as `sycl queue`.", nullable=True),
+        text("label", "Name to show."),
+    ),
+)
+
+KERNELS = TableSchema(
+    "kernels",
+    "One row per device activity: kernels, collectives, copies, sets and device-side waits.",
+    (
+        ident("event", "The event."),
+        RANK,
+        ns("ts", "Begin."),
+        ns("dur", "Duration."),
+        Column("track", "int32", "Device queue, a row of `tracks`.", "id"),
+        _DEVICE,
+        text("stream", "Queue as recorded.", nullable=True),
+        text("name", "Name as recorded."),
+        text("kind", "One of: " + ", ".join(KERNEL_KINDS) + "."),
+        text(
+            "op_class",
+            "gemm, attention, convolution, normalisation, elementwise, reduction, embedding, optimizer, "
+            "collective, copy or other.",
+        ),
+        ident("launch", "Host event that launched it; null if the recording does not tell.", nullable=True),
+        ident("op", "Innermost operator around the launch; null if the recording does not tell.", nullable=True),
+        ident(
+            "module",
+            "Innermost module or annotation around the launch; null if there is none.",
+            nullable=True,
+        ),
+        _STEP,
+        ident("correlation", "Key shared with its launch; null if none.", nullable=True),
+        Column("grid", "int32[]", "Blocks in x, y and z; null if not recorded.", "", True),
+        Column("block", "int32[]", "Threads per block in x, y and z; null if not recorded.", "", True),
+        Column("registers", "int32", "Registers per thread; null if not recorded.", "", True),
+        size("shared_bytes", "Shared memory per block; null if not recorded.", nullable=True),
+        fraction("occupancy", "Estimated achieved occupancy; null if not recorded.", nullable=True),
+        text("dtype", "Data type of the multiplication, from the name; null if unknown.", nullable=True),
+        flag("tensor_core", "Whether it uses matrix units, from the name; null if unknown.", nullable=True),
+        number(
+            "flops",
+            "Floating-point operations of the operator, for the first kernel of an operator that has a "
+            "cost model and only for it; else null.",
+            "FLOP",
+            nullable=True,
+        ),
+        size(
+            "bytes",
+            "Bytes read and written by the operator by the same rule, or moved by a copy; else null.",
+            nullable=True,
+        ),
+        ident("graph", "Graph launch it belongs to: the launching event; null outside graphs.", nullable=True),
+    ),
+)
+
+COLLECTIVES = TableSchema(
+    "collectives",
+    "One row per collective or point-to-point transfer seen on a rank.",
+    (
+        ident("event", "The device event; the host event where no device event exists (for example gloo)."),
+        RANK,
+        text("group", "Process group: its name, or `default` where not recorded."),
+        Column("seq", "int64", "Sequence number in the group as recorded; null if not.", "", True),
+        text(
+            "collective",
+            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, "
+            "send, recv, barrier or other.",
+        ),
+        size(
+            "bytes",
+            "Size of the collective: the larger of input and output; null if not recorded.",
+            nullable=True,
+        ),
+        text("dtype", "Data type as recorded.", nullable=True),
+        Column("world_size", "int32", "Number of ranks in the group; null if not recorded.", "", True),
+        Column("ranks", "int32[]", "Ranks of the group; null if not recorded.", "", True),
+    ),
+)
+
+COPIES = TableSchema(
+    "copies",
+    "One row per device copy or set.",
+    (
+        ident("event", "The device event."),
+        RANK,
+        text("direction", "HtoD, DtoH, DtoD, PtoP, HtoH, set or unknown."),
+        size("bytes", "Bytes moved or set; null if not recorded.", nullable=True),
+        text("src_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
+        text("dst_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
+    ),
+)
+
+MEMORY = TableSchema(
+    "memory",
+    "One row per allocation, free or allocator total, in time order.",
+    (
+        RANK,
+        ns("ts", "When."),
+        _DEVICE,
+        Column("address", "int64", "Address of the block; null for totals.", "", True),
+        Column("bytes", "int64", "Bytes allocated, negative for a free; null for totals.", "bytes", True),
+        size("allocated", "Bytes in use after it, as recorded.", nullable=True),
+        size("reserved", "Bytes held by the caching allocator after it, as recorded.", nullable=True),
+        ident("owner", "Innermost event that encloses it on its thread; null if none.", nullable=True),
+    ),
+)
+
+COUNTERS = TableSchema(
+    "counters",
+    "One row per sample of a counter.",
+    (
+        RANK,
+        ns("ts", "When."),
+        Column("track", "int32", "Counter track, a row of `tracks`.", "id"),
+        text("name", "Series."),
+        number("value", "Sample."),
+    ),
+)
+
+FLOWS = TableSchema(
+    "flows",
+    "One row per recorded arrow between two events.",
+    (
+        RANK,
+        text("kind", "launch, forward_backward, or the recorded name."),
+        ident("source", "Event the arrow leaves; null if not found.", nullable=True),
+        ident("target", "Event the arrow enters; null if not found.", nullable=True),
+    ),
+)
+
+STEPS = TableSchema(
+    "steps",
+    "One row per step, in time order.",
+    (
+        Column("step", "int32", "Index within the rank, from 0.", "id"),
+        RANK,
+        text("name", "Recorded name, or a made one for inferred steps."),
+        Column("number", "int64", "Number in the recorded name; null if it has none.", "", True),
+        text(
+            "source",
+            "profiler (ProfilerStep#N), annotation (the user's), inferred (a repeated sequence) or whole "
+            "(the trace as one step).",
+        ),
+        ns("ts", "Begin on the host."),
+        ns("dur", "Duration on the host."),
+        ns("end", "End including the last device work launched in it."),
+    ),
+)
+
+DEVICES = TableSchema(
+    "devices",
+    "One row per device that the recording describes or uses.",
+    (
+        RANK,
+        Column("device", "int32", "Device index.", "id"),
+        text("name", "Name as recorded; null if not.", nullable=True),
+        flag("used", "Whether the recording has activity on it."),
+        size("memory_bytes", "Total device memory; null if not recorded.", nullable=True),
+        Column("sms", "int32", "Multiprocessors, compute units or cores; null if not recorded.", "count", True),
+        Column(
+            "max_threads_per_sm",
+            "int32",
+            "Resident threads per multiprocessor; null if not recorded.",
+            "",
+            True,
+        ),
+        Column("registers_per_sm", "int32", "Registers per multiprocessor; null if not recorded.", "", True),
+        size("shared_bytes_per_sm", "Shared memory per multiprocessor; null if not recorded.", nullable=True),
+        Column("warp_size", "int32", "Threads per warp; null if not recorded.", "", True),
+        text("compute_capability", "Architecture version as recorded; null if not.", nullable=True),
+    ),
+)
+
+OP_INPUTS = TableSchema(
+    "op_inputs",
+    "One row per operator whose inputs were recorded.",
+    (
+        ident("event", "The operator's event."),
+        RANK,
+        text("shapes", "Shapes of the inputs, JSON: a list per tensor.", nullable=True),
+        text("dtypes", "Data types of the inputs, JSON.", nullable=True),
+        text("strides", "Strides of the inputs, JSON.", nullable=True),
+        text("values", "Values of the other inputs, JSON.", nullable=True),
+        text("stack", "Python call stack, innermost line first, lines joined by `;`.", nullable=True),
+        text("module", "Module hierarchy as recorded.", nullable=True),
+        Column(
+            "sequence",
+            "int64",
+            "Number shared by a forward operator and its backward; null if none.",
+            "",
+            True,
+        ),
+        Column(
+            "forward_thread",
+            "int64",
+            "Thread of the forward operator, on a backward one; else null.",
+            "",
+            True,
+        ),
+    ),
+)
+
+GROUPS = TableSchema(
+    "groups",
+    "One row per process group that the recording describes.",
+    (
+        RANK,
+        text("group", "Name."),
+        text("description", "What it is for, as recorded.", nullable=True),
+        text("backend", "nccl, gloo, hccl, ...", nullable=True),
+        Column("size", "int32", "Number of ranks.", "count", True),
+        Column("ranks", "int32[]", "Its ranks; null if not recorded.", "", True),
+    ),
+)
+
+HEALTH = TableSchema(
+    "health",
+    "What is wrong with the recording, or missing from it.",
+    (
+        Column("rank", "int32", "Rank concerned; null for the input as a whole.", "", True),
+        text("code", "Stable name of the observation."),
+        text("severity", "error (numbers are wrong), warning (some numbers are missing or approximate), info."),
+        count("count", "How many times."),
+        text("message", "What was seen."),
+        text("effect", "What it means for the numbers, and what to record next time."),
+    ),
+)
+
+TABLES: Final = (
+    EVENTS, TRACKS, KERNELS, COLLECTIVES, COPIES, MEMORY, COUNTERS, FLOWS, STEPS, DEVICES, OP_INPUTS, GROUPS, HEALTH,
+)  # fmt: skip
+
+BY_NAME: Final = {table.name: table for table in TABLES}

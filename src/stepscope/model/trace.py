@@ -1,0 +1,111 @@
+"""An open trace: the canonical tables of one rank or of many, ready to be queried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stepscope.model.recording import Recording
+from stepscope.model.table import Table
+from stepscope.model.tables import BY_NAME
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+#: A line of health about the input as a whole: code, severity, count, message, effect.
+Note = tuple[str, str, int, str, str]
+
+Parameters = Sequence[object] | Mapping[str, object]
+
+
+class Trace:
+    """The canonical tables of one or more ranks behind one DuckDB connection.
+
+    Every table of `stepscope.model.tables` is a view. A trace of a single rank also has the two narrow views
+    that analyses read: `spans` (`events` without `args`, with `name_id` in place of `name`) and
+    `names(name_id, name)`. Traces are made by `stepscope.open`.
+
+    Attributes:
+        notes: What was observed about the input as a whole, such as files that were skipped.
+    """
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        recordings: Mapping[int, Recording],
+        select_rank: Callable[[int], Trace],
+        notes: Sequence[Note] = (),
+    ) -> None:
+        self._connection = connection
+        self._recordings = dict(recordings)
+        self._select_rank = select_rank
+        self.notes = tuple(notes)
+
+    @property
+    def recordings(self) -> dict[int, Recording]:
+        """What each rank's recording says of itself."""
+        return dict(self._recordings)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks of the trace, ascending."""
+        return tuple(sorted(self._recordings))
+
+    def rank(self, rank: int) -> Trace:
+        """The trace of one rank only.
+
+        Raises:
+            KeyError: The trace has no such rank.
+        """
+        if rank not in self._recordings:
+            raise KeyError(f"the trace has no rank {rank}")
+        if len(self._recordings) == 1:
+            return self
+        return self._select_rank(rank)
+
+    def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:
+        """The result of a query over the canonical tables, as an Arrow table."""
+        return self._connection.sql(query, params=parameters).to_arrow_table()
+
+    def columns(self, query: str, parameters: Parameters | None = None) -> dict[str, NDArray[Any]]:
+        """The result of a query as NumPy arrays by column name.
+
+        Raises:
+            ValueError: A column holds nulls, which NumPy integers can't; use COALESCE in the query.
+        """
+        fetched: dict[str, NDArray[Any]] = self._connection.execute(query, parameters).fetchnumpy()
+        for name, values in fetched.items():
+            if isinstance(values, np.ma.MaskedArray):
+                if np.ma.is_masked(values):
+                    raise ValueError(f"column {name} holds nulls")
+                fetched[name] = values.data
+        return fetched
+
+    def scalar(self, query: str, parameters: Parameters | None = None) -> Any:
+        """The first value of the first row, or None if there is no row."""
+        rows = self._connection.execute(query, parameters).fetchall()
+        return rows[0][0] if rows else None
+
+    def table(self, name: str) -> Table:
+        """A canonical table, whole.
+
+        Raises:
+            KeyError: There is no such table.
+        """
+        schema = BY_NAME[name]
+        columns = ", ".join(f'"{column}"' for column in schema.names)
+        return Table.from_arrow(schema, self.sql(f"SELECT {columns} FROM {name}"))
+
+    def close(self) -> None:
+        """Release the files; the trace can't be used afterwards."""
+        self._connection.close()
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,218 @@
+"""Pieces of text in, staged rows out: one chunk at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.readers.kineto import sql
+from stepscope.readers.kineto.framing import Pieces
+from stepscope.readers.kineto.names import meaning
+from stepscope.readers.kineto.repair import repair
+from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TABLES: Final = (
+    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, on_device BOOLEAN, "
+    "is_work BOOLEAN, kind VARCHAR)",
+    "CREATE TABLE kineto_tracks (on_device BOOLEAN, t_process VARCHAR, t_thread VARCHAR, t_device VARCHAR, "
+    "t_stream VARCHAR, track INTEGER)",
+    'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
+    "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
+    "CREATE TABLE kineto_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)",
+    "CREATE TABLE kineto_counters (ts BIGINT, pid VARCHAR, name VARCHAR, series VARCHAR, value DOUBLE)",
+    "CREATE TABLE kineto_ends (i BIGINT, ph VARCHAR, ts BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR)",
+)
+
+#: An event cut in more than this many pieces is not put together again.
+_MAX_JOINED: Final = 256
+
+
+class Decoder:
+    """Stages the events of one trace, chunk by chunk, in order.
+
+    Attributes:
+        events: Number of pieces so far, which is also the id of the next one.
+        repaired: Events that were read only after their JSON had been mended.
+        lost: Stretches of text that could not be read.
+        cut: Whether the last event was cut off.
+        trailer: Text after the end of the event list; None until the end is found.
+        metadata: Rows (name, pid, tid, arguments) of metadata events.
+    """
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+        self._exact = False
+        self.events = 0
+        self.repaired = 0
+        self.lost = 0
+        self.untimed = 0
+        self.cut = False
+        self.trailer: str | None = None
+        self.metadata: list[tuple[str, str, str, str]] = []
+        for statement in _TABLES:
+            staging.connection.execute(statement)
+
+    def add(self, pieces: Pieces) -> None:
+        """Stage one chunk."""
+        if self.trailer is not None:
+            self.trailer += bytes(pieces.text).decode("utf-8", "replace")
+            return
+        ids = np.arange(self.events, self.events + len(pieces), dtype=np.int64)
+        self.events += len(pieces)
+        self._parse(_text_batches(pieces, ids))
+        bad = self._staging.connection.execute("SELECT i FROM parsed WHERE NOT valid ORDER BY i").fetchnumpy()["i"]
+        texts = self._mend(pieces, bad - ids[0]) if len(bad) else []
+        self._stage()
+        if texts:
+            self._parse_texts(texts)
+            self._stage()
+
+    def _parse(self, batches: pa.Table) -> None:
+        connection = self._staging.connection
+        connection.register("pieces", batches)
+        connection.execute(sql.parse_sql(exact=self._exact))
+        if not self._exact:
+            [inexact] = self._staging.one(
+                "SELECT bool_or(ts_us <> floor(ts_us)) AND max(abs(ts_us)) >= ? FROM parsed WHERE isfinite(ts_us)",
+                [sql.EXACT_MICROSECONDS],
+            )
+            if inexact:
+                self._exact = True
+                connection.execute(sql.parse_sql(exact=True))
+        connection.unregister("pieces")
+
+    def _parse_texts(self, texts: list[str]) -> None:
+        ids = pa.array(range(self.events, self.events + len(texts)), pa.int64())
+        self.events += len(texts)
+        self._parse(pa.table({"i": ids, "text": pa.array(texts, pa.string())}))
+
+    def _mend(self, pieces: Pieces, bad: NDArray[np.int64]) -> list[str]:
+        """Read the pieces that are not JSON by themselves; returns the events found in them."""
+        texts: list[str] = []
+        done = -1
+        for index in bad.tolist():
+            if index <= done:
+                continue
+            done, result = self._join(pieces, index)
+            texts += result.events
+            self.repaired += len(result.events)
+            self.lost += result.lost
+            self.cut = result.open
+            if done > index:
+                self._forget(index + 1, done, len(pieces))
+            if result.rest is not None:
+                # What was mended is only the end of the list, not an event.
+                self.repaired -= len(result.events)
+                following = bytes(pieces.text[pieces.offsets[done + 1] :]).decode("utf-8", "replace")
+                self.trailer = result.rest + following
+                self._forget(done + 1, len(pieces) - 1, len(pieces))
+                break
+        return texts
+
+    def _join(self, pieces: Pieces, index: int) -> tuple[int, Any]:
+        """Repair a piece, with the following ones if it was cut inside an event; returns the last index used."""
+        first = repair(pieces[index])
+        if not first.open:
+            return index, first
+        last = index
+        while last + 1 < len(pieces) and last - index < _MAX_JOINED:
+            last += 1
+            # The comma that the framer blanked belongs to the text again.
+            joined = b",".join(pieces[i] for i in range(index, last + 1))
+            result = repair(joined)
+            if not result.open:
+                return (last, result) if not result.lost and result.events else (index, _given_up(first))
+        at_end = last + 1 >= len(pieces)
+        return index, first if at_end else _given_up(first)
+
+    def _forget(self, first: int, last: int, count: int) -> None:
+        """Remove pieces of this chunk that turned out to be no events of their own."""
+        start = self.events - count
+        self._staging.connection.execute("DELETE FROM parsed WHERE i BETWEEN ? AND ?", [start + first, start + last])
+
+    def _stage(self) -> None:
+        connection = self._staging.connection
+        self._intern_names()
+        connection.execute(sql.SPANS)
+        connection.execute(sql.MEMORY)
+        self._intern_tracks("spans")
+        self._intern_tracks("memory_rows")
+        for statement in (
+            sql.EVENTS,
+            sql.KERNELS,
+            sql.COPIES,
+            sql.COLLECTIVES,
+            sql.INPUTS,
+            sql.ADD_MEMORY,
+            sql.FLOWS,
+            sql.COUNTERS,
+            sql.ENDS,
+        ):
+            connection.execute(statement)
+        self._staging.add_args(sql.ARGS)
+        self.metadata += connection.execute(sql.METADATA).fetchall()
+        [untimed] = self._staging.one("SELECT count(*) FROM parsed WHERE valid AND ph = 'X' AND ts IS NULL")
+        self.untimed += untimed
+
+    def _intern_names(self) -> None:
+        rows = self._staging.connection.execute(sql.NEW_NAMES).fetchall()
+        if not rows:
+            return
+        meanings = [meaning(cat, name) for cat, name in rows]
+        self._staging.insert(
+            "kineto_names",
+            pa.table(
+                {
+                    "cat": [cat for cat, _ in rows],
+                    "name": [name for _, name in rows],
+                    "name_id": pa.nulls(len(rows), pa.int32()),
+                    "category": [m.category for m in meanings],
+                    "on_device": [m.on_device for m in meanings],
+                    "is_work": [m.is_work for m in meanings],
+                    "kind": pa.array([m.kind for m in meanings], pa.string()),
+                }
+            ),
+        )
+        self._staging.intern_names("kineto_names")
+        self._staging.connection.execute(
+            "UPDATE kineto_names SET name_id = names.name_id FROM names "
+            "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
+        )
+
+    def _intern_tracks(self, table: str) -> None:
+        connection = self._staging.connection
+        for on_device, process, thread, device, stream in connection.execute(
+            sql.NEW_TRACKS.format(table=table)
+        ).fetchall():
+            if on_device:
+                number = int(device) if device.lstrip("-").isdigit() and len(device) < 9 else None
+                track = self._staging.track("device", device=number, stream=stream)
+            else:
+                track = self._staging.track("host", process=process, thread=thread)
+            connection.execute(
+                "INSERT INTO kineto_tracks VALUES (?, ?, ?, ?, ?, ?)",
+                [on_device, process, thread, device, stream, track],
+            )
+
+
+def _text_batches(pieces: Pieces, ids: NDArray[np.int64]) -> pa.Table:
+    """The pieces as an Arrow table over the same memory, in batches so that all cores take part."""
+    size = len(pieces)
+    text = pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(pieces.offsets), pa.py_buffer(pieces.text)])
+    step = max(1, -(-size // 8))
+    batches = [
+        pa.record_batch([pa.array(ids[low : low + step]), text[low : low + step]], names=["i", "text"])
+        for low in range(0, size, step)
+    ]
+    return pa.Table.from_batches(batches)
+
+
+def _given_up(result: Any) -> Any:
+    result.open = False
+    result.lost += 1
+    return result

@@ -1,0 +1,126 @@
+"""What can be staged only when all events of a trace are known."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stepscope.readers.kineto.pairs import add_pairs
+from stepscope.store.staging import Staging
+
+#: Elements have this many bytes; types are written as in C++, in Python or by the collective library.
+_SIZES: Final = {
+    "byte": 1, "char": 1, "bool": 1, "int8": 1, "uint8": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1, "half": 2, "bfloat16": 2, "float16": 2, "short": 2, "int16": 2, "int": 4, "int32": 4,
+    "float": 4, "float32": 4, "long": 8, "int64": 8, "double": 8, "float64": 8, "complexfloat": 8, "complexdouble": 16,
+}  # fmt: skip
+
+_COLLECTIVES: Final = {
+    "allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter", "alltoall": "all_to_all",
+    "broadcast": "broadcast", "send": "send", "recv": "recv", "reduce": "reduce", "gather": "gather",
+    "scatter": "scatter", "barrier": "barrier",
+}  # fmt: skip
+
+
+def collective_name(recorded: str) -> str:
+    """The canonical name of a collective from any spelling of it (`_allgather_base`, `nccl:all_reduce`, ...)."""
+    word = recorded.lower().split(":")[-1].replace("_", "")
+    for spelled in ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "barrier"):
+        if spelled in word:
+            return _COLLECTIVES[spelled]
+    return next((name for spelled, name in _COLLECTIVES.items() if spelled in word), "other")
+
+
+def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
+    """Stage collectives, arrows, counters, begin-end pairs and names of threads."""
+    add_pairs(staging)
+    _stage_collectives(staging)
+    _stage_flows(staging)
+    _stage_counters(staging)
+    _label_tracks(staging, metadata)
+
+
+def _stage_collectives(staging: Staging) -> None:
+    rows = staging.connection.execute(
+        'SELECT event, collective, "group", ranks, size, elements_in, elements_out, dtype, seq FROM kineto_collectives '
+        "ORDER BY event"
+    ).fetchall()
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks")
+    }
+    for event, collective, group, ranks, size, elements_in, elements_out, dtype, seq in rows:
+        width = _SIZES.get((dtype or "").lower().rsplit("::", 1)[-1])
+        elements = max(elements_in or 0, elements_out or 0)
+        members = _ranks(ranks)
+        values = (
+            event, group or "default", seq, collective_name(collective), elements * width if width else None, dtype,
+            size or (len(members) if members else None), members,
+        )  # fmt: skip
+        for name, value in zip(columns, values, strict=True):
+            columns[name].append(value)
+    types = (
+        pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int32(), pa.list_(pa.int32())
+    )  # fmt: skip
+    arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
+    staging.insert("collectives", pa.Table.from_arrays(arrays, names=list(columns)))
+
+
+def _ranks(recorded: str | None) -> list[int] | None:
+    """Ranks from text such as `[0, 1, 2]`; None if empty, elided (`[0, 1, ..., 7]`) or unreadable."""
+    try:
+        value = json.loads(recorded or "")
+    except ValueError:
+        return None
+    if isinstance(value, list) and value and all(type(r) is int and abs(r) < 2**31 for r in value):
+        return value
+    return None
+
+
+def _stage_flows(staging: Staging) -> None:
+    """Stage arrows; where device work has no correlation id, its launch arrow gives one."""
+    connection = staging.connection
+    connection.execute(
+        "INSERT INTO raw_flows SELECT f.kind, key, is_source, f.ts, track FROM kineto_flows f "
+        "JOIN tracks t ON t.kind = 'host' AND t.process = f.pid AND t.thread = f.tid WHERE f.kind <> 'launch'"
+    )
+    [missing] = staging.one(
+        "SELECT count(*) FROM raw_kernels k JOIN raw_events e ON e.id = k.event WHERE coalesce(e.correlation, 0) <= 0"
+    )
+    if missing:
+        connection.execute(
+            "UPDATE raw_events SET correlation = a.key FROM (SELECT e.id, min(try_cast(f.key AS BIGINT)) AS key "
+            "FROM kineto_flows f JOIN raw_events e ON e.ts = f.ts JOIN kineto_tracks t USING (track) "
+            "WHERE f.kind = 'launch' AND coalesce(e.correlation, 0) <= 0 AND (t.t_process = f.pid AND t.t_thread = f.tid "
+            "OR t.on_device AND t.t_device = f.pid AND t.t_stream = regexp_replace(f.tid, '^stream\\s+', '')) "
+            "AND e.category IN ('launch', 'runtime', 'kernel', 'collective', 'copy', 'set') GROUP BY 1) a "
+            "WHERE a.id = raw_events.id AND a.key IS NOT NULL"
+        )
+
+
+def _stage_counters(staging: Staging) -> None:
+    connection = staging.connection
+    for pid, name in connection.execute("SELECT DISTINCT pid, name FROM kineto_counters ORDER BY 1, 2").fetchall():
+        track = staging.track("counter", process=pid, thread=name)
+        connection.execute(
+            "INSERT INTO counters SELECT ts, ?, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value "
+            "FROM kineto_counters WHERE pid = ? AND name = ? AND isfinite(value) ORDER BY ts",
+            [track, pid, name],
+        )
+
+
+def _label_tracks(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
+    """Name threads as the trace does. Names are quoted text in one-field objects: {"name": "..."}."""
+    for kind, pid, tid, args in metadata:
+        if kind != "thread_name":
+            continue
+        try:
+            name = json.loads(args).get("name")
+        except (ValueError, AttributeError):
+            continue
+        if isinstance(name, str) and name:
+            staging.connection.execute(
+                "UPDATE tracks SET label = ? WHERE kind = 'host' AND process = ? AND thread = ?",
+                [name, pid, tid],
+            )

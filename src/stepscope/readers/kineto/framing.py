@@ -1,0 +1,129 @@
+"""Finding the events in a stream of JSON text without parsing it.
+
+A trace is an object with a `traceEvents` list, or a bare list. Between two of its events stands `}`, then commas
+and white space, then `{`; nowhere else in well-formed JSON does this occur outside strings but between objects of
+a list inside an event's arguments. So the text is cut at every such place: one vectorised pass over the bytes
+that runs at more than a gigabyte per second. Whoever decodes the pieces joins those that were cut wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
+_SEPARATOR: Final = np.zeros(256, dtype=bool)
+_SEPARATOR[list(b" \t\r\n,")] = True
+
+#: Text before the events that is kept for its metadata.
+HEADER_LIMIT: Final = 64 << 20
+#: No event is this long; text without a boundary beyond it is given up.
+EVENT_LIMIT: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Consecutive pieces of a text, most of them one event each.
+
+    Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked.
+    """
+
+    text: bytearray
+    offsets: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> bytes:
+        return bytes(self.text[self.offsets[index] : self.offsets[index + 1]])
+
+
+class Framer:
+    """Cuts a stream of JSON text into `Pieces`.
+
+    Attributes:
+        header: Text before the first event; a bare list has none.
+        bare: Whether the events are a bare list, or loose objects without one.
+        found: Whether events, or a place for them, were found.
+        lost_bytes: Bytes given up since they held no boundary.
+    """
+
+    def __init__(self) -> None:
+        self.header = b""
+        self.bare = False
+        self.found = False
+        self.lost_bytes = 0
+
+    def pieces(self, blocks: Iterable[bytes]) -> Iterator[Pieces]:
+        """Yield the pieces of a stream, the last of which may hold what follows the events."""
+        stream = iter(blocks)
+        rest = bytearray(self._find_events(stream))
+        for block in stream:
+            rest += block
+            starts = _boundaries(rest)
+            if len(starts):
+                yield _cut(rest, starts)
+                rest = rest[int(starts[-1]) :]
+            elif len(rest) > EVENT_LIMIT:
+                self.lost_bytes += len(rest)
+                rest = bytearray()
+        starts = np.append(_boundaries(rest), len(rest))
+        if len(rest.strip()):
+            yield _cut(rest, starts)
+
+    def _find_events(self, stream: Iterator[bytes]) -> bytes:
+        """Read up to the first event; returns what was read beyond it."""
+        head = bytearray()
+        for block in stream:
+            head += block
+            text = bytes(head).lstrip(b"\xef\xbb\xbf \t\r\n")
+            if text.startswith(b"["):
+                self.bare = self.found = True
+                return text[1:]
+            match = _EVENTS_KEY.search(head)
+            if match:
+                self.found = True
+                self.header = bytes(head[: match.end()])
+                return bytes(head[match.end() :])
+            if len(head) > HEADER_LIMIT:
+                break
+        self.bare = True
+        self.found = b'"ph"' in head
+        return bytes(head) if self.found else b""
+
+
+def _boundaries(text: bytearray) -> NDArray[np.int64]:
+    """Positions of `{` that follow `}` with only a comma and white space between; the commas are blanked."""
+    raw = np.frombuffer(text, dtype=np.uint8)
+    opened = np.flatnonzero(raw == ord("{"))
+    opened = opened[opened > 0]
+    before = opened - 1
+    byte = raw[before]
+    # An event may follow its predecessor directly, with the comma missing.
+    kept = _SEPARATOR[byte] | (byte == ord("}"))
+    opened, before = opened[kept], before[kept]
+    comma = np.full(len(opened), -1, dtype=np.int64)
+    moving = np.arange(len(opened))
+    while len(moving):
+        place = before[moving]
+        byte = raw[place]
+        going = _SEPARATOR[byte] & (place > 0)
+        comma[moving[byte == ord(",")]] = place[byte == ord(",")]
+        moving = moving[going]
+        before[moving] -= 1
+    closed = raw[before] == ord("}")
+    commas = comma[closed]
+    raw[commas[commas >= 0]] = ord(" ")
+    return opened[closed]
+
+
+def _cut(text: bytearray, starts: NDArray[np.int64]) -> Pieces:
+    """The pieces between consecutive `starts`, from the beginning of the text."""
+    return Pieces(text, np.concatenate([[0], starts]).astype(np.int32))

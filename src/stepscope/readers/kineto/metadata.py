@@ -1,0 +1,134 @@
+"""What a trace says beside its events: devices, process groups, clock, profiler options."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from stepscope.readers.kineto.repair import escape_stray_quotes, mend_values
+from stepscope.store.staging import Staging
+
+_OPTIONS: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_VERSIONS: Final = (
+    "schemaVersion", "cupti_version", "cuda_runtime_version", "cuda_driver_version", "roctracer_version",
+    "hip_runtime_version", "hip_driver_version", "traceName", "displayTimeUnit", "trace_id", "username", "hostname",
+    "host_name",
+)  # fmt: skip
+
+
+def parse_metadata(header: bytes, trailer: str) -> dict[str, Any]:
+    """The object around the events, without them; empty if there is none or it can't be read.
+
+    Args:
+        header: Text up to and including the `[` of the event list; empty for a bare list.
+        trailer: Text after the `]` of the event list; empty if the recording was cut.
+    """
+    if not header:
+        return {}
+    head = header.decode("utf-8", "replace").lstrip("\ufeff")
+    closing = "]" + "}" * max(1, head.count("{") - head.count("}"))
+    for text in (head + "]" + trailer, head + closing):
+        for mend in (lambda t: t, mend_values, lambda t: escape_stray_quotes(mend_values(t))):
+            try:
+                value = json.loads(mend(text), strict=False)
+            except (ValueError, RecursionError):
+                continue
+            return _around_events(value) or {}
+    return {}
+
+
+def _around_events(value: Any, depth: int = 0) -> dict[str, Any] | None:
+    """The innermost object that has `traceEvents`."""
+    if not isinstance(value, dict) or depth > 20:
+        return None
+    if "traceEvents" in value:
+        return {key: item for key, item in value.items() if key != "traceEvents"}
+    for item in value.values():
+        found = _around_events(item, depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def integer(value: Any) -> int | None:
+    """A whole number from a number or a string of digits; None from anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else None
+    if isinstance(value, float):
+        return int(value) if abs(value) < 2**53 else None
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", value):
+        return int(value)
+    return None
+
+
+def attributes(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
+    """Profiler options and versions, as far as they are recorded."""
+    found: dict[str, str | int | float | bool] = {}
+    for key in _OPTIONS:
+        if key in metadata:
+            found[key] = metadata[key] in (1, True, "1", "true")
+    for key in _VERSIONS:
+        value = metadata.get(key)
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            found[key] = value
+    info = metadata.get("distributedInfo")
+    if isinstance(info, dict):
+        for key in ("backend", "nccl_version", "hostname"):
+            if isinstance(info.get(key), str):
+                found[key] = info[key]
+    return found
+
+
+def add_devices(staging: Staging, metadata: dict[str, Any]) -> None:
+    """Stage the devices that the trace describes; whether they are used is found out later."""
+    listed = metadata.get("deviceProperties")
+    seen: set[int] = set()
+    for item in listed if isinstance(listed, list) else []:
+        if not isinstance(item, dict):
+            continue
+        index = integer(item.get("id"))
+        if index is None or index in seen or abs(index) >= 2**31:
+            continue
+        seen.add(index)
+        major, minor = integer(item.get("computeMajor")), integer(item.get("computeMinor"))
+        row = {
+            "device": index,
+            "name": item.get("name") if isinstance(item.get("name"), str) else None,
+            "used": False,
+            "memory_bytes": integer(item.get("totalGlobalMem")),
+            "sms": integer(item.get("numSms")),
+            "max_threads_per_sm": integer(item.get("maxThreadsPerMultiprocessor")),
+            "registers_per_sm": integer(item.get("regsPerMultiprocessor")),
+            "shared_bytes_per_sm": integer(item.get("sharedMemPerMultiprocessor")),
+            "warp_size": integer(item.get("warpSize")),
+            "compute_capability": None if major is None else f"{major}.{minor or 0}",
+        }
+        names = ", ".join(row)
+        marks = ", ".join("?" for _ in row)
+        staging.connection.execute(f"INSERT INTO devices ({names}) VALUES ({marks})", list(row.values()))
+
+
+def add_groups(staging: Staging, metadata: dict[str, Any]) -> None:
+    """Stage the process groups that the trace describes."""
+    info = metadata.get("distributedInfo")
+    listed = info.get("pg_config") if isinstance(info, dict) else None
+    if isinstance(listed, dict):
+        listed = list(listed.values())
+    for item in listed if isinstance(listed, list) else []:
+        if not isinstance(item, dict):
+            continue
+        ranks = [r for r in (integer(v) for v in item.get("ranks") or []) if r is not None and abs(r) < 2**31]
+        size = integer(item.get("pg_size"))
+        row = [
+            str(item.get("pg_name", item.get("uid", "default"))),
+            str(item["pg_desc"]) if "pg_desc" in item else None,
+            str(item["backend_config"]) if "backend_config" in item else None,
+            len(ranks) if size is None else size,
+            ranks or None,
+        ]
+        staging.connection.execute(
+            'INSERT INTO "groups" ("group", description, backend, size, ranks) VALUES (?, ?, ?, ?, ?)', row
+        )

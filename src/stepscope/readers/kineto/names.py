@@ -1,0 +1,96 @@
+"""What PyTorch's category and name of an event mean in the canonical vocabulary."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+#: Categories of activity on a device, of every generation of the format, with the kind of work if it is fixed.
+DEVICE_CATEGORIES: Final[dict[str, str | None]] = {
+    "kernel": None,
+    "gpu_op": None,
+    "hpu_op": None,
+    "mtia_ccp_events": None,
+    "mtia_workloadd": None,
+    "collective_comm": "comm",
+    "memcpy": "copy",
+    "gpu_memcpy": "copy",
+    "memset": "set",
+    "gpu_memset": "set",
+    "cuda_sync": "sync",
+    "cuda_event": "sync",
+}
+
+_RUNTIME_CATEGORIES: Final = frozenset({"runtime", "driver", "external_correlation"})
+_RUNTIME_SUFFIXES: Final = ("_runtime", "_driver")
+
+_STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
+_LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__|_next_data|DataPipe")
+_LAUNCH: Final = re.compile(
+    r"launch|memcpy|memset|GraphLaunch|^enqueue|MemPrefetch|^cuMem(cpy|set)|_gif_|urEnqueue|zeCommandListAppend",
+    re.I,
+)
+_SYNC: Final = re.compile(r"synchronize|^(cuda|hip|cu)EventQuery$|urQueueFinish|urEventWait|HostSynchronize", re.I)
+_GC: Final = re.compile(r"^(python )?gc\b|garbage.?collect|gc\.collect|<built-in function collect>", re.I)
+_DEVICE_WAIT: Final = re.compile(r"event_(wait|record)|barrier_wait|^notif", re.I)
+_DEVICE_COPY: Final = re.compile(r"^(dma|memcpy|copy)", re.I)
+_DEVICE_SET: Final = re.compile(r"^memset", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an event is: its canonical category; for device work its kind, None if the name's class decides."""
+
+    category: str
+    on_device: bool = False
+    is_work: bool = False
+    kind: str | None = None
+
+
+def meaning(cat: str, name: str) -> Meaning:
+    """The meaning of an event with PyTorch's category `cat` (any case, "" if it has none) and `name`."""
+    key = cat.lower()
+    if key in DEVICE_CATEGORIES or key.startswith("privateuse1_kernel"):
+        return _device(DEVICE_CATEGORIES.get(key), key, name)
+    if key == "gpu_user_annotation":
+        return Meaning("annotation", on_device=True)
+    if key in _RUNTIME_CATEGORIES or key.endswith(_RUNTIME_SUFFIXES):
+        return Meaning(_runtime(name))
+    return Meaning(_host(key, name))
+
+
+def _device(kind: str | None, cat: str, name: str) -> Meaning:
+    if kind is None and not cat.startswith("kernel"):
+        # Accelerators without separate categories for copies and waits tell them apart by name.
+        for pattern, guess in ((_DEVICE_WAIT, "sync"), (_DEVICE_COPY, "copy"), (_DEVICE_SET, "set")):
+            if pattern.search(name):
+                kind = guess
+    category = {"comm": "collective", "copy": "copy", "set": "set", "sync": "sync"}.get(kind or "", "kernel")
+    return Meaning(category, on_device=True, is_work=True, kind=kind)
+
+
+def _runtime(name: str) -> str:
+    if _SYNC.search(name):
+        return "sync"
+    return "launch" if _LAUNCH.search(name) else "runtime"
+
+
+def _host(cat: str, name: str) -> str:
+    if cat in ("cpu_op", "operator"):
+        if _STEP.match(name):
+            return "step"
+        return "dataloader" if _LOADER.search(name) else "op"
+    if cat in ("user_annotation", "user_scope", "annotation"):
+        if _STEP.match(name):
+            return "step"
+        if _LOADER.search(name):
+            return "dataloader"
+        return "gc" if _GC.search(name) else "annotation"
+    if cat == "python_function":
+        if name.startswith("nn.Module: "):
+            return "module"
+        return "gc" if _GC.search(name) else "python"
+    if cat == "overhead":
+        return "overhead"
+    return "gc" if _GC.search(name) else "other"

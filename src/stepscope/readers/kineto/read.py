@@ -1,0 +1,122 @@
+"""PyTorch (Kineto) traces of every generation, read in one pass."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.errors import UnusableInputError
+from stepscope.model.recording import Recording
+from stepscope.readers.content import Damage, blocks
+from stepscope.readers.kineto.decode import Decoder
+from stepscope.readers.kineto.finish import finish
+from stepscope.readers.kineto.framing import Framer, Pieces
+from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
+from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.store.staging import Staging
+
+_MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
+
+
+class KinetoReader:
+    """Reads `.json`, `.json.gz` and the like that torch.profiler wrote, and other Chrome traces."""
+
+    name = "kineto"
+    version = 1
+
+    def sniff(self, path: Path, head: bytes) -> int:
+        """NO, MAYBE or YES, by content alone."""
+        del path
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not text.startswith((b"{", b"[")):
+            return NO
+        if any(mark in text for mark in _MARKS) or b'"ph"' in text:
+            return YES
+        return MAYBE
+
+    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
+        """Stage every event that can be read."""
+        damage = Damage()
+        framer = Framer()
+        decoder = Decoder(staging)
+        for pieces in _in_background(framer.pieces(blocks(source, damage, progress))):
+            decoder.add(pieces)
+        _observe(staging, framer, decoder, damage)
+        metadata = parse_metadata(framer.header, decoder.trailer or "")
+        if not framer.found or not decoder.events:
+            reason = damage.messages[0] if damage.messages else "it holds no trace events"
+            raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
+        add_devices(staging, metadata)
+        add_groups(staging, metadata)
+        finish(staging, decoder.metadata)
+        info = metadata.get("distributedInfo")
+        info = info if isinstance(info, dict) else {}
+        return Recording(
+            source=str(source),
+            reader=self.name,
+            rank=integer(info.get("rank")),
+            world_size=integer(info.get("world_size")),
+            host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),
+            origin_unix_ns=integer(metadata.get("baseTimeNanoseconds")),
+            attributes=attributes(metadata),
+        )
+
+
+def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:
+    for message in damage.messages:
+        staging.observe("input-damaged", "error", 1, message, "everything after the damage is missing")
+    staging.observe(
+        "events-repaired", "info", decoder.repaired, "events had broken JSON and were mended",
+        "none for times; mended names may differ from the originals by a character",
+    )  # fmt: skip
+    staging.observe(
+        "events-lost", "error", decoder.lost + (1 if framer.lost_bytes else 0),
+        "stretches of text could not be read as events", "they are missing from every number",
+    )  # fmt: skip
+    staging.observe(
+        "events-untimed", "warning", decoder.untimed, "events have no number as their start time",
+        "they are missing from every number",
+    )  # fmt: skip
+    if decoder.cut or (decoder.trailer is None and not framer.bare):
+        staging.observe(
+            "truncated", "error", 1, "the recording ends in the middle",
+            "later events are missing, and sums are lower bounds; write the trace again with enough disk space",
+        )  # fmt: skip
+
+
+def _in_background(pieces: Iterator[Pieces]) -> Iterator[Pieces]:
+    """Let the framer run ahead by two chunks in a thread of its own."""
+    ready: queue.Queue[Pieces | BaseException | None] = queue.Queue(maxsize=2)
+    stopped = threading.Event()
+
+    def put(item: Pieces | BaseException | None) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def run() -> None:
+        try:
+            for item in pieces:
+                if not put(item):
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    thread = threading.Thread(target=run, name="stepscope-framer", daemon=True)
+    thread.start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        thread.join()

@@ -1,0 +1,53 @@
+"""Files of a stored recording, and the columns they hold.
+
+    STORE/manifest.json     what the recording is, and the version of this layout
+    STORE/events.parquet    `events` without `rank`, `name` and `args`, with `name_id`, by track and time
+    STORE/names.parquet     name_id, name
+    STORE/args-*.parquet    id, args, in the order of the recording
+    STORE/TABLE.parquet     every other canonical table without `rank`
+
+Arguments are by far the widest column and the least read, so they lie apart. The rank is not stored
+since only the whole input tells which rank a recording is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.model.schema import Column, TableSchema, Type
+from stepscope.model.tables import EVENTS, TABLES
+
+#: Raised whenever stored files of an older version can't be read as this one describes.
+VERSION: Final = 1
+
+MANIFEST: Final = "manifest.json"
+ARGS_GLOB: Final = "args-*.parquet"
+
+SQL_TYPES: Final[dict[Type, str]] = {
+    "int64": "BIGINT",
+    "int32": "INTEGER",
+    "float64": "DOUBLE",
+    "string": "VARCHAR",
+    "bool": "BOOLEAN",
+    "int32[]": "INTEGER[]",
+    "int64[]": "BIGINT[]",
+    "string[]": "VARCHAR[]",
+}
+
+#: Canonical tables that are stored as they are declared, but for the rank.
+PLAIN_TABLES: Final = tuple(table for table in TABLES if table is not EVENTS)
+
+#: Columns of `spans`, in order: `events` without the wide ones.
+SPAN_COLUMNS: Final = tuple(
+    "name_id" if column.name == "name" else column.name for column in EVENTS.columns if column.name != "args"
+)
+
+
+def stored_columns(table: TableSchema) -> tuple[Column, ...]:
+    """The columns of a canonical table as stored."""
+    return tuple(column for column in table.columns if column.name != "rank")
+
+
+def columns_sql(columns: tuple[Column, ...]) -> str:
+    """The columns as the body of a CREATE TABLE."""
+    return ", ".join(f'"{column.name}" {SQL_TYPES[column.type]}' for column in columns)

@@ -1,0 +1,80 @@
+"""From stored recordings to an open `Trace`: views over Parquet files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stepscope.model.errors import UserError
+from stepscope.model.recording import Recording
+from stepscope.model.tables import EVENTS
+from stepscope.model.trace import Note, Trace
+from stepscope.store.layout import ARGS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def read_manifest(store: Path) -> Recording:
+    """The recording that a store folder holds.
+
+    Raises:
+        UserError: The folder is not a store, or one of another version.
+    """
+    try:
+        manifest = json.loads((store / MANIFEST).read_text(encoding="utf-8"))
+        if manifest["version"] != VERSION:
+            raise UserError(f"{store} was written by another version of stepscope", hint="read the recording again")
+        return Recording.from_json(manifest["recording"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{store} is not a stepscope store", hint="give the recording itself") from error
+
+
+def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = ()) -> Trace:
+    """Open the stored recordings of one or more ranks as one trace.
+
+    Args:
+        stores: Folder of each rank's recording.
+        notes: Lines of health about the input as a whole.
+    """
+    import duckdb
+
+    recordings = {rank: read_manifest(path) for rank, path in stores.items()}
+    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+    create_views(connection, stores)
+    return Trace(connection, recordings, lambda rank: open_stores({rank: stores[rank]}), notes)
+
+
+def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
+    """Define every canonical table as a view over the stores' files."""
+    for table in PLAIN_TABLES:
+        columns = ", ".join("rank" if name == "rank" else f'"{name}"' for name in table.names)
+        parts = []
+        for rank, path in sorted(stores.items()):
+            file = _file(path / f"{table.name}.parquet")
+            parts.append(f"SELECT {columns} FROM (SELECT {rank}::INTEGER AS rank, * FROM {file})")
+        connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
+    events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
+    connection.execute(f"CREATE VIEW events AS {events}")
+    if len(stores) == 1:
+        [(rank, path)] = stores.items()
+        spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
+        connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_file(path / 'events.parquet')}")
+        connection.execute(f"CREATE VIEW names AS SELECT * FROM {_file(path / 'names.parquet')}")
+
+
+def _events_sql(rank: int, store: Path) -> str:
+    sources = {"rank": f"{rank}::INTEGER AS rank", "name": "n.name", "args": "a.args"}
+    columns = ", ".join(sources.get(name, f"e.{name}") for name in EVENTS.names)
+    return (
+        f"SELECT {columns} FROM {_file(store / 'events.parquet')} e "
+        f"JOIN {_file(store / 'names.parquet')} n USING (name_id) "
+        f"LEFT JOIN {_file(store / ARGS_GLOB)} a ON a.id = e.id"
+    )
+
+
+def _file(path: Path) -> str:
+    quoted = str(path).replace("'", "''")
+    return f"read_parquet('{quoted}')"

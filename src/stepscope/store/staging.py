@@ -1,0 +1,195 @@
+"""Where a reader puts the facts that it finds, before anything is derived from them.
+
+A `Staging` is a DuckDB database in memory that spills to disk beyond its memory limit. Readers fill the
+tables declared here with SQL, in the order of the recording; `ingest` derives the rest (nesting, steps,
+launches, classes) and writes the store.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from stepscope.model.schema import Column, TableSchema, flag, ident, ns, text
+from stepscope.model.tables import COLLECTIVES, COPIES, COUNTERS, DEVICES, GROUPS, OP_INPUTS, TRACKS
+from stepscope.store.layout import columns_sql, stored_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Events as recorded. Times are absolute: Unix time, or since whatever epoch the recording's clock has.
+RAW_EVENTS: Final = TableSchema(
+    "raw_events",
+    "One row per recorded interval or instant that has a usable time.",
+    (
+        ident("id", "Position among the recording's events, counted from 0."),
+        ns("ts", "Begin, on the recording's clock."),
+        ns("dur", "Duration; null if not recorded or not usable.", nullable=True),
+        Column("track", "int32", "Row of `tracks`.", "id"),
+        Column("name_id", "int32", "Row of `names`.", "id"),
+        text("category", "As in `events`."),
+        ident("correlation", "As in `events`.", nullable=True),
+        ident("external_id", "As in `events`.", nullable=True),
+    ),
+)
+
+#: What is recorded of a device activity beyond its interval.
+RAW_KERNELS: Final = TableSchema(
+    "raw_kernels",
+    "One row per device activity.",
+    (
+        ident("event", "The event."),
+        text("kind", "As in `kernels`; null leaves it to the name's class (compute or comm).", nullable=True),
+        Column("grid", "int32[]", "As in `kernels`.", "", True),
+        Column("block", "int32[]", "As in `kernels`.", "", True),
+        Column("registers", "int32", "As in `kernels`.", "", True),
+        Column("shared_bytes", "int64", "As in `kernels`.", "bytes", True),
+        Column("occupancy", "float64", "As in `kernels`.", "fraction", True),
+        flag(
+            "in_graph",
+            "True if the recording says that a graph launched it; null if it does not tell.",
+            nullable=True,
+        ),
+    ),
+)
+
+#: Allocations with the thread that made them, so that their owner can be found.
+RAW_MEMORY: Final = TableSchema(
+    "raw_memory",
+    "One row per allocation, free or total.",
+    (
+        ns("ts", "When, on the recording's clock."),
+        Column("track", "int32", "Thread; null if not recorded.", "id", True),
+        Column("device", "int32", "As in `memory`.", "", True),
+        Column("address", "int64", "As in `memory`.", "", True),
+        Column("bytes", "int64", "As in `memory`.", "bytes", True),
+        Column("allocated", "int64", "As in `memory`.", "bytes", True),
+        Column("reserved", "int64", "As in `memory`.", "bytes", True),
+    ),
+)
+
+#: Ends of arrows: a row per end, to be matched by kind and key.
+RAW_FLOWS: Final = TableSchema(
+    "raw_flows",
+    "One row per end of an arrow.",
+    (
+        text("kind", "As in `flows`."),
+        text("key", "What both ends share."),
+        flag("is_source", "Whether the arrow leaves here."),
+        ns("ts", "When, on the recording's clock: within the event, on its track."),
+        Column("track", "int32", "Row of `tracks`; null if no event is on the track.", "id", True),
+    ),
+)
+
+_RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_MEMORY, RAW_FLOWS)
+_AS_DECLARED: Final = (TRACKS, COLLECTIVES, COPIES, COUNTERS, DEVICES, OP_INPUTS, GROUPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One line of health: something wrong with the recording, or missing from it."""
+
+    code: str
+    severity: str
+    count: int
+    message: str
+    effect: str
+
+
+@dataclass(slots=True)
+class Staging:
+    """The staging area of one recording.
+
+    Attributes:
+        folder: Where the store is being written; removed if reading fails.
+        connection: DuckDB with the raw tables, `names(name_id, name)` and the tables that need no derivation.
+        health: What the reader observed.
+        memory_mb: Memory that the database may use before it spills to disk.
+        threads: Cores that it may use; 0 for all.
+    """
+
+    folder: Path
+    memory_mb: int = 600
+    threads: int = 0
+    connection: duckdb.DuckDBPyConnection = field(init=False)
+    health: list[Observation] = field(default_factory=list)
+    _args_files: int = 0
+    _tracks: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        spill = self.folder / "spill"
+        spill.mkdir(parents=True, exist_ok=True)
+        self.connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+        self.connection.execute(f"SET memory_limit = '{self.memory_mb}MB'")
+        self.connection.execute(f"SET threads = {self.threads or os.cpu_count() or 1}")
+        self.connection.execute("SET temp_directory = '" + str(spill).replace("'", "''") + "'")
+        for table in _RAW:
+            self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
+        for table in _AS_DECLARED:
+            self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})')
+        self.connection.execute("CREATE TABLE names (name_id INTEGER, name VARCHAR)")
+        self.connection.execute("CREATE SEQUENCE name_ids MINVALUE 0 START 0")
+
+    def one(self, query: str, parameters: object = None) -> tuple[Any, ...]:
+        """The first row of a query's result, read to its end; a row of one null if there is none.
+
+        For statements that change rows the result is their number.
+        """
+        rows = self.connection.execute(query, parameters).fetchall()
+        return tuple(rows[0]) if rows else (None,)
+
+    def observe(self, code: str, severity: str, count: int, message: str, effect: str) -> None:
+        """Note something about the recording, if it occurred at all (`count` > 0)."""
+        if count:
+            self.health.append(Observation(code, severity, count, message, effect))
+
+    def intern_names(self, relation: str, column: str = "name") -> None:
+        """Add every new name in `column` of the table or subquery `relation` to `names`."""
+        self.connection.execute(
+            "INSERT INTO names SELECT nextval('name_ids'), name "
+            f"FROM (SELECT DISTINCT {column} AS name FROM {relation}) "
+            "ANTI JOIN names USING (name) WHERE name IS NOT NULL"
+        )
+
+    def track(
+        self,
+        kind: str,
+        *,
+        process: str | None = None,
+        thread: str | None = None,
+        device: int | None = None,
+        stream: str | None = None,
+    ) -> int:
+        """The number of a track, made on first use.
+
+        Device queues are told apart by device and stream, all others by process and thread.
+        """
+        key = (kind, device, stream) if kind == "device" else (kind, process, thread)
+        if key not in self._tracks:
+            number = self._tracks[key] = len(self._tracks)
+            label = f"device {device} stream {stream}" if kind == "device" else f"thread {thread}"
+            self.connection.execute(
+                "INSERT INTO tracks VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [number, kind, process, None if kind == "device" else thread, device, stream, label],
+            )
+        return self._tracks[key]
+
+    def add_args(self, query: str) -> None:
+        """Store the arguments that `query` yields as (id, args), ascending."""
+        target = str(self.folder / f"args-{self._args_files:05d}.parquet").replace("'", "''")
+        self.connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        self._args_files += 1
+
+    def insert(self, table: str, arrow: pa.Table) -> None:
+        """Append an Arrow table with the columns of `table`, matched by name."""
+        self.connection.register("inserted", arrow)
+        self.connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM inserted")
+        self.connection.unregister("inserted")
+
+    def close(self) -> None:
+        """Release the database; the folder stays."""
+        self.connection.close()
