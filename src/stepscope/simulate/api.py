@@ -7,9 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from stepscope.model.errors import UserError
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.faults import inject
 from stepscope.simulate.job import SimJob
+from stepscope.simulate.settings import check
 from stepscope.simulate.writers import WRITERS
 from stepscope.simulate.writers.base import Writer
 
@@ -27,8 +29,14 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
 
     Returns:
         The recording's files, one or more per rank in order of rank; the truth is not among them.
+
+    Raises:
+        UserError: a parameter, fault or format does not exist or is out of range.
     """
     job = inject(job, faults)
+    check(job)
+    if format not in WRITERS:
+        raise UserError(f"no format is called {format!r}", hint=f"choose from {', '.join(WRITERS)}")
     targets, truth_path = _targets(job, Path(out))
     simulation = Simulation(job)
     writers: list[Writer] = []

@@ -1,0 +1,92 @@
+"""``stepscope simulate``: write the recording of a job whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from stepscope.simulate.job import SimJob
+
+Preset = Annotated[str, typer.Option(help="Job to start from; `list` names them all.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="File (.json, .json.gz), or folder for several ranks.")]
+Format = Annotated[str, typer.Option(help="Format of the recording.")]
+Ranks = Annotated[int | None, typer.Option(min=1, help="Data-parallel ranks.")]
+Steps = Annotated[int | None, typer.Option(min=1, help="Recorded steps.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the job and of its noise.")]
+SizeMb = Annotated[int | None, typer.Option(min=1, help="As many steps as give each rank this many MB.")]
+FaultNames = Annotated[list[str] | None, typer.Option("--fault", help="Fault to inject; may be repeated.")]
+DefectNames = Annotated[list[str] | None, typer.Option("--defect", help="Damage to do to each file; once.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any parameter of the job.")]
+
+
+def simulate(
+    out: Out = Path("simulated"),
+    preset: Preset = "tiny",
+    format: Format = "kineto",
+    ranks: Ranks = None,
+    steps: Steps = None,
+    seed: Seed = None,
+    size_mb: SizeMb = None,
+    fault: FaultNames = None,
+    defect: DefectNames = None,
+    set_: Settings = None,
+) -> None:
+    """Simulate a training job and write its recording, with the truth about it beside it."""
+    from stepscope.simulate import DEFECTS, FAULTS, PRESETS, WRITERS
+    from stepscope.simulate import simulate as run
+    from stepscope.simulate.settings import with_settings
+    from stepscope.simulate.sizing import steps_for
+
+    if preset == "list":
+        _list(presets=tuple(PRESETS), faults=tuple(FAULTS), defects=tuple(DEFECTS))
+        return
+    _known("preset", [preset], tuple(PRESETS))
+    _known("format", [format], tuple(WRITERS))
+    _known("defect", defect or [], tuple(DEFECTS))
+    job = with_settings(_basic(PRESETS[preset], ranks, steps, seed), set_ or [])
+    faults = tuple(fault or [])
+    if size_mb is not None:
+        job = with_settings(job, [f"steps={steps_for(job, size_mb * 1_000_000, format)}"])
+    paths = run(job, out, format, faults=faults)
+    for name in defect or []:
+        for path in paths:
+            typer.echo(f"{path}: {_damage(path, name)}")
+    for path in paths:
+        typer.echo(f"{path} {path.stat().st_size}")
+
+
+def _basic(job: SimJob, ranks: int | None, steps: int | None, seed: int | None) -> SimJob:
+    from dataclasses import replace
+
+    job = replace(job, ranks=job.ranks if ranks is None else ranks, steps=job.steps if steps is None else steps)
+    return job if seed is None else replace(job, seed=seed, noise_seed=seed)
+
+
+def _known(what: str, names: list[str], choices: tuple[str, ...]) -> None:
+    from stepscope.model.errors import UserError
+
+    for name in names:
+        if name not in choices:
+            raise UserError(f"no {what} is called {name!r}", hint=f"choose from {', '.join(choices)}")
+    if what == "defect" and len(names) > 1:
+        raise UserError("only one --defect can be given", hint="damaged text can't be damaged again")
+
+
+def _damage(path: Path, name: str) -> str:
+    import gzip
+
+    from stepscope.simulate.defects import DEFECTS
+
+    packed = path.suffix == ".gz"
+    data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+    damaged = DEFECTS[name](data)
+    path.write_bytes(gzip.compress(damaged.data, mtime=0) if packed else damaged.data)
+    return f"{damaged.readable} of {damaged.total} events remain readable; {damaged.note}"
+
+
+def _list(**groups: tuple[str, ...]) -> None:
+    for group, names in groups.items():
+        typer.echo(f"{group}: {', '.join(names)}")

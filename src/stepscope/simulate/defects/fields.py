@@ -1,0 +1,81 @@
+"""Defects of fields: values that are absent or of another type than usual."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from stepscope.simulate.defects.document import Damaged, Document, category
+
+
+def missing_correlation(data: bytes) -> Damaged:
+    """Nothing links launches with what they launched."""
+    document = Document.parse(data)
+    kept = [event for event in document.events if category(event) != "ac2g"]
+    linked = [i for i, event in enumerate(kept) if '"correlation":' in event]
+    document = replace(document, events=tuple(kept)).map(
+        lambda e: re.sub(r'"External id": \d+, |, "correlation": \d+', "", e), linked
+    )
+    return _changed(document, len(linked), "all are there; kernels have no launch")
+
+
+def string_streams(data: bytes) -> Damaged:
+    """Streams and the threads of the device are text."""
+    document = Document.parse(data)
+    chosen = document.find("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation")
+
+    def rename(event: str) -> str:
+        event = re.sub(r'"tid": (\d+)', r'"tid": "stream \1"', event, count=1)
+        return re.sub(r'"stream": (\d+)', r'"stream": "\1"', event, count=1)
+
+    return _changed(document.map(rename, chosen), len(chosen), "all are right")
+
+
+def string_threads(data: bytes) -> Damaged:
+    """Thread ids are text."""
+    document = Document.parse(data)
+    chosen = document.find("cpu_op", "cuda_runtime", "user_annotation", "python_function")
+    document = document.map(lambda e: re.sub(r'"tid": (-?\d+)', r'"tid": "\1"', e, count=1), chosen)
+    return _changed(document, len(chosen), "all are right")
+
+
+def missing_distributed_info(data: bytes) -> Damaged:
+    """Nothing says which rank this is."""
+    document = Document.parse(data)
+    head = re.sub(r'  "distributedInfo": .*\n', "", document.head)
+    return _changed(replace(document, head=head), 0, "all are right; the rank must come from the file's name")
+
+
+def missing_devices(data: bytes) -> Damaged:
+    """Nothing says what device this is."""
+    document = Document.parse(data)
+    head = re.sub(r'  "deviceProperties": .*\n', "", document.head)
+    return _changed(replace(document, head=head), 0, "all are right; the device is unknown")
+
+
+def missing_steps(data: bytes) -> Damaged:
+    """No step is marked."""
+    document = Document.parse(data)
+    kept = tuple(event for event in document.events if '"name": "ProfilerStep#' not in event)
+    touched = len(document.events) - len(kept)
+    return _changed(replace(document, events=kept), touched, "steps must be found otherwise, or there is one")
+
+
+def missing_names(data: bytes) -> Damaged:
+    """Some events lack a name or arguments."""
+    document = Document.parse(data)
+    chosen = document.find("cpu_op", "cuda_runtime", every=9)
+    document = document.map(lambda e: re.sub(r'"name": "(?:[^"\\]|\\.)*", ', "", e, count=1), chosen)
+    return _changed(document, len(chosen), "these have no name")
+
+
+def missing_metadata(data: bytes) -> Damaged:
+    """No process or thread has a name."""
+    document = Document.parse(data)
+    kept = tuple(event for event in document.events if '"ph": "M"' not in event)
+    return _changed(replace(document, events=kept), 0, "all intervals are right")
+
+
+def _changed(document: Document, touched: int, note: str) -> Damaged:
+    count = len(document.events)
+    return Damaged(document.bytes(), count, count, touched, note)

@@ -1,0 +1,67 @@
+"""Job parameters given as text, and the check that a job makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+
+from stepscope.model.errors import UserError
+from stepscope.simulate.devices import DEVICES
+from stepscope.simulate.job import SimJob
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "model": ("transformer", "convnet", "mlp"),
+    "dtype": ("bf16", "fp16", "fp32"),
+    "attention": ("flash", "math"),
+    "optimizer": ("adamw", "sgd"),
+    "optimizer_impl": ("fused", "foreach", "loop"),
+    "device": tuple(DEVICES),
+}
+_POSITIVE = ["layers", "hidden", "heads", "sequence", "sequence_cycle", "image", "vocab", "batch", "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch", "pinned_bandwidth", "pageable_bandwidth", "ranks", "ranks_per_host", "bucket_bytes", "link_bandwidth", "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns"]
+_SIGNED = ("clock_offset_ns", "slow_rank", "slow_host_rank", "seed", "noise_seed")
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def with_settings(job: SimJob, settings: Iterable[str]) -> SimJob:
+    """The job with parameters changed, each given as ``KEY=VALUE``.
+
+    Raises:
+        UserError: a key is unknown or its value has the wrong type.
+    """
+    kinds = {field.name: type(getattr(job, field.name)) for field in fields(job)}
+    changes: dict[str, object] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or key not in kinds:
+            raise UserError(f"{setting!r} sets no parameter of a job", hint=f"KEY is one of {', '.join(kinds)}")
+        changes[key] = _parsed(key, value, kinds[key])
+    return replace(job, **changes)  # type: ignore[arg-type]
+
+
+def _parsed(key: str, value: str, kind: type) -> object:
+    try:
+        if kind is bool:
+            if value.lower() not in _TRUE + _FALSE:
+                raise ValueError(value)
+            return value.lower() in _TRUE
+        return int(value.replace("_", "")) if kind is int else kind(value)
+    except ValueError:
+        raise UserError(f"{key} can't be {value!r}", hint=f"give a value of type {kind.__name__}") from None
+
+
+def check(job: SimJob) -> None:
+    """Refuse a job that cannot be simulated.
+
+    Raises:
+        UserError: a parameter is outside its range.
+    """
+    for key, choices in _CHOICES.items():
+        if getattr(job, key) not in choices:
+            raise UserError(f"{key} can't be {getattr(job, key)!r}", hint=f"choose from {', '.join(choices)}")
+    for field in fields(job):
+        value = getattr(job, field.name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or field.name in _SIGNED:
+            continue
+        least = 1e-9 if field.name in _POSITIVE else 0
+        if not least <= value <= 1e18:
+            raise UserError(f"{field.name} can't be {value}", hint="give a number in range; see docs/simulator.md")
