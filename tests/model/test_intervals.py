@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.model.intervals import Intervals, partition
+from stepscope.model.intervals import Intervals, overlay, partition
 
 RAW = st.lists(st.tuples(st.integers(-20, 40), st.integers(-20, 40)), max_size=12)
 
@@ -57,9 +57,7 @@ def test_coverage_of_overlapping_windows(raw: list[tuple[int, int]], windows: li
 
 
 @given(st.lists(RAW, max_size=4), st.integers(-25, 45), st.integers(-25, 45))
-def test_partition_gives_each_instant_to_the_first_layer(
-    raws: list[list[tuple[int, int]]], lo: int, hi: int
-) -> None:
+def test_partition_gives_each_instant_to_the_first_layer(raws: list[list[tuple[int, int]]], lo: int, hi: int) -> None:
     starts, ends, labels = partition([make(raw) for raw in raws], lo, hi)
     got = {t: k for a, b, k in zip(starts, ends, labels, strict=True) for t in range(a, b)}
     covers = [instants(raw) for raw in raws]
@@ -67,6 +65,17 @@ def test_partition_gives_each_instant_to_the_first_layer(
     assert (ends - starts).sum() == max(hi - lo, 0)
     assert (starts[1:] == ends[:-1]).all()
     assert (labels[1:] != labels[:-1]).all()
+
+
+@given(RAW, RAW)
+def test_overlay_finds_every_intersection(raw: list[tuple[int, int]], tiles: list[tuple[int, int]]) -> None:
+    cut = make(tiles)
+    starts = np.array([a for a, _ in raw], np.int64)
+    ends = np.array([b for _, b in raw], np.int64)
+    got = list(zip(*(x.tolist() for x in overlay(starts, ends, cut.starts, cut.ends)), strict=True))
+    pieces = list(zip(cut.starts.tolist(), cut.ends.tolist(), strict=True))
+    pairs = [(max(a, c), min(b, d), i, j) for i, (a, b) in enumerate(raw) for j, (c, d) in enumerate(pieces)]
+    assert got == [pair for pair in pairs if pair[0] < pair[1]]
 
 
 def test_nothing_is_still_a_set() -> None:

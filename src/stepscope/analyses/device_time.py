@@ -99,8 +99,3 @@ def step_windows(trace: Trace) -> StepWindows:
     if ends.size:
         starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(ends)[:-1])
     return StepWindows(rows["step"], rows["number"], starts, np.maximum(ends, starts))
-
-
-def null_below_zero(values: NDArray[np.int64]) -> np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int64]]:
-    """The values with null for -1, which stands for none where null can't be."""
-    return np.ma.masked_less(values, 0)

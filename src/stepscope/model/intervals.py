@@ -66,9 +66,7 @@ class Intervals:
         return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
 
     def __or__(self, other: Intervals) -> Intervals:
-        return Intervals.union_of(
-            np.concatenate((self.starts, other.starts)), np.concatenate((self.ends, other.ends))
-        )
+        return Intervals.union_of(np.concatenate((self.starts, other.starts)), np.concatenate((self.ends, other.ends)))
 
     def __and__(self, other: Intervals) -> Intervals:
         # Each set's pieces are disjoint, so an instant lies in both exactly where two pieces are open.
@@ -145,6 +143,24 @@ def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Tim
     first = np.concatenate(([True], labels[1:] != labels[:-1]))
     begins = starts[first]
     return begins, np.append(begins[1:], hi), labels[first]
+
+
+def overlay(
+    starts: Times, ends: Times, tile_starts: Times, tile_ends: Times
+) -> tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]:
+    """Cut any intervals along tiles, which ascend and do not overlap.
+
+    Returns:
+        starts, ends, interval and tile of every non-empty intersection, by interval and then by time.
+    """
+    first = np.searchsorted(tile_ends, starts, side="right")
+    count = np.maximum(np.searchsorted(tile_starts, ends, side="left") - first, 0)
+    interval = np.repeat(np.arange(starts.size), count)
+    tile = np.arange(interval.size) - np.repeat(np.cumsum(count) - count - first, count)
+    begins = np.maximum(starts[interval], tile_starts[tile])
+    finishes = np.minimum(ends[interval], tile_ends[tile])
+    real = begins < finishes
+    return begins[real], finishes[real], interval[real], tile[real]
 
 
 def _times(values: ArrayLike) -> Times:

@@ -1,0 +1,154 @@
+"""What the host threads that feed the devices were doing at every instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model import runtime_names
+from stepscope.model.intervals import Intervals, Times, partition
+from stepscope.model.trace import Trace
+
+#: States, the most telling first: a thread is in the first one that covers an instant.
+SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP = range(7)
+#: Between recorded calls: in the user's Python, in code of an unknown language, or before or after the recording.
+PYTHON, OTHER, SILENT = range(7, 10)
+
+_RECORDED = (SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP)
+
+_NAMES_SQL = """
+SELECT name_id, name FROM names WHERE name_id IN (
+    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch', 'overhead'))
+"""
+_FEEDERS_SQL = """
+SELECT t.track, count(*) FILTER (WHERE s.category = 'step') AS steps, min(s.ts) AS first
+FROM tracks t JOIN spans s ON s.track = t.track
+WHERE t.kind = 'host' AND t.track IN (
+    SELECT h.track FROM kernels k JOIN spans h ON h.id = k.launch WHERE k.kind <> 'sync'
+    UNION SELECT track FROM spans WHERE category = 'step')
+GROUP BY 1 ORDER BY steps DESC, first, 1
+"""
+_STATES_SQL = """
+SELECT track, ts, ts + dur AS stop, (CASE
+    WHEN category = 'overhead' THEN 3
+    WHEN name_id IN (SELECT unnest($allocations)) THEN 1
+    WHEN category = 'sync' AND name_id NOT IN (SELECT unnest($queries)) THEN 0
+    WHEN category = 'gc' THEN 2
+    WHEN category = 'dataloader' THEN 4
+    WHEN category = 'op' THEN 6
+    ELSE 5 END)::TINYINT AS state
+FROM spans JOIN tracks USING (track)
+WHERE tracks.kind = 'host' AND dur > 0 AND category IN ('sync', 'gc', 'dataloader', 'runtime', 'launch', 'queue', 'op')
+    AND track IN (SELECT unnest($threads))
+  OR category = 'overhead' AND dur > 0 AND name_id IN (SELECT unnest($overheads))
+"""
+# A copy to or from pageable memory, or by a call that always waits, blocks the host until it is done. That is told
+# only by the call ending after the copy: small pageable copies to the device return at once.
+_BLOCKING_COPIES_SQL = """
+SELECT h.track, k.ts, h.ts + h.dur AS stop
+FROM kernels k JOIN spans h ON h.id = k.launch LEFT JOIN copies c ON c.event = k.event
+WHERE k.kind = 'copy' AND h.ts + h.dur >= k.ts + k.dur
+    AND ('pageable' IN (c.src_kind, c.dst_kind) OR h.name_id IN (SELECT unnest($blocking)))
+"""
+_SPAN_SQL = """
+SELECT coalesce(min(ts), 0) AS first, coalesce(max(ts + coalesce(dur, 0)), 0) AS last,
+    count(*) FILTER (WHERE category IN ('op', 'python', 'module')) > 0 AS python
+FROM spans JOIN tracks USING (track) WHERE tracks.kind = 'host' AND category <> 'overhead'
+"""
+
+
+@dataclass(frozen=True)
+class HostStates:
+    """The states of the feeders: threads that launch device work or run the steps.
+
+    Attributes:
+        feeders: Their tracks; the main thread first.
+        layers: When each feeder was in each recorded state, by track and state.
+        recorded: The time from the first host event to the last.
+        python: Whether the recording comes from Python.
+    """
+
+    feeders: tuple[int, ...]
+    layers: dict[int, list[Intervals]]
+    recorded: Intervals
+    python: bool
+
+    def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+        """What held up the launches of `thread`, as pieces (starts, ends, states) that tile [lo, hi).
+
+        Where the thread itself does nothing, whatever the other feeders do counts: the backward pass is launched
+        by a thread of its own, which starts when the main thread hands over. Time between two calls of a feeder
+        other than the main thread is the engine's that drives it; all other time between calls is the user's.
+        """
+        own = self.layers.get(thread, [])
+        layers = [*own, *self._any, self._engine, self.recorded]
+        between = PYTHON if self.python else OTHER
+        states = [*_RECORDED[: len(own)], *_RECORDED, OP, between, SILENT]
+        starts, ends, labels = partition(layers, lo, hi)
+        return starts, ends, np.array(states)[labels]
+
+    def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+        """When the profiler held up the host: pieces (starts, ends, label) that tile [lo, hi), label 0 if it did."""
+        return partition([self._any[OVERHEAD]], lo, hi)
+
+    @cached_property
+    def _any(self) -> list[Intervals]:
+        """When any feeder was in each recorded state."""
+        return [reduce(or_, (self.layers[f][s] for f in self.feeders), Intervals.empty()) for s in _RECORDED]
+
+    @cached_property
+    def _engine(self) -> Intervals:
+        """Time between two calls of the same feeder, not the main thread, while no other feeder calls."""
+        busy = reduce(or_, self._any, Intervals.empty())
+        starts, ends = busy.ends[:-1], busy.starts[1:]
+        engine = np.zeros(starts.size, np.bool_)
+        for feeder in self.feeders[1:]:
+            own = reduce(or_, self.layers[feeder], Intervals.empty())
+            engine |= np.isin(starts, own.ends) & np.isin(ends, own.starts)
+        return Intervals.union_of(starts[engine], ends[engine])
+
+
+def host_states(trace: Trace) -> HostStates | None:
+    """The states of the threads that feed the devices; None if the recording has no host events."""
+    span = trace.columns(_SPAN_SQL)
+    first, last = int(span["first"][0]), int(span["last"][0])
+    feeders = tuple(trace.columns(_FEEDERS_SQL)["track"].tolist())
+    if first == last or not feeders:
+        return None
+    named = _name_ids(trace)
+    rows = trace.columns(
+        _STATES_SQL,
+        {
+            "threads": list(feeders),
+            "allocations": named(runtime_names.is_allocation),
+            "queries": named(lambda name: not runtime_names.is_synchronisation(name)),
+            "overheads": named(runtime_names.is_profiler_overhead),
+        },
+    )
+    copies = trace.columns(_BLOCKING_COPIES_SQL, {"blocking": named(runtime_names.is_blocking_copy)})
+    layers = {feeder: _layers(feeder, rows, copies) for feeder in feeders}
+    return HostStates(feeders, layers, Intervals.union_of([first], [last]), bool(span["python"][0]))
+
+
+def _layers(feeder: int, rows: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]]) -> list[Intervals]:
+    """When a feeder was in each recorded state; the profiler holds up every thread, whichever it works on."""
+    layers = []
+    for state in _RECORDED:
+        mine = (rows["state"] == state) & ((rows["track"] == feeder) | (state == OVERHEAD))
+        layers.append(Intervals.union_of(rows["ts"][mine], rows["stop"][mine]))
+    mine = copies["track"] == feeder
+    layers[SYNC] |= Intervals.union_of(copies["ts"][mine], copies["stop"][mine])
+    return layers
+
+
+def _name_ids(trace: Trace) -> Callable[[Callable[[str], bool]], list[int]]:
+    """A function from a test of runtime names to the ids of the names that pass it."""
+    names = trace.columns(_NAMES_SQL)
+    pairs = list(zip(names["name_id"].tolist(), names["name"].tolist(), strict=True))
+    return lambda test: [name_id for name_id, name in pairs if test(name)]

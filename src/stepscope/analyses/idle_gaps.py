@@ -1,0 +1,155 @@
+"""The gaps in a device's activity, and the launch that ended each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.runtime_names import is_stream_wait
+from stepscope.model.trace import Trace
+
+#: Why an activity that had been launched did not start yet.
+EMPTY_QUEUE, QUEUED, EVENT, OTHER_STREAM = range(4)
+
+#: Launch latency assumed where nothing is launched to an idle device; CUDA's is 2 to 10 µs, HIP's up to 20 µs.
+_TYPICAL_LATENCY_NS = 10_000
+#: An activity that starts later than this many typical latencies after it could have started waits for something.
+_LATE = 2.0
+
+_ACTIVITIES_SQL = """
+SELECT coalesce(k.device, -1)::INTEGER AS device, k.track, k.ts, k.ts + k.dur AS stop, h.id IS NOT NULL AS launched,
+    coalesce(h.track, -1) AS thread, coalesce(h.ts, k.ts) AS launch_start,
+    coalesce(h.ts + coalesce(h.dur, 0), k.ts) AS launch_end
+FROM kernels k LEFT JOIN spans h ON h.id = k.launch
+WHERE k.kind <> 'sync' AND k.dur > 0
+ORDER BY k.ts, launched DESC, launch_end, k.event
+"""
+_DEVICE_WAITS_SQL = """
+SELECT k.track, k.ts, k.name FROM kernels k WHERE k.kind = 'sync' ORDER BY k.ts
+"""
+_HOST_WAITS_SQL = """
+SELECT s.track, s.ts FROM spans s WHERE s.category IN ('runtime', 'sync')
+    AND s.name_id IN (SELECT unnest($waits)) ORDER BY s.ts
+"""
+_RUNTIME_NAMES_SQL = """
+SELECT name_id, name FROM names WHERE name_id IN (
+    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync'))
+"""
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Waits of device queues: the calls that ask for them, by thread, and the waits themselves, by queue."""
+
+    calls: Columns
+    queued: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Gaps in a device's activity, ascending. The activity that ends a gap is its starter.
+
+    Attributes:
+        starts: int64[n].
+        ends: int64[n].
+        call_starts: int64[n], begin of the call that launched the starter, clipped to the gap; the gap's end if
+            there is no such call.
+        call_ends: int64[n], its end, clipped in the same way.
+        thread: int64[n], track of that call, -1 if there is none.
+        started: bool[n], whether there is a starter; False only for a gap at the end.
+        why: int64[n], what the starter waited for after its launch.
+    """
+
+    starts: Times
+    ends: Times
+    call_starts: Times
+    call_ends: Times
+    thread: NDArray[np.int64]
+    started: NDArray[np.bool_]
+    why: NDArray[np.int64]
+
+
+def activities(trace: Trace) -> Columns:
+    """Activities of all devices with their launches, by begin; of equal begins the first launched comes first."""
+    return trace.columns(_ACTIVITIES_SQL)
+
+
+def stream_waits(trace: Trace) -> Waits:
+    """All waits of device queues."""
+    names = trace.columns(_RUNTIME_NAMES_SQL)
+    waits = [i for i, n in zip(names["name_id"].tolist(), names["name"].tolist(), strict=True) if is_stream_wait(n)]
+    queued = trace.columns(_DEVICE_WAITS_SQL)
+    real = np.array([is_stream_wait(name) for name in queued["name"].tolist()], np.bool_)
+    return Waits(
+        trace.columns(_HOST_WAITS_SQL, {"waits": waits}),
+        {"track": queued["track"][real], "ts": queued["ts"][real]},
+    )
+
+
+def find_gaps(rows: Columns, waits: Waits, lo: int, hi: int) -> Gaps:
+    """The gaps of one device in [lo, hi), given its activities, which may overlap on one stream too."""
+    idle = Intervals.union_of(rows["ts"], rows["stop"]).complement(lo, hi)
+    starter = np.searchsorted(rows["ts"], idle.ends, side="left")
+    started = starter < rows["ts"].size
+    if rows["ts"].size:
+        starter[~started] = 0
+        started &= rows["ts"][starter] == idle.ends
+        launched = started & rows["launched"][starter]
+    else:
+        launched = started
+    call_starts, call_ends = idle.ends.copy(), idle.ends.copy()
+    thread = np.full(idle.ends.size, -1, np.int64)
+    why = np.full(idle.ends.size, EMPTY_QUEUE, np.int64)
+    which = starter[launched]
+    call_starts[launched] = np.clip(rows["launch_start"][which], idle.starts[launched], idle.ends[launched])
+    call_ends[launched] = np.clip(rows["launch_end"][which], idle.starts[launched], idle.ends[launched])
+    thread[launched] = rows["thread"][which]
+    why[launched] = _why_late(rows, waits, which, idle.starts[launched])
+    return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why)
+
+
+def _why_late(rows: Columns, waits: Waits, which: NDArray[np.int64], gap_starts: Times) -> NDArray[np.int64]:
+    """What each launched starter `which` waited for between its launch and its start."""
+    queue_free, previous_launch = _previous_on_queue(rows)
+    launch_end, start = rows["launch_end"][which], rows["ts"][which]
+    into_idle = launch_end > gap_starts
+    latency = (start - launch_end)[into_idle & (launch_end <= start)]
+    typical = int(np.median(latency)) if latency.size else _TYPICAL_LATENCY_NS
+    waited = start - np.maximum(launch_end, queue_free[which])
+    since, until = previous_launch[which], rows["launch_start"][which]
+    asked = _any_between(waits.calls, rows["thread"][which], since, until)
+    asked |= _any_between(waits.queued, rows["track"][which], since, start)
+    behind = ~into_idle & (queue_free[which] < gap_starts)
+    why = np.where(into_idle, EMPTY_QUEUE, QUEUED)
+    why[behind & (waited > _LATE * typical)] = OTHER_STREAM
+    why[asked & (behind & (waited > typical) | into_idle & (waited > _LATE * typical))] = EVENT
+    return why
+
+
+def _previous_on_queue(rows: Columns) -> tuple[Times, Times]:
+    """For each activity, when its queue had finished all earlier ones, and when the one before was launched."""
+    never = np.iinfo(np.int64).min
+    free = np.full(rows["ts"].size, never)
+    launched = np.full(rows["ts"].size, never)
+    order = np.argsort(rows["track"], kind="stable")
+    edges = np.flatnonzero(np.diff(rows["track"][order])) + 1
+    for mine in np.split(order, edges):
+        free[mine[1:]] = np.maximum.accumulate(rows["stop"][mine])[:-1]
+        launched[mine[1:]] = rows["launch_start"][mine[:-1]]
+    return free, launched
+
+
+def _any_between(events: Columns, track: NDArray[np.int64], after: Times, before: Times) -> NDArray[np.bool_]:
+    """Whether the track has an event that begins after `after` and before `before`."""
+    found = np.zeros(track.size, np.bool_)
+    for one in np.unique(events["track"]):
+        its = events["ts"][events["track"] == one]
+        mine = track == one
+        found[mine] = np.searchsorted(its, before[mine], "left") > np.searchsorted(its, after[mine], "right")
+    return found

@@ -1,0 +1,73 @@
+"""What a runtime or driver call does, told by its name, for every vendor's runtime.
+
+Sources: the API references of CUDA (runtime and driver), HIP, Ascend ACL, and Level Zero / Unified Runtime. The
+functions take names as recorded, with or without version suffixes such as `_v2` or `_ptsz`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ALLOCATION: Final = re.compile(
+    r"""^(cuda|hip) (Malloc|Free|HostAlloc|HostRegister|HostUnregister|ExtMalloc|MemPool)
+    |^cuMem (Alloc|Free|HostAlloc|HostRegister|HostUnregister|AddressReserve|AddressFree|Create|Release|Map|Unmap
+        |SetAccess|Pool)
+    |^hipMem (Alloc|Free|Create|Release|Map|Unmap|AddressReserve|AddressFree|SetAccess)
+    |^cudaMem (Create|Release|Map|Unmap)
+    |^aclrt (Malloc|Free|MapMem|UnmapMem|ReserveMemAddress|ReleaseMemAddress|HostRegister)
+    |^rtM (alloc|emAlloc) |^rtFree
+    |^zeMem (Alloc|Free) |^ur (USM (Host|Device|Shared) Alloc|USMFree)
+    """,
+    re.VERBOSE,
+)
+
+_WAIT: Final = re.compile(
+    r"""Synchronize |^aclrtSynchronize |^rt (Stream|Device|Event) Synchronize
+    |^ur (QueueFinish|EventWait$) |^ze (Fence|EventHost|CommandQueue) Synchronize |^synchronize (Stream|Device|$)
+    """,
+    re.VERBOSE,
+)
+
+#: Copies that return only when the data has arrived, whatever the kind of memory.
+_BLOCKING_COPY: Final = re.compile(
+    r"^(cuda|hip)Memcpy(2D|3D|ToSymbol|FromSymbol|WithStream|Peer|DtoH|HtoD)?(_v\d+)?(_pt[dsz]+)?$"
+    r"|^cuMemcpy(2D|3D|DtoH|HtoD|Peer)?(_v\d+)?(_pt[dsz]+)?$|^aclrtMemcpy(2d)?$|^rtMemcpy$"
+)
+
+_LAUNCH: Final = re.compile(r"launch|^(cuda|hip|cu|aclrt|rt)Mem(cpy|set)|^enqueue|^ur Enqueue|CommandListAppend", re.I)
+
+_STREAM_WAIT: Final = re.compile(r"StreamWait|aclrtStreamWaitEvent|waitOnEvent|event_wait|notify_wait", re.I)
+
+
+def is_allocation(name: str) -> bool:
+    """Whether the call takes device or page-locked memory from the driver, or gives it back."""
+    return _ALLOCATION.search(name) is not None
+
+
+def is_synchronisation(name: str) -> bool:
+    """Whether the call blocks the host until device work is done. Queries, which return at once, do not."""
+    return _WAIT.search(name) is not None and "Query" not in name
+
+
+def is_blocking_copy(name: str) -> bool:
+    """Whether the call copies and returns only when the copy is done."""
+    return _BLOCKING_COPY.search(name) is not None
+
+
+def is_launch(name: str) -> bool:
+    """Whether the call puts work on a device queue: a kernel, a graph, a copy or a set."""
+    return _LAUNCH.search(name) is not None
+
+
+def is_stream_wait(name: str) -> bool:
+    """Whether it makes a device queue, not the host, wait: such a call, or the wait itself on the device."""
+    return _STREAM_WAIT.search(name) is not None or name == "Stream Wait Event"
+
+
+def is_profiler_overhead(name: str) -> bool:
+    """Whether an event of category `overhead` is the profiler's own work.
+
+    CUPTI also reports the lazy loading of kernels as overhead; the job would pay for that without a profiler too.
+    """
+    return "Loading" not in name
