@@ -88,8 +88,8 @@ class HostStates:
         """
         own = self.layers.get(thread, [])
         layers = [*own, *self._any, self._engine, self.recorded]
-        between = PYTHON if self.python else OTHER
-        states = [*_RECORDED[: len(own)], *_RECORDED, OP, between, SILENT]
+        engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
+        states = [*_RECORDED[: len(own)], *_RECORDED, engine, user, SILENT]
         starts, ends, labels = partition(layers, lo, hi)
         return starts, ends, np.array(states)[labels]
 

@@ -40,11 +40,12 @@ CAUSES: tuple[tuple[str, str | None], ...] = (
     ("dependency", "event"),
     ("dependency", "other_stream"),
     ("profiler_overhead", None),
+    ("unknown", "delayed start"),
     ("unknown", "launch not recorded"),
     ("unknown", "host not recorded"),
 )
 (_DATA, _BLOCKED, _REFILL, _ALLOCATION, _OP, _PYTHON, _GC, _CALL, _OTHER, _EMPTY, _QUEUED, _EVENT, _STREAM,
- _PROFILER, _NO_LAUNCH, _NO_HOST) = range(len(CAUSES))  # fmt: skip
+ _PROFILER, _DELAYED, _NO_LAUNCH, _NO_HOST) = range(len(CAUSES))  # fmt: skip
 
 IDLE_CAUSES = TableSchema(
     "idle_causes",
@@ -81,7 +82,13 @@ _OF_STATE = {
     host.SILENT: _NO_HOST,
 }
 _LABELS = np.array([_OF_STATE[state] for state in sorted(_OF_STATE)])
-_OF_WAIT = {late.EMPTY_QUEUE: _EMPTY, late.QUEUED: _QUEUED, late.EVENT: _EVENT, late.OTHER_STREAM: _STREAM}
+_OF_WAIT = {
+    late.EMPTY_QUEUE: _EMPTY,
+    late.QUEUED: _QUEUED,
+    late.EVENT: _EVENT,
+    late.OTHER_STREAM: _STREAM,
+    late.DELAYED: _DELAYED,
+}
 _WAIT_LABELS = np.array([_OF_WAIT[why] for why in sorted(_OF_WAIT)])
 _DISPATCH = np.array([_CALL, _OP, _PYTHON, _OTHER])
 
@@ -140,6 +147,8 @@ def _before_launch(gaps: Gaps, hosts: HostStates) -> Part:
         gap, cause = mine[index], _LABELS[states[tile]]
         no_launch = gaps.started[gap] & (gaps.thread[gap] < 0)
         cause[no_launch & np.isin(cause, [*_DISPATCH, _GC])] = _NO_LAUNCH
+        # What starts while the host is blocked had been launched before.
+        cause[no_launch & (cause == _BLOCKED) & (ends == gaps.ends[gap])] = _QUEUED
         parts.append((starts, ends, gap, cause))
     return _joined(parts)
 

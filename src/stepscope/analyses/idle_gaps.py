@@ -13,12 +13,15 @@ from stepscope.model.runtime_names import is_stream_wait
 from stepscope.model.trace import Trace
 
 #: Why an activity that had been launched did not start yet.
-EMPTY_QUEUE, QUEUED, EVENT, OTHER_STREAM = range(4)
+EMPTY_QUEUE, QUEUED, EVENT, OTHER_STREAM, DELAYED = range(5)
 
 #: Launch latency assumed where nothing is launched to an idle device; CUDA's is 2 to 10 µs, HIP's up to 20 µs.
 _TYPICAL_LATENCY_NS = 10_000
 #: An activity that starts later than this many typical latencies after it could have started waits for something.
-_LATE = 2.0
+_LATE = 2
+#: Later than this, and than ten typical latencies, it is not the launch that takes the time: work that the recording
+#: lacks came first, or the device served another process.
+_DELAYED_NS = 100_000
 
 _ACTIVITIES_SQL = """
 SELECT coalesce(k.device, -1)::INTEGER AS device, k.track, k.ts, k.ts + k.dur AS stop, h.id IS NOT NULL AS launched,
@@ -120,13 +123,14 @@ def _why_late(rows: Columns, waits: Waits, which: NDArray[np.int64], gap_starts:
     launch_end, start = rows["launch_end"][which], rows["ts"][which]
     into_idle = launch_end > gap_starts
     latency = (start - launch_end)[into_idle & (launch_end <= start)]
-    typical = int(np.median(latency)) if latency.size else _TYPICAL_LATENCY_NS
+    typical = min(int(np.median(latency)), _DELAYED_NS // 2) if latency.size else _TYPICAL_LATENCY_NS
     waited = start - np.maximum(launch_end, queue_free[which])
     since, until = previous_launch[which], rows["launch_start"][which]
     asked = _any_between(waits.calls, rows["thread"][which], since, until)
     asked |= _any_between(waits.queued, rows["track"][which], since, start)
     behind = ~into_idle & (queue_free[which] < gap_starts)
     why = np.where(into_idle, EMPTY_QUEUE, QUEUED)
+    why[waited > max(_DELAYED_NS, 10 * typical)] = DELAYED
     why[behind & (waited > _LATE * typical)] = OTHER_STREAM
     why[asked & (behind & (waited > typical) | into_idle & (waited > _LATE * typical))] = EVENT
     return why
