@@ -17,7 +17,14 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "optimizer_impl": ("fused", "foreach", "loop"),
     "device": tuple(DEVICES),
 }
-_POSITIVE = ["layers", "hidden", "heads", "sequence", "sequence_cycle", "image", "vocab", "batch", "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch", "pinned_bandwidth", "pageable_bandwidth", "ranks", "ranks_per_host", "bucket_bytes", "link_bandwidth", "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns"]
+_POSITIVE = frozenset(
+    (
+        "layers", "hidden", "heads", "sequence", "sequence_cycle", "image", "vocab", "batch",
+        "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch",
+        "pinned_bandwidth", "pageable_bandwidth", "ranks", "ranks_per_host", "bucket_bytes", "link_bandwidth",
+        "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns",
+    )
+)  # fmt: skip
 _SIGNED = ("clock_offset_ns", "slow_rank", "slow_host_rank", "seed", "noise_seed")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

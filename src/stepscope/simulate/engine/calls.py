@@ -87,16 +87,12 @@ def replay(r: Rank, i: ins.Replay) -> None:
 
 def copy(r: Rank, i: ins.Copy) -> None:
     """Copy; from pageable memory the call returns only when the copy is done."""
-    call = _call(r, "cudaMemcpyAsync", r.job.launch_ns, launches=True)
-    queue = r.queues[i.queue]
     slot = len(r.buffer)
-    r.buffer.append(call)
+    call = _submit(r, "cudaMemcpyAsync", r.queues[i.queue])
     end = _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
     if i.blocking:
         r.until(end + r.job.sync_return_ns, causes.SYNC)
         r.buffer[slot] = call._replace(end=r.now)
-    else:
-        r.until(queue.room(r.now), causes.RUNTIME)
 
 
 def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
