@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.kineto import sql
-from stepscope.readers.kineto.framing import Pieces
+from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.names import meaning
 from stepscope.readers.kineto.repair import repair
 from stepscope.store.staging import Staging
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TABLES: Final = (
-    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, on_device BOOLEAN, "
-    "is_work BOOLEAN, kind VARCHAR)",
-    "CREATE TABLE kineto_tracks (on_device BOOLEAN, t_process VARCHAR, t_thread VARCHAR, t_device VARCHAR, "
-    "t_stream VARCHAR, track INTEGER)",
+    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, kind VARCHAR)",
+    "CREATE TABLE kineto_tracks (track_key VARCHAR, track INTEGER)",
     'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
     "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
     "CREATE TABLE kineto_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)",
@@ -57,16 +55,16 @@ class Decoder:
         for statement in _TABLES:
             staging.connection.execute(statement)
 
-    def add(self, pieces: Pieces) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Stage one chunk."""
         if self.trailer is not None:
-            self.trailer += bytes(pieces.text).decode("utf-8", "replace")
+            self.trailer += chunk.text_from(0).decode("utf-8", "replace")
             return
-        ids = np.arange(self.events, self.events + len(pieces), dtype=np.int64)
-        self.events += len(pieces)
-        self._parse(_text_batches(pieces, ids))
+        first = self.events
+        self.events += len(chunk)
+        self._parse(_text_batches(chunk, first))
         bad = self._staging.connection.execute("SELECT i FROM parsed WHERE NOT valid ORDER BY i").fetchnumpy()["i"]
-        texts = self._mend(pieces, bad - ids[0]) if len(bad) else []
+        texts = self._mend(chunk, bad - first) if len(bad) else []
         self._stage()
         if texts:
             self._parse_texts(texts)
@@ -91,43 +89,43 @@ class Decoder:
         self.events += len(texts)
         self._parse(pa.table({"i": ids, "text": pa.array(texts, pa.string())}))
 
-    def _mend(self, pieces: Pieces, bad: NDArray[np.int64]) -> list[str]:
+    def _mend(self, chunk: Chunk, bad: NDArray[np.int64]) -> list[str]:
         """Read the pieces that are not JSON by themselves; returns the events found in them."""
         texts: list[str] = []
         done = -1
         for index in bad.tolist():
             if index <= done:
                 continue
-            done, result = self._join(pieces, index)
+            done, result = self._join(chunk, index)
             texts += result.events
             self.repaired += len(result.events)
             self.lost += result.lost
             self.cut = result.open
             if done > index:
-                self._forget(index + 1, done, len(pieces))
+                self._forget(index + 1, done, len(chunk))
             if result.rest is not None:
                 # What was mended is only the end of the list, not an event.
                 self.repaired -= len(result.events)
-                following = bytes(pieces.text[pieces.offsets[done + 1] :]).decode("utf-8", "replace")
+                following = chunk.text_from(done + 1).decode("utf-8", "replace")
                 self.trailer = result.rest + following
-                self._forget(done + 1, len(pieces) - 1, len(pieces))
+                self._forget(done + 1, len(chunk) - 1, len(chunk))
                 break
         return texts
 
-    def _join(self, pieces: Pieces, index: int) -> tuple[int, Any]:
+    def _join(self, chunk: Chunk, index: int) -> tuple[int, Any]:
         """Repair a piece, with the following ones if it was cut inside an event; returns the last index used."""
-        first = repair(pieces[index])
+        first = repair(chunk[index])
         if not first.open:
             return index, first
         last = index
-        while last + 1 < len(pieces) and last - index < _MAX_JOINED:
+        while last + 1 < len(chunk) and last - index < _MAX_JOINED:
             last += 1
             # The comma that the framer blanked belongs to the text again.
-            joined = b",".join(pieces[i] for i in range(index, last + 1))
+            joined = b",".join(chunk[i] for i in range(index, last + 1))
             result = repair(joined)
             if not result.open:
                 return (last, result) if not result.lost and result.events else (index, _given_up(first))
-        at_end = last + 1 >= len(pieces)
+        at_end = last + 1 >= len(chunk)
         return index, first if at_end else _given_up(first)
 
     def _forget(self, first: int, last: int, count: int) -> None:
@@ -138,21 +136,8 @@ class Decoder:
     def _stage(self) -> None:
         connection = self._staging.connection
         self._intern_names()
-        connection.execute(sql.SPANS)
-        connection.execute(sql.MEMORY)
-        self._intern_tracks("spans")
-        self._intern_tracks("memory_rows")
-        for statement in (
-            sql.EVENTS,
-            sql.KERNELS,
-            sql.COPIES,
-            sql.COLLECTIVES,
-            sql.INPUTS,
-            sql.ADD_MEMORY,
-            sql.FLOWS,
-            sql.COUNTERS,
-            sql.ENDS,
-        ):
+        self._intern_tracks()
+        for statement in sql.STAGING:
             connection.execute(statement)
         self._staging.add_args(sql.ARGS)
         self.metadata += connection.execute(sql.METADATA).fetchall()
@@ -172,7 +157,6 @@ class Decoder:
                     "name": [name for _, name in rows],
                     "name_id": pa.nulls(len(rows), pa.int32()),
                     "category": [m.category for m in meanings],
-                    "on_device": [m.on_device for m in meanings],
                     "is_work": [m.is_work for m in meanings],
                     "kind": pa.array([m.kind for m in meanings], pa.string()),
                 }
@@ -184,31 +168,30 @@ class Decoder:
             "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
         )
 
-    def _intern_tracks(self, table: str) -> None:
+    def _intern_tracks(self) -> None:
         connection = self._staging.connection
-        for on_device, process, thread, device, stream in connection.execute(
-            sql.NEW_TRACKS.format(table=table)
-        ).fetchall():
-            if on_device:
-                number = int(device) if device.lstrip("-").isdigit() and len(device) < 9 else None
-                track = self._staging.track("device", device=number, stream=stream)
+        for (key,) in connection.execute(sql.NEW_TRACKS).fetchall():
+            kind, first, second = key.split("|", 2)
+            if kind == "device":
+                number = int(first) if first.lstrip("-").isdigit() and len(first) < 9 else None
+                track = self._staging.track("device", device=number, stream=second)
             else:
-                track = self._staging.track("host", process=process, thread=thread)
-            connection.execute(
-                "INSERT INTO kineto_tracks VALUES (?, ?, ?, ?, ?, ?)",
-                [on_device, process, thread, device, stream, track],
-            )
+                track = self._staging.track("host", process=first, thread=second)
+            connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
 
 
-def _text_batches(pieces: Pieces, ids: NDArray[np.int64]) -> pa.Table:
+def _text_batches(chunk: Chunk, first: int) -> pa.Table:
     """The pieces as an Arrow table over the same memory, in batches so that all cores take part."""
-    size = len(pieces)
-    text = pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(pieces.offsets), pa.py_buffer(pieces.text)])
-    step = max(1, -(-size // 8))
-    batches = [
-        pa.record_batch([pa.array(ids[low : low + step]), text[low : low + step]], names=["i", "text"])
-        for low in range(0, size, step)
-    ]
+    batches = []
+    for part in chunk.parts:
+        size = len(part)
+        text = pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(part.offsets), pa.py_buffer(part.text)])
+        half = max(1, -(-size // 2))
+        for low in range(0, size, half):
+            rows = text[low : low + half]
+            ids = pa.array(np.arange(first + low, first + low + len(rows), dtype=np.int64))
+            batches.append(pa.record_batch([ids, rows], names=["i", "text"]))
+        first += size
     return pa.Table.from_batches(batches)
 
 

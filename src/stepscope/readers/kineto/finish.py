@@ -24,6 +24,24 @@ _COLLECTIVES: Final = {
 }  # fmt: skip
 
 
+#: An arrow joins the launch and the device work that begin where it ends; its id is their correlation.
+_CORRELATE: Final = """
+UPDATE raw_events SET correlation = a.key
+FROM (
+    SELECT e.id, min(try_cast(f.key AS BIGINT)) AS key
+    FROM kineto_flows f
+    JOIN raw_events e ON e.ts = f.ts
+    JOIN tracks t USING (track)
+    WHERE f.kind = 'launch' AND coalesce(e.correlation, 0) <= 0
+        AND e.category IN ('launch', 'runtime', 'kernel', 'collective', 'copy', 'set')
+        AND (t.process = f.pid AND t.thread = f.tid
+            OR t.kind = 'device' AND t.device::VARCHAR = f.pid AND t.stream = regexp_replace(f.tid, '^stream\\s+', ''))
+    GROUP BY 1
+) a
+WHERE a.id = raw_events.id AND a.key IS NOT NULL
+"""
+
+
 def collective_name(recorded: str) -> str:
     """The canonical name of a collective from any spelling of it (`_allgather_base`, `nccl:all_reduce`, ...)."""
     word = recorded.lower().split(":")[-1].replace("_", "")
@@ -89,14 +107,7 @@ def _stage_flows(staging: Staging) -> None:
         "SELECT count(*) FROM raw_kernels k JOIN raw_events e ON e.id = k.event WHERE coalesce(e.correlation, 0) <= 0"
     )
     if missing:
-        connection.execute(
-            "UPDATE raw_events SET correlation = a.key FROM (SELECT e.id, min(try_cast(f.key AS BIGINT)) AS key "
-            "FROM kineto_flows f JOIN raw_events e ON e.ts = f.ts JOIN kineto_tracks t USING (track) "
-            "WHERE f.kind = 'launch' AND coalesce(e.correlation, 0) <= 0 AND (t.t_process = f.pid AND t.t_thread = f.tid "
-            "OR t.on_device AND t.t_device = f.pid AND t.t_stream = regexp_replace(f.tid, '^stream\\s+', '')) "
-            "AND e.category IN ('launch', 'runtime', 'kernel', 'collective', 'copy', 'set') GROUP BY 1) a "
-            "WHERE a.id = raw_events.id AND a.key IS NOT NULL"
-        )
+        connection.execute(_CORRELATE)
 
 
 def _stage_counters(staging: Staging) -> None:

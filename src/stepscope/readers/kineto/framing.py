@@ -22,6 +22,8 @@ _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 _SEPARATOR: Final = np.zeros(256, dtype=bool)
 _SEPARATOR[list(b" \t\r\n,")] = True
 
+#: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
+CHUNK_BYTES: Final = 32 << 20
 #: Text before the events that is kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
 #: No event is this long; text without a boundary beyond it is given up.
@@ -43,6 +45,41 @@ class Pieces:
 
     def __getitem__(self, index: int) -> bytes:
         return bytes(self.text[self.offsets[index] : self.offsets[index + 1]])
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Pieces that are decoded together: enough of them to be worth a query."""
+
+    parts: tuple[Pieces, ...]
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+    def __getitem__(self, index: int) -> bytes:
+        for part in self.parts:
+            if index < len(part):
+                return part[index]
+            index -= len(part)
+        raise IndexError(index)
+
+    def text_from(self, index: int) -> bytes:
+        """All text from piece `index` to the end."""
+        return b"".join(self[i] for i in range(index, len(self)))
+
+
+def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """Put consecutive pieces together to chunks of about `size` bytes."""
+    parts: list[Pieces] = []
+    total = 0
+    for part in pieces:
+        parts.append(part)
+        total += len(part.text)
+        if total >= size:
+            yield Chunk(tuple(parts))
+            parts, total = [], 0
+    if parts:
+        yield Chunk(tuple(parts))
 
 
 class Framer:
@@ -121,7 +158,8 @@ def _boundaries(text: bytearray) -> NDArray[np.int64]:
     closed = raw[before] == ord("}")
     commas = comma[closed]
     raw[commas[commas >= 0]] = ord(" ")
-    return opened[closed]
+    boundaries: NDArray[np.int64] = opened[closed]
+    return boundaries
 
 
 def _cut(text: bytearray, starts: NDArray[np.int64]) -> Pieces:

@@ -22,6 +22,9 @@ DEVICE_CATEGORIES: Final[dict[str, str | None]] = {
     "cuda_event": "sync",
 }
 
+#: All categories whose events lie on a device's queues.
+ON_DEVICE: Final = frozenset({*DEVICE_CATEGORIES, "gpu_user_annotation"})
+
 _RUNTIME_CATEGORIES: Final = frozenset({"runtime", "driver", "external_correlation"})
 _RUNTIME_SUFFIXES: Final = ("_runtime", "_driver")
 
@@ -43,7 +46,6 @@ class Meaning:
     """What an event is: its canonical category; for device work its kind, None if the name's class decides."""
 
     category: str
-    on_device: bool = False
     is_work: bool = False
     kind: str | None = None
 
@@ -54,7 +56,7 @@ def meaning(cat: str, name: str) -> Meaning:
     if key in DEVICE_CATEGORIES or key.startswith("privateuse1_kernel"):
         return _device(DEVICE_CATEGORIES.get(key), key, name)
     if key == "gpu_user_annotation":
-        return Meaning("annotation", on_device=True)
+        return Meaning("annotation")
     if key in _RUNTIME_CATEGORIES or key.endswith(_RUNTIME_SUFFIXES):
         return Meaning(_runtime(name))
     return Meaning(_host(key, name))
@@ -67,7 +69,7 @@ def _device(kind: str | None, cat: str, name: str) -> Meaning:
             if pattern.search(name):
                 kind = guess
     category = {"comm": "collective", "copy": "copy", "set": "set", "sync": "sync"}.get(kind or "", "kernel")
-    return Meaning(category, on_device=True, is_work=True, kind=kind)
+    return Meaning(category, is_work=True, kind=kind)
 
 
 def _runtime(name: str) -> str:

@@ -13,7 +13,7 @@ from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, blocks
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
-from stepscope.readers.kineto.framing import Framer, Pieces
+from stepscope.readers.kineto.framing import Chunk, Framer, gather
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
@@ -42,8 +42,8 @@ class KinetoReader:
         damage = Damage()
         framer = Framer()
         decoder = Decoder(staging)
-        for pieces in _in_background(framer.pieces(blocks(source, damage, progress))):
-            decoder.add(pieces)
+        for chunk in _in_background(gather(framer.pieces(blocks(source, damage, progress)))):
+            decoder.add(chunk)
         _observe(staging, framer, decoder, damage)
         metadata = parse_metadata(framer.header, decoder.trailer or "")
         if not framer.found or not decoder.events:
@@ -87,12 +87,12 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
         )  # fmt: skip
 
 
-def _in_background(pieces: Iterator[Pieces]) -> Iterator[Pieces]:
-    """Let the framer run ahead by two chunks in a thread of its own."""
-    ready: queue.Queue[Pieces | BaseException | None] = queue.Queue(maxsize=2)
+def _in_background(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Let the framer run ahead by a chunk in a thread of its own."""
+    ready: queue.Queue[Chunk | BaseException | None] = queue.Queue(maxsize=1)
     stopped = threading.Event()
 
-    def put(item: Pieces | BaseException | None) -> bool:
+    def put(item: Chunk | BaseException | None) -> bool:
         while not stopped.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -103,7 +103,7 @@ def _in_background(pieces: Iterator[Pieces]) -> Iterator[Pieces]:
 
     def run() -> None:
         try:
-            for item in pieces:
+            for item in chunks:
                 if not put(item):
                     return
             put(None)

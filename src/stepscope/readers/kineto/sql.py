@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from stepscope.readers.kineto import names
+
 _EVENT: Final = {
     "ph": "VARCHAR",
     "cat": "VARCHAR",
@@ -42,6 +44,12 @@ _EXACT_TS: Final = (
     f"THEN CAST(try_cast(regexp_extract(text, {_TS_TEXT}, 1) AS DECIMAL(28, 3)) * 1000 AS BIGINT) ELSE {_FAST_TS} END"
 )
 
+_ON_DEVICE: Final = (
+    "lower(cat) IN ("
+    + ", ".join(f"'{cat}'" for cat in sorted(names.ON_DEVICE))
+    + ") OR cat ILIKE 'privateuse1_kernel%'"
+)
+
 #: Times beyond this are no times; it also keeps the conversion from overflowing.
 _LIMIT_US: Final = "9.2e15"
 
@@ -51,8 +59,15 @@ def structure(fields: dict[str, object]) -> str:
     return "'" + json.dumps(fields).replace("'", "''") + "'"
 
 
+#: On which queue of which device an event is, or on which thread of which process.
+_DEVICE_TRACK: Final = (
+    "'device|' || coalesce(device, pid) || '|' || coalesce(stream, regexp_replace(tid, '^stream\\s+', ''))"
+)
+_HOST_TRACK: Final = "'host|' || pid || '|' || tid"
+
+
 def parse_sql(*, exact: bool) -> str:
-    """Table `parsed`, a row per piece of the registered table `pieces(i, text)`; `e` is null where it is not JSON.
+    """Table `parsed`: a row per piece of the registered table `pieces(i, text)`; not `valid` where it is not JSON.
 
     Args:
         exact: Read start times digit by digit instead of through doubles.
@@ -60,55 +75,48 @@ def parse_sql(*, exact: bool) -> str:
     ts = _EXACT_TS if exact else _FAST_TS
     return f"""
     CREATE OR REPLACE TEMP TABLE parsed AS
-    SELECT i, e IS NOT NULL AS valid, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name,
-        coalesce(e.pid, '') AS pid, coalesce(e.tid, '') AS tid, e.ts AS ts_us,
-        CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
-        CASE WHEN isfinite(e.dur) THEN CAST(round(least(greatest(e.dur, -1), {_LIMIT_US}) * 1000) AS BIGINT) END AS dur,
-        e.id AS key, e.args AS args, coalesce(a."External id", try_cast(e.args->>'$."external id"' AS BIGINT)) AS external_id, a.correlation AS correlation,
-        a.device AS device, coalesce(a.stream, a."sycl queue", a."l0 queue") AS stream
+    SELECT * EXCLUDE (device, stream), ts IS NOT NULL AND (ph = 'X' OR ph IN ('i', 'I') AND name <> '[memory]') AS is_span,
+        CASE WHEN {_ON_DEVICE} THEN {_DEVICE_TRACK} ELSE {_HOST_TRACK} END AS track_key
     FROM (
-        SELECT i, text, e, json_transform(e.args, {structure(dict(_COMMON))}) AS a
+        SELECT i, e IS NOT NULL AS valid, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name,
+            coalesce(e.pid, '') AS pid, coalesce(e.tid, '') AS tid, e.ts AS ts_us,
+            CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
+            CASE WHEN isfinite(e.dur)
+                THEN CAST(round(least(greatest(e.dur, -1), {_LIMIT_US}) * 1000) AS BIGINT) END AS dur,
+            e.id AS key, e.args AS args, a.correlation AS correlation,
+            coalesce(a."External id", try_cast(e.args->>'$."external id"' AS BIGINT)) AS external_id,
+            a.device AS device, coalesce(a.stream, a."sycl queue", a."l0 queue") AS stream
         FROM (
-            SELECT i, text, CASE WHEN json_valid(text) THEN json_transform(text, {structure(dict(_EVENT))}) END AS e
-            FROM pieces
+            SELECT i, text, e, json_transform(e.args, {structure(dict(_COMMON))}) AS a
+            FROM (
+                SELECT i, text, CASE WHEN json_valid(text) THEN json_transform(text, {structure(dict(_EVENT))}) END AS e
+                FROM pieces
+            )
         )
     )
     """
 
 
 #: New (category, name) pairs, to be given a meaning.
-NEW_NAMES: Final = """
-SELECT DISTINCT cat, name FROM parsed ANTI JOIN kineto_names USING (cat, name) WHERE valid AND ph IN ('X', 'i', 'I')
-"""
+NEW_NAMES: Final = "SELECT DISTINCT cat, name FROM parsed ANTI JOIN kineto_names USING (cat, name) WHERE is_span"
 
-_QUEUE: Final = "CASE WHEN m.on_device THEN coalesce(p.device, p.pid) ELSE '' END"
-_STREAM: Final = "CASE WHEN m.on_device THEN coalesce(p.stream, regexp_replace(p.tid, '^stream\\s+', '')) ELSE '' END"
-_PROCESS: Final = "CASE WHEN m.on_device THEN '' ELSE p.pid END"
-_THREAD: Final = "CASE WHEN m.on_device THEN '' ELSE p.tid END"
-
-#: Events with their meaning and what tells their track; instants count as events without a duration.
-SPANS: Final = f"""
-CREATE OR REPLACE TEMP TABLE spans AS
-SELECT p.*, m.name_id, m.category, m.on_device, m.is_work, m.kind,
-    {_QUEUE} AS t_device, {_STREAM} AS t_stream, {_PROCESS} AS t_process, {_THREAD} AS t_thread
-FROM parsed p JOIN kineto_names m USING (cat, name)
-WHERE p.valid AND p.ts IS NOT NULL AND (p.ph = 'X' OR p.ph IN ('i', 'I') AND p.name <> '[memory]')
-"""
-
+#: New tracks of intervals and of allocations.
 NEW_TRACKS: Final = """
-SELECT DISTINCT on_device, t_process, t_thread, t_device, t_stream FROM {table}
-ANTI JOIN kineto_tracks USING (on_device, t_process, t_thread, t_device, t_stream)
+SELECT DISTINCT track_key FROM parsed ANTI JOIN kineto_tracks USING (track_key)
+WHERE is_span OR ph IN ('i', 'I') AND name = '[memory]'
 """
 
+#: Instants count as events without a duration.
 EVENTS: Final = """
 INSERT INTO raw_events
 SELECT i, ts, CASE WHEN ph = 'X' THEN dur END, track, name_id, category, correlation, external_id
-FROM spans JOIN kineto_tracks USING (on_device, t_process, t_thread, t_device, t_stream)
+FROM parsed JOIN kineto_names USING (cat, name) JOIN kineto_tracks USING (track_key)
+WHERE is_span
 """
 
-ARGS: Final = "SELECT i AS id, args::VARCHAR AS args FROM spans WHERE args IS NOT NULL AND args <> '{}' ORDER BY i"
+ARGS: Final = "SELECT i AS id, args::VARCHAR AS args FROM parsed WHERE is_span AND args IS NOT NULL AND args <> '{}'"
 
-_KERNEL_ARGS: Final = {
+_WORK_ARGS: Final = {
     "grid": ["INTEGER"],
     "block": ["INTEGER"],
     "registers per thread": "INTEGER",
@@ -116,19 +124,37 @@ _KERNEL_ARGS: Final = {
     "est. achieved occupancy %": "DOUBLE",
     "graph id": "BIGINT",
     "graph node id": "BIGINT",
+    "bytes": "BIGINT",
+    "size": "BIGINT",
+    "direction": "VARCHAR",
+    "kind": "VARCHAR",
     "Collective name": "VARCHAR",
+    "Process Group Name": "VARCHAR",
+    "Process Group ID": "VARCHAR",
+    "Process Group Ranks": "VARCHAR",
+    "Group size": "INTEGER",
+    "In msg nelems": "BIGINT",
+    "Out msg nelems": "BIGINT",
+    "dtype": "VARCHAR",
+    "seq": "BIGINT",
 }
 
-KERNELS: Final = f"""
+#: Device work, and the host operators that describe collectives, with their arguments.
+WORK: Final = f"""
+CREATE OR REPLACE TEMP TABLE work AS
+SELECT i, name, is_work, kind, args, json_transform(args, {structure(dict(_WORK_ARGS))}) AS a
+FROM parsed JOIN kineto_names USING (cat, name)
+WHERE is_span AND (is_work AND track_key LIKE 'device|%' OR name = 'record_param_comms')
+"""
+
+KERNELS: Final = """
 INSERT INTO raw_kernels
 SELECT i, CASE WHEN kind IS NULL AND a."Collective name" IS NOT NULL THEN 'comm' ELSE kind END,
     a.grid, a.block, a."registers per thread", a."shared memory",
     CASE WHEN isfinite(a."est. achieved occupancy %") THEN a."est. achieved occupancy %" / 100 END,
     CASE WHEN coalesce(a."graph node id", a."graph id", 0) > 0 THEN true END
-FROM (SELECT *, json_transform(args, {structure(dict(_KERNEL_ARGS))}) AS a FROM spans WHERE is_work)
+FROM work WHERE is_work
 """
-
-_COPY_ARGS: Final = {"bytes": "BIGINT", "size": "BIGINT", "direction": "VARCHAR", "kind": "VARCHAR"}
 
 
 def memory_kind(column: str) -> str:
@@ -143,43 +169,22 @@ def memory_kind(column: str) -> str:
 COPIES: Final = f"""
 INSERT INTO copies
 SELECT i,
-    CASE WHEN kind = 'set' THEN 'set'
-         WHEN d.spelled <> '' THEN d.spelled
+    CASE WHEN kind = 'set' THEN 'set' WHEN spelled <> '' THEN spelled
          WHEN a.direction ILIKE '%HOST_TO_DEVICE%' THEN 'HtoD' WHEN a.direction ILIKE '%DEVICE_TO_HOST%' THEN 'DtoH'
-         WHEN a.direction ILIKE '%DEVICE_TO_DEVICE%' THEN 'DtoD'
-         ELSE 'unknown' END,
-    coalesce(a.bytes, a.size),
-    {memory_kind("m.source")}, {memory_kind("m.target")}
+         WHEN a.direction ILIKE '%DEVICE_TO_DEVICE%' THEN 'DtoD' ELSE 'unknown' END,
+    coalesce(a.bytes, a.size), {memory_kind("m.source")}, {memory_kind("m.target")}
 FROM (
-    SELECT *, json_transform(args, {structure(dict(_COPY_ARGS))}) AS a,
-        regexp_extract(name, '\\((\\w+)\\s*->\\s*(\\w+)\\)', ['source', 'target']) AS m,
-        {{'spelled': regexp_extract(name || ' ' || coalesce(args->>'$.kind', ''), '\\b([HDP]to[HDP])\\b', 1)}} AS d
-    FROM spans WHERE kind IN ('copy', 'set')
+    SELECT *, regexp_extract(name, '\\((\\w+)\\s*->\\s*(\\w+)\\)', ['source', 'target']) AS m,
+        regexp_extract(name || ' ' || coalesce(a.kind, ''), '\\b([HDP]to[HDP])\\b', 1) AS spelled
+    FROM work WHERE kind IN ('copy', 'set')
 )
 """
 
-
-_COLLECTIVE_ARGS: Final = {
-    "Collective name": "VARCHAR",
-    "Process Group Name": "VARCHAR",
-    "Process Group ID": "VARCHAR",
-    "Process Group Ranks": "VARCHAR",
-    "Group size": "INTEGER",
-    "In msg nelems": "BIGINT",
-    "Out msg nelems": "BIGINT",
-    "dtype": "VARCHAR",
-    "seq": "BIGINT",
-}
-
-COLLECTIVES: Final = f"""
+COLLECTIVES: Final = """
 INSERT INTO kineto_collectives
-SELECT i, on_device, a."Collective name", coalesce(a."Process Group Name", a."Process Group ID"), a."Process Group Ranks",
+SELECT i, is_work, a."Collective name", coalesce(a."Process Group Name", a."Process Group ID"), a."Process Group Ranks",
     a."Group size", a."In msg nelems", a."Out msg nelems", a.dtype, coalesce(a.seq, try_cast(args->>'$.Seq' AS BIGINT))
-FROM (
-    SELECT i, on_device, args, json_transform(args, {structure(dict(_COLLECTIVE_ARGS))}) AS a FROM spans
-    WHERE args IS NOT NULL AND (is_work OR category = 'op') AND contains(args::VARCHAR, '"Collective name"')
-)
-WHERE a."Collective name" <> 'wait'
+FROM work WHERE a."Collective name" <> 'wait'
 """
 
 _INPUT_ARGS: Final = {
@@ -195,13 +200,17 @@ _INPUT_ARGS: Final = {
 
 INPUTS: Final = f"""
 INSERT INTO op_inputs
-SELECT i, coalesce(a."Input Dims", args->'$."Input dims"'), a."Input type", a."Input Strides", a."Concrete Inputs",
+SELECT i, shapes, a."Input type", a."Input Strides", a."Concrete Inputs",
     nullif(a."Call stack", ''), nullif(a."Module Hierarchy", ''), a."Sequence number", nullif(a."Fwd thread id", 0)
 FROM (
-    SELECT i, args, json_transform(args, {structure(dict(_INPUT_ARGS))}) AS a FROM spans
-    WHERE category = 'op' AND args IS NOT NULL AND regexp_matches(
-        args::VARCHAR, '"(Input [Dd]ims|Call stack|Module Hierarchy|Sequence number|Input type)"')
+    SELECT i, a, coalesce(a."Input Dims", args->'$."Input dims"') AS shapes
+    FROM (
+        SELECT i, args, json_transform(args, {structure(dict(_INPUT_ARGS))}) AS a
+        FROM parsed WHERE is_span AND cat IN ('cpu_op', 'Operator') AND args IS NOT NULL
+    )
 )
+WHERE shapes <> '[]' OR a."Input type" <> '[]' OR a."Call stack" <> '' OR a."Module Hierarchy" <> ''
+    OR a."Sequence number" IS NOT NULL
 """
 
 _MEMORY_ARGS: Final = {
@@ -215,29 +224,28 @@ _MEMORY_ARGS: Final = {
 
 #: Device type 0 is the host. Totals of -1 or 0 stand for "not known" there.
 MEMORY: Final = f"""
-CREATE OR REPLACE TEMP TABLE memory_rows AS
-SELECT i, ts, false AS on_device, pid AS t_process, tid AS t_thread, '' AS t_device, '' AS t_stream,
-    CASE WHEN a."Device Type" = 0 THEN NULL ELSE a."Device Id" END AS device, a."Addr" AS address, a."Bytes" AS bytes,
-    CASE WHEN a."Total Allocated" >= 0 THEN a."Total Allocated" END AS allocated,
-    CASE WHEN a."Total Reserved" >= 0 THEN a."Total Reserved" END AS reserved
+INSERT INTO raw_memory
+SELECT ts, track, CASE WHEN a."Device Type" = 0 THEN NULL ELSE a."Device Id" END, a."Addr", a."Bytes",
+    CASE WHEN a."Total Allocated" >= 0 THEN a."Total Allocated" END,
+    CASE WHEN a."Total Reserved" >= 0 THEN a."Total Reserved" END
 FROM (
     SELECT *, json_transform(args, {structure(dict(_MEMORY_ARGS))}) AS a FROM parsed
-    WHERE valid AND name = '[memory]' AND ph IN ('i', 'I') AND ts IS NOT NULL
+    WHERE ph IN ('i', 'I') AND name = '[memory]' AND ts IS NOT NULL
 )
+JOIN kineto_tracks USING (track_key) ORDER BY i
 """
 
-ADD_MEMORY: Final = """
-INSERT INTO raw_memory
-SELECT ts, track, device, address, bytes, allocated, reserved
-FROM memory_rows JOIN kineto_tracks USING (on_device, t_process, t_thread, t_device, t_stream) ORDER BY i
-"""
+_LAUNCH_ARROWS: Final = "('ac2g', 'async_cpu_to_gpu', 'async_gpu', 'async')"
 
-#: Arrows of launches are not kept where correlation ids give the same.
-FLOWS: Final = """
+#: Arrows of launches are kept only where device work has no correlation id to tell the same.
+FLOWS: Final = f"""
 INSERT INTO kineto_flows
-SELECT CASE WHEN cat ILIKE 'fwd%' THEN 'forward_backward' WHEN cat IN ('ac2g', 'async_cpu_to_gpu', 'async_gpu', 'async')
-    THEN 'launch' ELSE coalesce(nullif(cat, ''), name) END, key, ph = 's', ts, pid, tid
-FROM parsed WHERE valid AND ph IN ('s', 'f', 't') AND ts IS NOT NULL AND key IS NOT NULL
+SELECT CASE WHEN cat IN {_LAUNCH_ARROWS} THEN 'launch' WHEN cat = 'fwdbwd' THEN 'forward_backward'
+    ELSE coalesce(nullif(cat, ''), name) END, key, ph = 's', ts, pid, tid
+FROM parsed
+WHERE ph IN ('s', 'f', 't') AND valid AND ts IS NOT NULL AND key IS NOT NULL AND (cat NOT IN {_LAUNCH_ARROWS}
+    OR EXISTS (SELECT 1 FROM parsed WHERE is_span AND track_key LIKE 'device|%' AND coalesce(correlation, 0) <= 0
+        AND cat <> 'gpu_user_annotation'))
 """
 
 COUNTERS: Final = """
@@ -256,3 +264,6 @@ ENDS: Final = """
 INSERT INTO kineto_ends
 SELECT i, ph, ts, pid, tid, cat, name FROM parsed WHERE valid AND ph IN ('B', 'E') AND ts IS NOT NULL
 """
+
+#: What is run for every chunk once names and tracks are known, in this order.
+STAGING: Final = (EVENTS, WORK, KERNELS, COPIES, COLLECTIVES, INPUTS, MEMORY, FLOWS, COUNTERS, ENDS)
