@@ -142,6 +142,24 @@ def test_collectives_end_together_on_the_true_clock():
         assert participants[0].end - arrived == participants[0].spec.duration_ns
 
 
+def test_sharded_blocks_are_gathered_twice_and_scattered_once():
+    job = SimJob(ranks=2, parallel="fsdp", layers=3, steps=1)
+    names = defaultdict(list)
+    for activity in of(records_of(job)[0], Activity):
+        if activity.spec.collective is not None:
+            names[activity.spec.collective.name].append(activity.spec.collective)
+    assert {name: len(found) for name, found in names.items()} == {"_allgather_base": 6, "_reduce_scatter_base": 3}
+    gathered, scattered = names["_allgather_base"][0], names["_reduce_scatter_base"][0]
+    assert gathered.elements_out == 2 * gathered.elements_in == scattered.elements_in
+
+
+def test_the_first_bucket_is_small_and_the_rest_is_not():
+    job = SimJob(ranks=2, hidden=1024, steps=1)
+    sizes = [a.spec.bytes for a in of(records_of(job)[0], Activity) if a.spec.kind == "comm"]
+    assert len(sizes) == 3
+    assert sizes[0] < sizes[2] < job.bucket_bytes < sizes[1] < 2 * job.bucket_bytes
+
+
 def test_a_slow_rank_waits_least():
     records = records_of(LINKED)
     waits = [sum(a.end - a.begin for a in of(rank, Activity) if a.spec.kind == "comm") for rank in records]

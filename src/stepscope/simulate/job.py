@@ -67,8 +67,9 @@ class SimJob:
         pause_interval_ops: operators between two pauses of the process; 0 for none.
         pause_ns: length of such a pause.
         ranks: data-parallel ranks.
+        parallel: ``ddp`` (all-reduce of gradients) or ``fsdp`` (sharded: all-gather, reduce-scatter).
         ranks_per_host: ranks that share a host and its clock.
-        bucket_bytes: gradients gathered before one all-reduce.
+        bucket_bytes: gradients gathered before one all-reduce (the first bucket holds at most 1 MiB).
         overlap_comm: all-reduce a bucket as soon as it is full; otherwise after the backward.
         link_bandwidth: rate of one rank's link inside a host.
         network_bandwidth: rate of one rank's link between hosts.
@@ -149,6 +150,7 @@ class SimJob:
     pause_ns: int = 2_000_000
 
     ranks: int = 1
+    parallel: str = "ddp"
     ranks_per_host: int = 8
     bucket_bytes: int = 25 * MIB
     overlap_comm: bool = True

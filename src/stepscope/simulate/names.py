@@ -75,8 +75,13 @@ def conv_name(device: Device, dtype: str, which: str) -> str:
     )
 
 
-def all_reduce_name(device: Device, dtype: str) -> str:
-    """Name of an all-reduce kernel."""
+def collective_kernel(device: Device, dtype: str, name: str) -> str:
+    """Name of the kernel that runs a collective, which goes by the process group's name for it."""
     if device.vendor == "amd":
         return "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
-    return f"ncclDevKernel_AllReduce_Sum_{_SHORT[dtype]}_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+    short = {
+        "allreduce": f"AllReduce_Sum_{_SHORT[dtype]}_",
+        "_allgather_base": "AllGather_",
+        "_reduce_scatter_base": f"ReduceScatter_Sum_{_SHORT[dtype]}_",
+    }[name]
+    return f"ncclDevKernel_{short}RING_LL(ncclDevKernelArgsStorage<4096ul>)"

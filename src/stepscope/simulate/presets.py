@@ -22,6 +22,7 @@ PRESETS: dict[str, SimJob] = {
             vocab=8_000,
             clock_offset_ns=1_700_000,
         ),
+        SimJob(name="fsdp", ranks=4, parallel="fsdp", layers=8, hidden=1024, heads=16, sequence=512, vocab=8_000),
         SimJob(name="graph", graph=True, layers=12, hidden=512, heads=8, optimizer_impl="fused"),
         SimJob(name="loader-bound", workers=2, load_ns=40_000_000, layers=6, hidden=512),
         SimJob(name="host-bound", layers=12, hidden=128, heads=4, sequence=32, python_ns=20_000),

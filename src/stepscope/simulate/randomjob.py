@@ -14,6 +14,7 @@ def random_job(seed: int) -> SimJob:
     pick = rng.choice
     model = pick(("mlp", "mlp", "transformer", "convnet"))
     often = rng.random
+    graph = often() < 0.15
     return SimJob(
         name=f"random-{seed}",
         model=model,
@@ -32,7 +33,7 @@ def random_job(seed: int) -> SimJob:
         recompute=often() < 0.1,
         optimizer=pick(("adamw", "sgd")),
         optimizer_impl=pick(("fused", "foreach", "foreach", "loop")),
-        graph=often() < 0.15,
+        graph=graph,
         device=pick(tuple(DEVICES)),
         compute_scale=pick((1.0, 1.0, 10.0, 100.0)),
         kernel_gap_ns=pick((0, 700)),
@@ -53,6 +54,7 @@ def random_job(seed: int) -> SimJob:
         gc_pause_ns=700_000,
         ranks=pick((1, 1, 1, 2)),
         ranks_per_host=pick((1, 8)),
+        parallel="ddp" if graph else pick(("ddp", "ddp", "fsdp")),
         bucket_bytes=pick((4096, 1 << 20)),
         overlap_comm=often() < 0.7,
         slow_rank=pick((-1, -1, 0)),

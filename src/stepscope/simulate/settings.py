@@ -16,6 +16,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "optimizer": ("adamw", "sgd"),
     "optimizer_impl": ("fused", "foreach", "loop"),
     "device": tuple(DEVICES),
+    "parallel": ("ddp", "fsdp"),
 }
 _POSITIVE = frozenset(
     (
@@ -65,6 +66,8 @@ def check(job: SimJob) -> None:
     for key, choices in _CHOICES.items():
         if getattr(job, key) not in choices:
             raise UserError(f"{key} can't be {getattr(job, key)!r}", hint=f"choose from {', '.join(choices)}")
+    if job.graph and job.parallel == "fsdp":
+        raise UserError("a graph can't hold the collectives of fsdp", hint="set graph or parallel, not both")
     for field in fields(job):
         value = getattr(job, field.name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or field.name in _SIGNED:

@@ -61,11 +61,12 @@ class OpSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collective:
-    """What one collective moves: names as the process group uses them."""
+    """What one collective moves, per rank; ``bytes`` is the size of the whole tensor."""
 
     name: str
     kernel: str
-    elements: int
+    elements_in: int
+    elements_out: int
     dtype: str
     bytes: int
     group: str

@@ -33,6 +33,7 @@ _FUNCTIONS: tuple[Defect, ...] = (
     times.overlapping_kernels,
     times.crossing_intervals,
     fields.missing_correlation,
+    fields.missing_sequence,
     fields.string_streams,
     fields.string_threads,
     fields.missing_distributed_info,

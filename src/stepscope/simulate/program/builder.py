@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from stepscope.simulate import causes
@@ -28,16 +28,31 @@ class Node:
     saved: tuple[int, ...]
 
 
+def _no_unit(_: int) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 @dataclass(slots=True)
 class Builder:
-    """Instructions of one step, in the order the host runs them."""
+    """Instructions of one step, in the order the host runs them.
+
+    Attributes:
+        out: the instructions so far.
+        tape: what the backward has to run, in forward order.
+        params: parameters of the model, in the order they are used.
+        on_grad: told in the backward when a parameter's gradient is final.
+        unit: put around a block of so many parameters that are sharded together.
+        slots: tensors allocated so far.
+        sequence: autograd numbers given so far.
+    """
 
     job: SimJob
     kernels: Kernels
     out: list[ins.Instruction] = field(default_factory=list)
     tape: list[Node] = field(default_factory=list)
     params: list[Tensor] = field(default_factory=list)
-    on_grad: Callable[[Tensor, int], None] | None = None
+    on_grad: Callable[[Tensor], None] | None = None
+    unit: Callable[[int], AbstractContextManager[None]] = _no_unit
     slots: int = 0
     sequence: int = 0
 
@@ -131,10 +146,18 @@ class Builder:
             return
         self.tape.append(Node(node[0], node[1], inputs, body, params, saved))
 
+    def hook(self, body: Callable[[], None]) -> None:
+        """Run something in the backward before what is on the tape so far."""
+        if self.job.training:
+            self.tape.append(Node("", -1, (), body, (), ()))
+
     def run_backward(self, tape: list[Node]) -> None:
         """Emit the backward of a tape, last operator first."""
         while tape:
             node = tape.pop()
+            if not node.name:
+                node.body()
+                continue
             outer = f"autograd::engine::evaluate_function: {node.name}"
             with self.op(outer, sequence=node.sequence, backward=True):
                 with self.op(node.name, *node.inputs, sequence=node.sequence, backward=True):
@@ -149,7 +172,7 @@ class Builder:
             with self.op(name, param), self.op("aten::detach", param), self.op("detach", param):
                 pass
             if self.on_grad is not None:
-                self.on_grad(param, self.slots)
+                self.on_grad(param)
 
 
 LEAVE = ins.Leave()

@@ -16,7 +16,9 @@ def convnet(b: Builder, x: Tensor) -> Tensor:
     for layer in range(job.layers):
         stride = 2 if layer % 4 == 3 and x.shape[-1] > 8 else 1
         with b.frame(f"nn.Module: Bottleneck_{layer}", "torchvision/models/resnet.py(143): forward"):
-            x = _block(b, x, x.shape[1] * stride, stride)
+            channels = x.shape[1] * stride
+            with b.unit(channels * (x.shape[1] + 10 * channels)):
+                x = _block(b, x, channels, stride)
         for _ in range(job.items_per_step * (layer + 1) // job.layers - job.items_per_step * layer // job.layers):
             b.item()
     x = pool(b, x)

@@ -41,7 +41,10 @@ def items_due(b: Builder, layer: int) -> None:
 
 def _mlp(b: Builder, x: Tensor) -> Tensor:
     for layer in range(b.job.layers):
-        with b.frame(f"nn.Module: Linear_{layer}", "torch/nn/modules/linear.py(124): forward"):
+        with (
+            b.frame(f"nn.Module: Linear_{layer}", "torch/nn/modules/linear.py(124): forward"),
+            b.unit(b.job.hidden**2 + b.job.hidden),
+        ):
             x = ops.linear(b, x, b.job.hidden)
         x = ops.pointwise(b, ("aten::relu", "ReluBackward0"), "LaunchClampScalarFunctor<T>", x, b.job.elementwise_split)
         items_due(b, layer)
@@ -52,12 +55,16 @@ def _transformer(b: Builder, tokens: Tensor) -> Tensor:
     job = b.job
     with b.frame("nn.Module: Embedding_0", "torch/nn/modules/sparse.py(190): forward"):
         x = ops.embedding(b, tokens, Tensor((job.vocab, job.hidden), job.dtype))
+    # Four square matrices in the attention, eight in the MLP, their biases, and two normalisations.
+    block = 12 * job.hidden**2 + 13 * job.hidden
     for layer in range(job.layers):
         with b.frame(f"nn.Module: Block_{layer}", "model.py(57): forward"):
             if job.recompute and job.training:
-                _checkpointed(b, x, layer)
+                with b.unit(block):
+                    _checkpointed(b, x, layer)
             else:
-                _block(b, x, layer)
+                with b.unit(block):
+                    _block(b, x, layer)
         items_due(b, layer)
     with b.frame("nn.Module: LayerNorm_final"):
         x = ops.layer_norm(b, x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.records import COMPUTE
-from stepscope.simulate.specs import KernelSpec, OpSpec, Tensor
+from stepscope.simulate.specs import KernelSpec, Tensor
 
 
 def linear(b: Builder, x: Tensor, width: int, bias: bool = True) -> Tensor:
@@ -254,27 +254,3 @@ def host_to_device(b: Builder, x: Tensor, queue: int = COMPUTE) -> int:
             if not pinned:
                 b.out.append(ins.Sync(queue))
     return out
-
-
-def comms_op(b: Builder, spec: KernelSpec) -> OpSpec:
-    """The host operator that tells the profiler what a collective moves."""
-    what = spec.collective
-    if what is None:
-        raise ValueError(f"{spec.name} is no collective")
-    element = {"bf16": "BFloat16", "fp16": "Half", "fp32": "Float"}[what.dtype]
-    group = b.job.ranks
-    extra = {
-        "Collective name": what.name,
-        "In msg nelems": what.elements,
-        "Out msg nelems": what.elements,
-        "In split size": "[]",
-        "Out split size": "[]",
-        "Group size": group,
-        "dtype": element,
-        "Process Group Name": what.group,
-        "Process Group Description": what.description,
-        "Process Group Ranks": str(list(what.ranks)),
-        "Global rank start": 0,
-        "Global rank stride": 1,
-    }
-    return OpSpec("record_param_comms", "op", (Tensor((what.elements,), what.dtype),), extra=extra)

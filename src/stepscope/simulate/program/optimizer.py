@@ -52,7 +52,11 @@ def zero_grad(b: Builder) -> None:
 
 
 def _sizes(b: Builder) -> tuple[int, ...]:
-    return tuple(param.elements for param in b.params)
+    return tuple(max(1, param.elements // _shards(b)) for param in b.params)
+
+
+def _shards(b: Builder) -> int:
+    return b.job.ranks if b.job.parallel == "fsdp" else 1
 
 
 def _fused(b: Builder) -> None:
@@ -72,7 +76,7 @@ def _foreach(b: Builder) -> None:
 
 def _loop(b: Builder) -> None:
     for param in b.params:
-        state = Tensor(param.shape, param.dtype)
+        state = param if _shards(b) == 1 else Tensor((max(1, param.elements // _shards(b)),), param.dtype)
         for op in _LOOP[b.job.optimizer]:
             b.python(0.3)
             with b.op(f"aten::{op}", state, state):

@@ -10,8 +10,10 @@ from stepscope.simulate.kernels import Kernels
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program import models, ops
 from stepscope.simulate.program.builder import Builder
+from stepscope.simulate.program.communication import Communicator
 from stepscope.simulate.program.optimizer import optimizer_step, zero_grad
 from stepscope.simulate.program.reducer import Reducer
+from stepscope.simulate.program.sharder import Sharder
 from stepscope.simulate.records import AUTOGRAD, COMPUTE, COPY, MAIN
 from stepscope.simulate.specs import KernelSpec, Tensor
 
@@ -46,12 +48,12 @@ def compile_step(job: SimJob, sequence: int) -> StepProgram:
         if job.copy_stream:
             b.out.append(ins.RecordEvent(copy_event, COPY))
             b.out.append(ins.WaitEvent(copy_event, COMPUTE))
-        reducer = Reducer(b) if job.ranks > 1 and job.training else None
+        reducer = _parallel(b)
         if job.graph:
             _replayed(b, lambda: _forward_backward(b, x, target, None))
             if reducer is not None:
                 for param in reversed(b.params):
-                    reducer.ready(param, 0)
+                    _ready(b, param)
                 reducer.finish()
         else:
             _forward_backward(b, x, target, reducer)
@@ -66,13 +68,30 @@ def compile_step(job: SimJob, sequence: int) -> StepProgram:
         if job.sync_each_step:
             b.out.append(ins.Sync(-1))
     copies = (4 if job.optimizer == "adamw" else 2) if job.training else 1
-    setup = tuple(ins.Alloc(-1, param.bytes) for param in b.params for _ in range(copies))
+    shards = job.ranks if job.parallel == "fsdp" else 1
+    setup = tuple(ins.Alloc(-1, param.bytes // shards) for param in b.params for _ in range(copies))
     return StepProgram(setup, tuple(b.out), b.sequence, x.bytes + target.bytes)
 
 
-def _forward_backward(b: Builder, x: Tensor, target: Tensor, reducer: Reducer | None) -> None:
+def _parallel(b: Builder) -> Reducer | Sharder | None:
+    """What exchanges gradients between ranks, if there are several; it is told what the model does."""
+    if b.job.ranks == 1:
+        return None
+    if b.job.parallel == "fsdp":
+        sharder = Sharder(b, Communicator(b))
+        b.unit = sharder.unit
+        return sharder
+    if not b.job.training:
+        return None
+    reducer = Reducer(b, Communicator(b))
+    b.on_grad = reducer.ready
+    return reducer
+
+
+def _forward_backward(b: Builder, x: Tensor, target: Tensor, reducer: Reducer | Sharder | None) -> None:
     if b.job.ranks > 1 and b.job.training:
-        with b.annotation("DistributedDataParallel.forward"):
+        name = "DistributedDataParallel" if b.job.parallel == "ddp" else "FullyShardedDataParallel"
+        with b.annotation(f"{name}.forward"):
             models.forward(b, x, target)
     else:
         models.forward(b, x, target)
@@ -82,8 +101,6 @@ def _forward_backward(b: Builder, x: Tensor, target: Tensor, reducer: Reducer | 
     b.python(2)
     with b.frame("torch/_tensor.py(570): backward", "torch/autograd/__init__.py(242): backward"):
         b.out.append(ins.Thread(AUTOGRAD))
-        if reducer is not None:
-            b.on_grad = reducer.ready
         b.run_backward(b.tape)
         if reducer is not None:
             reducer.finish()
@@ -98,3 +115,8 @@ def _replayed(b: Builder, emit: Callable[[], None]) -> None:
     b.out = outer
     b.python()
     b.out.append(ins.Replay(tuple(kernels), COMPUTE))
+
+
+def _ready(b: Builder, param: Tensor) -> None:
+    if b.on_grad is not None:
+        b.on_grad(param)

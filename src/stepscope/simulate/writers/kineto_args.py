@@ -69,8 +69,8 @@ def _collective(spec: KernelSpec) -> str:
     if what is None:
         return ""
     return (
-        f', "Collective name": "{what.name}", "In msg nelems": {what.elements}, '
-        f'"Out msg nelems": {what.elements}, '
+        f', "Collective name": "{what.name}", "In msg nelems": {what.elements_in}, '
+        f'"Out msg nelems": {what.elements_out}, '
         f'"Group size": {len(what.ranks)}, "dtype": "{_NCCL[what.dtype]}", "In split size": "[]", '
         f'"Out split size": "[]", "Process Group Name": "{what.group}", '
         f'"Process Group Description": "{what.description}", "Process Group Ranks": "{list(what.ranks)}"'
