@@ -230,7 +230,7 @@ def test_which_collective(name: str, collective: str | None, dtype: str | None) 
         ),
         ("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<long>, x>(x)", False, "int64"),
         (
-            "void at::native::vectorized_elementwise_kernel<4, at::native::nan_to_num_kernel_cuda(at::TensorIteratorBase&, "
+            "void at::native::vectorized_elementwise_kernel<4, at::native::nan_to_num_kernel_cuda(at::TensorIterator&, "
             "c10::optional<double>)::{lambda()#1}::operator()() const::{lambda(float)#1}, x>(x)",
             False,
             "fp32",
@@ -269,6 +269,15 @@ def test_precision(name: str, tensor_core: bool | None, dtype: str | None) -> No
 )
 def test_short(name: str, short: str) -> None:
     assert classify(name).short == short
+
+
+@pytest.mark.parametrize(
+    "name", ["Cijk_" + "A_" * 50_000, "a_" * 50_000, "std::enable_if<" + "<(" * 50_000, "_ZN" + "1a" * 50_000]
+)
+def test_endless_names_are_cut(name: str) -> None:
+    parsed = parse(name)
+    assert len(parsed.path) + len(parsed.args) <= 2 * 4_096
+    assert len(classify(name).short) <= WIDTH
 
 
 def test_mangled_names_are_read_as_the_demangled_ones() -> None:

@@ -18,7 +18,7 @@ _WRAPPER = re.compile(
 )
 _NUMBER_ARGUMENT = re.compile(r"\s*(?:\(\w+\))?[-\d][\w]*\s*,")
 _MOST_UNWRAPPED = 3
-_LONGEST = 16_384
+_LONGEST = 4_096
 
 
 @dataclass(frozen=True, slots=True)

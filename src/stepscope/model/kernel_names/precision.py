@@ -113,9 +113,7 @@ _NO_MATRIX_UNIT = re.compile(
 _GENERATED = re.compile(r"xmma|tensorop|Cijk")
 _INDEX_TYPES = frozenset({"int64", "int32", "bool"})
 _MATRIX_CLASSES: frozenset[OpClass] = frozenset({"gemm", "attention", "convolution"})
-_CUBE = re.compile(
-    r"(?:MatMul|Matmul|Conv[23]D|FlashAttention|PromptFlash|IncreFlash|FusedInferAttention|Gemm)"
-)
+_CUBE = re.compile(r"(?:MatMul|Matmul|Conv[23]D|FlashAttention|PromptFlash|IncreFlash|FusedInferAttention|Gemm)")
 
 
 def dtype(name: KernelName, op_class: OpClass) -> str | None:

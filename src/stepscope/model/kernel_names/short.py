@@ -15,27 +15,25 @@ _FUNCTOR = re.compile(
     r"|\b\w+_kernel_impl\b|\b\w+_kernel\b|\b\w+CUDAKernelImpl\b|\b\w+_cuda_out\b|\b\w+_cuda\b|\bReduceAdd\b"
     r"|\blaunch_\w+\b"
 )
-_WRAPPING = frozenset(
-    {"gpu_kernel_impl", "gpu_index_kernel", "gpu_kernel", "gpu_reduce_kernel", "elementwise_kernel"}
-)
+_WRAPPING = frozenset({"gpu_kernel_impl", "gpu_index_kernel", "gpu_kernel", "gpu_reduce_kernel", "elementwise_kernel"})
 _ENDINGS = re.compile(
     r"(?:_kernel)?(?:_cuda|_impl|_out|_gpu)*$|CUDAKernelImpl$|(?<=[a-z\d])(?:Functor|Ops)$"
     r"|^CUDAFunctor(?:On\w+?)?_|_functor$"
 )
-_GENERIC = re.compile(
-    r"elementwise|reduce_kernel|multi_tensor|scatter_gather|foreach|apply_kernel|Loops|ReduceKernel"
-)
+_GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor|scatter_gather|foreach|apply_kernel|Loops|ReduceKernel")
 # An Ascend kernel's or collective's name and the running number at its end: "Cast186", "LpNormReduceV2158",
 # "hcom_allReduce__586_3_1".
 _NUMBERED = re.compile(r"(?:[A-Z]|trans_|hcom_)\w*$")
 _COUNTER = re.compile(r"_+\d[\d_]*$|(?<=V\d)\d+$|(?<=[a-zD])\d+$")
-_TENSILE = re.compile(r"^(Cijk_[A-Za-z]+_[A-Za-z]+_(?:[A-Z\d]+_)*?[A-Z\d]+)_.*?(MT\d+x\d+x\d+)")
+_TENSILE = re.compile(r"(Cijk_[A-Za-z]+_[A-Za-z]+_[A-Z\d]+)_")
+_TILE = re.compile(r"_(MT\d+x\d+x\d+)")
 
 
 def short(name: KernelName) -> str:
     """At most `WIDTH` characters: the outer name and, where that is generic, what it applies."""
     if tensile := _TENSILE.match(name.path):
-        return _cut(" ".join(tensile.groups()))
+        tile = _TILE.search(name.path, tensile.end() - 1)
+        return _cut(f"{tensile.group(1)} {tile.group(1)}" if tile else tensile.group(1))
     if not name.cxx:
         return _cut(_plain_name(name.raw))
     functor = _functor(name)
@@ -43,7 +41,7 @@ def short(name: KernelName) -> str:
 
 
 def _plain_name(raw: str) -> str:
-    plain = raw.removeprefix("void ").removesuffix(".kd")
+    plain = raw[:_LOOKED_AT].removeprefix("void ").removesuffix(".kd")
     return _COUNTER.sub("", plain) if _NUMBERED.match(plain) else plain
 
 

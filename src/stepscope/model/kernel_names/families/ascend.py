@@ -49,9 +49,7 @@ _RULES: tuple[Rule, ...] = (
         r"^Embedding",
         r"^(?:Gather|Scatter|Index|Take|OneHot|LinearIndex|UnsortedSegment)(?![a-z]{4})",
     ),
-    exact(
-        "gemm", r"(?:Mat[Mm]ul|MatMul|Matmul|Gemm|GMM)", r"^(?:Mm|Bmm|Addmm|Baddbmm|Dot|Linear|Einsum)" + _END
-    ),
+    exact("gemm", r"(?:Mat[Mm]ul|MatMul|Matmul|Gemm|GMM)", r"^(?:Mm|Bmm|Addmm|Baddbmm|Dot|Linear|Einsum)" + _END),
     exact(
         "reduction",
         r"^(?:Reduce|ArgMax|ArgMin|Cum(?:sum|prod|max|min)|TopK|Sort|LpNormReduce|BiasAddGrad|Norm\d?$|SquareSumV)",
@@ -67,16 +65,12 @@ _RULES: tuple[Rule, ...] = (
         + _END,
         r"^(?:Cast|Fill|ZerosLike|OnesLike|Range|Arange|Select|SelectV2|MaskedFill|Tril|Triu|IsFinite|IsNan|IsInf)"
         + _END,
-        r"^(?:Equal|NotEqual|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalOr|LogicalNot|Bitwise\w+)"
-        + _END,
-        r"^(?:Relu|LeakyRelu|Gelu|FastGelu|Silu|Swish|SwiGlu|GeGlu|Softplus|Elu|Hard\w+|Threshold|PRelu|Mish)"
-        + _END,
+        r"^(?:Equal|NotEqual|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalOr|LogicalNot|Bitwise\w+)" + _END,
+        r"^(?:Relu|LeakyRelu|Gelu|FastGelu|Silu|Swish|SwiGlu|GeGlu|Softplus|Elu|Hard\w+|Threshold|PRelu|Mish)" + _END,
         r"^(?:Addcmul|Addcdiv|Lerp|SquaredDifference|BiasAdd|MaskedScale|ScaledMasked\w+|NanToNum)" + _END,
         r"^(?:DropOut|Dropout|StatelessDropOut|StatelessRandom|Random|DSA)\w*$",
-        r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos\w*|InterleaveRope|KvRmsNormRope\w*|Rope\w*)"
-        + _END,
-        r"^(?:AscendQuant|AscendDequant|AscendAntiQuant|DynamicQuant|Quantize|DequantSwiglu|DequantSwigluQuant)"
-        + _END,
+        r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos\w*|InterleaveRope|KvRmsNormRope\w*|Rope\w*)" + _END,
+        r"^(?:AscendQuant|AscendDequant|AscendAntiQuant|DynamicQuant|Quantize|DequantSwiglu|DequantSwigluQuant)" + _END,
     ),
 )
 _ROTARY = re.compile(r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos|InterleaveRope|Rope)")

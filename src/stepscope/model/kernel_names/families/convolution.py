@@ -73,9 +73,7 @@ FAMILY = Family(
             "convolution",
             r"kernel_\w*conv|devicegroupedconv|bwd_weight|bwd_data|grouped_conv|convolution(?:fwd|bwd)",
         ),
-        rule(
-            "convolution", r"(?:^|[:_])conv(?:olution|olve)?(?:[123]d)?(?:_|$|[a-z])|gen_conv|conv_\w*kernel"
-        ),
+        rule("convolution", r"(?:^|[:_])conv(?:olution|olve)?(?:[123]d)?(?:_|$|[a-z])|gen_conv|conv_\w*kernel"),
         rule("reduction", r"softmax|pool(?:ing)?_"),
         exact("convolution", r"^(?:gridwise_)?convolution_", r"^Conv_?[A-Z_]"),
     ),

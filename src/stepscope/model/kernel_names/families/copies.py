@@ -15,9 +15,7 @@ FAMILY = Family(
             "copy",
             r"^\[?(?:cuda |hip )?(?:hip|cuda|cu|aclrt|musa|xpu)?_?mem(?:cpy|set)(?![a-z]*reduce)",
         ),
-        rule(
-            "copy", r"^__amd_rocclr_(?:copy|fill|stream)", r"^copy(?:device|host|peer)\w*to", r"^fillbuffer"
-        ),
+        rule("copy", r"^__amd_rocclr_(?:copy|fill|stream)", r"^copy(?:device|host|peer)\w*to", r"^fillbuffer"),
         rule("copy", r"^dma(?:_|$)", r"^(?:sdma|pcie_dma|memcpy_async)"),
         exact("copy", r"^zeCommandListAppendMemory", r"^urEnqueue\w*(?:Copy|Fill)"),
     ),

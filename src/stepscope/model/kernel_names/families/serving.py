@@ -9,9 +9,7 @@ FAMILY = Family(
     (),
     (
         rule("normalisation", r"(?:rms|layer|group|qk|l2)_?norm|add_?rms|rmsnorm|rmsnorm|layernorm"),
-        rule(
-            "elementwise", r"rotary|(?:^|_|::)m?rope(?:_|$|[a-z])|batchqkapplyrotary|applyrotary|apply_rope"
-        ),
+        rule("elementwise", r"rotary|(?:^|_|::)m?rope(?:_|$|[a-z])|batchqkapplyrotary|applyrotary|apply_rope"),
         rule(
             "elementwise",
             r"(?:silu|gelu|swi_?glu|act|activation)_and_mul|act_(?:and_)?mul|swi_?glu|geglu|relu2",
