@@ -121,25 +121,32 @@ class Intervals:
 def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
     """Give every instant of [lo, hi) to the first layer that covers it.
 
+    Args:
+        layers: At most 62.
+        lo: Begin.
+        hi: End.
+
     Returns:
         starts, ends and labels of the pieces in time order, which tile [lo, hi). A label is a position in
         `layers`, or `len(layers)` where no layer covers; neighbours differ in label.
     """
     if hi <= lo:
         return _NONE, _NONE, _NONE
+    # Every edge of a layer toggles the layer's bit; the lowest bit set is the first layer that covers.
     clipped = [layer.clip(lo, hi) for layer in layers]
-    edges = [np.array([lo, hi], np.int64)]
-    for layer in clipped:
-        edges += [layer.starts, layer.ends]
-    cuts = np.sort(np.concatenate(edges), kind="stable")  # a few sorted runs: a merge, not a full sort
-    cuts = cuts[np.concatenate(([True], cuts[1:] > cuts[:-1]))]
-    starts = cuts[:-1]
-    labels = np.full(starts.size, len(layers), np.int64)
-    free = np.arange(starts.size)
+    edges = [np.array([lo], np.int64)]
+    bits = [np.zeros(1, np.int64)]
     for position, layer in enumerate(clipped):
-        taken = layer.at(starts[free])
-        labels[free[taken]] = position
-        free = free[~taken]
+        edges += [layer.starts, layer.ends]
+        bits.append(np.full(2 * len(layer), 1 << position))
+    cuts = np.concatenate(edges)
+    order = np.argsort(cuts, kind="stable")  # a few ascending runs: a merge, not a full sort
+    cuts = cuts[order]
+    covering = np.bitwise_xor.accumulate(np.concatenate(bits)[order])
+    settled = np.append(cuts[1:] > cuts[:-1], True) & (cuts < hi)
+    starts, covering = cuts[settled], covering[settled]
+    lowest = covering & -covering
+    labels = np.where(lowest > 0, np.log2(np.maximum(lowest, 1)).astype(np.int64), len(layers))
     first = np.concatenate(([True], labels[1:] != labels[:-1]))
     begins = starts[first]
     return begins, np.append(begins[1:], hi), labels[first]
