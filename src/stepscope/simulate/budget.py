@@ -6,6 +6,8 @@ union of copies and sets minus both; idle = the rest, each nanosecond charged to
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
 from typing import NamedTuple
 
 from stepscope.simulate import causes
@@ -16,6 +18,9 @@ COMPUTE, COMM, COPY = 0, 1, 2
 KINDS = {"compute": COMPUTE, "comm": COMM, "copy": COPY, "set": COPY}
 # Labels of device time; idle causes follow as ``IDLE + cause``.
 IDLE = 10
+
+
+_begin, _end = attrgetter("begin"), attrgetter("end")
 
 
 class Placed(NamedTuple):
@@ -112,20 +117,22 @@ class Sweep:
 
 
 def split(pieces: list[Piece], begin: int, end: int) -> dict[str, object]:
-    """The budget of a window, in ns; parts add up to ``total_ns`` exactly.
+    """The budget of a window, in ns, from pieces in order; parts add up to ``total_ns`` exactly.
 
     Time outside all pieces counts as idle of unknown cause.
     """
     sums = [0] * (IDLE + len(causes.NAMES))
     comm = copy = covered = 0
-    for piece in pieces:
-        length = min(piece.end, end) - max(piece.begin, begin)
-        if length <= 0:
-            continue
+    first = bisect_right(pieces, begin, key=_end)
+    last = bisect_left(pieces, end, key=_begin)
+    for left, right, label, running in pieces[first:last]:
+        length = (right if right < end else end) - (left if left > begin else begin)
         covered += length
-        sums[piece.label] += length
-        comm += length * (piece.running >> 1 & 1)
-        copy += length * (piece.running >> 2 & 1)
+        sums[label] += length
+        if running & 2:
+            comm += length
+        if running & 4:
+            copy += length
     sums[IDLE + causes.UNKNOWN] += end - begin - covered
     idle = {name: sums[IDLE + cause] for cause, name in enumerate(causes.NAMES) if sums[IDLE + cause]}
     return {
