@@ -37,11 +37,13 @@ class Options:
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
         report: Told of the progress.
+        locked: Let queries reach no file but the store's, no network and no setting: for the SQL of strangers.
     """
 
     cache: bool = True
     store: Path | None = None
     report: Report = lambda *_: None
+    locked: bool = False
 
 
 def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None = None) -> Trace:
@@ -58,7 +60,8 @@ def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None
         stores, notes = _ingest(found, cache, options)
         recordings = [read_manifest(store) for store in stores]
         ranks, rank_notes = assign_ranks(recordings)
-        trace = open_stores(dict(zip(ranks, stores, strict=True)), [*_skipped_notes(found), *notes, *rank_notes])
+        notes = [*_skipped_notes(found), *notes, *rank_notes]
+        trace = open_stores(dict(zip(ranks, stores, strict=True)), notes, locked=options.locked)
         if keep_alive is not None:
             weakref.finalize(trace, keep_alive.cleanup)
         return trace

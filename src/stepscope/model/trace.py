@@ -67,6 +67,16 @@ class Trace:
             return self
         return self._select_rank(rank)
 
+    def narrowed(self, views: Mapping[str, str]) -> Trace:
+        """The same trace with some tables replaced, each by a query over the tables of the schema `whole`.
+
+        For example `{"kernels": "SELECT * FROM whole.kernels WHERE step = 3"}`. The trace must be of one rank.
+        """
+        cursor = self._connection.cursor()
+        for name, query in views.items():
+            cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
+        return Trace(cursor, self._recordings, self._select_rank, self.notes)
+
     def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:
         """The result of a query over the canonical tables, as an Arrow table."""
         return self._connection.sql(query, params=parameters).to_arrow_table()

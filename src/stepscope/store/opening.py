@@ -12,6 +12,7 @@ from stepscope.model.recording import Recording
 from stepscope.model.tables import EVENTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.layout import ARGS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
+from stepscope.store.sandbox import lock
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,19 +33,26 @@ def read_manifest(store: Path) -> Recording:
         raise UserError(f"{store} is not a stepscope store", hint="give the recording itself") from error
 
 
-def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = ()) -> Trace:
+def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locked: bool = False) -> Trace:
     """Open the stored recordings of one or more ranks as one trace.
 
     Args:
         stores: Folder of each rank's recording.
         notes: Lines of health about the input as a whole.
+        locked: Let queries reach no file but the stores', no network and no setting.
     """
     import duckdb
 
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
-    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "python_enable_replacements": "false",
+    }
+    connection = duckdb.connect(":memory:", config=config)
     create_views(connection, stores)
-    return Trace(connection, recordings, lambda rank: open_stores({rank: stores[rank]}), notes)
+    if locked:
+        lock(connection, stores)
+    return Trace(connection, recordings, lambda rank: open_stores({rank: stores[rank]}, locked=locked), notes)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
@@ -71,10 +79,10 @@ def _events_sql(rank: int, store: Path) -> str:
     return (
         f"SELECT {columns} FROM {_file(store / 'events.parquet')} e "
         f"JOIN {_file(store / 'names.parquet')} n USING (name_id) "
-        f"LEFT JOIN {_file(store / ARGS_GLOB)} a ON a.id = e.id"
+        f"LEFT JOIN {_file(*sorted(store.glob(ARGS_GLOB)))} a ON a.id = e.id"
     )
 
 
-def _file(path: Path) -> str:
-    quoted = str(path).replace("'", "''")
-    return f"read_parquet('{quoted}')"
+def _file(*paths: Path) -> str:
+    quoted = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    return f"read_parquet([{quoted}])"

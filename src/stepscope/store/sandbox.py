@@ -1,0 +1,74 @@
+"""SQL of strangers: it may read the tables of one trace, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from stepscope.model.errors import UserError
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: What a statement may consist of. Others (`COPY_QUERY_NODE`, `INSERT_QUERY_NODE`, ...) write.
+_READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+_HINT: Final = "give a single SELECT over the tables that `stepscope schema` lists"
+
+
+def lock(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
+    """Take from a connection all access to files, but for those of `stores`, and to its own settings, for good."""
+    files = [file for store in stores.values() for file in sorted(store.glob("*.parquet"))]
+    spill = Path(tempfile.gettempdir()) / f"stepscope-query-{os.getpid()}"
+    connection.execute(f"SET temp_directory = {_literal(spill)}")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, files))}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Refuse everything but one statement that only reads.
+
+    Raises:
+        UserError: The query is no SQL, more than one statement, or does anything but read.
+    """
+    import duckdb
+
+    try:
+        statements = connection.extract_statements(query)
+    except duckdb.Error as error:
+        raise UserError(f"the query is not valid SQL: {first_line(error)}", hint=_HINT) from error
+    if len(statements) != 1:
+        raise UserError(f"the query has {len(statements)} statements", hint=_HINT)
+    kind = statements[0].type
+    if kind != duckdb.StatementType.SELECT:
+        raise UserError(f"queries only read, and this is a statement of kind {kind.name}", hint=_HINT)
+    tree = json.loads(connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
+    writing = sorted(set(_nodes(tree)) - _READING)
+    if tree.get("error") or writing:
+        what = ", ".join(node.removesuffix("_QUERY_NODE") for node in writing) or "a statement that can't be checked"
+        raise UserError(f"queries only read, and this one contains {what}", hint=_HINT)
+
+
+def first_line(error: Exception) -> str:
+    """The first sentence of a database error, without its class."""
+    line = str(error).split("\n", 1)[0]
+    return line.split("Error: ", 1)[-1].rstrip(".")
+
+
+def _nodes(tree: Any) -> Iterator[str]:
+    """Kinds of all query nodes of a serialised statement."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        children: Iterable[Any] = part.values() if isinstance(part, dict) else part
+        waiting.extend(child for child in children if isinstance(child, (dict, list)))
+        if isinstance(part, dict) and str(part.get("type", "")).endswith("_NODE"):
+            yield part["type"]
+
+
+def _literal(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
