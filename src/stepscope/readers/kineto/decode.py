@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -45,6 +46,7 @@ class Decoder:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._exact = False
+        self._first = 0
         self.events = 0
         self.repaired = 0
         self.lost = 0
@@ -60,20 +62,22 @@ class Decoder:
         if self.trailer is not None:
             self.trailer += chunk.text_from(0).decode("utf-8", "replace")
             return
-        first = self.events
+        self._first = self.events
         self.events += len(chunk)
-        self._parse(_text_batches(chunk, first))
-        bad = self._staging.connection.execute("SELECT i FROM parsed WHERE NOT valid ORDER BY i").fetchnumpy()["i"]
-        texts = self._mend(chunk, bad - first) if len(bad) else []
-        self._stage()
-        if texts:
-            self._parse_texts(texts)
-            self._stage()
-
-    def _parse(self, batches: pa.Table) -> None:
         connection = self._staging.connection
-        connection.register("pieces", batches)
-        connection.execute(sql.parse_sql(exact=self._exact))
+        connection.register("pieces", _text_batches(chunk, self._first))
+        if chunk.last or not self._parse("pieces"):
+            self._parse_mended(chunk)
+        self._stage()
+        connection.unregister("pieces")
+
+    def _parse(self, source: str) -> bool:
+        """Fill `parsed` from the texts in `source`; returns False if one of them is not JSON."""
+        connection = self._staging.connection
+        try:
+            connection.execute(sql.parse_sql(source, exact=self._exact))
+        except duckdb.Error:
+            return False
         if not self._exact:
             [inexact] = self._staging.one(
                 "SELECT bool_or(ts_us <> floor(ts_us)) AND max(abs(ts_us)) >= ? FROM parsed WHERE isfinite(ts_us)",
@@ -81,36 +85,50 @@ class Decoder:
             )
             if inexact:
                 self._exact = True
-                connection.execute(sql.parse_sql(exact=True))
-        connection.unregister("pieces")
+                connection.execute(sql.parse_sql(source, exact=True))
+        return True
 
-    def _parse_texts(self, texts: list[str]) -> None:
-        ids = pa.array(range(self.events, self.events + len(texts)), pa.int64())
-        self.events += len(texts)
-        self._parse(pa.table({"i": ids, "text": pa.array(texts, pa.string())}))
+    def _parse_mended(self, chunk: Chunk) -> None:
+        """Fill `parsed` from a chunk of which some pieces are not JSON."""
+        connection = self._staging.connection
+        bad = connection.execute("SELECT i FROM pieces WHERE NOT json_valid(text) ORDER BY i").fetchnumpy()["i"]
+        excluded, ids, texts = self._mend(chunk, bad)
+        connection.register("excluded", pa.table({"i": pa.array(excluded, pa.int64())}))
+        connection.register("mended", pa.table({"i": pa.array(ids, pa.int64()), "text": pa.array(texts, pa.string())}))
+        source = "(SELECT i, text FROM pieces ANTI JOIN excluded USING (i) UNION ALL SELECT i, text FROM mended)"
+        connection.execute(sql.parse_sql(source, exact=True))
+        connection.unregister("excluded")
+        connection.unregister("mended")
 
-    def _mend(self, chunk: Chunk, bad: NDArray[np.int64]) -> list[str]:
-        """Read the pieces that are not JSON by themselves; returns the events found in them."""
+    def _mend(self, chunk: Chunk, bad: NDArray[np.int64]) -> tuple[list[int], list[int], list[str]]:
+        """Read the pieces that are not JSON by themselves.
+
+        Returns:
+            Ids of the pieces to leave out, and ids and texts of the events that were found instead. The first event
+            of a piece keeps its id; further ones get ids after all others of the chunk.
+        """
+        excluded: list[int] = []
+        ids: list[int] = []
         texts: list[str] = []
         done = -1
-        for index in bad.tolist():
+        for index in (bad - self._first).tolist():
             if index <= done:
                 continue
             done, result = self._join(chunk, index)
-            texts += result.events
-            self.repaired += len(result.events)
+            excluded += range(self._first + index, self._first + done + 1)
+            for number, text in enumerate(result.events):
+                ids.append(self._first + index if number == 0 else self.events)
+                self.events += number > 0
+                texts.append(text)
             self.lost += result.lost
             self.cut = result.open
-            if done > index:
-                self._forget(index + 1, done, len(chunk))
             if result.rest is not None:
-                # What was mended is only the end of the list, not an event.
-                self.repaired -= len(result.events)
                 following = chunk.text_from(done + 1).decode("utf-8", "replace")
                 self.trailer = result.rest + following
-                self._forget(done + 1, len(chunk) - 1, len(chunk))
+                excluded += range(self._first + done + 1, self._first + len(chunk))
                 break
-        return texts
+            self.repaired += len(result.events)
+        return excluded, ids, texts
 
     def _join(self, chunk: Chunk, index: int) -> tuple[int, Any]:
         """Repair a piece, with the following ones if it was cut inside an event; returns the last index used."""
@@ -128,20 +146,18 @@ class Decoder:
         at_end = last + 1 >= len(chunk)
         return index, first if at_end else _given_up(first)
 
-    def _forget(self, first: int, last: int, count: int) -> None:
-        """Remove pieces of this chunk that turned out to be no events of their own."""
-        start = self.events - count
-        self._staging.connection.execute("DELETE FROM parsed WHERE i BETWEEN ? AND ?", [start + first, start + last])
-
     def _stage(self) -> None:
         connection = self._staging.connection
         self._intern_names()
         self._intern_tracks()
         for statement in sql.STAGING:
             connection.execute(statement)
+        [uncorrelated] = self._staging.one(sql.UNCORRELATED)
+        if uncorrelated:
+            connection.execute(sql.LAUNCH_ARROWS)
         self._staging.add_args(sql.ARGS)
         self.metadata += connection.execute(sql.METADATA).fetchall()
-        [untimed] = self._staging.one("SELECT count(*) FROM parsed WHERE valid AND ph = 'X' AND ts IS NULL")
+        [untimed] = self._staging.one("SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
         self.untimed += untimed
 
     def _intern_names(self) -> None:

@@ -49,9 +49,14 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pieces that are decoded together: enough of them to be worth a query."""
+    """Pieces that are decoded together: enough of them to be worth a query.
+
+    Attributes:
+        last: Whether nothing follows; then the last piece holds the end of the event list, too.
+    """
 
     parts: tuple[Pieces, ...]
+    last: bool = False
 
     def __len__(self) -> int:
         return sum(len(part) for part in self.parts)
@@ -73,13 +78,14 @@ def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]
     parts: list[Pieces] = []
     total = 0
     for part in pieces:
-        parts.append(part)
-        total += len(part.text)
+        # Only when there is more text is it known that a full chunk is not the last.
         if total >= size:
             yield Chunk(tuple(parts))
             parts, total = [], 0
+        parts.append(part)
+        total += len(part.text)
     if parts:
-        yield Chunk(tuple(parts))
+        yield Chunk(tuple(parts), last=True)
 
 
 class Framer:

@@ -66,10 +66,23 @@ _DEVICE_TRACK: Final = (
 _HOST_TRACK: Final = "'host|' || pid || '|' || tid"
 
 
-def parse_sql(*, exact: bool) -> str:
-    """Table `parsed`: a row per piece of the registered table `pieces(i, text)`; not `valid` where it is not JSON.
+#: Arrows from launches to device work are two of five events in a trace and say what correlation ids say, too. They
+#: are told by their text, so that they need not be parsed: short, of a category of arrows, and with no duration.
+_LAUNCH_CATEGORIES: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu", "async")
+_IS_LAUNCH_ARROW: Final = (
+    "strlen(text) < 400 AND ("
+    + " OR ".join(f"contains(text, '\"{cat}\"')" for cat in _LAUNCH_CATEGORIES)
+    + ") AND NOT contains(text, '\"dur\"')"
+)
+
+
+def parse_sql(source: str, *, exact: bool) -> str:
+    """Table `parsed`: a row per event of `source`, a relation with columns `i` and `text`, but for launch arrows.
+
+    The statement fails if a text is not JSON.
 
     Args:
+        source: A table or a parenthesised query.
         exact: Read start times digit by digit instead of through doubles.
     """
     ts = _EXACT_TS if exact else _FAST_TS
@@ -78,7 +91,7 @@ def parse_sql(*, exact: bool) -> str:
     SELECT * EXCLUDE (device, stream), ts IS NOT NULL AND (ph = 'X' OR ph IN ('i', 'I') AND name <> '[memory]') AS is_span,
         CASE WHEN {_ON_DEVICE} THEN {_DEVICE_TRACK} ELSE {_HOST_TRACK} END AS track_key
     FROM (
-        SELECT i, e IS NOT NULL AS valid, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name,
+        SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name,
             coalesce(e.pid, '') AS pid, coalesce(e.tid, '') AS tid, e.ts AS ts_us,
             CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
             CASE WHEN isfinite(e.dur)
@@ -88,10 +101,8 @@ def parse_sql(*, exact: bool) -> str:
             a.device AS device, coalesce(a.stream, a."sycl queue", a."l0 queue") AS stream
         FROM (
             SELECT i, text, e, json_transform(e.args, {structure(dict(_COMMON))}) AS a
-            FROM (
-                SELECT i, text, CASE WHEN json_valid(text) THEN json_transform(text, {structure(dict(_EVENT))}) END AS e
-                FROM pieces
-            )
+            FROM (SELECT i, text, json_transform(text, {structure(dict(_EVENT))}) AS e FROM {source}
+                WHERE NOT ({_IS_LAUNCH_ARROW}))
         )
     )
     """
@@ -235,34 +246,41 @@ FROM (
 JOIN kineto_tracks USING (track_key) ORDER BY i
 """
 
-_LAUNCH_ARROWS: Final = "('ac2g', 'async_cpu_to_gpu', 'async_gpu', 'async')"
-
-#: Arrows of launches are kept only where device work has no correlation id to tell the same.
-FLOWS: Final = f"""
+FLOWS: Final = """
 INSERT INTO kineto_flows
-SELECT CASE WHEN cat IN {_LAUNCH_ARROWS} THEN 'launch' WHEN cat = 'fwdbwd' THEN 'forward_backward'
-    ELSE coalesce(nullif(cat, ''), name) END, key, ph = 's', ts, pid, tid
-FROM parsed
-WHERE ph IN ('s', 'f', 't') AND valid AND ts IS NOT NULL AND key IS NOT NULL AND (cat NOT IN {_LAUNCH_ARROWS}
-    OR EXISTS (SELECT 1 FROM parsed WHERE is_span AND track_key LIKE 'device|%' AND coalesce(correlation, 0) <= 0
-        AND cat <> 'gpu_user_annotation'))
+SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END, key, ph = 's', ts, pid, tid
+FROM parsed WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL AND key IS NOT NULL
+"""
+
+#: Device work that no correlation id ties to its launch.
+UNCORRELATED: Final = """
+SELECT count(*) FROM parsed JOIN kineto_names USING (cat, name)
+WHERE is_span AND track_key LIKE 'device|%' AND is_work AND coalesce(correlation, 0) <= 0
+"""
+
+#: The arrows of launches, which are read only where device work has no correlation id.
+LAUNCH_ARROWS: Final = f"""
+INSERT INTO kineto_flows
+SELECT 'launch', e.id, e.ph = 's', {_FAST_TS}, coalesce(e.pid, ''), coalesce(e.tid, '')
+FROM (SELECT json_transform(text, {structure(dict(_EVENT))}) AS e FROM pieces WHERE {_IS_LAUNCH_ARROW} AND json_valid(text))
+WHERE e.ph IN ('s', 'f', 't') AND isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} AND e.id IS NOT NULL
 """
 
 COUNTERS: Final = """
 INSERT INTO kineto_counters
 SELECT ts, pid, name, kv.key, try_cast(kv.value AS DOUBLE)
 FROM parsed, unnest(CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args AS MAP(VARCHAR, VARCHAR))) END) AS u(kv)
-WHERE valid AND ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL
+WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL
 """
 
 METADATA: Final = """
-SELECT name, pid, tid, args::VARCHAR FROM parsed WHERE valid AND ph = 'M' AND args IS NOT NULL ORDER BY i
+SELECT name, pid, tid, args::VARCHAR FROM parsed WHERE ph = 'M' AND args IS NOT NULL ORDER BY i
 """
 
 #: Begin and end events of the Chrome format, to be paired when all are known.
 ENDS: Final = """
 INSERT INTO kineto_ends
-SELECT i, ph, ts, pid, tid, cat, name FROM parsed WHERE valid AND ph IN ('B', 'E') AND ts IS NOT NULL
+SELECT i, ph, ts, pid, tid, cat, name FROM parsed WHERE ph IN ('B', 'E') AND ts IS NOT NULL
 """
 
 #: What is run for every chunk once names and tracks are known, in this order.
