@@ -127,7 +127,7 @@ COLLECTIVES = TableSchema(
         text(
             "collective",
             "all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, "
-            "send, recv, barrier or other.",
+            "send, recv, send_recv (where not told apart), barrier or other.",
         ),
         size(
             "bytes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepscope.ingest.derive.clean import clean_times
+from stepscope.ingest.derive.collectives import derive_collectives
 from stepscope.ingest.derive.flows import resolve_flows
 from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
@@ -24,6 +25,7 @@ def derive(staging: Staging) -> int | None:
     derive_steps(staging)
     nest_hosts(staging)
     derive_kernels(staging)
+    derive_collectives(staging)
     extend_steps(staging)
     resolve_flows(staging)
     observe(staging)
