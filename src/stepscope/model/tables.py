@@ -102,8 +102,8 @@ KERNELS = TableSchema(
         flag("tensor_core", "Whether it uses matrix units, from the name; null if unknown.", nullable=True),
         number(
             "flops",
-            "Floating-point operations of the operator, for the first kernel of an operator that has a "
-            "cost model and only for it; else null.",
+            "Floating-point operations of the operator, for one kernel of each operator that has a cost model: "
+            "its first of the class that the cost is of, else its first. Null for all others.",
             "FLOP",
             nullable=True,
         ),

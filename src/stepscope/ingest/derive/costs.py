@@ -1,10 +1,153 @@
-"""Floating-point operations and bytes of operators, given to the kernels that do the work."""
+"""Floating-point operations and bytes of operators, given to the kernels that do the work.
+
+A kernel's launch lies in several operators at once (`linear` > `addmm`), which cost the same work. The innermost one
+with a cost model counts. An operator that contains it counts only for other work: composed attention must not be
+added to the matrix products it consists of.
+"""
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stepscope.model.opcost import KNOWN, cost
 from stepscope.store.staging import Staging
+
+#: Operators looked at around a launch, from the inside out: custom kernels lie a few calls below the operator known.
+_LEVELS: Final = 5
+
+#: Their cost is that of the products inside them, whatever name those have.
+_PRODUCTS: Final = "('gemm', 'attention', 'convolution')"
+
+_INT64_MAX: Final = 2**63 - 1
+
+#: Operators around each operator that launched compute, with itself as level 0.
+_AROUND_SQL: Final = (
+    "CREATE TEMP TABLE cost_chain AS SELECT DISTINCT op, op AS around, 0 AS level FROM kernels "
+    "WHERE kind = 'compute' AND op IS NOT NULL"
+)
+_OUTER_SQL: Final = (
+    "INSERT INTO cost_chain SELECT c.op, n.outer_op, c.level + 1 FROM cost_chain c JOIN nesting n ON n.id = c.around "
+    "WHERE c.level = {level} AND n.outer_op IS NOT NULL"
+)
+
+_CALLS_SQL: Final = """
+CREATE TEMP TABLE cost_calls AS
+SELECT c.around AS op, e.name_id, i.shapes, i.dtypes, i."values" AS concrete
+FROM (SELECT DISTINCT around FROM cost_chain) c
+JOIN raw_events e ON e.id = c.around
+JOIN cost_names USING (name_id)
+JOIN op_inputs i ON i.event = c.around
+WHERE i.shapes IS NOT NULL
+"""
+
+_SIGNATURES_SQL: Final = """
+CREATE TEMP TABLE cost_signatures AS
+SELECT row_number() OVER () AS signature, s.*, n.name
+FROM (SELECT DISTINCT name_id, shapes, dtypes, concrete FROM cost_calls) s JOIN names n USING (name_id)
+"""
+
+_COSTED_SQL: Final = """
+CREATE TEMP TABLE costed AS
+SELECT c.op, k.kind, k.flops, k.bytes
+FROM cost_calls c
+JOIN cost_signatures s ON s.name_id = c.name_id AND s.shapes = c.shapes AND s.dtypes IS NOT DISTINCT FROM c.dtypes
+    AND s.concrete IS NOT DISTINCT FROM c.concrete
+JOIN cost_kinds k USING (signature)
+"""
+
+#: The innermost operator with a cost around each launching one.
+_CHOSEN_SQL: Final = """
+CREATE TEMP TABLE cost_chosen AS
+SELECT c.op, arg_min(c.around, c.level) AS chosen, min(c.level) AS level
+FROM cost_chain c JOIN costed k ON k.op = c.around GROUP BY c.op
+"""
+
+#: Chosen operators that consist, at least in part, of others that are chosen.
+_COMPOSED_SQL: Final = f"""
+CREATE TEMP TABLE cost_composed AS
+SELECT DISTINCT outside.op
+FROM cost_chosen h
+JOIN cost_chain c ON c.op = h.op AND c.level > h.level
+JOIN costed inside ON inside.op = h.chosen
+JOIN costed outside ON outside.op = c.around
+WHERE outside.kind NOT IN {_PRODUCTS} OR inside.kind IN {_PRODUCTS}
+"""
+
+#: The kernel that does the work: a convolution may first change the layout of its inputs.
+_FIRST_SQL: Final = """
+CREATE TEMP TABLE cost_first AS
+SELECT h.chosen AS op, arg_min(k.event, ((k.op_class <> c.kind)::INTEGER, k.ts, k.event)) AS event
+FROM kernels k JOIN cost_chosen h ON h.op = k.op JOIN costed c ON c.op = h.chosen
+ANTI JOIN cost_composed p ON p.op = h.chosen
+WHERE k.kind = 'compute' GROUP BY h.chosen
+"""
+
+#: The table is made anew: updating rows would lose their order.
+_KERNELS_SQL: Final = """
+CREATE TABLE kernels_with_costs AS
+SELECT k.* REPLACE (c.flops AS flops, coalesce(k.bytes, c.bytes) AS bytes)
+FROM kernels k LEFT JOIN (SELECT f.event, c.flops, c.bytes FROM cost_first f JOIN costed c USING (op)) c USING (event)
+ORDER BY k.ts, k.event
+"""
 
 
 def add_costs(staging: Staging) -> None:
-    """Set `flops` and `bytes` of the first kernel of every operator that has a cost model."""
-    del staging
+    """Set `flops` and `bytes` of one compute kernel of every operator that has a cost model.
+
+    It is the operator's first kernel of the class that its cost is of, or its first if there is none.
+    """
+    connection = staging.connection
+    if staging.one("SELECT count(*) FROM op_inputs") == (0,):
+        return
+    connection.execute(_AROUND_SQL)
+    for level in range(_LEVELS - 1):
+        connection.execute(_OUTER_SQL.format(level=level))
+    connection.execute("CREATE TEMP TABLE cost_known (name VARCHAR)")
+    staging.insert("cost_known", pa.table({"name": sorted(KNOWN)}))
+    connection.execute(
+        "CREATE TEMP TABLE cost_names AS SELECT name_id FROM names n "
+        "SEMI JOIN cost_known k ON k.name = n.name OR k.name = split_part(n.name, '.', 1)"
+    )
+    connection.execute(_CALLS_SQL)
+    connection.execute(_SIGNATURES_SQL)
+    _cost_signatures(staging)
+    for query in (_COSTED_SQL, _CHOSEN_SQL, _COMPOSED_SQL, _FIRST_SQL, _KERNELS_SQL):
+        connection.execute(query)
+    connection.execute("DROP TABLE kernels")
+    connection.execute("ALTER TABLE kernels_with_costs RENAME TO kernels")
+
+
+def _cost_signatures(staging: Staging) -> None:
+    """Table `cost_kinds`: the cost of each distinct call that has one."""
+    staging.connection.execute(
+        "CREATE TEMP TABLE cost_kinds (signature BIGINT, kind VARCHAR, flops DOUBLE, bytes BIGINT)"
+    )
+    rows = staging.connection.execute(
+        "SELECT signature, name, shapes, dtypes, concrete FROM cost_signatures"
+    ).fetchall()
+    columns: dict[str, list[Any]] = {"signature": [], "kind": [], "flops": [], "bytes": []}
+    for signature, name, shapes, dtypes, concrete in rows:
+        found = cost(name, _parsed(shapes), _parsed(dtypes), _parsed(concrete))
+        if found is None:
+            continue
+        known = found.bytes is not None and found.bytes <= _INT64_MAX
+        values = (signature, found.kind, float(found.flops), found.bytes if known else None)
+        for column, value in zip(columns.values(), values, strict=True):
+            column.append(value)
+    types = (pa.int64(), pa.string(), pa.float64(), pa.int64())
+    arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
+    staging.insert("cost_kinds", pa.Table.from_arrays(arrays, names=list(columns)))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str | None) -> list[Any]:
+    """A recorded list; empty if it is missing or no list. The result is shared, not to be changed."""
+    try:
+        value = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        return []
+    return value if isinstance(value, list) else []
