@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stepscope.ingest.derive.clean import clean_times
 from stepscope.ingest.derive.collectives import derive_collectives
+from stepscope.ingest.derive.devices import mark_used_devices
 from stepscope.ingest.derive.flows import resolve_flows
 from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
@@ -26,6 +27,7 @@ def derive(staging: Staging) -> int | None:
     nest_hosts(staging)
     derive_kernels(staging)
     derive_collectives(staging)
+    mark_used_devices(staging)
     extend_steps(staging)
     resolve_flows(staging)
     observe(staging)
