@@ -58,7 +58,7 @@ WHERE k.kind = 'copy' AND h.ts + h.dur >= k.ts + k.dur
 """
 _SPAN_SQL = """
 SELECT coalesce(min(ts), 0) AS first, coalesce(max(ts + coalesce(dur, 0)), 0) AS last,
-    count(*) FILTER (WHERE category IN ('op', 'python', 'module')) > 0 AS python
+    count(*) FILTER (WHERE category IN ('step', 'op', 'python', 'module', 'dataloader')) > 0 AS python
 FROM spans JOIN tracks USING (track) WHERE tracks.kind = 'host' AND category <> 'overhead'
 """
 

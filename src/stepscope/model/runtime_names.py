@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 _ALLOCATION: Final = re.compile(
-    r"""^(cuda|hip) (Malloc|Free|HostAlloc|HostRegister|HostUnregister|ExtMalloc|MemPool)
+    r"""^(cuda|hip) (Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc|MemPool)
     |^cuMem (Alloc|Free|HostAlloc|HostRegister|HostUnregister|AddressReserve|AddressFree|Create|Release|Map|Unmap
         |SetAccess|Pool)
     |^hipMem (Alloc|Free|Create|Release|Map|Unmap|AddressReserve|AddressFree|SetAccess)
@@ -35,7 +35,9 @@ _BLOCKING_COPY: Final = re.compile(
     r"|^cuMemcpy(2D|3D|DtoH|HtoD|Peer)?(_v\d+)?(_pt[dsz]+)?$|^aclrtMemcpy(2d)?$|^rtMemcpy$"
 )
 
-_LAUNCH: Final = re.compile(r"launch|^(cuda|hip|cu|aclrt|rt)Mem(cpy|set)|^enqueue|^ur Enqueue|CommandListAppend", re.I)
+_LAUNCH: Final = re.compile(
+    r"launch|^(cuda|hip|cu|aclrt|rt)Mem(cpy|set(?!Access))|^enqueue|^ur Enqueue|CommandListAppend", re.I
+)
 
 _STREAM_WAIT: Final = re.compile(r"StreamWait|aclrtStreamWaitEvent|waitOnEvent|event_wait|notify_wait", re.I)
 
