@@ -283,6 +283,24 @@ def test_overlapping_and_empty_kernels_make_no_gaps() -> None:
     assert causes(f.trace()) == {}
 
 
+def test_nothing_on_the_device_has_a_duration() -> None:
+    f = Facts()
+    f.step(0, 0, 300)
+    busy(f, 100, 0, (0, 50))
+    assert causes(f.trace()) == {("host_dispatch", "runtime_call"): 50, ("host_dispatch", "python"): 250}
+
+
+def test_gaps_are_counted_once_per_cause() -> None:
+    f = Facts()
+    between(f)
+    f.host("op", "aten::add", 300, 100)
+    f.host("op", "aten::mul", 500, 100)
+    rows = {(r["step"], r["cause"], r["detail"]): r["count"] for r in idle_causes(f.trace()).records()}
+    assert rows[0, "host_dispatch", "op_overhead"] == 1
+    assert rows[0, "launch_latency", "empty_queue"] == 2
+    assert rows[None, "launch_latency", "empty_queue"] == 1
+
+
 def test_a_gap_over_two_steps_is_divided() -> None:
     f = Facts()
     f.step(0, 0, 500)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.analyses.device_time import DeviceTime, device_times
+from stepscope.analyses.registry import Analysis
 from stepscope.model.intervals import Intervals
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
@@ -60,3 +61,6 @@ def comm_overlap(trace: Trace) -> Table:
 def _overlap(device: DeviceTime, comm: Intervals, number: int) -> tuple[int, int, int, int, float | None]:
     total, hidden = comm.total, (comm & device.compute).total
     return number, total, hidden, total - hidden, hidden / total if total else None
+
+
+ANALYSES = (Analysis(COMM_OVERLAP, comm_overlap),)

@@ -18,6 +18,7 @@ from stepscope.analyses import idle_gaps as late
 from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times, step_windows
 from stepscope.analyses.host_states import HostStates, host_states
 from stepscope.analyses.idle_gaps import Gaps, activities, find_gaps, stream_waits
+from stepscope.analyses.registry import Analysis
 from stepscope.model.intervals import Times, overlay
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
@@ -210,3 +211,6 @@ def _sums(starts: Times, ends: Times, pieces: Pieces) -> list[tuple[int, int, in
     np.add.at(gaps, keys[new], 1)
     used = np.flatnonzero(totals)
     return [(int(k) // len(CAUSES), int(k) % len(CAUSES), int(totals[k]), int(gaps[k])) for k in used]
+
+
+ANALYSES = (Analysis(IDLE_CAUSES, idle_causes),)

@@ -15,7 +15,7 @@ from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 
 #: Modules of this package; each defines `ANALYSES`, a tuple of `Analysis`.
-MODULES: Final[tuple[str, ...]] = ()
+MODULES: Final[tuple[str, ...]] = ("step_budget", "idle_causes", "comm_overlap")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times, step_windows
+from stepscope.analyses.registry import Analysis
 from stepscope.model.schema import Column, TableSchema, ident, ns
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -67,3 +68,6 @@ def _device_rows(rank: int, device: DeviceTime, windows: StepWindows) -> list[tu
         (rank, device.device, step, *ns_, number, *edge)
         for step, ns_, number, edge in zip(steps, times, numbers, edges, strict=True)
     ]
+
+
+ANALYSES = (Analysis(STEP_BUDGET, step_budget),)
