@@ -29,7 +29,7 @@ SELECT k.event, e.ts, coalesce(e.dur, 0) AS dur, e.track, t.device, t.stream, n.
     CASE k.kind WHEN 'comm' THEN 'collective' WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'copy' WHEN 'sync' THEN 'other'
         ELSE c.op_class END AS op_class,
     l.launch, coalesce(h.op, x.op) AS op, h.module,
-    coalesce(h.step, CASE WHEN l.launch IS NULL THEN s.step END) AS step,
+    coalesce(h.step, s.step) AS step,
     e.correlation, k.grid, k.block, k.registers, k.shared_bytes, k.occupancy, c.dtype, c.tensor_core,
     NULL::DOUBLE AS flops, cp.bytes,
     CASE WHEN k.in_graph OR g.correlation IS NOT NULL THEN l.launch END AS graph
@@ -43,7 +43,7 @@ LEFT JOIN launches l ON l.correlation = e.correlation
 LEFT JOIN nesting h ON h.id = l.launch
 LEFT JOIN external_ops x ON l.launch IS NULL AND x.external_id = e.external_id
 LEFT JOIN shared_launches g ON g.correlation = e.correlation
-LEFT JOIN raw_steps s ON l.launch IS NULL AND e.ts >= s.ts AND e.ts < s.ts + s.dur
+LEFT JOIN unlaunched_steps s ON s.event = k.event
 ORDER BY e.ts, k.event
 """
 
@@ -61,6 +61,19 @@ SELECT external_id, max(id) AS op FROM raw_events WHERE category = 'op' AND exte
 """
 
 
+#: Work whose launch was not recorded belongs to the step in which it begins.
+_UNLAUNCHED_SQL: Final = """
+CREATE TEMP TABLE unlaunched_steps AS
+SELECT k.event, s.step
+FROM (
+    SELECT k.event, e.ts FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+    ANTI JOIN launches l ON l.correlation = e.correlation
+) k
+ASOF JOIN raw_steps s ON k.ts >= s.ts
+WHERE k.ts < s.ts + s.dur
+"""
+
+
 def derive_kernels(staging: Staging) -> None:
     """Fill `kernels` from the raw device activities."""
     connection = staging.connection
@@ -69,6 +82,7 @@ def derive_kernels(staging: Staging) -> None:
     connection.execute(_LAUNCHES_SQL)
     connection.execute(_SHARED_SQL)
     connection.execute(_EXTERNAL_SQL)
+    connection.execute(_UNLAUNCHED_SQL)
     connection.execute(_KERNELS_SQL)
     add_costs(staging)
 

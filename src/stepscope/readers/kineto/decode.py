@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TABLES: Final = (
-    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, kind VARCHAR)",
+    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
+    "kind VARCHAR)",
     "CREATE TABLE kineto_tracks (track_key VARCHAR, track INTEGER)",
     'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
     "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
@@ -95,7 +96,9 @@ class Decoder:
         excluded, ids, texts = self._mend(chunk, bad)
         connection.register("excluded", pa.table({"i": pa.array(excluded, pa.int64())}))
         connection.register("mended", pa.table({"i": pa.array(ids, pa.int64()), "text": pa.array(texts, pa.string())}))
-        source = "(SELECT i, text FROM pieces ANTI JOIN excluded USING (i) UNION ALL SELECT i, text FROM mended)"
+        source = (
+            "(SELECT i, text, flat FROM pieces ANTI JOIN excluded USING (i) UNION ALL SELECT i, text, true FROM mended)"
+        )
         connection.execute(sql.parse_sql(source, exact=True))
         connection.unregister("excluded")
         connection.unregister("mended")
@@ -206,7 +209,8 @@ def _text_batches(chunk: Chunk, first: int) -> pa.Table:
         for low in range(0, size, half):
             rows = text[low : low + half]
             ids = pa.array(np.arange(first + low, first + low + len(rows), dtype=np.int64))
-            batches.append(pa.record_batch([ids, rows], names=["i", "text"]))
+            flat = pa.array(part.flat[low : low + half])
+            batches.append(pa.record_batch([ids, rows, flat], names=["i", "text", "flat"]))
         first += size
     return pa.Table.from_batches(batches)
 

@@ -115,8 +115,8 @@ def _stage_counters(staging: Staging) -> None:
     for pid, name in connection.execute("SELECT DISTINCT pid, name FROM kineto_counters ORDER BY 1, 2").fetchall():
         track = staging.track("counter", process=pid, thread=name)
         connection.execute(
-            "INSERT INTO counters SELECT ts, ?, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value "
-            "FROM kineto_counters WHERE pid = ? AND name = ? AND isfinite(value) ORDER BY ts",
+            "INSERT INTO counters "
+            "SELECT ts, ?, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value FROM kineto_counters WHERE pid = ? AND name = ? AND isfinite(value) ORDER BY ts",
             [track, pid, name],
         )
 

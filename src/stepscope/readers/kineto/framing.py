@@ -35,10 +35,14 @@ class Pieces:
     """Consecutive pieces of a text, most of them one event each.
 
     Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked.
+
+    Attributes:
+        flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
     """
 
     text: bytearray
     offsets: NDArray[np.int32]
+    flat: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -110,16 +114,16 @@ class Framer:
         rest = bytearray(self._find_events(stream))
         for block in stream:
             rest += block
-            starts = _boundaries(rest)
+            starts, flat = _boundaries(rest)
             if len(starts):
-                yield _cut(rest, starts)
+                yield _cut(rest, starts, flat)
                 rest = rest[int(starts[-1]) :]
             elif len(rest) > EVENT_LIMIT:
                 self.lost_bytes += len(rest)
                 rest = bytearray()
-        starts = np.append(_boundaries(rest), len(rest))
         if len(rest.strip()):
-            yield _cut(rest, starts)
+            starts, flat = _boundaries(rest)
+            yield _cut(rest, np.append(starts, len(rest)), np.append(flat, False))
 
     def _find_events(self, stream: Iterator[bytes]) -> bytes:
         """Read up to the first event; returns what was read beyond it."""
@@ -142,32 +146,35 @@ class Framer:
         return bytes(head) if self.found else b""
 
 
-def _boundaries(text: bytearray) -> NDArray[np.int64]:
-    """Positions of `{` that follow `}` with only a comma and white space between; the commas are blanked."""
+def _boundaries(text: bytearray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Positions of `{` that follow `}` with only a comma and white space between; the commas are blanked.
+
+    Returns:
+        The positions, and for the piece that ends at each whether it has no `{` inside.
+    """
     raw = np.frombuffer(text, dtype=np.uint8)
-    opened = np.flatnonzero(raw == ord("{"))
-    opened = opened[opened > 0]
-    before = opened - 1
+    every = np.flatnonzero(raw == ord("{"))
+    every = every[every > 0]
+    before = every - 1
     byte = raw[before]
     # An event may follow its predecessor directly, with the comma missing.
-    kept = _SEPARATOR[byte] | (byte == ord("}"))
-    opened, before = opened[kept], before[kept]
-    comma = np.full(len(opened), -1, dtype=np.int64)
-    moving = np.arange(len(opened))
+    ordinal = np.flatnonzero(_SEPARATOR[byte] | (byte == ord("}")))
+    before = before[ordinal]
+    comma = np.full(len(before), -1, dtype=np.int64)
+    moving = np.arange(len(before))
     while len(moving):
         place = before[moving]
         byte = raw[place]
-        going = _SEPARATOR[byte] & (place > 0)
         comma[moving[byte == ord(",")]] = place[byte == ord(",")]
-        moving = moving[going]
+        moving = moving[_SEPARATOR[byte] & (place > 0)]
         before[moving] -= 1
     closed = raw[before] == ord("}")
     commas = comma[closed]
     raw[commas[commas >= 0]] = ord(" ")
-    boundaries: NDArray[np.int64] = opened[closed]
-    return boundaries
+    ordinal = ordinal[closed]
+    return every[ordinal], np.diff(ordinal, prepend=-2) == 1
 
 
-def _cut(text: bytearray, starts: NDArray[np.int64]) -> Pieces:
+def _cut(text: bytearray, starts: NDArray[np.int64], flat: NDArray[np.bool_]) -> Pieces:
     """The pieces between consecutive `starts`, from the beginning of the text."""
-    return Pieces(text, np.concatenate([[0], starts]).astype(np.int32))
+    return Pieces(text, np.concatenate([[0], starts]).astype(np.int32), flat)

@@ -55,6 +55,7 @@ def _insert(staging: Staging, found: list[tuple[int, int, int | None, int, str, 
     staging.connection.register("paired", table)
     staging.intern_names("paired")
     staging.connection.execute(
-        "INSERT INTO raw_events BY NAME SELECT id, ts, dur, track, name_id, category FROM paired JOIN names USING (name)"
+        "INSERT INTO raw_events BY NAME "
+        "SELECT id, ts, dur, track, name_id, category FROM paired JOIN names USING (name)"
     )
     staging.connection.unregister("paired")

@@ -1,149 +1,161 @@
-"""Events whose JSON is broken: made readable again, one by one."""
+"""A text that is not one JSON object: the events in it, and what is left."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-_DECODER: Final = json.JSONDecoder(strict=False)
-_CONTROL: Final = dict.fromkeys(range(32), " ")
-_ESCAPE: Final = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
-#: A word where JSON wants a value. Profilers write N/A, nan, inf, None and the like, or nothing at all.
-_WORD: Final = re.compile(
-    r"""([:\[,]\s*)(?!true\b|false\b|null\b)([^\s"\[\]{},:\d-][^\s"\[\]{},]*|-[^\d\s,\]}][^\s,\]}]*)?(?=\s*[,}\]])"""
-)
-_WORDS: Final = {"true": "true", "false": "false"}
-#: A key of an object: what follows a comma between two members.
-_NEXT_MEMBER: Final = re.compile(r'\s*"[^"\\]{1,80}"\s*:')
-_NEXT_ELEMENT: Final = re.compile(r'\s*["\[{\d\-tfn]')
-_CLOSERS: Final = re.compile(r"\s*[}\]]*\s*(,|$)|\s*[}\]]+\s*[,}\]]")
+from stepscope.readers.kineto.mends import MENDS, clean, double_all_backslashes
+from stepscope.readers.kineto.quotes import escape_inner_quotes
+
+# Integers are read as floats since Python refuses to convert very long ones; nobody uses the values.
+_DECODER: Final = json.JSONDecoder(strict=False, parse_int=float)
+_SPACE: Final = re.compile(r"[\s,\ufeff]*")
+_EVENTS_KEY: Final = re.compile(r'"traceEvents"\s*:\s*\[')
+_EVENT_START: Final = re.compile(r'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s|tts)"\s*:')
+#: The end of the event list, after an event that can't be read.
+_LIST_END: Final = re.compile(r'\}\s*\](?=\s*(?:,\s*"[^"\\]*"\s*:|\}\s*$))')
+#: Places in one text at which an event is looked for in vain before the search is given up.
+_TRIES: Final = 256
 
 
 @dataclass(slots=True)
-class Repaired:
-    """What could be read from a piece of text.
+class Reading:
+    """What could be read from a text.
 
     Attributes:
-        events: JSON texts of whole objects.
-        rest: What follows the end of the event list, if it ends in this piece; else None.
+        events: JSON texts of whole events.
+        rest: What follows the end of the event list, if it ends in this text; else None.
         open: Whether the text ends inside an object: cut too early, or the recording was.
         lost: Number of stretches of text that could not be read.
+        mended: Whether the text had to be changed.
     """
 
     events: list[str] = field(default_factory=list)
     rest: str | None = None
     open: bool = False
     lost: int = 0
+    mended: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return not (self.open or self.lost)
 
 
-def repair(piece: bytes) -> Repaired:
-    """Read what can be read of a piece that is not one JSON object."""
-    text = piece.decode("utf-8", "replace").translate(_CONTROL).lstrip("\ufeff")
-    result = _read(text)
-    if not (result.open or result.lost):
-        return result
-    attempts = [result]
-    for mend in (mend_values, escape_stray_quotes):
-        text = mend(text)
-        attempts.append(_read(text))
-        if not (attempts[-1].open or attempts[-1].lost):
-            return attempts[-1]
-    return max(attempts, key=lambda attempt: (len(attempt.events), -attempt.lost))
+def repair(text: bytes) -> Reading:
+    """Read what can be read of a text, mended as little as possible."""
+    best: Reading | None = None
+    for mended, candidate in _candidates(text):
+        reading = read(candidate.decode("utf-8", "replace"))
+        reading.mended = mended
+        if best is None or (len(reading.events), -reading.lost, -reading.open) > (
+            len(best.events), -best.lost, -best.open
+        ):  # fmt: skip
+            best = reading
+        if best.whole:
+            break
+    assert best is not None
+    return best
 
 
-def mend_values(text: str) -> str:
-    """Double backslashes that begin no escape, and put null where a value is no JSON value."""
-    text = _ESCAPE.sub(lambda match: match.group(1) or "\\\\", text)
-    return "".join(part if quoted else _WORD.sub(_value, part) for part, quoted in _split_strings(text))
+def _candidates(text: bytes) -> Iterator[tuple[bool, bytes]]:
+    data = clean(text)
+    # White space outside strings is blanked too: only the parser can tell whether anything was mended.
+    yield _has_inner_control(text), data
+    for mend in MENDS[:2]:
+        data = mend(data)
+        yield True, data
+    yield True, MENDS[2](data)
+    yield True, escape_inner_quotes(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+    yield True, double_all_backslashes(clean(text))
 
 
-def _value(match: re.Match[str]) -> str:
-    word = match.group(2) or ""
-    return match.group(1) + _WORDS.get(word.lower(), "null")
+def _has_inner_control(text: bytes) -> bool:
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError:
+        return True
+    return any(ord(char) < 32 and char not in "\t\r\n" for char in decoded)
 
 
-def _split_strings(text: str) -> list[tuple[str, bool]]:
-    """The text in parts, each with whether it is a string literal."""
-    parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
-    return [(part, index % 2 == 1) for index, part in enumerate(parts)]
-
-
-def escape_stray_quotes(text: str) -> str:
-    """Escape quotes inside strings: those after which no JSON could go on."""
-    out: list[str] = []
-    stack: list[str] = []
-    in_string = is_key = False
-    index, start = 0, 0
-    while index < len(text):
-        char = text[index]
-        if in_string:
-            if char == "\\":
-                index += 1
-            elif char == '"':
-                if _closes(text, index + 1, is_key, stack):
-                    in_string = False
-                else:
-                    out.append(text[start:index] + "\\")
-                    start = index
-        elif char == '"':
-            in_string = True
-            is_key = bool(stack) and stack[-1] == "{" and _after_comma_or_brace(text, index)
-        elif char in "{[":
-            stack.append(char)
-        elif char in "}]" and stack:
-            stack.pop()
-        index += 1
-    return "".join(out) + text[start:]
-
-
-def _closes(text: str, index: int, is_key: bool, stack: list[str]) -> bool:
-    """Whether a quote right before `index` can end its string."""
-    rest = text[index : index + 120].lstrip()
-    if is_key:
-        return rest.startswith(":")
-    if rest.startswith(","):
-        follower = _NEXT_ELEMENT if stack and stack[-1] == "[" else _NEXT_MEMBER
-        return follower.match(rest[1:]) is not None
-    return not rest or (rest[0] in "}]" and _CLOSERS.match(rest) is not None)
-
-
-def _after_comma_or_brace(text: str, index: int) -> bool:
-    before = text[:index].rstrip()
-    return not before or before[-1] in "{,"
-
-
-def _read(text: str) -> Repaired:
-    """Split a text into whole objects and what is left."""
-    result = Repaired()
+def read(text: str) -> Reading:
+    """The whole events in a text, by a strict parser."""
+    reading = Reading()
     index = 0
     while True:
-        while index < len(text) and text[index] in " ,":
-            index += 1
+        index = _SPACE.match(text, index).end()  # type: ignore[union-attr]
         if index >= len(text):
-            return result
+            return reading
         if text[index] == "]":
-            result.rest = text[index + 1 :]
-            return result
-        if text[index] == "{":
-            try:
-                _, end = _DECODER.raw_decode(text, index)
-            except (json.JSONDecodeError, RecursionError) as error:
-                result.open = _runs_out(text, error)
-            else:
-                result.events.append(text[index:end])
-                index = end
-                continue
-        result.lost += not result.open
-        following = text.find("{", index + 1) if not result.events and text[index] != "{" else -1
-        if following < 0:
-            return result
-        index = following
+            again = _EVENTS_KEY.search(text, index)
+            if again is None:
+                reading.rest = text[index + 1 :]
+                return reading
+            index = again.end()
+            continue
+        decoded = _decode(text, index)
+        if isinstance(decoded, int):
+            end = decoded
+        else:
+            reading.open = text[index] == "{" and _runs_out(text, decoded)
+            found = _next_event(text, index + 1)
+            if found is None:
+                reading.lost += not reading.open
+                _find_end(reading, text, index)
+                return reading
+            reading.lost += 1
+            reading.open = False
+            index, end = found
+        if _is_event(text, index, end):
+            reading.events.append(text[index:end])
+        index = end
+
+
+def _decode(text: str, index: int) -> int | Exception:
+    """Where the object at `index` ends, or why it can't be read."""
+    if text[index] != "{":
+        return ValueError("no object")
+    try:
+        return int(_DECODER.raw_decode(text, index)[1])
+    except (ValueError, RecursionError) as error:
+        return error
+
+
+def _is_event(text: str, start: int, end: int) -> bool:
+    return '"ph"' in text[start:end] and "ph" in _DECODER.raw_decode(text, start)[0]
+
+
+def _next_event(text: str, index: int) -> tuple[int, int] | None:
+    """Begin and end of the next whole event in a text that begins with something else."""
+    for tries, match in enumerate(_EVENT_START.finditer(text, index)):
+        if tries >= _TRIES:
+            break
+        end = _decode(text, match.start())
+        if isinstance(end, int) and _is_event(text, match.start(), end):
+            return match.start(), end
+    return None
+
+
+def _find_end(reading: Reading, text: str, index: int) -> None:
+    """Find the end of the event list after a broken last event."""
+    ends = list(_LIST_END.finditer(text, index))
+    if ends:
+        reading.rest = text[ends[-1].end() :]
+        if reading.open:
+            reading.open = False
+            reading.lost += 1
 
 
 def _runs_out(text: str, error: Exception) -> bool:
     """Whether decoding failed since the text ended, not since it is wrong."""
     if not isinstance(error, json.JSONDecodeError):
         return False
-    return error.msg.startswith("Unterminated string") or not text[error.pos :].strip(" ,")
+    return (
+        error.msg.startswith(("Unterminated string", "Invalid \\u", "Invalid \\escape"))
+        and (error.msg.startswith("Unterminated") or error.pos + 7 >= len(text))
+        or not text[error.pos :].strip(" ,")
+    )

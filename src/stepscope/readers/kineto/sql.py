@@ -67,28 +67,29 @@ _HOST_TRACK: Final = "'host|' || pid || '|' || tid"
 
 
 #: Arrows from launches to device work are two of five events in a trace and say what correlation ids say, too. They
-#: are told by their text, so that they need not be parsed: short, of a category of arrows, and with no duration.
+#: are told by their text, so that they need not be parsed: no arguments, of a category of arrows, and no duration.
 _LAUNCH_CATEGORIES: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu", "async")
 _IS_LAUNCH_ARROW: Final = (
-    "strlen(text) < 400 AND ("
+    "flat AND ("
     + " OR ".join(f"contains(text, '\"{cat}\"')" for cat in _LAUNCH_CATEGORIES)
     + ") AND NOT contains(text, '\"dur\"')"
 )
 
 
 def parse_sql(source: str, *, exact: bool) -> str:
-    """Table `parsed`: a row per event of `source`, a relation with columns `i` and `text`, but for launch arrows.
+    """Table `parsed`: a row per event of `source`, but for launch arrows.
 
     The statement fails if a text is not JSON.
 
     Args:
-        source: A table or a parenthesised query.
+        source: A table or a parenthesised query with columns `i`, `text` and `flat`.
         exact: Read start times digit by digit instead of through doubles.
     """
     ts = _EXACT_TS if exact else _FAST_TS
     return f"""
     CREATE OR REPLACE TEMP TABLE parsed AS
-    SELECT * EXCLUDE (device, stream), ts IS NOT NULL AND (ph = 'X' OR ph IN ('i', 'I') AND name <> '[memory]') AS is_span,
+    SELECT * EXCLUDE (device, stream),
+        ts IS NOT NULL AND (ph = 'X' OR ph IN ('i', 'I') AND name <> '[memory]') AS is_span,
         CASE WHEN {_ON_DEVICE} THEN {_DEVICE_TRACK} ELSE {_HOST_TRACK} END AS track_key
     FROM (
         SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name,
@@ -248,7 +249,8 @@ JOIN kineto_tracks USING (track_key) ORDER BY i
 
 FLOWS: Final = """
 INSERT INTO kineto_flows
-SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END, key, ph = 's', ts, pid, tid
+SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
+    key, ph = 's', ts, pid, tid
 FROM parsed WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL AND key IS NOT NULL
 """
 
@@ -262,14 +264,19 @@ WHERE is_span AND track_key LIKE 'device|%' AND is_work AND coalesce(correlation
 LAUNCH_ARROWS: Final = f"""
 INSERT INTO kineto_flows
 SELECT 'launch', e.id, e.ph = 's', {_FAST_TS}, coalesce(e.pid, ''), coalesce(e.tid, '')
-FROM (SELECT json_transform(text, {structure(dict(_EVENT))}) AS e FROM pieces WHERE {_IS_LAUNCH_ARROW} AND json_valid(text))
+FROM (
+    SELECT json_transform(text, {structure(dict(_EVENT))}) AS e FROM pieces
+    WHERE {_IS_LAUNCH_ARROW} AND json_valid(text)
+)
 WHERE e.ph IN ('s', 'f', 't') AND isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} AND e.id IS NOT NULL
 """
 
 COUNTERS: Final = """
 INSERT INTO kineto_counters
 SELECT ts, pid, name, kv.key, try_cast(kv.value AS DOUBLE)
-FROM parsed, unnest(CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args AS MAP(VARCHAR, VARCHAR))) END) AS u(kv)
+FROM parsed, unnest(
+    CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args AS MAP(VARCHAR, VARCHAR))) END
+) AS u(kv)
 WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL
 """
 

@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m bench` writes one table of ratios, all measured in one run."""

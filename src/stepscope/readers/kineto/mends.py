@@ -1,0 +1,106 @@
+"""Mends of broken JSON text, each for one way in which profilers break it.
+
+Every mend works on the bytes of any number of pieces at once, with a NUL between them, so that a recording in which
+each event is broken in the same way is mended at the speed of a regular expression. A mend never needs to be right
+about text that is whole: only what is no JSON is given to it, and what it returns is parsed again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: Between pieces. It can't occur inside them, since `clean` blanks every control character.
+SEPARATOR: Final = b"\0"
+
+_BLANKS: Final = bytes(32 if code < 32 else code for code in range(256))
+
+_STRING: Final = rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)*"'
+#: A string with a backslash in it.
+_ESCAPING: Final = re.compile(rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)+"')
+_BAD_ESCAPE: Final = re.compile(rb'\\(?:\\|["/bfnrt]|u[0-9a-fA-F]{4}|([^\0]))')
+_HALF_SURROGATE: Final = re.compile(
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+_LITERAL: Final = rb"(?:true|false|null|NaN|-?Infinity|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+#: A string; or bare text that is no JSON value; or a place for a value that holds none; or a comma too many.
+_VALUE: Final = re.compile(
+    _STRING
+    + rb"|(?!"
+    + _LITERAL
+    + rb"\s*(?:[,}\]\0]|$))([^\s\"\[\]{},:\0][^\"\[\]{},\0]*)|(:)(?=\s*[,}\]])|(,)(?=\s*,)"
+)
+_NUMBER: Final = re.compile(rb"([+-]?)0*((?:[1-9]\d*|0(?=\D|$))?)(\.\d*)?([eE][+-]?\d+)?")
+_ABSENT: Final = frozenset({b"n/a", b"na", b"none", b"nil", b"undefined", b"unknown", b"-", b"--", b"?"})
+_NOT_A_NUMBER: Final = re.compile(rb"[+-]?(?:\d\.#)?(?:nan|inf|ind|qnan|snan|infinity)\b.*", re.I | re.S)
+_SPACE_BEFORE_QUOTE: Final = re.compile(rb'([{,:\[])\s+"')
+_STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])"(?!\s*[:,}\]\0])')
+
+
+def clean(piece: bytes) -> bytes:
+    """Blank control characters; in JSON they stand for white space, and must not stand in strings."""
+    piece = piece.translate(_BLANKS)
+    # What is not UTF-8 becomes U+FFFD.
+    return piece if piece.isascii() else piece.decode("utf-8", "replace").encode()
+
+
+def double_backslashes(data: bytes) -> bytes:
+    r"""Double all backslashes, but those before quotes, of strings that have one which begins no escape."""
+    return _ESCAPING.sub(_doubled, data)
+
+
+def double_all_backslashes(data: bytes) -> bytes:
+    r"""The same, and those before quotes too: "C:\new\" ends with a backslash."""
+    return _ESCAPING.sub(lambda match: match[0].replace(b"\\", b"\\\\") if _is_raw(match[0]) else match[0], data)
+
+
+def _doubled(match: re.Match[bytes]) -> bytes:
+    text = match[0]
+    if _is_raw(text):
+        return text.replace(b"\\", b"\\\\").replace(b'\\\\"', b'\\"')
+    # Half of a pair of UTF-16 surrogates is no character.
+    return _HALF_SURROGATE.sub(lambda half: half[1] or rb"\ufffd", text)
+
+
+def _is_raw(text: bytes) -> bool:
+    return any(found[1] for found in _BAD_ESCAPE.finditer(text))
+
+
+def mend_values(data: bytes) -> bytes:
+    """Make JSON values of N/A, None, 007, +1, .5, 0x1f, bare words and nothing, and drop commas in excess."""
+    return _VALUE.sub(_value, data)
+
+
+def _value(match: re.Match[bytes]) -> bytes:
+    bare, colon, comma = match.groups()
+    if colon:
+        return b":null"
+    if comma:
+        return b""
+    return match[0] if bare is None else _from_bare(bare)
+
+
+def _from_bare(text: bytes) -> bytes:
+    word = text.strip()
+    space = text[len(text.rstrip()) :]
+    lower = word.lower()
+    if lower in (b"true", b"false"):
+        return lower + space
+    if lower in _ABSENT or _NOT_A_NUMBER.fullmatch(word):
+        return b"null" + space
+    if re.fullmatch(rb"0x[0-9a-f]{1,16}", lower):
+        return b"%d" % int(lower, 16) + space
+    number = _NUMBER.fullmatch(word)
+    if number and (number[2] or (number[3] or b".") != b"."):
+        fraction = (number[3] or b"") if number[3] != b"." else b""
+        return number[1].replace(b"+", b"") + (number[2] or b"0") + fraction + (number[4] or b"") + space
+    return b'"' + word.replace(b"\\", b"\\\\") + b'"' + space
+
+
+def escape_quotes(data: bytes) -> bytes:
+    """Escape the quotes that neither begin a string (after `{`, `[`, `,`, `:`) nor end one (before `:`, `,`, `}`, `]`)."""
+    return _STRAY_QUOTE.sub(rb'\\"', _SPACE_BEFORE_QUOTE.sub(rb'\1"', data))
+
+
+#: In the order in which they are tried, each on top of the ones before it.
+MENDS: Final = (double_backslashes, mend_values, escape_quotes)
