@@ -89,7 +89,8 @@ def derive_kernels(staging: Staging) -> None:
 
 def _classify_names(staging: Staging) -> None:
     rows = staging.connection.execute(
-        "SELECT DISTINCT name_id, name FROM raw_kernels k JOIN raw_events e ON e.id = k.event JOIN names USING (name_id)"
+        "SELECT DISTINCT name_id, name FROM raw_kernels k JOIN raw_events e ON e.id = k.event "
+        "JOIN names USING (name_id)"
     ).fetchall()
     classes = [classify(name) for _, name in rows]
     staging.connection.execute(

@@ -116,7 +116,8 @@ def _stage_counters(staging: Staging) -> None:
         track = staging.track("counter", process=pid, thread=name)
         connection.execute(
             "INSERT INTO counters "
-            "SELECT ts, ?, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value FROM kineto_counters WHERE pid = ? AND name = ? AND isfinite(value) ORDER BY ts",
+            "SELECT ts, ?, CASE WHEN series = name THEN name ELSE name || ' ' || series END, value "
+            "FROM kineto_counters WHERE pid = ? AND name = ? AND isfinite(value) ORDER BY ts",
             [track, pid, name],
         )
 
