@@ -1,0 +1,130 @@
+"""From an open trace to a report: every analysis of every rank, and why some have no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from stepscope.analyses.registry import Analysis, analyses
+from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.table import Table
+from stepscope.model.trace import Trace
+from stepscope.reports.health import Abstention, abstention_lines, trace_lines
+from stepscope.reports.report import RankLine, Report
+from stepscope.reports.selection import Selection, chosen_ranks, narrowed, rows_of_steps, steps_of_rank
+
+#: Called with (what is being done, done, in all).
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a report is to contain.
+
+    Attributes:
+        steps: Steps to look at, by their recorded number, or by index where steps have none; empty for all.
+        ranks: Ranks to look at; empty for all.
+        tables: Names of the tables to compute; empty for all.
+        strict: Let unexpected errors of an analysis through instead of noting them in health.
+        progress: Told of the progress.
+    """
+
+    steps: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = ()
+    tables: tuple[str, ...] = ()
+    strict: bool = False
+    progress: Progress = lambda *_: None
+
+
+def build_report(trace: Trace, options: Options | None = None) -> Report:
+    """Run the analyses over every rank of a trace.
+
+    Raises:
+        UserError: The options name a rank, step or table that does not exist.
+    """
+    options = options or Options()
+    wanted = _wanted(options.tables)
+    ranks = chosen_ranks(trace, options.ranks)
+    selection = Selection(options.steps, options.ranks, options.tables)
+    steps = steps_of_rank(trace, ranks, options.steps)
+    parts: dict[str, list[pa.Table]] = {analysis.name: [] for analysis in wanted}
+    abstentions: list[Abstention] = []
+    for position, rank in enumerate(ranks):
+        one = trace.rank(rank)
+        within = narrowed(one, steps[rank]) if options.steps else one
+        for number, analysis in enumerate(wanted):
+            options.progress(f"rank {rank}: {analysis.name}", position * len(wanted) + number, len(ranks) * len(wanted))
+            answer = _ask(analysis, one, within, steps[rank] if options.steps else None, options.strict)
+            if isinstance(answer, Table):
+                parts[analysis.name].append(answer.arrow)
+            else:
+                abstentions.append(Abstention(analysis.name, answer.message, answer.hint, answer.failed, (rank,)))
+    merged = Abstention.merged(abstentions, len(ranks))
+    return Report(
+        sources={rank: trace.recordings[rank] for rank in ranks},
+        health=(*trace_lines(trace, ranks), *abstention_lines(merged)),
+        ranks=_rank_lines(trace, ranks),
+        tables={analysis.name: _joined(analysis, parts[analysis.name]) for analysis in wanted},
+        abstentions=merged,
+        selection=selection,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _NoAnswer:
+    message: str
+    hint: str
+    failed: bool
+
+
+def _ask(
+    analysis: Analysis, whole: Trace, within: Trace, steps: tuple[int, ...] | None, strict: bool
+) -> Table | _NoAnswer:
+    """The answer for one rank.
+
+    Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones
+    ends, and are cut to the chosen steps afterwards; all others look at the events of the chosen steps only.
+    """
+    by_step = steps is not None and "step" in analysis.schema.names
+    try:
+        table = analysis.run(whole if by_step else within)
+    except MissingInputError as error:
+        return _NoAnswer(error.message, error.hint, False)
+    except Exception as error:
+        if strict:
+            raise
+        return _NoAnswer(f"it failed ({type(error).__name__})", "run again with --debug and report what it shows", True)
+    return rows_of_steps(table, steps) if by_step and steps is not None else table
+
+
+def _wanted(names: tuple[str, ...]) -> list[Analysis]:
+    known = analyses()
+    for name in names:
+        if name not in known:
+            raise UserError(f"no table is called {name!r}", hint=f"choose from {', '.join(known)}")
+    return [analysis for name, analysis in known.items() if not names or name in names]
+
+
+def _joined(analysis: Analysis, parts: list[pa.Table]) -> Table:
+    return Table.from_arrow(analysis.schema, pa.concat_tables(parts)) if parts else Table.empty(analysis.schema)
+
+
+_DEVICES_SQL: Final = """
+SELECT DISTINCT k.rank, k.device, d.name
+FROM kernels k LEFT JOIN devices d ON d.rank = k.rank AND d.device = k.device ORDER BY ALL
+"""
+
+
+def _rank_lines(trace: Trace, ranks: tuple[int, ...]) -> tuple[RankLine, ...]:
+    """Devices with activity, of each rank."""
+    used: dict[int, list[tuple[int | None, str | None]]] = {}
+    for row in trace.sql(_DEVICES_SQL).to_pylist():
+        used.setdefault(row["rank"], []).append((row["device"], row["name"]))
+    return tuple(
+        RankLine(rank, device, name, trace.recordings[rank].world_size)
+        for rank in ranks
+        for device, name in used.get(rank, [(None, None)])
+    )

@@ -1,0 +1,90 @@
+"""What is wrong with the input or missing from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from stepscope.model.trace import Trace
+
+#: From what makes numbers wrong to what is good to know.
+SEVERITIES: Final = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class HealthLine:
+    """One observation.
+
+    Attributes:
+        code: Stable name of the observation.
+        severity: error (numbers are wrong), warning (some are missing or approximate) or info.
+        message: What was seen.
+        effect: What it means for the numbers, and what to record next time.
+        count: How many times it was seen.
+        rank: Rank concerned; None for the input as a whole.
+    """
+
+    code: str
+    severity: str
+    message: str
+    effect: str
+    count: int = 1
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """A table that could not be computed.
+
+    Attributes:
+        table: Its name.
+        message: What is missing.
+        hint: What to record next time.
+        failed: Whether the analysis failed, rather than lacking its input.
+        ranks: Ranks concerned.
+        partly: Whether there are other ranks for which it was computed.
+    """
+
+    table: str
+    message: str
+    hint: str
+    failed: bool
+    ranks: tuple[int, ...]
+    partly: bool = False
+
+    @classmethod
+    def merged(cls, abstentions: Iterable[Abstention], ranks: int) -> tuple[Abstention, ...]:
+        """One abstention per table and reason, for `ranks` ranks in all."""
+        together: dict[tuple[str, str, str], Abstention] = {}
+        for one in abstentions:
+            key = (one.table, one.message, one.hint)
+            before = together.get(key)
+            together[key] = replace(before, ranks=before.ranks + one.ranks) if before else one
+        silent: dict[str, int] = {}
+        for one in together.values():
+            silent[one.table] = silent.get(one.table, 0) + len(one.ranks)
+        return tuple(replace(one, partly=silent[one.table] < ranks) for one in together.values())
+
+
+def trace_lines(trace: Trace, ranks: Sequence[int]) -> list[HealthLine]:
+    """What was observed while the input was read, errors first."""
+    lines = [
+        HealthLine(code, severity, message, effect, count) for code, severity, count, message, effect in trace.notes
+    ]
+    for row in trace.table("health").records():
+        if row["rank"] is None or row["rank"] in ranks:
+            lines.append(HealthLine(**row))
+    return sorted(lines, key=lambda line: SEVERITIES.index(line.severity) if line.severity in SEVERITIES else 0)
+
+
+def abstention_lines(abstentions: Iterable[Abstention]) -> list[HealthLine]:
+    """A line for every table that could not be computed."""
+    lines = []
+    for one in abstentions:
+        where = f" for {len(one.ranks)} of the ranks" if one.partly else ""
+        rank = one.ranks[0] if len(one.ranks) == 1 and one.partly else None
+        code, severity = ("analysis-failed", "error") if one.failed else ("not-computed", "info")
+        message = f"{one.table} was not computed{where}: {one.message}"
+        lines.append(HealthLine(code, severity, message, one.hint, len(one.ranks), rank))
+    return sorted(lines, key=lambda line: SEVERITIES.index(line.severity))

@@ -1,0 +1,65 @@
+"""The report as JSON, from which every other tool can start; `docs/report.md` describes it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from stepscope.model.table import Table
+from stepscope.reports.report import SCHEMA, Report
+
+
+def values(report: Report) -> dict[str, Any]:
+    """The report as JSON values."""
+    document = _head(report)
+    document["tables"] = {name: _table(report, name, table) for name, table in report.tables.items()}
+    document["findings"] = [dict(finding) for finding in report.findings]
+    return document
+
+
+def lines(report: Report) -> Iterator[str]:
+    """The report as the text of a JSON document, a row per line; ASCII only, so that no terminal can be fooled."""
+    head = _head(report)
+    yield "{\n"
+    for key, value in head.items():
+        yield f'"{key}": {_dumps(value)},\n'
+    yield '"tables": {'
+    for number, (name, table) in enumerate(report.tables.items()):
+        about = _table(report, name, table)
+        rows = about.pop("rows")
+        yield (",\n" if number else "\n") + f"{_dumps(name)}: {_dumps(about)[:-1]}, " + '"rows": ['
+        yield ",".join("\n" + _dumps(row) for row in rows) + "]}"
+    yield '\n},\n"findings": ' + _dumps([dict(finding) for finding in report.findings]) + "\n}\n"
+
+
+def _head(report: Report) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "source": [{**recording.to_json(), "rank": rank} for rank, recording in report.sources.items()],
+        "selection": asdict(report.selection),
+        "health": [asdict(line) for line in report.health],
+        "ranks": [asdict(line) for line in report.ranks],
+    }
+
+
+def _table(report: Report, name: str, table: Table) -> dict[str, Any]:
+    return {
+        "description": table.schema.description,
+        "computed": report.computed(name),
+        "columns": [
+            {"name": c.name, "type": c.type, "unit": c.unit, "description": c.description} for c in table.schema.columns
+        ],
+        "rows": [[_finite(value) for value in row] for row in table.rows()],
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no infinity and no NaN: both become null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, default=str)

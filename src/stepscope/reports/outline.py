@@ -1,0 +1,111 @@
+"""What a page of a report shows, before any output decides how it looks.
+
+An outline is a list of sections; a section is a list of blocks of three kinds. All text in it is ready to be shown,
+but for what an output must escape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.reports.report import Report
+
+#: The parts of a budget, in the order of the table's columns, with their names.
+PARTS: Final = (
+    ("compute", "compute"),
+    ("exposed_comm", "exposed communication"),
+    ("exposed_copy", "exposed copy"),
+    ("idle", "idle"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Heading of a column.
+
+    Attributes:
+        text: The heading, unit included.
+        number: Whether the column holds numbers, which are aligned to the right.
+        rank: How soon the column is left out where there is too little room; 0 is never.
+        bar: Whether the column holds shares (of 1) to be drawn as bars.
+    """
+
+    text: str
+    number: bool = True
+    rank: int = 0
+    bar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table to be looked at.
+
+    Attributes:
+        headings: One per column; the first is the one that gets all remaining room.
+        rows: Cells as text; in a column of bars, numbers.
+        caption: What it shows.
+        hidden: Number of rows that are not shown.
+        table: Table of the report that has all of it.
+    """
+
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+    caption: str = ""
+    hidden: int = 0
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One step's budget: a label and its parts in ns, as in `PARTS`."""
+
+    label: str
+    total: int
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Budgets as stacked bars to one scale."""
+
+    rows: tuple[Bar, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A remark with a tone: error, warning, info or plain."""
+
+    text: str
+    detail: str = ""
+    tone: str = "plain"
+
+
+Block = Grid | Bars | Line
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of the page; `aside` says what its numbers are about."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    aside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A whole page."""
+
+    title: str
+    facts: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+
+def outline(report: Report, top: int = 10) -> Outline:
+    """The page for a report, with at most `top` rows in each table."""
+    from stepscope.reports.sections import facts, sections, title
+
+    made = [build(report, top) for build in sections(report)]
+    return Outline(title(report), facts(report), tuple(section for section in made if section.blocks))

@@ -1,0 +1,83 @@
+"""A report: everything that is to be said about a trace, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from stepscope.model.recording import Recording
+from stepscope.model.table import Table
+from stepscope.reports.health import Abstention, HealthLine
+from stepscope.reports.selection import Selection
+
+SCHEMA: Final = "stepscope.report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class RankLine:
+    """A device of a rank; `device` and `name` are None for a rank without device activity."""
+
+    rank: int
+    device: int | None
+    name: str | None
+    world_size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is known about a trace.
+
+    Attributes:
+        sources: The recording of each rank.
+        health: What is wrong with the input or missing from it; errors first.
+        ranks: One line per rank and device used.
+        tables: Results by name, over all ranks, in the order of the registry. Those that could not be computed
+            are there without rows.
+        abstentions: Why tables could not be computed.
+        findings: Ranked by the time they cost.
+        selection: What the report is limited to.
+    """
+
+    sources: Mapping[int, Recording]
+    health: tuple[HealthLine, ...]
+    ranks: tuple[RankLine, ...]
+    tables: Mapping[str, Table]
+    abstentions: tuple[Abstention, ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+    selection: Selection = field(default_factory=Selection)
+
+    def table(self, name: str) -> Table:
+        """One of the tables.
+
+        Raises:
+            KeyError: The report has no such table.
+        """
+        return self.tables[name]
+
+    def computed(self, name: str) -> bool:
+        """Whether the table was computed for at least one rank."""
+        return name in self.tables and not any(a.table == name and not a.partly for a in self.abstentions)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values, see `docs/report.md`."""
+        from stepscope.reports.json import values
+
+        return values(self)
+
+    def __repr__(self) -> str:
+        rows = sum(len(table) for table in self.tables.values())
+        return (
+            f"Report({len(self.sources)} rank(s), {len(self.health)} line(s) of health, "
+            f"{len(self.tables)} tables with {rows} rows: {', '.join(self.tables)})"
+        )
+
+    def __rich__(self) -> Any:
+        from stepscope.reports.terminal import renderable
+
+        return renderable(self)
+
+    def _repr_html_(self) -> str:
+        from stepscope.reports.html import fragment
+
+        return fragment(self)

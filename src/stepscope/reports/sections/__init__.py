@@ -1,0 +1,28 @@
+"""The sections of a report's page, in the order in which a performance engineer asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from stepscope.reports.outline import Section
+from stepscope.reports.report import Report
+from stepscope.reports.sections.budget import budget
+from stepscope.reports.sections.head import facts, title
+from stepscope.reports.sections.health import health, missing
+from stepscope.reports.sections.idle import idle
+from stepscope.reports.sections.tables import besides, chosen, ran
+
+#: Makes a section from the report and the number of rows to show; a section without blocks is left out.
+Build = Callable[[Report, int], Section]
+
+_WHOLE: Final[tuple[Build, ...]] = (health, budget, idle, ran, besides, missing)
+_CHOSEN: Final[tuple[Build, ...]] = (health, chosen, missing)
+
+
+def sections(report: Report) -> tuple[Build, ...]:
+    """The sections that suit a report: of everything, or of a few tables that were asked for."""
+    return _CHOSEN if report.selection.tables else _WHOLE
+
+
+__all__ = ["facts", "sections", "title"]

@@ -1,0 +1,98 @@
+"""Where the time went: the budget of each step, or of the telling ones where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepscope.reports.outline import PARTS, Bar, Bars, Section
+from stepscope.reports.report import Report
+from stepscope.reports.text import plural
+
+#: Up to this many bars are shown one by one.
+_MOST_BARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    rank: int
+    device: int | None
+    name: str
+    total: int
+    parts: tuple[int, ...]
+
+
+def budget(report: Report, top: int) -> Section:
+    """Bars for each step; for many steps the fastest, median and slowest; for many ranks one for each."""
+    del top
+    steps = _steps(report)
+    if not steps:
+        return Section("Where the time went", ())
+    places = sorted({(step.rank, step.device is None, step.device or 0) for step in steps})
+    if len(steps) <= _MOST_BARS and (len(places) == 1 or len(steps) > len(places)):
+        bars = [Bar(_label(step, places), step.total, step.parts) for step in steps]
+    elif len(places) == 1:
+        bars = _telling(steps, lambda step: step.name)
+    else:
+        means = [_mean([s for s in steps if (s.rank, s.device is None, s.device or 0) == place]) for place in places]
+        if len(means) <= _MOST_BARS + 4:
+            bars = [Bar(_place(step, places), step.total, step.parts) for step in means]
+        else:
+            bars = _telling(means, lambda step: _place(step, places))
+    if len(bars) > 1:
+        mean = _mean(steps)
+        bars.append(Bar("mean", mean.total, mean.parts))
+    return Section("Where the time went", (Bars(tuple(bars)),), aside=_aside(steps, places))
+
+
+def step_rows(report: Report) -> list[dict[str, Any]]:
+    """Rows of the budget that are about a step; those of the whole span if there are no steps."""
+    if "step_budget" not in report.tables:
+        return []
+    rows = report.tables["step_budget"].records()
+    return [row for row in rows if row["step"] is not None] or rows
+
+
+def _steps(report: Report) -> list[_Step]:
+    steps = []
+    for row in step_rows(report):
+        number = row["number"] if row.get("number") is not None else row["step"]
+        name = "whole recording" if number is None else f"step {number}"
+        parts = tuple(row[f"{part}_ns"] for part, _ in PARTS)
+        steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts))
+    return steps
+
+
+def _telling(steps: Sequence[_Step], label: Any) -> list[Bar]:
+    ordered = sorted(steps, key=lambda step: step.total)
+    chosen = (("fastest", ordered[0]), ("median", ordered[(len(ordered) - 1) // 2]), ("slowest", ordered[-1]))
+    return [Bar(f"{which}, {label(step)}", step.total, step.parts) for which, step in chosen]
+
+
+def _mean(steps: Sequence[_Step]) -> _Step:
+    """The mean, rounded down so that the parts still add up: what rounding leaves over is idle."""
+    total = sum(step.total for step in steps) // len(steps)
+    busy = [sum(step.parts[i] for step in steps) // len(steps) for i in range(len(PARTS) - 1)]
+    return _Step(steps[0].rank, steps[0].device, steps[0].name, total, (*busy, total - sum(busy)))
+
+
+def _label(step: _Step, places: Sequence[tuple[int, bool, int]]) -> str:
+    return step.name if len(places) == 1 else f"{_place(step, places)}, {step.name}"
+
+
+def _place(step: _Step, places: Sequence[tuple[int, bool, int]]) -> str:
+    ranks = {rank for rank, _, _ in places}
+    if len(ranks) == len(places):
+        return f"rank {step.rank}"
+    return f"device {step.device}" if len(ranks) == 1 else f"rank {step.rank} device {step.device}"
+
+
+def _aside(steps: Sequence[_Step], places: Sequence[tuple[int, bool, int]]) -> str:
+    ranks = {rank for rank, _, _ in places}
+    words = [plural(len({(step.rank, step.name) for step in steps}) // len(ranks), "step")]
+    if len(ranks) > 1:
+        words = [f"{words[0]} of {len(ranks)} ranks"]
+    if len(places) > len(ranks):
+        words.append(plural(len(places), "device"))
+    return " · ".join(words)

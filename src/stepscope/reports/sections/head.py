@@ -1,0 +1,69 @@
+"""What was recorded: the first lines of a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from os.path import commonpath
+
+from stepscope.reports.report import Report
+from stepscope.reports.text import cut, plural, visible
+
+_VERSIONS = (
+    ("cuda_runtime_version", "CUDA"),
+    ("hip_runtime_version", "HIP"),
+    ("nccl_version", "NCCL"),
+    ("torch_version", "PyTorch"),
+)
+
+
+def title(report: Report) -> str:
+    """The input's name: the end of a path, or the folder that many recordings share."""
+    paths = [recording.source for recording in report.sources.values()]
+    if not paths:
+        return "nothing"
+    if len(paths) == 1:
+        return visible("/".join(paths[0].replace("\\", "/").split("/")[-2:]))
+    try:
+        folder = commonpath(paths)
+    except ValueError:
+        folder = paths[0]
+    return visible(folder.rstrip("/").split("/")[-1] or folder) + f" ({len(paths)} recordings)"
+
+
+def facts(report: Report) -> tuple[str, ...]:
+    """What the recording is of: devices, ranks, events, versions."""
+    recordings = list(report.sources.values())
+    found = [_devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event")]
+    attributes = recordings[0].attributes if recordings else {}
+    for key, label in _VERSIONS:
+        if key in attributes:
+            found.append(f"{label} {_version(attributes[key])}")
+    if report.selection.steps:
+        found.append("only step " + ", ".join(map(str, report.selection.steps)))
+    return tuple(visible(fact) for fact in found if fact)
+
+
+def _devices(report: Report) -> str:
+    """`8 × Tesla V100-SXM2-32GB`."""
+    names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
+    if not names:
+        return "no device activity"
+    return ", ".join(f"{number} × {name}" if number > 1 else cut(name, 60) for name, number in names.items())
+
+
+def _ranks(report: Report) -> str:
+    ranks = list(report.sources)
+    worlds = [line.world_size for line in report.ranks if line.world_size]
+    of = f" of {max(worlds):,}" if worlds else ""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}{of}"
+    return f"{len(ranks)} ranks{of}"
+
+
+def _version(value: object) -> str:
+    """CUDA writes 12.4 as 12040."""
+    if isinstance(value, int) and 1000 <= value < 100_000:
+        return f"{value // 1000}.{value % 1000 // 10}"
+    if isinstance(value, int) and value >= 1_000_000:  # HIP: major, two digits of minor, five of patch
+        return f"{value // 10_000_000}.{value // 100_000 % 100}"
+    return str(value)

@@ -1,0 +1,48 @@
+"""Health, the first thing to know; and what was not computed, the last."""
+
+from __future__ import annotations
+
+from stepscope.reports.health import SEVERITIES, HealthLine
+from stepscope.reports.outline import Line, Section
+from stepscope.reports.report import Report
+from stepscope.reports.text import plural, visible
+
+_NOT_COMPUTED = "not-computed"
+
+
+def health(report: Report, top: int) -> Section:
+    """What is wrong with the recording; the same observation on many ranks is one line."""
+    del top
+    lines = [line for line in report.health if line.code != _NOT_COMPUTED]
+    if not lines:
+        return Section("Health", (Line("nothing is wrong with the recording, as far as it tells", tone="good"),))
+    grouped: dict[tuple[str, str, str], list[HealthLine]] = {}
+    for line in lines:
+        grouped.setdefault((line.code, line.severity, line.effect), []).append(line)
+    blocks = tuple(_line(same) for same in grouped.values())
+    severities = [severity for _, severity, _ in grouped]
+    counts = [plural(severities.count(s), s if s != "info" else "note") for s in SEVERITIES if s in severities]
+    return Section("Health", blocks, aside=", ".join(counts))
+
+
+def missing(report: Report, top: int) -> Section:
+    """What was not computed and what to record next time; tables with the same reason share a line."""
+    del top
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for one in report.abstentions:
+        if not one.failed:
+            name = one.table if not one.partly else f"{one.table} (of {plural(len(one.ranks), 'rank')})"
+            grouped.setdefault((one.message, one.hint), []).append(name)
+    blocks = tuple(
+        Line(f"{', '.join(names)}: {visible(message)}", visible(hint)) for (message, hint), names in grouped.items()
+    )
+    return Section("Not computed", blocks, aside="what to record next time")
+
+
+def _line(same: list[HealthLine]) -> Line:
+    first = same[0]
+    number = sum(line.count for line in same)
+    ranks = sorted({line.rank for line in same if line.rank is not None})
+    where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else ""
+    counted = f"{number:,} " if number > 1 and first.message[:1].islower() and not first.message[:1].isdigit() else ""
+    return Line(visible(f"{counted}{first.message}{where}"), visible(first.effect), first.severity)

@@ -1,0 +1,89 @@
+"""Why the devices were idle: causes by the time they cost a step, and the gain if one were gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from stepscope.reports.outline import Grid, Heading, Section
+from stepscope.reports.report import Report
+from stepscope.reports.sections.budget import step_rows
+from stepscope.reports.units import NONE, duration, percent
+
+_MEANING: Final = {
+    "data_wait": "the host waited for the data loader",
+    "synchronisation": "the host waited for the device, which then had to be refilled",
+    "allocation": "the host got memory from the driver",
+    "host_dispatch": "the host had not launched the next work yet",
+    "launch_latency": "launched, but not started yet",
+    "dependency": "queued behind an event or another stream",
+    "profiler_overhead": "the profiler's own work",
+    "unknown": "the recording does not tell",
+}
+_HEADINGS: Final = (
+    Heading("cause", number=False),
+    Heading("per step"),
+    Heading("of the step"),
+    Heading("", number=False, rank=5, bar=True),
+    Heading("gain if gone", rank=1),
+    Heading("gaps", rank=2),
+    Heading("meaning", number=False, rank=6),
+)
+
+
+def idle(report: Report, top: int) -> Section:
+    """A row per cause with a row per detail below it."""
+    steps = step_rows(report)
+    total = sum(row["total_ns"] for row in steps)
+    idle_ns = sum(row["idle_ns"] for row in steps)
+    causes = _causes(report)
+    if not causes or not total:
+        return Section("Why idle", ())
+    rows: list[tuple[str | float, ...]] = []
+    for cause, details in sorted(causes.items(), key=lambda item: -_sum(item[1])):
+        rows.append(
+            _row(cause.replace("_", " "), _sum(details), _gaps(details), total, len(steps), _MEANING.get(cause, ""))
+        )
+        if len(details) > 1 or (cause == "unknown" and None not in details):
+            for detail, (ns, gaps) in sorted(details.items(), key=lambda item: -item[1][0]):
+                rows.append(_row("  " + (detail or "other").replace("_", " "), ns, gaps, total, len(steps), ""))
+    shown = tuple(rows[: max(top, 10) * 2])
+    aside = f"{duration(idle_ns / len(steps))} of {duration(total / len(steps))} per step ({percent(idle_ns / total)})"
+    return Section("Why idle", (Grid(_HEADINGS, shown, hidden=len(rows) - len(shown), table="idle_causes"),), aside)
+
+
+def gain(total: float, removed: float) -> str:
+    """The gain ceiling of removing a part of the time: T/(T - R) - 1."""
+    if removed >= total:
+        return NONE
+    return f"≤ {100 * removed / (total - removed):.1f} %"
+
+
+def _causes(report: Report) -> dict[str, dict[str | None, tuple[int, int]]]:
+    if "idle_causes" not in report.tables:
+        return {}
+    rows = report.tables["idle_causes"].records()
+    rows = [row for row in rows if row["step"] is not None] or rows
+    causes: dict[str, dict[str | None, tuple[int, int]]] = {}
+    for row in rows:
+        details = causes.setdefault(row["cause"], {})
+        ns, gaps = details.get(row["detail"], (0, 0))
+        details[row["detail"]] = (ns + row["total_ns"], gaps + row["count"])
+    return causes
+
+
+def _row(name: str, ns: int, gaps: int, total: int, steps: int, meaning: str) -> tuple[str | float, ...]:
+    inner = name.startswith("  ")
+    share: str | float = "" if inner else ns / total
+    return (
+        name, duration(ns / steps), percent(ns / total), share, "" if inner else gain(total, ns),
+        f"{gaps / steps:,.0f}" if gaps >= 10 * steps else f"{gaps / steps:.1f}", meaning,
+    )  # fmt: skip
+
+
+def _sum(details: Mapping[str | None, tuple[int, int]]) -> int:
+    return sum(ns for ns, _ in details.values())
+
+
+def _gaps(details: Mapping[str | None, tuple[int, int]]) -> int:
+    return sum(gaps for _, gaps in details.values())

@@ -1,0 +1,137 @@
+"""The report in a terminal: health first, then where the time went and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, Final
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.text import Text
+
+from stepscope.reports.outline import PARTS, Bars, Block, Grid, Line, Outline, Section, outline
+from stepscope.reports.report import Report
+from stepscope.reports.terminal_grid import grid_lines
+from stepscope.reports.text import cut
+from stepscope.reports.units import duration, percent
+
+_TONES: Final = {"error": "bold red", "warning": "yellow", "info": "dim", "good": "green", "plain": ""}
+_MARKS: Final = {"error": "✗", "warning": "▲", "info": "·", "good": "✓", "plain": "·"}
+_ASCII_MARKS: Final = {"error": "E", "warning": "W", "info": "-", "good": "-", "plain": "-"}
+#: Glyphs of the parts of a budget: they differ without colour too. Then the same where only ASCII can be shown.
+_GLYPHS: Final = ("█", "▓", "▒", "·")
+_ASCII_GLYPHS: Final = ("#", "=", "-", ".")
+_COLOURS: Final = ("green", "magenta", "yellow", "red")
+_WIDEST: Final = 200
+_LABEL: Final = 34
+
+
+def renderable(report: Report, top: int = 10) -> RenderableType:
+    """The report as something that a Rich console prints."""
+    return Page(outline(report, top))
+
+
+def write(report: Report, file: IO[str], *, top: int = 10, width: int | None = None) -> None:
+    """Print the report to a file: in colour if it is a terminal, as plain text if not."""
+    console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
+    if width is None and not console.is_terminal and console.width == 80:
+        console.width = 100
+    console.print(renderable(report, top))
+
+
+class Page:
+    """An outline that Rich can print."""
+
+    def __init__(self, page: Outline) -> None:
+        self._page = page
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = min(options.max_width, _WIDEST)
+        ascii_only = options.ascii_only
+        yield _wrapped(Text(self._page.title, style="bold"), width)
+        yield _wrapped(Text(" · ".join(self._page.facts), style="dim"), width)
+        for section in self._page.sections:
+            yield Text("")
+            yield _rule(section, width, ascii_only)
+            for position, block in enumerate(section.blocks):
+                if position and isinstance(block, Grid):
+                    yield Text("")
+                yield from _block(block, width, ascii_only)
+
+
+def _rule(section: Section, width: int, ascii_only: bool) -> Text:
+    aside = cut(section.aside, max(0, width - len(section.title) - 6))
+    fill = width - len(section.title) - len(aside) - (2 if aside else 1)
+    text = Text(section.title, style="bold cyan")
+    text.append(" " + ("-" if ascii_only else "─") * max(1, fill) + (" " if aside else ""), style="dim cyan")
+    text.append(aside, style="default not bold")
+    return text
+
+
+def _block(block: Block, width: int, ascii_only: bool) -> Sequence[Text]:
+    if isinstance(block, Grid):
+        return grid_lines(block, width, ascii_only)
+    if isinstance(block, Bars):
+        return _bars(block, width, ascii_only)
+    return _remark(block, width, ascii_only)
+
+
+def _remark(line: Line, width: int, ascii_only: bool) -> list[Text]:
+    """The remark, and what follows from it in dim, indented where it must go on a line of its own."""
+    mark = (_ASCII_MARKS if ascii_only else _MARKS)[line.tone]
+    text = Text(f" {mark} ", style=_TONES[line.tone])
+    text.append(line.text, style="" if line.tone == "info" else _TONES[line.tone])
+    if line.detail:
+        text.append(" " + ("->" if ascii_only else "→") + " " + line.detail, style="dim")
+    lines = list(text.wrap(_WRAPPER, width - 3))
+    for following in lines[1:]:
+        following.pad_left(3)
+    return lines
+
+
+def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
+    """A stacked bar per row, all to one scale, with the share of each part."""
+    glyphs = _ASCII_GLYPHS if ascii_only else _GLYPHS
+    used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
+    names = [PARTS[i][0].replace("exposed_", "") for i in used]
+    label = min(_LABEL, max(len(row.label) for row in block.rows))
+    columns = 8 * len(used)
+    room = max(8, width - label - 14 - columns)
+    longest = max(row.total for row in block.rows) or 1
+    head = Text(" " * (label + 14 + room), style="dim")
+    head.append("".join(f"{name:>8}" for name in names))
+    lines = [head]
+    for row in block.rows:
+        text = Text(f" {cut(row.label, label):<{label}}", style="bold" if row.label == "mean" else "")
+        text.append(f" {duration(row.total):>10}  ", style="bold")
+        cells = _cells(row.parts, row.total, max(1, round(room * row.total / longest)))
+        for i, number in enumerate(cells):
+            text.append(glyphs[i] * number, style=_COLOURS[i])
+        text.append(" " * (room - sum(cells)))
+        for i in used:
+            share = percent(row.parts[i] / row.total if row.total else 0.0)
+            text.append(f"{share:>8}", style=_COLOURS[i] if row.parts[i] else "dim")
+        lines.append(text)
+    legend = Text(" " * (label + 14), style="dim")
+    for i in used:
+        legend.append(glyphs[i], style=_COLOURS[i])
+        legend.append(f" {PARTS[i][1]}   ", style="dim")
+    return [*lines, legend]
+
+
+def _cells(parts: Sequence[int], total: int, room: int) -> list[int]:
+    """Cells of a bar for each part; what rounding leaves goes to the part that is furthest below its due."""
+    if total <= 0:
+        return [0] * len(parts)
+    cells = [room * part // total for part in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda i: -(room * parts[i] % total))
+    for i in by_remainder[: max(0, room - sum(cells))]:
+        cells[i] += 1
+    return cells
+
+
+def _wrapped(text: Text, width: int) -> Group:
+    return Group(*text.wrap(_WRAPPER, width))
+
+
+#: Rich asks for a console to wrap text, and takes nothing from it but the handling of tabs.
+_WRAPPER: Final = Console(width=80)

@@ -1,0 +1,87 @@
+"""A grid as lines of text that fit a width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from stepscope.reports.outline import Grid
+
+#: The first column gets what is left, but never less than this; columns are left out before.
+_LEAST: Final = 28
+_BAR: Final = 12
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+
+
+def grid_lines(grid: Grid, width: int, ascii_only: bool) -> list[Text]:
+    """Caption and headings, then a line per row; columns that don't fit are left out, the least important first."""
+    widths = _widths(grid)
+    kept = _fitting(grid, widths, width)
+    widths[0] = min(widths[0], max(8, width - 1 - sum(widths[i] + 2 for i in kept if i)))
+    lines = [_head(grid, kept, widths)]
+    for row in grid.rows:
+        text = Text(" ")
+        for i in kept:
+            text.append("" if i == 0 else "  ")
+            text.append_text(_cell(grid, i, row[i], widths[i], ascii_only))
+        text.rstrip()
+        lines.append(text)
+    if grid.hidden:
+        where = f": --table {grid.table}" if grid.table else ""
+        dots = "..." if ascii_only else "…"
+        lines.append(Text(f" {dots} {grid.hidden:,} more{where}", style="dim"))
+    return lines
+
+
+def _widths(grid: Grid) -> list[int]:
+    widths = []
+    for i, heading in enumerate(grid.headings):
+        cells = [_BAR if heading.bar else cell_len(str(row[i])) for row in grid.rows]
+        title = cell_len(heading.text) if i or not grid.caption else max(cell_len(grid.caption), cell_len(heading.text))
+        widths.append(max([title, *cells]))
+    return widths
+
+
+def _fitting(grid: Grid, widths: Sequence[int], width: int) -> list[int]:
+    kept = list(range(len(widths)))
+    while len(kept) > 1:
+        first = min(widths[0], _LEAST)
+        if 1 + first + sum(min(widths[i], 60) + 2 for i in kept if i) <= width:
+            return kept
+        kept.remove(max((i for i in kept if i), key=lambda i: (grid.headings[i].rank, i)))
+    return kept
+
+
+def _head(grid: Grid, kept: Sequence[int], widths: Sequence[int]) -> Text:
+    text = Text(" ")
+    for i in kept:
+        heading = grid.headings[i]
+        title = grid.caption if i == 0 and grid.caption else heading.text
+        cell = set_cell_size(title, widths[i]) if not heading.number else title.rjust(widths[i])
+        text.append(("" if i == 0 else "  ") + cell, style="bold" if i == 0 and grid.caption else "dim")
+    text.rstrip()
+    return text
+
+
+def _cell(grid: Grid, i: int, value: str | float, width: int, ascii_only: bool) -> Text:
+    heading = grid.headings[i]
+    if heading.bar:
+        return Text(_bar(value, ascii_only) if isinstance(value, float) else " " * _BAR, style="cyan")
+    written = str(value)
+    if heading.number:
+        return Text(" " * (width - cell_len(written)) + written)
+    if cell_len(written) > width:
+        written = set_cell_size(written, width - 1).rstrip() + ("~" if ascii_only else "…")
+    style = "dim" if i and not heading.number else ""
+    return Text(set_cell_size(written, width), style=style)
+
+
+def _bar(share: float, ascii_only: bool) -> str:
+    eighths = round(min(1.0, max(0.0, share)) * _BAR * 8)
+    if ascii_only:
+        return ("#" * ((eighths + 4) // 8)).ljust(_BAR)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(_BAR)
