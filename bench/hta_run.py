@@ -1,12 +1,11 @@
 """HolisticTraceAnalysis doing what `stepscope analyze` does, as far as it can; run in an environment of its own.
 
-Usage: python hta_run.py TRACE. Prints the seconds of each part and the peak memory as JSON.
+Usage: python hta_run.py TRACE. Prints the seconds of each part as JSON.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 import warnings
@@ -41,9 +40,8 @@ def main(path: str) -> None:
         timed("idle", lambda: analysis.get_idle_time_breakdown(ranks=[0], visualize=False))
         timed("launches", lambda: analysis.get_cuda_kernel_launch_stats(ranks=[0], visualize=False))
     parts["total"] = time.perf_counter() - begin
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    parts["peak_mb"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + children) / 1024
-    print(json.dumps(parts))  # noqa: T201
+
+    print(json.dumps(parts))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""`python -m bench`: every figure of docs/benchmarks.md from one run, as ratios against what users have today.
+
+HolisticTraceAnalysis is installed from PyPI into an environment of its own under `bench/out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from bench.inputs import OUT, real, simulated
+from bench.measure import Measured, measure
+
+_HTA = "HolisticTraceAnalysis==0.5.0"
+
+
+def main() -> None:
+    """Measure everything and print one Markdown table."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--size-mb", type=int, default=400, help="size of the traces compared with HTA")
+    parser.add_argument(
+        "--large-mb", type=int, default=4000, help="size of the trace whose memory is measured; 0: none"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="runs of stepscope, of which the median counts")
+    parser.add_argument("--no-hta", action="store_true", help="measure stepscope alone")
+    options = parser.parse_args()
+    rows: list[tuple[str, str, str, str]] = []
+    python = None if options.no_hta else _hta_python()
+    for name, path in (("simulated", simulated(options.size_mb)), ("real, repeated", real(options.size_mb))):
+        if path is not None:
+            rows += _against_hta(name, path, options.runs, python)
+    if options.large_mb:
+        rows.append(_large(simulated(options.large_mb)))
+    rows.append(_startup())
+    print("| what | stepscope | HTA 0.5.0 | ratio |\n|---|---|---|---|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def _against_hta(name: str, path: Path, runs: int, python: Path | None) -> list[tuple[str, str, str, str]]:
+    size = path.stat().st_size / 1e6
+    cold = [_analyze(path, fresh=True) for _ in range(runs)]
+    seconds = statistics.median(run.seconds for run in cold)
+    memory = max(run.peak_mb for run in cold)
+    cached = statistics.median(_open_cached(path) for _ in range(runs))
+    again = statistics.median(_analyze(path, fresh=False).seconds for _ in range(runs))
+    label = f"{name} trace, {size:.0f} MB"
+    rows = [
+        (f"{label}: open from the cache", f"{cached:.2f} s", "", ""),
+        (f"{label}: analyze again, from the cache", f"{again:.2f} s", "", ""),
+    ]
+    if python is None:
+        return [(f"{label}: analyze, cold", f"{seconds:.2f} s", "", ""), *rows]
+    theirs = measure([str(python), str(Path(__file__).with_name("hta_run.py")), str(path)])
+    parts = json.loads(theirs.output.strip().splitlines()[-1])
+    failed = [key for key, value in parts.items() if isinstance(value, str)]
+    note = f" (failed: {', '.join(failed)})" if failed else ""
+    return [
+        (
+            f"{label}: analyze, cold",
+            f"{seconds:.2f} s",
+            f"{theirs.seconds:.1f} s{note}",
+            f"{theirs.seconds / seconds:.1f}",
+        ),
+        (f"{label}: throughput", f"{size / seconds:.0f} MB/s", f"{size / theirs.seconds:.0f} MB/s", ""),
+        (f"{label}: peak memory", f"{memory:.0f} MB", f"{theirs.peak_mb:.0f} MB", f"{theirs.peak_mb / memory:.1f}"),
+        *rows,
+    ]
+
+
+def _large(path: Path) -> tuple[str, str, str, str]:
+    run = _analyze(path, fresh=True)
+    size = path.stat().st_size / 1e6
+    return (f"{size:.0f} MB trace: analyze, cold", f"{run.seconds:.1f} s, {run.peak_mb:.0f} MB peak", "", "")
+
+
+def _analyze(path: Path, *, fresh: bool) -> Measured:
+    cache = OUT / "cache"
+    if fresh:
+        shutil.rmtree(cache, ignore_errors=True)
+    command = [sys.executable, "-m", "stepscope", "analyze", str(path), "--store", str(cache), "--json"]
+    return measure([*command, str(OUT / "report.json")])
+
+
+def _open_cached(path: Path) -> float:
+    """Seconds from process start to an open trace that has answered a first query."""
+    code = f"import stepscope; stepscope.open({str(path)!r}, store={str(OUT / 'cache')!r}).sql('SELECT count(*) FROM kernels')"
+    return measure([sys.executable, "-c", code]).seconds
+
+
+def _startup() -> tuple[str, str, str, str]:
+    seconds = statistics.median(measure([sys.executable, "-m", "stepscope", "--version"]).seconds for _ in range(7))
+    return ("start-up (`stepscope --version`)", f"{seconds * 1000:.0f} ms", "", "")
+
+
+def _hta_python() -> Path:
+    home = OUT / "hta"
+    python = home / "bin" / "python"
+    if not python.exists():
+        OUT.mkdir(exist_ok=True)
+        venv.create(home, with_pip=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", _HTA], check=True)
+    return python
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Run a command and say how long it took and how much memory it held."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run: wall seconds, peak resident memory of the process and its children in MB, and what it printed."""
+
+    seconds: float
+    peak_mb: float
+    output: str
+
+
+def measure(command: Sequence[str], environment: dict[str, str] | None = None) -> Measured:
+    """Run a command to its end.
+
+    Raises:
+        RuntimeError: The command failed; the message holds the end of what it said.
+    """
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **(environment or {})}
+    )
+    peak = 0.0
+    done = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.is_set():
+            peak = max(peak, _resident_mb(process.pid))
+            done.wait(0.02)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    output, _ = process.communicate()
+    seconds = time.perf_counter() - start
+    done.set()
+    watcher.join()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command[:4])} ... failed: {output[-2000:]}")
+    return Measured(seconds, peak, output)
+
+
+def _resident_mb(pid: int) -> float:
+    """Resident memory of a process and all its descendants, 0 once they are gone."""
+    total = 0.0
+    pending = [pid]
+    while pending:
+        current = pending.pop()
+        try:
+            pending += [
+                int(child)
+                for task in Path(f"/proc/{current}/task").iterdir()
+                for child in (task / "children").read_text().split()
+            ]
+            total += int(Path(f"/proc/{current}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        except (OSError, IndexError, ValueError):
+            continue
+    return total
