@@ -90,7 +90,8 @@ def _analyze(path: Path, *, fresh: bool) -> Measured:
 
 def _open_cached(path: Path) -> float:
     """Seconds from process start to an open trace that has answered a first query."""
-    code = f"import stepscope; stepscope.open({str(path)!r}, store={str(OUT / 'cache')!r}).sql('SELECT count(*) FROM kernels')"
+    store = str(OUT / "cache")
+    code = f"import stepscope; stepscope.open({str(path)!r}, store={store!r}).sql('SELECT count(*) FROM kernels')"
     return measure([sys.executable, "-c", code]).seconds
 
 
