@@ -81,6 +81,24 @@ class Trace:
         """The result of a query over the canonical tables, as an Arrow table."""
         return self._connection.sql(query, params=parameters).to_arrow_table()
 
+    def batches(self, query: str, parameters: Parameters | None = None, rows: int = 100_000) -> pa.RecordBatchReader:
+        """The result of a query, batch by batch; read it to its end before the trace is asked anything else."""
+        return self._connection.execute(query, parameters).to_arrow_reader(rows)
+
+    def check_reads_only(self, query: str) -> None:
+        """Refuse a query that is not a single statement that only reads.
+
+        Raises:
+            UserError: It is not.
+        """
+        from stepscope.model.sandbox import check_reads_only
+
+        check_reads_only(self._connection, query)
+
+    def interrupt(self) -> None:
+        """Stop the query that another thread is running."""
+        self._connection.interrupt()
+
     def columns(self, query: str, parameters: Parameters | None = None) -> dict[str, NDArray[Any]]:
         """The result of a query as NumPy arrays by column name.
 

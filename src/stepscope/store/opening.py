@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
+from stepscope.model.sandbox import lock
 from stepscope.model.tables import EVENTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.layout import ARGS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
-from stepscope.store.sandbox import lock
 
 if TYPE_CHECKING:
     import duckdb
