@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from collections.abc import Sequence
+from typing import Final
 
 import duckdb
 import numpy as np
@@ -10,12 +12,9 @@ import pyarrow as pa
 
 from stepscope.readers.kineto import sql
 from stepscope.readers.kineto.framing import Chunk
+from stepscope.readers.kineto.mending import Mender
 from stepscope.readers.kineto.names import meaning
-from stepscope.readers.kineto.repair import repair
 from stepscope.store.staging import Staging
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _TABLES: Final = (
     "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
@@ -28,19 +27,13 @@ _TABLES: Final = (
     "CREATE TABLE kineto_ends (i BIGINT, ph VARCHAR, ts BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR)",
 )
 
-#: An event cut in more than this many pieces is not put together again.
-_MAX_JOINED: Final = 256
-
 
 class Decoder:
     """Stages the events of one trace, chunk by chunk, in order.
 
     Attributes:
         events: Number of pieces so far, which is also the id of the next one.
-        repaired: Events that were read only after their JSON had been mended.
-        lost: Stretches of text that could not be read.
-        cut: Whether the last event was cut off.
-        trailer: Text after the end of the event list; None until the end is found.
+        mender: Reads what is no event by itself.
         metadata: Rows (name, pid, tid, arguments) of metadata events.
     """
 
@@ -49,25 +42,19 @@ class Decoder:
         self._exact = False
         self._first = 0
         self.events = 0
-        self.repaired = 0
-        self.lost = 0
         self.untimed = 0
-        self.cut = False
-        self.trailer: str | None = None
+        self.mender = Mender(self._are_events)
         self.metadata: list[tuple[str, str, str, str]] = []
         for statement in _TABLES:
             staging.connection.execute(statement)
 
     def add(self, chunk: Chunk) -> None:
         """Stage one chunk."""
-        if self.trailer is not None:
-            self.trailer += chunk.text_from(0).decode("utf-8", "replace")
-            return
         self._first = self.events
         self.events += len(chunk)
         connection = self._staging.connection
         connection.register("pieces", _text_batches(chunk, self._first))
-        if chunk.last or not self._parse("pieces"):
+        if chunk.last or self.mender.waiting or not self._parse("pieces"):
             self._parse_mended(chunk)
         self._stage()
         connection.unregister("pieces")
@@ -90,64 +77,43 @@ class Decoder:
         return True
 
     def _parse_mended(self, chunk: Chunk) -> None:
-        """Fill `parsed` from a chunk of which some pieces are not JSON."""
+        """Fill `parsed` from a chunk of which some pieces are not events."""
         connection = self._staging.connection
-        bad = connection.execute("SELECT i FROM pieces WHERE NOT json_valid(text) ORDER BY i").fetchnumpy()["i"]
-        excluded, ids, texts = self._mend(chunk, bad)
-        connection.register("excluded", pa.table({"i": pa.array(excluded, pa.int64())}))
-        connection.register("mended", pa.table({"i": pa.array(ids, pa.int64()), "text": pa.array(texts, pa.string())}))
-        source = (
-            "(SELECT i, text, flat FROM pieces ANTI JOIN excluded USING (i) UNION ALL SELECT i, text, true FROM mended)"
+        odd = connection.execute(
+            "SELECT i - ? AS index, is_json FROM (SELECT i, text, json_valid(text) AS is_json FROM pieces) "
+            "WHERE NOT CASE WHEN is_json THEN json_exists(text, '$.ph') ELSE false END ORDER BY i",
+            [self._first],
+        ).fetchnumpy()
+        mended = self.mender.mend(
+            chunk, self._first, dict(zip(odd["index"].tolist(), odd["is_json"].tolist(), strict=True))
         )
-        connection.execute(sql.parse_sql(source, exact=True))
+        excluded = pa.array([self._first + index for index in mended.excluded], pa.int64())
+        shifts = [(self._first + index, surplus) for index, surplus in mended.shifts]
+        self.events += sum(surplus for _, surplus in shifts)
+        connection.register("excluded", pa.table({"i": excluded}))
+        connection.register("mended", pa.table({"i": pa.array(mended.ids, pa.int64()), "text": _strings(mended.texts)}))
+        shifted = "".join(f" + CASE WHEN i >= {start} THEN {surplus} ELSE 0 END" for start, surplus in shifts)
+        connection.execute(
+            sql.parse_sql(
+                f"(SELECT i{shifted} AS i, text, flat FROM pieces ANTI JOIN excluded USING (i) "
+                "UNION ALL SELECT i, text, false FROM mended)",
+                exact=True,
+            )
+        )
         connection.unregister("excluded")
         connection.unregister("mended")
 
-    def _mend(self, chunk: Chunk, bad: NDArray[np.int64]) -> tuple[list[int], list[int], list[str]]:
-        """Read the pieces that are not JSON by themselves.
-
-        Returns:
-            Ids of the pieces to leave out, and ids and texts of the events that were found instead. The first event
-            of a piece keeps its id; further ones get ids after all others of the chunk.
-        """
-        excluded: list[int] = []
-        ids: list[int] = []
-        texts: list[str] = []
-        done = -1
-        for index in (bad - self._first).tolist():
-            if index <= done:
-                continue
-            done, result = self._join(chunk, index)
-            excluded += range(self._first + index, self._first + done + 1)
-            for number, text in enumerate(result.events):
-                ids.append(self._first + index if number == 0 else self.events)
-                self.events += number > 0
-                texts.append(text)
-            self.lost += result.lost
-            self.cut = result.open
-            if result.rest is not None:
-                following = chunk.text_from(done + 1).decode("utf-8", "replace")
-                self.trailer = result.rest + following
-                excluded += range(self._first + done + 1, self._first + len(chunk))
-                break
-            self.repaired += len(result.events)
-        return excluded, ids, texts
-
-    def _join(self, chunk: Chunk, index: int) -> tuple[int, Any]:
-        """Repair a piece, with the following ones if it was cut inside an event; returns the last index used."""
-        first = repair(chunk[index])
-        if not first.open:
-            return index, first
-        last = index
-        while last + 1 < len(chunk) and last - index < _MAX_JOINED:
-            last += 1
-            # The comma that the framer blanked belongs to the text again.
-            joined = b",".join(chunk[i] for i in range(index, last + 1))
-            result = repair(joined)
-            if not result.open:
-                return (last, result) if not result.lost and result.events else (index, _given_up(first))
-        at_end = last + 1 >= len(chunk)
-        return index, first if at_end else _given_up(first)
+    def _are_events(self, texts: Sequence[bytes]) -> list[bool]:
+        """Which texts are JSON objects with a phase."""
+        if not texts:
+            return []
+        connection = self._staging.connection
+        connection.register("tried", pa.table({"n": pa.array(range(len(texts)), pa.int32()), "text": _strings(texts)}))
+        rows = connection.execute(
+            "SELECT CASE WHEN json_valid(text) THEN json_exists(text, '$.ph') ELSE false END FROM tried ORDER BY n"
+        ).fetchall()
+        connection.unregister("tried")
+        return [bool(row[0]) for row in rows]
 
     def _stage(self) -> None:
         connection = self._staging.connection
@@ -192,7 +158,7 @@ class Decoder:
         for (key,) in connection.execute(sql.NEW_TRACKS).fetchall():
             kind, first, second = key.split("|", 2)
             if kind == "device":
-                number = int(first) if first.lstrip("-").isdigit() and len(first) < 9 else None
+                number = int(first) if re.fullmatch(r"-?[0-9]{1,8}", first) else None
                 track = self._staging.track("device", device=number, stream=second)
             else:
                 track = self._staging.track("host", process=first, thread=second)
@@ -215,7 +181,5 @@ def _text_batches(chunk: Chunk, first: int) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
-def _given_up(result: Any) -> Any:
-    result.open = False
-    result.lost += 1
-    return result
+def _strings(texts: Sequence[bytes]) -> pa.Array:
+    return pa.array(texts, pa.binary()).cast(pa.string())

@@ -34,7 +34,7 @@ EVENT_LIMIT: Final = 64 << 20
 class Pieces:
     """Consecutive pieces of a text, most of them one event each.
 
-    Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked.
+    Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked: tabs stand for them.
 
     Attributes:
         flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
@@ -72,9 +72,11 @@ class Chunk:
             index -= len(part)
         raise IndexError(index)
 
-    def text_from(self, index: int) -> bytes:
-        """All text from piece `index` to the end."""
-        return b"".join(self[i] for i in range(index, len(self)))
+
+def unblanked(piece: bytes) -> bytes:
+    """A piece with the comma behind it that the framer blanked."""
+    body, brace, space = piece.rpartition(b"}")
+    return body + brace + space.replace(b"\t", b",", 1)
 
 
 def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]:
@@ -170,7 +172,7 @@ def _boundaries(text: bytearray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         before[moving] -= 1
     closed = raw[before] == ord("}")
     commas = comma[closed]
-    raw[commas[commas >= 0]] = ord(" ")
+    raw[commas[commas >= 0]] = ord("\t")
     ordinal = ordinal[closed]
     return every[ordinal], np.diff(ordinal, prepend=-2) == 1
 

@@ -23,16 +23,14 @@ _HALF_SURROGATE: Final = re.compile(
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
 _LITERAL: Final = rb"(?:true|false|null|NaN|-?Infinity|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"
-#: A string; or bare text that is no JSON value; or a place for a value that holds none; or a comma too many.
+#: A string; or a place for a value that holds none, or bare text that is none.
 _VALUE: Final = re.compile(
-    _STRING
-    + rb"|(?!"
-    + _LITERAL
-    + rb"\s*(?:[,}\]\0]|$))([^\s\"\[\]{},:\0][^\"\[\]{},\0]*)|(:)(?=\s*[,}\]])|(,)(?=\s*,)"
+    _STRING + rb"|([:\[,])(\s*)(?!" + _LITERAL + rb'\s*[,}\]])([^\s"\[\]{},:\0][^"\[\]{},\0]*)?(?=\s*([,}\]]))'
 )
-_NUMBER: Final = re.compile(rb"([+-]?)0*((?:[1-9]\d*|0(?=\D|$))?)(\.\d*)?([eE][+-]?\d+)?")
+_NUMBER: Final = re.compile(rb"([+-]?)0*(\d*)(?:\.(\d*))?([eE][+-]?\d+)?")
 _ABSENT: Final = frozenset({b"n/a", b"na", b"none", b"nil", b"undefined", b"unknown", b"-", b"--", b"?"})
-_NOT_A_NUMBER: Final = re.compile(rb"[+-]?(?:\d\.#)?(?:nan|inf|ind|qnan|snan|infinity)\b.*", re.I | re.S)
+#: As the C libraries of Linux and Windows print them.
+_NOT_A_NUMBER: Final = re.compile(rb"[+-]?(?:\d\.#)?(?:[qs]?nan|inf(?:inity)?|ind)\d*(?:\(.*\))?", re.I | re.S)
 _SPACE_BEFORE_QUOTE: Final = re.compile(rb'([{,:\[])\s+"')
 _STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])"(?!\s*[:,}\]\0])')
 
@@ -40,6 +38,9 @@ _STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])"(?!\s*[:,}\]\0])')
 def clean(piece: bytes) -> bytes:
     """Blank control characters; in JSON they stand for white space, and must not stand in strings."""
     piece = piece.translate(_BLANKS)
+    if b"\\u" in piece:
+        # Half of a pair of UTF-16 surrogates is no character.
+        piece = _HALF_SURROGATE.sub(lambda half: half[1] or rb"\ufffd", piece)
     # What is not UTF-8 becomes U+FFFD.
     return piece if piece.isascii() else piece.decode("utf-8", "replace").encode()
 
@@ -58,8 +59,7 @@ def _doubled(match: re.Match[bytes]) -> bytes:
     text = match[0]
     if _is_raw(text):
         return text.replace(b"\\", b"\\\\").replace(b'\\\\"', b'\\"')
-    # Half of a pair of UTF-16 surrogates is no character.
-    return _HALF_SURROGATE.sub(lambda half: half[1] or rb"\ufffd", text)
+    return text
 
 
 def _is_raw(text: bytes) -> bool:
@@ -72,33 +72,35 @@ def mend_values(data: bytes) -> bytes:
 
 
 def _value(match: re.Match[bytes]) -> bytes:
-    bare, colon, comma = match.groups()
-    if colon:
-        return b":null"
-    if comma:
-        return b""
-    return match[0] if bare is None else _from_bare(bare)
+    before, space, bare, after = match.groups()
+    if before is None:
+        return match[0]
+    if bare is not None:
+        return before + space + _from_bare(bare)
+    if before == b",":
+        return space
+    return match[0] if (before, after) == (b"[", b"]") else before + b"null" + space
 
 
 def _from_bare(text: bytes) -> bytes:
     word = text.strip()
-    space = text[len(text.rstrip()) :]
     lower = word.lower()
     if lower in (b"true", b"false"):
-        return lower + space
+        return lower
     if lower in _ABSENT or _NOT_A_NUMBER.fullmatch(word):
-        return b"null" + space
+        return b"null"
     if re.fullmatch(rb"0x[0-9a-f]{1,16}", lower):
-        return b"%d" % int(lower, 16) + space
+        return b"%d" % int(lower, 16)
     number = _NUMBER.fullmatch(word)
-    if number and (number[2] or (number[3] or b".") != b"."):
-        fraction = (number[3] or b"") if number[3] != b"." else b""
-        return number[1].replace(b"+", b"") + (number[2] or b"0") + fraction + (number[4] or b"") + space
-    return b'"' + word.replace(b"\\", b"\\\\") + b'"' + space
+    if number and re.search(rb"\d", word):
+        sign, digits, fraction, exponent = number.groups(b"")
+        point = b"." + fraction if fraction else b""
+        return (b"-" if sign == b"-" else b"") + (digits or b"0") + point + exponent
+    return b'"' + word.replace(b"\\", b"\\\\") + b'"'
 
 
 def escape_quotes(data: bytes) -> bytes:
-    """Escape the quotes that neither begin a string (after `{`, `[`, `,`, `:`) nor end one (before `:`, `,`, `}`, `]`)."""
+    """Escape the quotes that neither begin a string, after `{ [ , :`, nor end one, before `: , } ]`."""
     return _STRAY_QUOTE.sub(rb'\\"', _SPACE_BEFORE_QUOTE.sub(rb'\1"', data))
 
 

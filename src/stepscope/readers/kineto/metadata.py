@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
-from stepscope.readers.kineto.repair import escape_stray_quotes, mend_values
+from stepscope.readers.kineto.mends import clean, double_backslashes, escape_quotes, mend_values
 from stepscope.store.staging import Staging
 
 _OPTIONS: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
@@ -16,26 +17,51 @@ _VERSIONS: Final = (
     "host_name",
 )  # fmt: skip
 
+_KEYS: Final = (*_OPTIONS, *_VERSIONS, "distributedInfo", "deviceProperties", "baseTimeNanoseconds")
+_DECODER: Final = json.JSONDecoder(strict=False)
 
-def parse_metadata(header: bytes, trailer: str) -> dict[str, Any]:
-    """The object around the events, without them; empty if there is none or it can't be read.
+
+def parse_metadata(header: bytes, trailer: str) -> tuple[dict[str, Any], bool]:
+    """The object around the events, without them, and whether it was read as it is; empty if there is none.
 
     Args:
         header: Text up to and including the `[` of the event list; empty for a bare list.
         trailer: Text after the `]` of the event list; empty if the recording was cut.
     """
     if not header:
-        return {}
+        return {}, True
     head = header.decode("utf-8", "replace").lstrip("\ufeff")
-    closing = "]" + "}" * max(1, head.count("{") - head.count("}"))
-    for text in (head + "]" + trailer, head + closing):
-        for mend in (lambda t: t, mend_values, lambda t: escape_stray_quotes(mend_values(t))):
+    # A trailer may be followed by anything, such as a second copy of the trace.
+    for text in _mends(head + "]" + trailer):
+        try:
+            value, _ = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            continue
+        return _around_events(value) or {}, True
+    return _salvaged(head + "]" + trailer), not trailer
+
+
+def _mends(text: str) -> Iterator[str]:
+    """The text, mended further and further."""
+    yield text.lstrip()
+    data = clean(text.encode("utf-8", "replace")).lstrip()
+    yield data.decode()
+    for mend in (double_backslashes, mend_values, escape_quotes):
+        data = mend(data)
+        yield data.decode()
+
+
+def _salvaged(text: str) -> dict[str, Any]:
+    """What can be read of a broken or cut object, key by key."""
+    found: dict[str, Any] = {}
+    for key in _KEYS:
+        for match in re.finditer(rf'"{key}"\s*:\s*', text):
             try:
-                value = json.loads(mend(text), strict=False)
+                found[key], _ = _DECODER.raw_decode(text, match.end())
             except (ValueError, RecursionError):
                 continue
-            return _around_events(value) or {}
-    return {}
+            break
+    return found
 
 
 def _around_events(value: Any, depth: int = 0) -> dict[str, Any] | None:

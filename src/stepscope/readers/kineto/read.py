@@ -45,7 +45,11 @@ class KinetoReader:
         for chunk in _in_background(gather(framer.pieces(blocks(source, damage, progress)))):
             decoder.add(chunk)
         _observe(staging, framer, decoder, damage)
-        metadata = parse_metadata(framer.header, decoder.trailer or "")
+        metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
+        staging.observe(
+            "metadata-damaged", "warning", int(not whole), "what the recording says beside its events is broken",
+            "rank, devices or process groups may be missing",
+        )  # fmt: skip
         if not framer.found or not decoder.events:
             reason = damage.messages[0] if damage.messages else "it holds no trace events"
             raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
@@ -69,18 +73,18 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
     for message in damage.messages:
         staging.observe("input-damaged", "error", 1, message, "everything after the damage is missing")
     staging.observe(
-        "events-repaired", "info", decoder.repaired, "events had broken JSON and were mended",
+        "events-repaired", "info", decoder.mender.repaired, "events had broken JSON and were mended",
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
-        "events-lost", "error", decoder.lost + (1 if framer.lost_bytes else 0),
+        "events-lost", "error", decoder.mender.lost + (1 if framer.lost_bytes else 0),
         "stretches of text could not be read as events", "they are missing from every number",
     )  # fmt: skip
     staging.observe(
         "events-untimed", "warning", decoder.untimed, "events have no number as their start time",
         "they are missing from every number",
     )  # fmt: skip
-    if decoder.cut or (decoder.trailer is None and not framer.bare):
+    if decoder.mender.cut or (decoder.mender.trailer is None and not framer.bare):
         staging.observe(
             "truncated", "error", 1, "the recording ends in the middle",
             "later events are missing, and sums are lower bounds; write the trace again with enough disk space",

@@ -154,8 +154,5 @@ def _runs_out(text: str, error: Exception) -> bool:
     """Whether decoding failed since the text ended, not since it is wrong."""
     if not isinstance(error, json.JSONDecodeError):
         return False
-    return (
-        error.msg.startswith(("Unterminated string", "Invalid \\u", "Invalid \\escape"))
-        and (error.msg.startswith("Unterminated") or error.pos + 7 >= len(text))
-        or not text[error.pos :].strip(" ,")
-    )
+    # A literal or an escape that was cut is reported where it begins.
+    return error.msg.startswith("Unterminated string") or len(text.rstrip(" ,")) - error.pos < 8

@@ -1,0 +1,223 @@
+"""Pieces of a chunk that are no events by themselves: mended, or joined where an event was cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from stepscope.readers.kineto.framing import EVENT_LIMIT, Chunk, unblanked
+from stepscope.readers.kineto.mends import MENDS, SEPARATOR, clean
+from stepscope.readers.kineto.repair import Reading, repair
+
+#: Tells of JSON texts which are events: objects with a phase.
+EventCheck = Callable[[Sequence[bytes]], Sequence[bool]]
+
+_KEY_FIRST: Final = re.compile(rb'\s*\{\s*"[^"\\]*"\s*:')
+_PHASE: Final = re.compile(rb'"ph"\s*:')
+_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Consecutive pieces that were read as one text: `first` is the id of the first, `stop` follows the last."""
+
+    first: int
+    index: int
+    stop: int
+    reading: Reading
+
+
+@dataclass(slots=True)
+class Mended:
+    """What to use instead of some pieces of a chunk.
+
+    Attributes:
+        excluded: Indices of the pieces to leave out.
+        ids: Of the events that were found instead.
+        texts: Of these events, in the same order.
+        shifts: (index, n): pieces from this index on get ids higher by n, since more events than pieces were found.
+    """
+
+    excluded: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+    shifts: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Mender:
+    """Mends the chunks of one trace, in order.
+
+    Attributes:
+        repaired: Events that were read only after their JSON had been mended.
+        lost: Stretches of text that could not be read.
+        cut: Whether the recording ends inside an event.
+        trailer: Text after the end of the event list; None until the end is found.
+    """
+
+    def __init__(self, check: EventCheck) -> None:
+        self._check = check
+        self._held: tuple[int, list[bytes]] | None = None
+        self.repaired = 0
+        self.lost = 0
+        self.cut = False
+        self.trailer: str | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a chunk must be shown to `mend` even if all of its pieces are events."""
+        return self._held is not None or self.trailer is not None
+
+    def mend(self, chunk: Chunk, first: int, odd: dict[int, bool]) -> Mended:
+        """Read the odd pieces of a chunk.
+
+        Args:
+            chunk: The chunk.
+            first: Id of its first piece.
+            odd: Index of every piece that is no event, in ascending order, and whether it is JSON at all.
+        """
+        fixed = self._mend_alone(chunk, [index for index, is_json in odd.items() if not is_json])
+        left = {index: is_json for index, is_json in odd.items() if index not in fixed}
+        runs = list(self._runs(chunk, first, left))
+        last_event = _last_event(chunk, left, runs)
+        if self.trailer is not None:
+            if last_event < 0:
+                self.trailer += _text(chunk, 0)
+                return Mended(excluded=[run.index for run in runs if run.index >= 0])
+            # What looked like the end of the list was the end of something inside an event.
+            self.trailer = None
+            self.lost += 1
+        runs = self._up_to_end(chunk, runs, last_event)
+        self._count(chunk, runs, len(fixed))
+        return self._result(first, fixed, runs)
+
+    def _mend_alone(self, chunk: Chunk, bad: list[int]) -> dict[int, bytes]:
+        """Mend all pieces at once, those that need it further and further; returns those that became events."""
+        fixed: dict[int, bytes] = {}
+        texts = [clean(chunk[index]) for index in bad]
+        for mend in (None, *MENDS):
+            if not bad:
+                break
+            tried = texts if mend is None else mend(SEPARATOR.join(texts)).split(SEPARATOR)
+            good = self._check(tried)
+            fixed.update((index, text) for index, text, ok in zip(bad, tried, good, strict=True) if ok)
+            texts = [text for text, ok in zip(tried, good, strict=True) if not ok]
+            bad = [index for index, ok in zip(bad, good, strict=True) if not ok]
+        return fixed
+
+    def _runs(self, chunk: Chunk, first: int, left: dict[int, bool]) -> Iterator[_Run]:
+        """Read what is left, piece by piece, or several pieces together where an event was cut."""
+        position = 0
+        if self._held is not None:
+            held_first, pieces = self._held
+            stop = _extent(chunk, 0, left)
+            pieces = [*pieces, *(chunk[i] for i in range(stop))]
+            if stop == len(chunk) and not chunk.last and sum(map(len, pieces)) < EVENT_LIMIT:
+                self._held = (held_first, pieces)
+                return
+            self._held = None
+            yield _Run(held_first, -1, stop, _joined(pieces) or _given_up(repair(pieces[0])))
+            position = stop
+        for index in [index for index, is_json in left.items() if not is_json and index >= position]:
+            if index < position:
+                continue
+            position = index + 1
+            reading = repair(chunk[index])
+            if reading.open:
+                stop = _extent(chunk, position, left)
+                if stop == len(chunk) and not chunk.last:
+                    self._held = (first + index, [chunk[i] for i in range(index, stop)])
+                    return
+                joined = _joined([chunk[i] for i in range(index, stop)])
+                if joined is not None and (not joined.open or stop == len(chunk)):
+                    reading, position = joined, stop
+            yield _Run(first + index, index, position, reading)
+
+    def _up_to_end(self, chunk: Chunk, runs: list[_Run], last_event: int) -> list[_Run]:
+        """The runs up to the end of the event list, which becomes known if it is among them."""
+        for number, run in enumerate(runs):
+            if run.reading.rest is None:
+                continue
+            if run.stop > last_event:
+                self.trailer = run.reading.rest + _text(chunk, run.stop)
+                return runs[: number + 1]
+            run.reading.lost += 1
+        return runs
+
+    def _count(self, chunk: Chunk, runs: list[_Run], fixed: int) -> None:
+        self.repaired += fixed
+        for run in runs:
+            reading = run.reading
+            self.lost += reading.lost
+            self.repaired += len(reading.events) if reading.mended else 0
+            if reading.open:
+                at_end = chunk.last and run.stop == len(chunk)
+                self.cut = self.cut or at_end
+                self.lost += not at_end
+
+    def _result(self, first: int, fixed: dict[int, bytes], runs: list[_Run]) -> Mended:
+        result = Mended()
+        for run in runs:
+            result.excluded += range(max(run.index, 0), run.stop)
+            texts = [text.encode("utf-8", "replace") for text in run.reading.events]
+            good = self._check(texts)
+            texts = [text for text, ok in zip(texts, good, strict=True) if ok]
+            self.lost += len(good) - len(texts)
+            start = run.first if run.index < 0 else run.first + _shift(result, run.index)
+            result.ids += range(start, start + len(texts))
+            result.texts += texts
+            surplus = len(texts) - (first + run.stop - run.first)
+            if surplus > 0:
+                result.shifts.append((run.stop, surplus))
+        for index, text in fixed.items():
+            result.excluded.append(index)
+            result.ids.append(first + index + _shift(result, index))
+            result.texts.append(text)
+        return result
+
+
+def _extent(chunk: Chunk, index: int, left: dict[int, bool]) -> int:
+    """The index of the first piece from `index` on that is an event, whole or broken."""
+    while index in left and not (not left[index] and begins_event(chunk[index])):
+        index += 1
+    return index
+
+
+def begins_event(piece: bytes) -> bool:
+    """Whether a broken piece is the beginning of an event, not the end of one: its phase is not nested outwards."""
+    phase = _PHASE.search(piece)
+    if phase is None or _KEY_FIRST.match(piece) is None:
+        return False
+    before = _STRING.sub(b"", piece[: phase.start()])
+    return before.count(b"{") > before.count(b"}") and before.count(b"[") >= before.count(b"]")
+
+
+def _joined(pieces: list[bytes]) -> Reading | None:
+    """What is read of pieces that belong together; None if they don't."""
+    if len(pieces) == 1:
+        return None
+    reading = repair(b"".join([*(unblanked(piece) for piece in pieces[:-1]), pieces[-1]]))
+    return reading if not reading.lost and (reading.events or reading.open) else None
+
+
+def _given_up(reading: Reading) -> Reading:
+    if reading.open:
+        reading.open = False
+        reading.lost += 1
+    return reading
+
+
+def _last_event(chunk: Chunk, left: dict[int, bool], runs: list[_Run]) -> int:
+    """Index of the last piece that is or has an event, -1 if there is none."""
+    found = max((run.index if run.index >= 0 else 0 for run in runs if run.reading.events), default=-1)
+    return max(found, next((index for index in range(len(chunk) - 1, -1, -1) if index not in left), -1))
+
+
+def _text(chunk: Chunk, index: int) -> str:
+    """The text from piece `index` to the chunk's end."""
+    return b"".join(unblanked(chunk[i]) for i in range(index, len(chunk))).decode("utf-8", "replace")
+
+
+def _shift(result: Mended, index: int) -> int:
+    return sum(surplus for start, surplus in result.shifts if start <= index)
