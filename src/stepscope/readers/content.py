@@ -7,29 +7,82 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, Any, Final
 
 from stepscope.readers.protocol import Progress, Source
 
-_GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
-_BZIP2: Final = b"BZh"
-_XZ: Final = b"\xfd7zXZ\x00"
 
-#: Compressed bytes read at a time; what comes out of them may be ten times as much.
-_PACKED_BLOCK: Final = 1 << 20
+#: Bytes read and unpacked at a time: few, as what is unpacked in the same go as a damage may be lost.
+_PACKED_BLOCK: Final = 1 << 16
+BLOCK_BYTES: Final = 8 << 20
 
 
+@dataclass(slots=True)
 class Damage:
     """What was wrong with the packing of an input; empty if nothing was."""
 
+    messages: list[str] = field(default_factory=list)
+
+
+class _Inflater:
+    """zlib's decompressor with the interface of bz2's and lzma's; it gives all there is before a damage."""
+
     def __init__(self) -> None:
-        self.messages: list[str] = []
+        # 31 = the largest window and a gzip header.
+        self._inner = zlib.decompressobj(31)
+        self._error: zlib.error | None = None
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._error is not None:
+            raise self._error
+        before = self._inner.copy()
+        data = self._inner.unconsumed_tail + data
+        try:
+            result = self._inner.decompress(data, max_length)
+        except zlib.error as error:
+            self._error = error
+            return _inflate_bytewise(before, data)
+        self.needs_input = not self._inner.unconsumed_tail and len(result) < max_length
+        return result
+
+
+def _inflate_bytewise(inner: Any, data: bytes) -> bytes:
+    """What comes out of damaged data before the damage."""
+    out = bytearray()
+    try:
+        for index in range(len(data)):
+            out += inner.decompress(data[index : index + 1])
+    except zlib.error:
+        pass
+    return bytes(out)
+
+
+#: By the first bytes of a packed stream.
+_UNPACKERS: Final[dict[bytes, Callable[[], Any]]] = {
+    b"\x1f\x8b": _Inflater,
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\x00": lzma.LZMADecompressor,
+}
 
 
 def head(source: Source, size: int = 1 << 16) -> bytes:
-    """The first `size` bytes of the content, fewer if there are not as many or the packing is broken."""
+    """The first `size` bytes of the content, fewer if there are not as many or the packing is broken.
+
+    Raises:
+        OSError: The file can't be read.
+    """
     collected = b""
     for block in blocks(source, Damage(), lambda _: None, block_size=size):
         collected += block
@@ -39,73 +92,91 @@ def head(source: Source, size: int = 1 << 16) -> bytes:
 
 
 def archive_members(path: Path) -> list[str]:
-    """Names of the files in a zip archive; empty if the file is no readable zip archive."""
-    if not zipfile.is_zipfile(path):
+    """Names of the files in a zip archive; empty if the file is no readable zip archive.
+
+    Raises:
+        OSError: The file can't be read.
+    """
+    with path.open("rb") as file:
+        if file.read(len(_ZIP)) != _ZIP:
+            return []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [info.filename for info in archive.infolist() if not info.is_dir() and info.file_size]
+    except zipfile.BadZipFile:
         return []
-    with zipfile.ZipFile(path) as archive:
-        return [info.filename for info in archive.infolist() if not info.is_dir() and info.file_size]
 
 
-def blocks(source: Source, damage: Damage, progress: Progress, block_size: int = 8 << 20) -> Iterator[bytes]:
-    """The content in blocks of at most about `block_size` bytes, as far as it can be unpacked.
+def blocks(source: Source, damage: Damage, progress: Progress, block_size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """The content in blocks of at most `block_size` bytes, as far as it can be unpacked.
 
     A broken or cut archive ends the blocks early; `damage` then says so.
+
+    Raises:
+        OSError: The file can't be opened.
     """
     with source.path.open("rb") as file:
-        magic = file.read(6)
-        file.seek(0)
         if source.member:
-            yield from _zip_blocks(source, damage, progress, block_size)
-        elif magic.startswith(_GZIP):
-            # 31 = the largest window and a gzip header.
-            yield from _unpacked(file, lambda: zlib.decompressobj(31), damage, progress, block_size)
-        elif magic.startswith(_BZIP2):
-            yield from _unpacked(file, bz2.BZ2Decompressor, damage, progress, block_size)
-        elif magic.startswith(_XZ):
-            yield from _unpacked(file, lzma.LZMADecompressor, damage, progress, block_size)
+            yield from _member_blocks(file, source.member, damage, progress, block_size)
         else:
-            while block := file.read(block_size):
-                progress(len(block))
-                yield block
+            yield from _stream_blocks(file, damage, progress, block_size)
+
+
+def _member_blocks(
+    file: IO[bytes], member: str, damage: Damage, progress: Progress, block_size: int
+) -> Iterator[bytes]:
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(member) as content:
+            info = archive.getinfo(member)
+            ratio = info.compress_size / max(1, info.file_size)
+            yield from _stream_blocks(content, damage, lambda size: progress(int(size * ratio)), block_size)
+    except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+        damage.messages.append(f"the archive is damaged ({error})")
+
+
+def _stream_blocks(file: IO[bytes], damage: Damage, progress: Progress, size: int) -> Iterator[bytes]:
+    start = file.read(6)
+    make = next((make for magic, make in _UNPACKERS.items() if start.startswith(magic)), None)
+    if make is not None:
+        yield from _unpacked(file, start, make, damage, progress, size)
+        return
+    while block := start + file.read(max(1, size - len(start))):
+        start = b""
+        progress(len(block))
+        yield block
 
 
 def _unpacked(
-    file: BinaryIO, make: Callable[[], object], damage: Damage, progress: Progress, block_size: int
+    file: IO[bytes],
+    packed: bytes,
+    make: Callable[[], Any],
+    damage: Damage,
+    progress: Progress,
+    size: int,
 ) -> Iterator[bytes]:
-    """Unpack one or more streams that follow each other in `file`."""
+    """Unpack one or more streams that follow each other in `file`; what follows the last one is not looked at."""
     unpacker = make()
-    pending: list[bytes] = []
-    size = 0
+    pending = bytearray()
     try:
-        while packed := file.read(_PACKED_BLOCK):
-            progress(len(packed))
-            while packed:
-                data = unpacker.decompress(packed)  # type: ignore[attr-defined]
-                pending.append(data)
-                size += len(data)
-                packed = b""
-                if unpacker.eof:  # type: ignore[attr-defined]
-                    packed = unpacker.unused_data.lstrip(b"\0")  # type: ignore[attr-defined]
-                    unpacker = make()
-                if size >= block_size:
-                    yield b"".join(pending)
-                    pending, size = [], 0
-    except (zlib.error, OSError, lzma.LZMAError, EOFError) as error:
+        while True:
+            if unpacker.eof:
+                rest = unpacker.unused_data.lstrip(b"\0") + packed
+                packed = rest or file.read(_PACKED_BLOCK)
+                if not packed or not any(packed.startswith(magic[: len(packed)]) for magic in _UNPACKERS):
+                    break
+                unpacker = make()
+            elif unpacker.needs_input and not packed:
+                packed = file.read(_PACKED_BLOCK)
+                progress(len(packed))
+                if not packed:
+                    damage.messages.append("the compressed data ends early")
+                    break
+            pending += unpacker.decompress(packed, min(size - len(pending), _PACKED_BLOCK))
+            packed = b""
+            if len(pending) >= size:
+                yield bytes(pending)
+                pending.clear()
+    except (zlib.error, OSError, EOFError, lzma.LZMAError) as error:
         damage.messages.append(f"the compressed data is damaged ({error})")
-    else:
-        started = unpacker is not None and not getattr(unpacker, "needs_input", True)
-        if started:
-            damage.messages.append("the compressed data ends early")
-    if size:
-        yield b"".join(pending)
-
-
-def _zip_blocks(source: Source, damage: Damage, progress: Progress, block_size: int) -> Iterator[bytes]:
-    try:
-        with zipfile.ZipFile(source.path) as archive, archive.open(source.member) as member:
-            ratio = archive.getinfo(source.member).compress_size / max(1, archive.getinfo(source.member).file_size)
-            while block := member.read(block_size):
-                progress(int(len(block) * ratio))
-                yield block
-    except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError, EOFError) as error:
-        damage.messages.append(f"the archive is damaged ({error})")
+    if pending:
+        yield bytes(pending)

@@ -41,8 +41,11 @@ class Reader(Protocol):
     `version` is part of the cache key: raise it whenever the same input gives other tables.
     """
 
-    name: str
-    version: int
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
 
     def sniff(self, path: Path, head: bytes) -> int:
         """NO, MAYBE or YES from a path and the first (decompressed) bytes of a file; b"" for a folder."""

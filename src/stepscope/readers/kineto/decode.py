@@ -1,10 +1,8 @@
-"""Pieces of text in, staged rows out: one chunk at a time."""
+"""Pieces of text in, rows of `parsed` out: one chunk at a time."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
 
 import duckdb
 import numpy as np
@@ -13,23 +11,11 @@ import pyarrow as pa
 from stepscope.readers.kineto import sql
 from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.mending import Mender
-from stepscope.readers.kineto.names import meaning
 from stepscope.store.staging import Staging
-
-_TABLES: Final = (
-    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
-    "kind VARCHAR)",
-    "CREATE TABLE kineto_tracks (track_key VARCHAR, track INTEGER)",
-    'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
-    "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
-    "CREATE TABLE kineto_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)",
-    "CREATE TABLE kineto_counters (ts BIGINT, pid VARCHAR, name VARCHAR, series VARCHAR, value DOUBLE)",
-    "CREATE TABLE kineto_ends (i BIGINT, ph VARCHAR, ts BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR)",
-)
 
 
 class Decoder:
-    """Stages the events of one trace, chunk by chunk, in order.
+    """Parses the events of one trace, chunk by chunk, in order.
 
     Attributes:
         events: Number of pieces so far, which is also the id of the next one.
@@ -37,19 +23,19 @@ class Decoder:
         metadata: Rows (name, pid, tid, arguments) of metadata events.
     """
 
-    def __init__(self, staging: Staging) -> None:
+    def __init__(self, staging: Staging, stage: Callable[[], None]) -> None:
+        """Decode into `staging`; `stage` is called for every chunk, when `pieces` and `parsed` hold it."""
         self._staging = staging
+        self._stage = stage
         self._exact = False
         self._first = 0
         self.events = 0
         self.untimed = 0
         self.mender = Mender(self._are_events)
         self.metadata: list[tuple[str, str, str, str]] = []
-        for statement in _TABLES:
-            staging.connection.execute(statement)
 
     def add(self, chunk: Chunk) -> None:
-        """Stage one chunk."""
+        """Parse one chunk and have it staged."""
         self._first = self.events
         self.events += len(chunk)
         connection = self._staging.connection
@@ -57,6 +43,7 @@ class Decoder:
         if chunk.last or self.mender.waiting or not self._parse("pieces"):
             self._parse_mended(chunk)
         self._stage()
+        self._note_metadata()
         connection.unregister("pieces")
 
     def _parse(self, source: str) -> bool:
@@ -115,54 +102,10 @@ class Decoder:
         connection.unregister("tried")
         return [bool(row[0]) for row in rows]
 
-    def _stage(self) -> None:
-        connection = self._staging.connection
-        self._intern_names()
-        self._intern_tracks()
-        for statement in sql.STAGING:
-            connection.execute(statement)
-        [uncorrelated] = self._staging.one(sql.UNCORRELATED)
-        if uncorrelated:
-            connection.execute(sql.LAUNCH_ARROWS)
-        self._staging.add_args(sql.ARGS)
-        self.metadata += connection.execute(sql.METADATA).fetchall()
+    def _note_metadata(self) -> None:
+        self.metadata += self._staging.connection.execute(sql.METADATA).fetchall()
         [untimed] = self._staging.one("SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
         self.untimed += untimed
-
-    def _intern_names(self) -> None:
-        rows = self._staging.connection.execute(sql.NEW_NAMES).fetchall()
-        if not rows:
-            return
-        meanings = [meaning(cat, name) for cat, name in rows]
-        self._staging.insert(
-            "kineto_names",
-            pa.table(
-                {
-                    "cat": [cat for cat, _ in rows],
-                    "name": [name for _, name in rows],
-                    "name_id": pa.nulls(len(rows), pa.int32()),
-                    "category": [m.category for m in meanings],
-                    "is_work": [m.is_work for m in meanings],
-                    "kind": pa.array([m.kind for m in meanings], pa.string()),
-                }
-            ),
-        )
-        self._staging.intern_names("kineto_names")
-        self._staging.connection.execute(
-            "UPDATE kineto_names SET name_id = names.name_id FROM names "
-            "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
-        )
-
-    def _intern_tracks(self) -> None:
-        connection = self._staging.connection
-        for (key,) in connection.execute(sql.NEW_TRACKS).fetchall():
-            kind, first, second = key.split("|", 2)
-            if kind == "device":
-                number = int(first) if re.fullmatch(r"-?[0-9]{1,8}", first) else None
-                track = self._staging.track("device", device=number, stream=second)
-            else:
-                track = self._staging.track("host", process=first, thread=second)
-            connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
 
 
 def _text_batches(chunk: Chunk, first: int) -> pa.Table:

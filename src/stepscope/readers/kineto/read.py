@@ -5,27 +5,37 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
-from stepscope.readers.content import Damage, blocks
+from stepscope.readers.content import BLOCK_BYTES, Damage, blocks
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
-from stepscope.readers.kineto.framing import Chunk, Framer, gather
+from stepscope.readers.kineto.framing import CHUNK_BYTES, Chunk, Framer, gather
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
+from stepscope.readers.kineto.stage import Stager
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
 _MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
 
 
+@dataclass(frozen=True, slots=True)
 class KinetoReader:
-    """Reads `.json`, `.json.gz` and the like that torch.profiler wrote, and other Chrome traces."""
+    """Reads `.json`, `.json.gz` and the like that torch.profiler wrote, and other Chrome traces.
 
-    name = "kineto"
-    version = 1
+    Attributes:
+        block_bytes: Text that is framed in one go; it should fit the processor's cache.
+        chunk_bytes: Text that is decoded in one go.
+    """
+
+    name: str = "kineto"
+    version: int = 1
+    block_bytes: int = BLOCK_BYTES
+    chunk_bytes: int = CHUNK_BYTES
 
     def sniff(self, path: Path, head: bytes) -> int:
         """NO, MAYBE or YES, by content alone."""
@@ -40,9 +50,10 @@ class KinetoReader:
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
         """Stage every event that can be read."""
         damage = Damage()
+        stream = blocks(source, damage, progress, self.block_bytes)
         framer = Framer()
-        decoder = Decoder(staging)
-        for chunk in _in_background(gather(framer.pieces(blocks(source, damage, progress)))):
+        decoder = Decoder(staging, Stager(staging))
+        for chunk in _in_background(gather(framer.pieces(stream), self.chunk_bytes)):
             decoder.add(chunk)
         _observe(staging, framer, decoder, damage)
         metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
