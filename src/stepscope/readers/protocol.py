@@ -42,10 +42,14 @@ class Reader(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Short and stable, as in `kineto`."""
+        ...
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """Of what it makes of its inputs."""
+        ...
 
     def sniff(self, path: Path, head: bytes) -> int:
         """NO, MAYBE or YES from a path and the first (decompressed) bytes of a file; b"" for a folder."""

@@ -11,11 +11,26 @@ import pyarrow as pa
 from stepscope.readers.kineto import sql
 from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.mending import Mender
-from stepscope.store.staging import Staging
+from stepscope.store.staging import Staging, first_row
+
+
+class _Lane:
+    """A connection with temporary tables of its own, so that one chunk is parsed while another is staged."""
+
+    def __init__(self, staging: Staging) -> None:
+        self.connection = staging.connection.cursor()
+        self.source = "pieces"
+        self.staged: Future[None] | None = None
+
+    def wait(self) -> None:
+        """Until the lane's last chunk is staged; raises what went wrong with it."""
+        if self.staged is not None:
+            self.staged.result()
+            self.staged = None
 
 
 class Decoder:
-    """Parses the events of one trace, chunk by chunk, in order.
+    """Stages the events of one trace, chunk by chunk, in order; to be used as a context manager.
 
     Attributes:
         events: Number of pieces so far, which is also the id of the next one.
@@ -23,78 +38,85 @@ class Decoder:
         metadata: Rows (name, pid, tid, arguments) of metadata events.
     """
 
-    def __init__(self, staging: Staging, stage: Callable[[], None]) -> None:
-        """Decode into `staging`; `stage` is called for every chunk, when `pieces` and `parsed` hold it."""
+    def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        self._stage = stage
         self._exact = False
-        self._first = 0
+        self._lanes = (_Lane(staging), _Lane(staging))
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
         self.events = 0
         self.untimed = 0
         self.mender = Mender(self._are_events)
         self.metadata: list[tuple[str, str, str, str]] = []
+        for statement in _TABLES:
+            staging.connection.execute(statement)
+
+    def __enter__(self) -> Decoder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=True)
 
     def add(self, chunk: Chunk) -> None:
-        """Parse one chunk and have it staged."""
-        self._first = self.events
+        """Parse one chunk, and stage it while the next one is parsed."""
+        lane = self._lanes[0]
+        lane.wait()
+        first = self.events
         self.events += len(chunk)
-        connection = self._staging.connection
-        connection.register("pieces", _text_batches(chunk, self._first))
-        if chunk.last or self.mender.waiting or not self._parse("pieces"):
-            self._parse_mended(chunk)
-        self._stage()
-        self._note_metadata()
-        connection.unregister("pieces")
+        lane.source = "pieces"
+        lane.connection.register("pieces", _text_batches(chunk, first))
+        if chunk.last or self.mender.waiting or not self._parse(lane):
+            self._parse_mended(lane, chunk, first)
+        lane.staged = self._executor.submit(self._stage, lane)
+        self._lanes = (self._lanes[1], lane)
 
-    def _parse(self, source: str) -> bool:
-        """Fill `parsed` from the texts in `source`; returns False if one of them is not JSON."""
-        connection = self._staging.connection
+    def finish(self) -> None:
+        """Wait until everything is staged."""
+        for lane in self._lanes:
+            lane.wait()
+
+    def _parse(self, lane: _Lane) -> bool:
+        """Fill `parsed` from the lane's texts; returns False if one of them is not JSON."""
         try:
-            connection.execute(sql.parse_sql(source, exact=self._exact))
+            lane.connection.execute(sql.parse_sql(lane.source, exact=self._exact))
         except duckdb.Error:
             return False
         if not self._exact:
-            [inexact] = self._staging.one(
+            [inexact] = first_row(
+                lane.connection,
                 "SELECT bool_or(ts_us <> floor(ts_us)) AND max(abs(ts_us)) >= ? FROM parsed WHERE isfinite(ts_us)",
                 [sql.EXACT_MICROSECONDS],
             )
             if inexact:
                 self._exact = True
-                connection.execute(sql.parse_sql(source, exact=True))
+                lane.connection.execute(sql.parse_sql(lane.source, exact=True))
         return True
 
-    def _parse_mended(self, chunk: Chunk) -> None:
+    def _parse_mended(self, lane: _Lane, chunk: Chunk, first: int) -> None:
         """Fill `parsed` from a chunk of which some pieces are not events."""
-        connection = self._staging.connection
+        connection = lane.connection
         odd = connection.execute(
             "SELECT i - ? AS index, is_json FROM (SELECT i, text, json_valid(text) AS is_json FROM pieces) "
             "WHERE NOT CASE WHEN is_json THEN json_exists(text, '$.ph') ELSE false END ORDER BY i",
-            [self._first],
+            [first],
         ).fetchnumpy()
-        mended = self.mender.mend(
-            chunk, self._first, dict(zip(odd["index"].tolist(), odd["is_json"].tolist(), strict=True))
-        )
-        excluded = pa.array([self._first + index for index in mended.excluded], pa.int64())
-        shifts = [(self._first + index, surplus) for index, surplus in mended.shifts]
+        mended = self.mender.mend(chunk, first, dict(zip(odd["index"].tolist(), odd["is_json"].tolist(), strict=True)))
+        excluded = pa.array([first + index for index in mended.excluded], pa.int64())
+        shifts = [(first + index, surplus) for index, surplus in mended.shifts]
         self.events += sum(surplus for _, surplus in shifts)
         connection.register("excluded", pa.table({"i": excluded}))
         connection.register("mended", pa.table({"i": pa.array(mended.ids, pa.int64()), "text": _strings(mended.texts)}))
         shifted = "".join(f" + CASE WHEN i >= {start} THEN {surplus} ELSE 0 END" for start, surplus in shifts)
-        connection.execute(
-            sql.parse_sql(
-                f"(SELECT i{shifted} AS i, text, flat FROM pieces ANTI JOIN excluded USING (i) "
-                "UNION ALL SELECT i, text, false FROM mended)",
-                exact=True,
-            )
+        lane.source = (
+            f"(SELECT i{shifted} AS i, text, flat FROM pieces ANTI JOIN excluded USING (i) "
+            "UNION ALL SELECT i, text, false FROM mended)"
         )
-        connection.unregister("excluded")
-        connection.unregister("mended")
+        connection.execute(sql.parse_sql(lane.source, exact=True))
 
     def _are_events(self, texts: Sequence[bytes]) -> list[bool]:
         """Which texts are JSON objects with a phase."""
         if not texts:
             return []
-        connection = self._staging.connection
+        connection = self._lanes[0].connection
         connection.register("tried", pa.table({"n": pa.array(range(len(texts)), pa.int32()), "text": _strings(texts)}))
         rows = connection.execute(
             "SELECT CASE WHEN json_valid(text) THEN json_exists(text, '$.ph') ELSE false END FROM tried ORDER BY n"
@@ -102,10 +124,58 @@ class Decoder:
         connection.unregister("tried")
         return [bool(row[0]) for row in rows]
 
-    def _note_metadata(self) -> None:
-        self.metadata += self._staging.connection.execute(sql.METADATA).fetchall()
-        [untimed] = self._staging.one("SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
+    def _stage(self, lane: _Lane) -> None:
+        connection = lane.connection
+        self._intern_names(connection)
+        self._intern_tracks(connection)
+        for statement in (*sql.STAGING, sql.flows_sql(lane.source)):
+            connection.execute(statement)
+        [uncorrelated] = first_row(connection, sql.UNCORRELATED)
+        if uncorrelated:
+            connection.execute(sql.LAUNCH_ARROWS)
+        self._staging.add_args(sql.ARGS, connection)
+        self.metadata += connection.execute(sql.METADATA).fetchall()
+        [untimed] = first_row(connection, "SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
         self.untimed += untimed
+        connection.unregister("pieces")
+
+    def _intern_names(self, connection: duckdb.DuckDBPyConnection) -> None:
+        rows = connection.execute(sql.NEW_NAMES).fetchall()
+        if not rows:
+            return
+        meanings = [meaning(cat, name) for cat, name in rows]
+        self._staging.insert(
+            "kineto_names",
+            pa.table(
+                {
+                    "cat": [cat for cat, _ in rows],
+                    "name": [name for _, name in rows],
+                    "name_id": pa.nulls(len(rows), pa.int32()),
+                    "category": [m.category for m in meanings],
+                    "is_work": [m.is_work for m in meanings],
+                    "kind": pa.array([m.kind for m in meanings], pa.string()),
+                }
+            ),
+        )
+        self._staging.intern_names("kineto_names")
+        self._staging.connection.execute(
+            "UPDATE kineto_names SET name_id = names.name_id FROM names "
+            "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
+        )
+
+    def _intern_tracks(self, connection: duckdb.DuckDBPyConnection) -> None:
+        for key, on_device, process, thread, device, stream in connection.execute(sql.NEW_TRACKS).fetchall():
+            if on_device:
+                recorded = device if device is not None else _integer(process)
+                number = recorded if recorded is not None and abs(recorded) < 2**31 else None
+                track = self._staging.track("device", device=number, stream=stream)
+            else:
+                track = self._staging.track("host", process=process, thread=thread)
+            self._staging.connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
 
 
 def _text_batches(chunk: Chunk, first: int) -> pa.Table:

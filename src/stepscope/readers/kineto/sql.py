@@ -11,11 +11,10 @@ _EVENT: Final = {
     "ph": "VARCHAR",
     "cat": "VARCHAR",
     "name": "VARCHAR",
-    "pid": "VARCHAR",
-    "tid": "VARCHAR",
+    "pid": "BIGINT",
+    "tid": "BIGINT",
     "ts": "DOUBLE",
     "dur": "DOUBLE",
-    "id": "VARCHAR",
     "args": "JSON",
 }
 
@@ -24,7 +23,7 @@ _EVENT: Final = {
 _COMMON: Final = {
     "External id": "BIGINT",
     "correlation": "BIGINT",
-    "device": "VARCHAR",
+    "device": "BIGINT",
     "stream": "VARCHAR",
     "sycl queue": "VARCHAR",
     "l0 queue": "VARCHAR",
@@ -50,6 +49,10 @@ _ON_DEVICE: Final = (
     + ") OR cat ILIKE 'privateuse1_kernel%'"
 )
 
+_IS_SPAN: Final = "ts IS NOT NULL AND (ph = 'X' OR (ph IN ('i', 'I') AND name <> '[memory]'))"
+#: Categories of traces so old that they write "external id" in lower case.
+_OLD_CATEGORIES: Final = "('Runtime', 'Kernel', 'Memcpy', 'Memset')"
+
 #: Times beyond this are no times; it also keeps the conversion from overflowing.
 _LIMIT_US: Final = "9.2e15"
 
@@ -57,13 +60,6 @@ _LIMIT_US: Final = "9.2e15"
 def structure(fields: dict[str, object]) -> str:
     """A structure for `json_transform`, as an SQL string."""
     return "'" + json.dumps(fields).replace("'", "''") + "'"
-
-
-#: On which queue of which device an event is, or on which thread of which process.
-_DEVICE_TRACK: Final = (
-    "'device|' || coalesce(device, pid) || '|' || coalesce(stream, regexp_replace(tid, '^stream\\s+', ''))"
-)
-_HOST_TRACK: Final = "'host|' || pid || '|' || tid"
 
 
 #: Arrows from launches to device work are two of five events in a trace and say what correlation ids say, too. They
@@ -88,18 +84,20 @@ def parse_sql(source: str, *, exact: bool) -> str:
     ts = _EXACT_TS if exact else _FAST_TS
     return f"""
     CREATE OR REPLACE TEMP TABLE parsed AS
-    SELECT * EXCLUDE (device, stream),
-        ts IS NOT NULL AND (ph = 'X' OR ph IN ('i', 'I') AND name <> '[memory]') AS is_span,
-        CASE WHEN {_ON_DEVICE} THEN {_DEVICE_TRACK} ELSE {_HOST_TRACK} END AS track_key
+    SELECT * EXCLUDE (external), {_IS_SPAN} AS is_span,
+        CASE WHEN on_device THEN hash(true, pid, pid_text, tid, tid_text, device, stream)
+            ELSE hash(false, pid, pid_text, tid, tid_text) END AS track_key,
+        CASE WHEN external IS NULL AND cat IN {_OLD_CATEGORIES}
+            THEN try_cast(args->>'$."external id"' AS BIGINT) ELSE external END AS external_id
     FROM (
-        SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name,
-            coalesce(e.pid, '') AS pid, coalesce(e.tid, '') AS tid, e.ts AS ts_us,
-            CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
+        SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, {_ON_DEVICE} AS on_device,
+            e.pid AS pid, CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END AS pid_text,
+            e.tid AS tid, CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END AS tid_text,
+            e.ts AS ts_us, CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
             CASE WHEN isfinite(e.dur)
                 THEN CAST(round(least(greatest(e.dur, -1), {_LIMIT_US}) * 1000) AS BIGINT) END AS dur,
-            e.id AS key, e.args AS args, a.correlation AS correlation,
-            coalesce(a."External id", try_cast(e.args->>'$."external id"' AS BIGINT)) AS external_id,
-            a.device AS device, coalesce(a.stream, a."sycl queue", a."l0 queue") AS stream
+            e.args AS args, a.correlation AS correlation, a."External id" AS external, a.device AS device,
+            coalesce(a.stream, a."sycl queue", a."l0 queue") AS stream
         FROM (
             SELECT i, text, e, json_transform(e.args, {structure(dict(_COMMON))}) AS a
             FROM (SELECT i, text, json_transform(text, {structure(dict(_EVENT))}) AS e FROM {source}
@@ -109,13 +107,24 @@ def parse_sql(source: str, *, exact: bool) -> str:
     """
 
 
+#: The process and thread of an event as recorded: numbers in most traces, texts in some.
+PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
+THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
+
 #: New (category, name) pairs, to be given a meaning.
 NEW_NAMES: Final = "SELECT DISTINCT cat, name FROM parsed ANTI JOIN kineto_names USING (cat, name) WHERE is_span"
 
-#: New tracks of intervals and of allocations.
-NEW_TRACKS: Final = """
-SELECT DISTINCT track_key FROM parsed ANTI JOIN kineto_tracks USING (track_key)
-WHERE is_span OR ph IN ('i', 'I') AND name = '[memory]'
+#: New tracks of intervals and of allocations: a queue of a device, or a thread of a process.
+NEW_TRACKS: Final = f"""
+SELECT track_key, on_device, process, thread, device, coalesce(stream, regexp_replace(thread, '^stream\\s+', ''))
+FROM (
+    SELECT track_key, first(on_device ORDER BY i) AS on_device, first({PROCESS} ORDER BY i) AS process,
+        first({THREAD} ORDER BY i) AS thread, first(device ORDER BY i) AS device, first(stream ORDER BY i) AS stream,
+        min(i) AS i
+    FROM parsed ANTI JOIN kineto_tracks USING (track_key)
+    WHERE is_span OR (ph IN ('i', 'I') AND name = '[memory]') GROUP BY 1
+)
+ORDER BY i
 """
 
 #: Instants count as events without a duration.
@@ -156,7 +165,7 @@ WORK: Final = f"""
 CREATE OR REPLACE TEMP TABLE work AS
 SELECT i, name, is_work, kind, args, json_transform(args, {structure(dict(_WORK_ARGS))}) AS a
 FROM parsed JOIN kineto_names USING (cat, name)
-WHERE is_span AND (is_work AND track_key LIKE 'device|%' OR name = 'record_param_comms')
+WHERE is_span AND (is_work OR name = 'record_param_comms')
 """
 
 KERNELS: Final = """
@@ -247,17 +256,21 @@ FROM (
 JOIN kineto_tracks USING (track_key) ORDER BY i
 """
 
-FLOWS: Final = """
-INSERT INTO kineto_flows
-SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
-    key, ph = 's', ts, pid, tid
-FROM parsed WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL AND key IS NOT NULL
-"""
+
+def flows_sql(source: str) -> str:
+    """Stage the arrows of a chunk; `source` is what `parsed` was made from."""
+    return f"""
+    INSERT INTO kineto_flows
+    SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
+        json_extract_string(text, '$.id'), ph = 's', ts, {PROCESS}, {THREAD}
+    FROM parsed JOIN {source} source USING (i) WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
+    """
+
 
 #: Device work that no correlation id ties to its launch.
 UNCORRELATED: Final = """
 SELECT count(*) FROM parsed JOIN kineto_names USING (cat, name)
-WHERE is_span AND track_key LIKE 'device|%' AND is_work AND coalesce(correlation, 0) <= 0
+WHERE is_span AND is_work AND coalesce(correlation, 0) <= 0
 """
 
 #: The arrows of launches, which are read only where device work has no correlation id.
@@ -265,30 +278,31 @@ LAUNCH_ARROWS: Final = f"""
 INSERT INTO kineto_flows
 SELECT 'launch', e.id, e.ph = 's', {_FAST_TS}, coalesce(e.pid, ''), coalesce(e.tid, '')
 FROM (
-    SELECT json_transform(text, {structure(dict(_EVENT))}) AS e FROM pieces
+    SELECT json_transform(text, {structure({"ph": "VARCHAR", "id": "VARCHAR", "ts": "DOUBLE", "pid": "VARCHAR", "tid": "VARCHAR"})}) AS e
+    FROM pieces
     WHERE {_IS_LAUNCH_ARROW} AND json_valid(text)
 )
 WHERE e.ph IN ('s', 'f', 't') AND isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} AND e.id IS NOT NULL
 """
 
-COUNTERS: Final = """
+COUNTERS: Final = f"""
 INSERT INTO kineto_counters
-SELECT ts, pid, name, kv.key, try_cast(kv.value AS DOUBLE)
+SELECT ts, {PROCESS}, name, kv.key, try_cast(kv.value AS DOUBLE)
 FROM parsed, unnest(
     CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args AS MAP(VARCHAR, VARCHAR))) END
 ) AS u(kv)
 WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL
 """
 
-METADATA: Final = """
-SELECT name, pid, tid, args::VARCHAR FROM parsed WHERE ph = 'M' AND args IS NOT NULL ORDER BY i
+METADATA: Final = f"""
+SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM parsed WHERE ph = 'M' AND args IS NOT NULL ORDER BY i
 """
 
 #: Begin and end events of the Chrome format, to be paired when all are known.
-ENDS: Final = """
+ENDS: Final = f"""
 INSERT INTO kineto_ends
-SELECT i, ph, ts, pid, tid, cat, name FROM parsed WHERE ph IN ('B', 'E') AND ts IS NOT NULL
+SELECT i, ph, ts, {PROCESS}, {THREAD}, cat, name FROM parsed WHERE ph IN ('B', 'E') AND ts IS NOT NULL
 """
 
 #: What is run for every chunk once names and tracks are known, in this order.
-STAGING: Final = (EVENTS, WORK, KERNELS, COPIES, COLLECTIVES, INPUTS, MEMORY, FLOWS, COUNTERS, ENDS)
+STAGING: Final = (EVENTS, WORK, KERNELS, COPIES, COLLECTIVES, INPUTS, MEMORY, COUNTERS, ENDS)
