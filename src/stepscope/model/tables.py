@@ -113,6 +113,12 @@ KERNELS = TableSchema(
             nullable=True,
         ),
         ident("graph", "Graph launch it belongs to: the launching event; null outside graphs.", nullable=True),
+        text("op_type", "What the device's library calls the operator; null if not recorded.", nullable=True),
+        text(
+            "core",
+            "Kind of core that it ran on, as recorded (AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU, ...); null if not.",
+            nullable=True,
+        ),
     ),
 )
 
@@ -137,6 +143,47 @@ COLLECTIVES = TableSchema(
         text("dtype", "Data type as recorded.", nullable=True),
         Column("world_size", "int32", "Number of ranks in the group; null if not recorded.", "", True),
         Column("ranks", "int32[]", "Ranks of the group; null if not recorded.", "", True),
+    ),
+)
+
+KERNEL_METRICS = TableSchema(
+    "kernel_metrics",
+    "One row per number that the device's counters gave for one device activity.",
+    (
+        ident("event", "The device event."),
+        RANK,
+        text("metric", "As the profiler calls it, without its unit: `aic_mac_ratio`, `cube_utilization`, ..."),
+        number("value", "Times in ns, ratios as fractions, sizes in bytes, bandwidths in bytes/s; else as recorded."),
+    ),
+)
+
+COMM_TASKS = TableSchema(
+    "comm_tasks",
+    "One row per part of a collective that its library recorded: transfers over links, waits and signals.",
+    (
+        ident("event", "The part's own event."),
+        RANK,
+        ident("collective", "The collective's event; null if not found.", nullable=True),
+        text("kind", "copy, reduce, wait, signal, send or other."),
+        Column("plane", "int32", "Number of the part's queue within the collective; null if not recorded.", "", True),
+        Column("src", "int32", "Rank within the group that data leaves; null if not recorded.", "", True),
+        Column("dst", "int32", "Rank within the group that data enters; null if not recorded.", "", True),
+        text("transport", "SDMA, RDMA, LOCAL, ...; null if not recorded.", nullable=True),
+        text("link", "HCCS, PCIE, ROCE, SIO, ON_CHIP, ...; null if not recorded.", nullable=True),
+        size("bytes", "Bytes moved; null if not recorded.", nullable=True),
+    ),
+)
+
+RECORDED = TableSchema(
+    "recorded",
+    "One row per number that the profiler summed up itself, kept to compare with; what can be derived is derived.",
+    (
+        RANK,
+        text("source", "What it is a summary of: steps, operators, api, communication, bandwidth, matrix, ..."),
+        text("step", "Step as the summary names it; null if it is of the whole recording.", nullable=True),
+        text("subject", "What the number is about: an operator, a call, a collective, a link; empty for the step."),
+        text("metric", "Name and unit as recorded."),
+        number("value", "Value as recorded."),
     ),
 )
 
@@ -290,7 +337,8 @@ HEALTH = TableSchema(
 )
 
 TABLES: Final = (
-    EVENTS, TRACKS, KERNELS, COLLECTIVES, COPIES, MEMORY, COUNTERS, FLOWS, STEPS, DEVICES, OP_INPUTS, GROUPS, HEALTH,
+    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, FLOWS, STEPS, DEVICES,
+    OP_INPUTS, GROUPS, RECORDED, HEALTH,
 )  # fmt: skip
 
 BY_NAME: Final = {table.name: table for table in TABLES}

@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from stepscope.model.schema import Column, TableSchema, flag, ident, ns, text
-from stepscope.model.tables import COLLECTIVES, COPIES, COUNTERS, DEVICES, GROUPS, OP_INPUTS, TRACKS
+from stepscope.model.tables import (
+    COLLECTIVES,
+    COMM_TASKS,
+    COPIES,
+    COUNTERS,
+    DEVICES,
+    GROUPS,
+    KERNEL_METRICS,
+    OP_INPUTS,
+    RECORDED,
+    TRACKS,
+)
 from stepscope.store.layout import columns_sql, stored_columns
 
 if TYPE_CHECKING:
@@ -51,9 +62,12 @@ RAW_KERNELS: Final = TableSchema(
         Column("occupancy", "float64", "As in `kernels`.", "fraction", True),
         flag(
             "in_graph",
-            "True if the recording says that a graph launched it; null if it does not tell.",
+            "Whether a graph launched it; null if the recording does not tell: then kernels that share a launch are "
+            "taken for a graph's.",
             nullable=True,
         ),
+        text("op_type", "As in `kernels`.", nullable=True),
+        text("core", "As in `kernels`.", nullable=True),
     ),
 )
 
@@ -86,7 +100,18 @@ RAW_FLOWS: Final = TableSchema(
 )
 
 _RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_MEMORY, RAW_FLOWS)
-_AS_DECLARED: Final = (TRACKS, COLLECTIVES, COPIES, COUNTERS, DEVICES, OP_INPUTS, GROUPS)
+_AS_DECLARED: Final = (
+    TRACKS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, DEVICES, OP_INPUTS, GROUPS, RECORDED,
+)  # fmt: skip
+
+
+def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: object = None) -> tuple[Any, ...]:
+    """The first row of a query's result, read to its end; a row of one null if there is none.
+
+    For statements that change rows the result is their number.
+    """
+    rows = connection.execute(query, parameters).fetchall()
+    return tuple(rows[0]) if rows else (None,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +160,8 @@ class Staging:
         self.connection.execute("CREATE SEQUENCE name_ids MINVALUE 0 START 0")
 
     def one(self, query: str, parameters: object = None) -> tuple[Any, ...]:
-        """The first row of a query's result, read to its end; a row of one null if there is none.
-
-        For statements that change rows the result is their number.
-        """
-        rows = self.connection.execute(query, parameters).fetchall()
-        return tuple(rows[0]) if rows else (None,)
+        """`first_row` over the staging area."""
+        return first_row(self.connection, query, parameters)
 
     def observe(self, code: str, severity: str, count: int, message: str, effect: str) -> None:
         """Note something about the recording, if it occurred at all (`count` > 0)."""
@@ -178,10 +199,17 @@ class Staging:
             )
         return self._tracks[key]
 
-    def add_args(self, query: str) -> None:
-        """Store the arguments that `query` yields as (id, args), ascending."""
+    def add_args(self, query: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+        """Store the arguments that `query` yields as (id, args), ascending.
+
+        Args:
+            query: What to store.
+            connection: The connection that can answer it, if it is not that of the staging area.
+        """
         target = str(self.folder / f"args-{self._args_files:05d}.parquet").replace("'", "''")
-        self.connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)")
+        (connection or self.connection).execute(
+            f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
+        )
         self._args_files += 1
 
     def insert(self, table: str, arrow: pa.Table) -> None:

@@ -28,11 +28,11 @@ SELECT k.event, e.ts, coalesce(e.dur, 0) AS dur, e.track, t.device, t.stream, n.
     coalesce(k.kind, CASE c.op_class WHEN 'collective' THEN 'comm' ELSE 'compute' END) AS kind,
     CASE k.kind WHEN 'comm' THEN 'collective' WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'copy' WHEN 'sync' THEN 'other'
         ELSE c.op_class END AS op_class,
-    l.launch, coalesce(h.op, x.op) AS op, h.module,
-    coalesce(h.step, s.step) AS step,
+    l.launch, coalesce(h.op, x.op) AS op, coalesce(h.module, o.module) AS module,
+    CASE WHEN h.op IS NULL THEN coalesce(o.step, h.step, s.step) ELSE h.step END AS step,
     e.correlation, k.grid, k.block, k.registers, k.shared_bytes, k.occupancy, c.dtype, c.tensor_core,
     NULL::DOUBLE AS flops, cp.bytes,
-    CASE WHEN k.in_graph OR g.correlation IS NOT NULL THEN l.launch END AS graph
+    CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph, k.op_type, k.core
 FROM raw_kernels k
 JOIN raw_events e ON e.id = k.event
 JOIN tracks t USING (track)
@@ -41,7 +41,8 @@ JOIN name_classes c USING (name_id)
 LEFT JOIN copies cp ON cp.event = k.event
 LEFT JOIN launches l ON l.correlation = e.correlation
 LEFT JOIN nesting h ON h.id = l.launch
-LEFT JOIN external_ops x ON l.launch IS NULL AND x.external_id = e.external_id
+LEFT JOIN external_ops x ON h.op IS NULL AND x.external_id = e.external_id
+LEFT JOIN nesting o ON o.id = x.op
 LEFT JOIN shared_launches g ON g.correlation = e.correlation
 LEFT JOIN unlaunched_steps s ON s.event = k.event
 ORDER BY e.ts, k.event

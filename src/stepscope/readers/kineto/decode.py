@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import duckdb
 import numpy as np
@@ -14,41 +15,50 @@ from stepscope.readers.kineto.mending import Mender
 from stepscope.store.staging import Staging, first_row
 
 
-class _Lane:
-    """A connection with temporary tables of its own, so that one chunk is parsed while another is staged."""
+class Lane:
+    """A connection with temporary tables of its own, so that one chunk is parsed while another is staged.
+
+    Attributes:
+        connection: Holds the chunk as `pieces` (text) and `parsed` (columns, see `sql.parse_sql`).
+        source: What `parsed` was made from: a table or a parenthesised query with `i`, `text` and `flat`.
+    """
 
     def __init__(self, staging: Staging) -> None:
         self.connection = staging.connection.cursor()
         self.source = "pieces"
-        self.staged: Future[None] | None = None
+        self._staged: Future[None] | None = None
+
+    def submit(self, executor: Executor, stage: Callable[[Lane], None]) -> None:
+        """Have the chunk staged in the background."""
+        self._staged = executor.submit(stage, self)
 
     def wait(self) -> None:
         """Until the lane's last chunk is staged; raises what went wrong with it."""
-        if self.staged is not None:
-            self.staged.result()
-            self.staged = None
+        if self._staged is not None:
+            self._staged.result()
+            self._staged = None
 
 
 class Decoder:
-    """Stages the events of one trace, chunk by chunk, in order; to be used as a context manager.
+    """Parses the events of one trace, chunk by chunk, in order; used as a context manager.
 
     Attributes:
         events: Number of pieces so far, which is also the id of the next one.
+        untimed: Intervals without a number as their start.
         mender: Reads what is no event by itself.
         metadata: Rows (name, pid, tid, arguments) of metadata events.
     """
 
-    def __init__(self, staging: Staging) -> None:
-        self._staging = staging
+    def __init__(self, staging: Staging, stage: Callable[[Lane], None]) -> None:
+        """Decode into `staging`; `stage` is called for every chunk in order, in a thread of its own."""
+        self._stage = stage
         self._exact = False
-        self._lanes = (_Lane(staging), _Lane(staging))
+        self._lanes = (Lane(staging), Lane(staging))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
         self.events = 0
         self.untimed = 0
         self.mender = Mender(self._are_events)
         self.metadata: list[tuple[str, str, str, str]] = []
-        for statement in _TABLES:
-            staging.connection.execute(statement)
 
     def __enter__(self) -> Decoder:
         return self
@@ -57,7 +67,7 @@ class Decoder:
         self._executor.shutdown(wait=True)
 
     def add(self, chunk: Chunk) -> None:
-        """Parse one chunk, and stage it while the next one is parsed."""
+        """Parse one chunk, and have it staged while the next one is parsed."""
         lane = self._lanes[0]
         lane.wait()
         first = self.events
@@ -66,7 +76,7 @@ class Decoder:
         lane.connection.register("pieces", _text_batches(chunk, first))
         if chunk.last or self.mender.waiting or not self._parse(lane):
             self._parse_mended(lane, chunk, first)
-        lane.staged = self._executor.submit(self._stage, lane)
+        lane.submit(self._executor, self._finish_chunk)
         self._lanes = (self._lanes[1], lane)
 
     def finish(self) -> None:
@@ -74,7 +84,14 @@ class Decoder:
         for lane in self._lanes:
             lane.wait()
 
-    def _parse(self, lane: _Lane) -> bool:
+    def _finish_chunk(self, lane: Lane) -> None:
+        self._stage(lane)
+        self.metadata += lane.connection.execute(sql.METADATA).fetchall()
+        [untimed] = first_row(lane.connection, "SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
+        self.untimed += untimed
+        lane.connection.unregister("pieces")
+
+    def _parse(self, lane: Lane) -> bool:
         """Fill `parsed` from the lane's texts; returns False if one of them is not JSON."""
         try:
             lane.connection.execute(sql.parse_sql(lane.source, exact=self._exact))
@@ -91,7 +108,7 @@ class Decoder:
                 lane.connection.execute(sql.parse_sql(lane.source, exact=True))
         return True
 
-    def _parse_mended(self, lane: _Lane, chunk: Chunk, first: int) -> None:
+    def _parse_mended(self, lane: Lane, chunk: Chunk, first: int) -> None:
         """Fill `parsed` from a chunk of which some pieces are not events."""
         connection = lane.connection
         odd = connection.execute(
@@ -123,59 +140,6 @@ class Decoder:
         ).fetchall()
         connection.unregister("tried")
         return [bool(row[0]) for row in rows]
-
-    def _stage(self, lane: _Lane) -> None:
-        connection = lane.connection
-        self._intern_names(connection)
-        self._intern_tracks(connection)
-        for statement in (*sql.STAGING, sql.flows_sql(lane.source)):
-            connection.execute(statement)
-        [uncorrelated] = first_row(connection, sql.UNCORRELATED)
-        if uncorrelated:
-            connection.execute(sql.LAUNCH_ARROWS)
-        self._staging.add_args(sql.ARGS, connection)
-        self.metadata += connection.execute(sql.METADATA).fetchall()
-        [untimed] = first_row(connection, "SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
-        self.untimed += untimed
-        connection.unregister("pieces")
-
-    def _intern_names(self, connection: duckdb.DuckDBPyConnection) -> None:
-        rows = connection.execute(sql.NEW_NAMES).fetchall()
-        if not rows:
-            return
-        meanings = [meaning(cat, name) for cat, name in rows]
-        self._staging.insert(
-            "kineto_names",
-            pa.table(
-                {
-                    "cat": [cat for cat, _ in rows],
-                    "name": [name for _, name in rows],
-                    "name_id": pa.nulls(len(rows), pa.int32()),
-                    "category": [m.category for m in meanings],
-                    "is_work": [m.is_work for m in meanings],
-                    "kind": pa.array([m.kind for m in meanings], pa.string()),
-                }
-            ),
-        )
-        self._staging.intern_names("kineto_names")
-        self._staging.connection.execute(
-            "UPDATE kineto_names SET name_id = names.name_id FROM names "
-            "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
-        )
-
-    def _intern_tracks(self, connection: duckdb.DuckDBPyConnection) -> None:
-        for key, on_device, process, thread, device, stream in connection.execute(sql.NEW_TRACKS).fetchall():
-            if on_device:
-                recorded = device if device is not None else _integer(process)
-                number = recorded if recorded is not None and abs(recorded) < 2**31 else None
-                track = self._staging.track("device", device=number, stream=stream)
-            else:
-                track = self._staging.track("host", process=process, thread=thread)
-            self._staging.connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
-
-
-def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
 
 
 def _text_batches(chunk: Chunk, first: int) -> pa.Table:

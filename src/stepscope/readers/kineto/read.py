@@ -52,9 +52,10 @@ class KinetoReader:
         damage = Damage()
         stream = blocks(source, damage, progress, self.block_bytes)
         framer = Framer()
-        decoder = Decoder(staging, Stager(staging))
-        for chunk in _in_background(gather(framer.pieces(stream), self.chunk_bytes)):
-            decoder.add(chunk)
+        with Decoder(staging, Stager(staging)) as decoder:
+            for chunk in _in_background(gather(framer.pieces(stream), self.chunk_bytes)):
+                decoder.add(chunk)
+            decoder.finish()
         _observe(staging, framer, decoder, damage)
         metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
         staging.observe(

@@ -169,7 +169,7 @@ WHERE is_span AND (is_work OR name = 'record_param_comms')
 """
 
 KERNELS: Final = """
-INSERT INTO raw_kernels
+INSERT INTO raw_kernels (event, kind, grid, block, registers, shared_bytes, occupancy, in_graph)
 SELECT i, CASE WHEN kind IS NULL AND a."Collective name" IS NOT NULL THEN 'comm' ELSE kind END,
     a.grid, a.block, a."registers per thread", a."shared memory",
     CASE WHEN isfinite(a."est. achieved occupancy %") THEN a."est. achieved occupancy %" / 100 END,
@@ -273,12 +273,14 @@ SELECT count(*) FROM parsed JOIN kineto_names USING (cat, name)
 WHERE is_span AND is_work AND coalesce(correlation, 0) <= 0
 """
 
+_ARROW: Final = {"ph": "VARCHAR", "id": "VARCHAR", "ts": "DOUBLE", "pid": "VARCHAR", "tid": "VARCHAR"}
+
 #: The arrows of launches, which are read only where device work has no correlation id.
 LAUNCH_ARROWS: Final = f"""
 INSERT INTO kineto_flows
 SELECT 'launch', e.id, e.ph = 's', {_FAST_TS}, coalesce(e.pid, ''), coalesce(e.tid, '')
 FROM (
-    SELECT json_transform(text, {structure({"ph": "VARCHAR", "id": "VARCHAR", "ts": "DOUBLE", "pid": "VARCHAR", "tid": "VARCHAR"})}) AS e
+    SELECT json_transform(text, {structure(dict(_ARROW))}) AS e
     FROM pieces
     WHERE {_IS_LAUNCH_ARROW} AND json_valid(text)
 )

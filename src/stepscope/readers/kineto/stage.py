@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import duckdb
 import pyarrow as pa
 
 from stepscope.readers.kineto import sql
+from stepscope.readers.kineto.decode import Lane
 from stepscope.readers.kineto.names import meaning
-from stepscope.store.staging import Staging
+from stepscope.store.staging import Staging, first_row
 
 _TABLES: Final = (
     "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
     "kind VARCHAR)",
-    "CREATE TABLE kineto_tracks (track_key VARCHAR, track INTEGER)",
+    "CREATE TABLE kineto_tracks (track_key UBIGINT, track INTEGER)",
     'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
     "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
     "CREATE TABLE kineto_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)",
@@ -31,20 +33,20 @@ class Stager:
         for statement in _TABLES:
             staging.connection.execute(statement)
 
-    def __call__(self) -> None:
-        """Stage the chunk that is in `parsed`."""
-        connection = self._staging.connection
-        self._intern_names()
-        self._intern_tracks()
-        for statement in sql.STAGING:
+    def __call__(self, lane: Lane) -> None:
+        """Stage the lane's chunk."""
+        connection = lane.connection
+        self._intern_names(connection)
+        self._intern_tracks(connection)
+        for statement in (*sql.STAGING, sql.flows_sql(lane.source)):
             connection.execute(statement)
-        [uncorrelated] = self._staging.one(sql.UNCORRELATED)
+        [uncorrelated] = first_row(connection, sql.UNCORRELATED)
         if uncorrelated:
             connection.execute(sql.LAUNCH_ARROWS)
-        self._staging.add_args(sql.ARGS)
+        self._staging.add_args(sql.ARGS, connection)
 
-    def _intern_names(self) -> None:
-        rows = self._staging.connection.execute(sql.NEW_NAMES).fetchall()
+    def _intern_names(self, connection: duckdb.DuckDBPyConnection) -> None:
+        rows = connection.execute(sql.NEW_NAMES).fetchall()
         if not rows:
             return
         meanings = [meaning(cat, name) for cat, name in rows]
@@ -67,13 +69,16 @@ class Stager:
             "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
         )
 
-    def _intern_tracks(self) -> None:
-        connection = self._staging.connection
-        for (key,) in connection.execute(sql.NEW_TRACKS).fetchall():
-            kind, first, second = key.split("|", 2)
-            if kind == "device":
-                number = int(first) if re.fullmatch(r"-?[0-9]{1,8}", first) else None
-                track = self._staging.track("device", device=number, stream=second)
+    def _intern_tracks(self, connection: duckdb.DuckDBPyConnection) -> None:
+        for key, on_device, process, thread, device, stream in connection.execute(sql.NEW_TRACKS).fetchall():
+            if on_device:
+                recorded = device if device is not None else _integer(process)
+                number = recorded if recorded is not None and abs(recorded) < 2**31 else None
+                track = self._staging.track("device", device=number, stream=stream)
             else:
-                track = self._staging.track("host", process=first, thread=second)
-            connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
+                track = self._staging.track("host", process=process, thread=thread)
+            self._staging.connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
