@@ -15,7 +15,17 @@ from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 
 #: Modules of this package; each defines `ANALYSES`, a tuple of `Analysis`.
-MODULES: Final[tuple[str, ...]] = ("step_budget", "idle_causes", "comm_overlap")
+MODULES: Final[tuple[str, ...]] = (
+    "step_budget",
+    "idle_causes",
+    "comm_overlap",
+    "collectives",
+    "roofline",
+    "mfu",
+    "tensor_cores",
+    "occupancy",
+    "device_utilisation",
+)
 
 
 @dataclass(frozen=True, slots=True)

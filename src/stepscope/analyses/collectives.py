@@ -1,0 +1,220 @@
+"""Collectives: how long, how much, how fast, and how much of it compute hid; summed up, and call by call."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.codes import Codes, nullable
+from stepscope.analyses.device_time import device_times
+from stepscope.analyses.grouping import Groups, ordered_table, shares
+from stepscope.analyses.registry import Analysis
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.model.schema import Column, TableSchema, count, ident, ns, number, size, summary_columns, text
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+_DEVICE: Final = Column("device", "int32", "Device index; null on the host or if not recorded.", "", True)
+_WORLD: Final = Column("world_size", "int32", "Ranks of the group; null if not recorded.", "", True)
+_BANDWIDTHS: Final = (
+    "of the whole duration, with the wait for late ranks in it; null where size or duration is unknown."
+)
+
+COLLECTIVES = TableSchema(
+    "collectives",
+    "Collectives by kind, process group and size, over the whole recording. Durations are those on this rank: the "
+    "wait for the last rank is part of them.",
+    (
+        *summary_columns("collective", "the time of all collectives"),
+        RANK,
+        _DEVICE,
+        text("group", "Process group, `default` where not recorded."),
+        _WORLD,
+        text("size_class", "Range of sizes, such as `1 to 16 MiB`; `unknown` where not recorded."),
+        size("bytes", "Sum of the sizes; null where unknown.", nullable=True),
+        ns("overlapped_ns", "The part of total_ns during which compute ran on the device; null on the host.",
+           nullable=True),
+        ns("exposed_ns", "total_ns - overlapped_ns; null on the host.", nullable=True),
+        number("algorithm_bandwidth", f"bytes / total_ns: {_BANDWIDTHS}", "bytes/s", nullable=True),
+        number("bus_bandwidth", f"Algorithm bandwidth times the factor of `bus_factor`: {_BANDWIDTHS}", "bytes/s",
+               nullable=True),
+        number("best_bus_bandwidth", "Bus bandwidth of the fastest call, which waited the least; null likewise.",
+               "bytes/s", nullable=True),
+    ),
+)  # fmt: skip
+
+COLLECTIVE_CALLS = TableSchema(
+    "collective_calls",
+    "One row per collective, in time order.",
+    (
+        ident("event", "The device event; the host event where no device event exists."),
+        RANK,
+        ns("ts", "Begin."),
+        ns("dur", "Duration on this rank, the wait for the last rank included."),
+        _DEVICE,
+        Column("step", "int32", "Index into `steps`; null outside every step.", "", True),
+        text("name", "Kind of collective."),
+        text("group", "Process group, `default` where not recorded."),
+        Column("seq", "int64", "Sequence number in the group; null if not recorded.", "", True),
+        _WORLD,
+        size("bytes", "Size: the larger of input and output; null if not recorded.", nullable=True),
+        ns("overlapped_ns", "The part of dur during which compute ran on the device; null on the host.", nullable=True),
+        ns("exposed_ns", "dur - overlapped_ns; null on the host.", nullable=True),
+        number("bus_bandwidth", f"bytes / dur times the factor of `bus_factor`: {_BANDWIDTHS}", "bytes/s",
+               nullable=True),
+        count("position", "How many collectives of the same group and kind came before it on this rank."),
+    ),
+)  # fmt: skip
+
+_SQL: Final = """
+SELECT c.event, coalesce(k.ts, s.ts) AS ts, coalesce(k.dur, s.dur, 0) AS dur,
+    CASE WHEN k.event IS NULL THEN -2 ELSE coalesce(k.device, -1) END::INTEGER AS device,
+    coalesce(k.step, s.step, -1)::INTEGER AS step, c.collective AS name, c."group", coalesce(c.seq, -1) AS seq,
+    coalesce(c.world_size, g.size, -1)::INTEGER AS world_size, coalesce(c.bytes, -1) AS bytes
+FROM collectives c
+LEFT JOIN kernels k ON k.event = c.event
+LEFT JOIN spans s ON k.event IS NULL AND s.id = c.event
+LEFT JOIN (SELECT "group", max(size) AS size FROM groups WHERE size > 0 GROUP BY 1) g ON g."group" = c."group"
+WHERE coalesce(k.ts, s.ts) IS NOT NULL
+ORDER BY ts, c.event
+"""
+_HOST: Final = -2
+
+#: Upper limits of the size classes. Below 64 KiB latency rules, above 16 MiB bandwidth does.
+_CLASSES: Final = (
+    (4 << 10, "up to 4 KiB"), (64 << 10, "4 to 64 KiB"), (1 << 20, "64 KiB to 1 MiB"), (16 << 20, "1 to 16 MiB"),
+    (256 << 20, "16 to 256 MiB"), (2**63 - 1, "over 256 MiB"),
+)  # fmt: skip
+
+Columns = dict[str, NDArray[Any]]
+
+
+def bus_factor(collective: str, ranks: int) -> float | None:
+    """Bytes on each link per byte of the collective's size, for `ranks` participants.
+
+    With it the bandwidth can be compared to the hardware's, whatever the collective and the number of ranks.
+    Source: NVIDIA nccl-tests, doc/PERFORMANCE.md. The size is the larger of input and output.
+
+    Returns:
+        The factor; None if it depends on a number of ranks that is not known, or the collective moves no data.
+    """
+    if collective in ("broadcast", "reduce", "send", "recv", "send_recv"):
+        return 1.0
+    if ranks < 2:
+        return None
+    if collective == "all_reduce":
+        return 2 * (ranks - 1) / ranks
+    if collective in ("all_gather", "reduce_scatter", "gather", "scatter", "all_to_all"):
+        return (ranks - 1) / ranks
+    return None
+
+
+def collectives(trace: Trace) -> Table:
+    """Sum the collectives up.
+
+    Raises:
+        MissingInputError: The recording has none.
+    """
+    rows = _calls(trace)
+    group, name = Codes.of(rows["group"]), Codes.of(rows["name"])
+    sizes, known = rows["bytes"], rows["bytes"] >= 0
+    size_class = np.where(known, np.searchsorted([limit for limit, _ in _CLASSES], sizes), len(_CLASSES))
+    groups = Groups.by(name.code, rows["device"] - _HOST, group.code, rows["world_size"], size_class)
+    first, total = groups.first, groups.sum(rows["dur"])
+    on_host = rows["device"][first] == _HOST
+    overlapped = groups.sum(rows["overlapped"])
+    moved = np.where(known[first], groups.sum(np.maximum(sizes, 0)), -1)
+    algorithm = _rate(moved, total)
+    best = np.full(first.size, -1.0)
+    np.maximum.at(best, groups.index, np.nan_to_num(rows["bus"], nan=-1.0))
+    columns = {
+        **groups.summary(rows["dur"]),
+        "name": name.at(first),
+        "share": shares(total, int(total.sum())),
+        "rank": np.full(first.size, trace.ranks[0]),
+        "device": nullable(rows["device"][first], rows["device"][first] < 0),
+        "group": group.at(first),
+        "world_size": nullable(rows["world_size"][first], rows["world_size"][first] < 0),
+        "size_class": [[*(label for _, label in _CLASSES), "unknown"][i] for i in size_class[first].tolist()],
+        "bytes": nullable(moved, moved < 0),
+        "overlapped_ns": nullable(overlapped, on_host),
+        "exposed_ns": nullable(total - overlapped, on_host),
+        "algorithm_bandwidth": nullable(algorithm, np.isnan(algorithm)),
+        "bus_bandwidth": nullable(algorithm * rows["factor"][first], np.isnan(algorithm * rows["factor"][first])),
+        "best_bus_bandwidth": nullable(best, best < 0),
+    }
+    return ordered_table(COLLECTIVES, columns, ("device", "group", "bytes"))
+
+
+def collective_calls(trace: Trace) -> Table:
+    """List the collectives.
+
+    Raises:
+        MissingInputError: The recording has none.
+    """
+    rows = _calls(trace)
+    on_host = rows["device"] == _HOST
+    columns = {
+        **{name: rows[name] for name in ("event", "ts", "dur", "name", "group")},
+        **{name: nullable(rows[name], rows[name] < 0) for name in ("device", "step", "seq", "world_size", "bytes")},
+        "rank": np.full(on_host.size, trace.ranks[0]),
+        "overlapped_ns": nullable(rows["overlapped"], on_host),
+        "exposed_ns": nullable(rows["dur"] - rows["overlapped"], on_host),
+        "bus_bandwidth": nullable(rows["bus"], np.isnan(rows["bus"])),
+        "position": _positions(rows),
+    }
+    return Table.of(COLLECTIVE_CALLS, columns)
+
+
+def _calls(trace: Trace) -> Columns:
+    """Every collective, with further columns.
+
+    `overlapped` is the time that compute hid, `factor` that of the bus bandwidth, `bus` the bus bandwidth; the latter
+    two are NaN where unknown.
+    """
+    rows = trace.columns(_SQL)
+    if not rows["ts"].size:
+        raise MissingInputError(
+            "the recording has no collective", hint="record a job of several ranks with its devices"
+        )
+    rows["overlapped"] = np.zeros(rows["ts"].size, np.int64)
+    if (rows["device"] != _HOST).any():
+        for device in device_times(trace):
+            mine = rows["device"] == (-1 if device.device is None else device.device)
+            ts = rows["ts"][mine]
+            rows["overlapped"][mine] = device.compute.within(ts, ts + rows["dur"][mine])
+    rows["factor"] = _factors(rows)
+    rows["bus"] = _rate(rows["bytes"], rows["dur"]) * rows["factor"]
+    return rows
+
+
+def _factors(rows: Columns) -> NDArray[np.float64]:
+    name = Codes.of(rows["name"])
+    groups = Groups.by(name.code, rows["world_size"])
+    pairs = zip(name.at(groups.first), rows["world_size"][groups.first].tolist(), strict=True)
+    factors = [bus_factor(*pair) for pair in pairs]
+    return np.array([np.nan if factor is None else factor for factor in factors])[groups.index]
+
+
+def _rate(sizes: Times, times: Times) -> NDArray[np.float64]:
+    """Bytes per second; NaN where the size is unknown (negative) or no time passed."""
+    known = (sizes >= 0) & (times > 0)
+    rate = np.full(sizes.size, np.nan)
+    rate[known] = sizes[known] * 1e9 / times[known]
+    return rate
+
+
+def _positions(rows: Columns) -> Times:
+    """Running number of each call among those of its group and kind."""
+    groups = Groups.by(Codes.of(rows["group"]).code, Codes.of(rows["name"]).code)
+    order = np.argsort(groups.index, kind="stable")
+    positions = np.empty(order.size, np.int64)
+    positions[order] = np.arange(order.size) - np.repeat(np.cumsum(groups.count) - groups.count, groups.count)
+    return positions
+
+
+ANALYSES = (Analysis(COLLECTIVES, collectives), Analysis(COLLECTIVE_CALLS, collective_calls))

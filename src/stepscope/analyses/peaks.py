@@ -1,0 +1,81 @@
+"""Which peak rates the devices of a recording have, and which one a kernel is measured against."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Final
+
+from stepscope.model import dtypes
+from stepscope.model.devices import Device, match
+from stepscope.model.trace import Trace
+
+#: A query for the limits of every device in use. A device that the recording does not describe has those of the
+#: devices that it does, if they are all alike: recorders disagree on how devices are numbered.
+LIMITS_SQL: Final = """
+SELECT d.device, coalesce(d.sms, a.sms) AS sms, coalesce(d.max_threads_per_sm, a.threads) AS max_threads_per_sm,
+    coalesce(d.registers_per_sm, a.registers) AS registers_per_sm,
+    coalesce(d.shared_bytes_per_sm, a.shared) AS shared_bytes_per_sm, coalesce(d.warp_size, a.warp) AS warp_size
+FROM (SELECT * FROM devices UNION ALL BY NAME SELECT NULL::INTEGER AS device) d
+LEFT JOIN (
+    SELECT any_value(sms) AS sms, any_value(max_threads_per_sm) AS threads, any_value(registers_per_sm) AS registers,
+        any_value(shared_bytes_per_sm) AS shared, any_value(warp_size) AS warp
+    FROM devices WHERE sms IS NOT NULL
+    HAVING count(DISTINCT (name, sms, max_threads_per_sm, registers_per_sm, shared_bytes_per_sm, warp_size)) = 1
+) a ON d.sms IS NULL
+"""
+
+#: Classes whose work matrix units can do.
+MATRIX_CLASSES: Final = ("gemm", "attention", "convolution")
+
+
+def known_devices(trace: Trace) -> dict[int, Device]:
+    """The devices of the rank whose rates are known, by index; -1 stands for "not recorded".
+
+    A device that the recording does not describe counts as one of those that it does, if they are all alike:
+    recorders disagree on how devices are numbered.
+    """
+    rows = trace.sql("SELECT device, name FROM devices ORDER BY device").to_pylist()
+    named = {row["device"]: match(row["name"]) for row in rows if row["name"]}
+    known = {index: device for index, device in named.items() if device is not None}
+    if len(known) == len(named) and len({device.name for device in known.values()}) == 1:
+        other = next(iter(known.values()))
+        known.update({index: other for index in [-1, *(row["device"] for row in rows)] if index not in known})
+    return known
+
+
+def device_names(trace: Trace) -> str:
+    """The recorded names of the devices, for messages."""
+    rows = trace.sql("SELECT DISTINCT name FROM devices WHERE name IS NOT NULL AND name <> '' ORDER BY 1").to_pylist()
+    return ", ".join(row["name"] for row in rows) or "a device of unrecorded name"
+
+
+@lru_cache(maxsize=4096)
+def operand_dtype(recorded: str | None) -> str | None:
+    """The element type of an operator's first tensor, from the recorded types of its inputs (JSON)."""
+    try:
+        listed = json.loads(recorded) if recorded else []
+    except (ValueError, RecursionError):
+        return None
+    for item in listed if isinstance(listed, list) else []:
+        # Words for arguments that are no tensors (`Scalar`, `TensorList`) are no element types.
+        found = dtypes.canonical(item) if isinstance(item, str) else None
+        if found is not None:
+            return found
+    return None
+
+
+def peak_rate(device: Device, op_class: str, dtype: str, tensor_core: bool | None) -> tuple[str, int] | None:
+    """The peak that a kernel is measured against: its name and FLOP/s; None if the vendor states none.
+
+    Matrix products are measured against the matrix units unless the kernel's name says that it does not use them.
+    All else runs on the ordinary units, where narrow types are at least as fast as fp32.
+    """
+    if op_class in MATRIX_CLASSES and tensor_core is not False:
+        rate = device.peak(dtype, tensor_core=tensor_core) or device.peak(dtype)
+        units = "matrix" if rate is not None and rate == device.matrix.get(dtype) else "vector"
+    else:
+        rate, units = device.peak(dtype, tensor_core=False), "vector"
+        if rate is None and dtype not in ("fp64", "complex128"):
+            dtype, rate = "fp32", device.peak("fp32", tensor_core=False)
+    return None if rate is None else (f"{device.name} {dtype} {units}", rate)
