@@ -25,6 +25,17 @@ MODULES: Final[tuple[str, ...]] = (
     "tensor_cores",
     "occupancy",
     "device_utilisation",
+    "kernels",
+    "operators",
+    "launches",
+    "queue_depth",
+    "short_kernels",
+    "graphs",
+    "api_calls",
+    "annotations",
+    "copies",
+    "synchronisations",
+    "dataloader",
 )
 
 

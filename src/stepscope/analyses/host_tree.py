@@ -1,0 +1,134 @@
+"""How chosen host events nest among themselves, and sums over their subtrees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.intervals import Times
+from stepscope.model.nesting import nearest, nest
+from stepscope.model.trace import Trace
+
+_EVENTS_SQL = """
+SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id AS name,
+    (coalesce(list_position($categories, s.category), 0) - 1)::TINYINT AS category
+FROM spans s
+WHERE s.track IN (SELECT track FROM tracks WHERE kind = 'host')
+    AND (s.category IN (SELECT unnest($categories)) OR s.id IN ({also}))
+ORDER BY s.track, s.ts, s.id
+"""
+
+_NO_MORE = "SELECT NULL::BIGINT WHERE false"
+
+
+@dataclass(frozen=True)
+class HostTree:
+    """Host events of some categories, by thread and begin. Positions count them from 0.
+
+    Attributes:
+        id: int64[n], their events.
+        track: int32[n], their threads.
+        name: int32[n], `name_id`.
+        category: int8[n], index into the categories asked for; -1 for what is only there for its position.
+        ts: int64[n].
+        dur: int64[n] as recorded, 0 where it is missing.
+        kept: int64[n], duration within the enclosing event; siblings do not overlap.
+        depth: int32[n].
+        parent: int64[n], position of the innermost enclosing event of the tree, -1 if there is none.
+    """
+
+    id: NDArray[np.int64]
+    track: NDArray[np.int32]
+    name: NDArray[np.int32]
+    category: NDArray[np.int8]
+    ts: Times
+    dur: Times
+    kept: Times
+    depth: NDArray[np.int32]
+    parent: NDArray[np.int64]
+
+    def nearest(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Position of the nearest of each event and its ancestors that is wanted, int64[n], -1 if none is."""
+        return nearest(wanted, self.depth, self.parent)
+
+    def above(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What `nearest` found for the parent of each event, int64[n], -1 for an event without parent."""
+        return np.where(self.parent < 0, -1, found[self.parent])
+
+    def roll_up(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum of the values of each event and all events inside it, int64[n]."""
+        total: NDArray[np.int64] = values.copy()
+        for here in reversed(self._levels[1:]):
+            np.add.at(total, self.parent[here], total[here])
+        return total
+
+    def outermost(self, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of the events `among` lie in no other of them of the same name, bool[n]."""
+        first: NDArray[np.bool_] = among.copy()
+        position = self.nearest(among)
+        outer = self.above(position)
+        going = np.flatnonzero(among & (outer >= 0))
+        going = going[np.isin(self.name[going], self._at_several_depths(among))]
+        around = outer[going]
+        while going.size:
+            again = self.name[around] == self.name[going]
+            first[going[again]] = False
+            around = outer[around]
+            left = ~again & (around >= 0)
+            going, around = going[left], around[left]
+        return first
+
+    def positions(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions of events, int64[m], -1 for those that the tree lacks."""
+        if not self.id.size:
+            return np.full(events.size, -1)
+        order = self._by_id
+        at = np.minimum(np.searchsorted(self.id, events, sorter=order), self.id.size - 1)
+        found = order[at]
+        return np.where(self.id[found] == events, found, -1)
+
+    def _at_several_depths(self, among: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Names of events that could lie in one of the same name."""
+        pairs = np.unique(self.name[among].astype(np.int64) << 32 | self.depth[among])
+        names, number = np.unique(pairs >> 32, return_counts=True)
+        several: NDArray[np.int32] = names[number > 1].astype(np.int32)
+        return several
+
+    @cached_property
+    def _by_id(self) -> NDArray[np.int64]:
+        return np.argsort(self.id, kind="stable")
+
+    @cached_property
+    def _levels(self) -> list[NDArray[np.int64]]:
+        """Positions at each depth."""
+        order = np.argsort(self.depth, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.depth))[:-1]) if order.size else []
+
+
+def host_tree(
+    trace: Trace, categories: Sequence[str], also: str = _NO_MORE, parameters: dict[str, Any] | None = None
+) -> HostTree:
+    """Nest the host events of these categories.
+
+    Args:
+        trace: The trace of one rank.
+        categories: Categories of events.
+        also: A query for the ids of further events, to find what is around them.
+        parameters: Parameters of that query.
+    """
+    rows = trace.columns(_EVENTS_SQL.format(also=also), {"categories": list(categories), **(parameters or {})})
+    ts, dur, track = rows["ts"], rows["dur"], rows["track"]
+    depth, parent, kept = np.zeros(ts.size, np.int32), np.full(ts.size, -1), dur.copy()
+    edges = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), ts.size]
+    for low, high in pairwise(edges):
+        nesting = nest(ts[low:high], ts[low:high] + dur[low:high])
+        depth[low:high] = nesting.depth
+        parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
+        kept[low:high] = nesting.end - ts[low:high]
+    return HostTree(rows["id"], track, rows["name"], rows["category"], ts, dur, kept, depth, parent)

@@ -1,0 +1,36 @@
+"""Runtime calls that keep the host waiting for the device, told by name and by how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stepscope.model.runtime_names import is_blocking_copy, is_synchronisation
+from stepscope.model.trace import Trace
+
+_NAMES_SQL = """
+SELECT name_id, name FROM names WHERE name_id IN (
+    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch'))
+"""
+
+#: Copies during which the host waited: to or from pageable memory, or by a call that always waits. Small pageable
+#: copies to the device return at once, which the call's end tells.
+BLOCKING_COPIES_SQL = """
+SELECT k.event, k.launch FROM kernels k JOIN spans s ON s.id = k.launch LEFT JOIN copies c ON c.event = k.event
+WHERE k.kind = 'copy' AND s.ts + coalesce(s.dur, 0) >= k.ts + k.dur
+    AND ('pageable' IN (c.src_kind, c.dst_kind) OR s.name_id IN (SELECT unnest($blocking)))
+"""
+
+
+def blocking_names(trace: Trace) -> list[int]:
+    """`name_id` of the calls that copy and return only when the copy is done."""
+    return _name_ids(trace, is_blocking_copy)
+
+
+def synchronising_names(trace: Trace) -> list[int]:
+    """`name_id` of the calls that wait for the device."""
+    return _name_ids(trace, is_synchronisation)
+
+
+def _name_ids(trace: Trace, test: Callable[[str], bool]) -> list[int]:
+    rows = trace.columns(_NAMES_SQL)
+    return [i for i, name in zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True) if test(name)]

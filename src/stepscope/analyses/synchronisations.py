@@ -1,0 +1,163 @@
+"""Where the host waits for the device, what the device did meanwhile, and what it takes to fill it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.device_time import DeviceTime, device_times
+from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.host_tree import HostTree, host_tree
+from stepscope.analyses.needs import need_calls
+from stepscope.analyses.registry import Analysis
+from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names, synchronising_names
+from stepscope.analyses.stacks import callers
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.model.schema import TableSchema, ns, summary_columns, text
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+_NO_DEVICE = "Null if the recording has no device activity."
+
+SYNCHRONISATIONS = TableSchema(
+    "synchronisations",
+    "One row per call that blocks the host until the device has done something, and place it was called from. "
+    "Durations are the time that the host was blocked; a call inside another one is not counted apart.",
+    (
+        *summary_columns("call", "the time in all such calls"),
+        RANK,
+        text("kind", "synchronise, or copy: a copy that the host waits for."),
+        text("operator", "Innermost operator around it; null if there is none.", nullable=True),
+        text("annotation", "Innermost annotation or module around it; null if there is none.", nullable=True),
+        text("line", "Innermost line of Python outside PyTorch that led to it; null if not recorded.", nullable=True),
+        ns("busy_ns", "The part during which the device that it waited for was working, the one that finished "
+           f"something last before it returned. {_NO_DEVICE}", nullable=True),
+        ns("idle_ns", f"The rest: the device had nothing to do. {_NO_DEVICE}", nullable=True),
+        ns("refill_ns", "Time for which that device stayed idle after the call returned: until its next activity "
+           f"began, or the next such call. {_NO_DEVICE}", nullable=True),
+    ),
+)  # fmt: skip
+
+_CATEGORIES = ("op", "module", "annotation")
+_CALLS_SQL = f"""
+SELECT id FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN (SELECT unnest($waits))
+UNION SELECT launch FROM ({BLOCKING_COPIES_SQL})
+"""
+_LINES_SQL = """
+SELECT event, coalesce(list_filter(lines, lambda line: NOT regexp_matches(line, '(^|/)torch/'))[1], lines[1]) AS line
+FROM (SELECT event, string_split(stack, ';') AS lines FROM op_inputs WHERE stack <> '')
+WHERE event IN (SELECT unnest($events))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The n calls that wait: their begins and ends, and positions of what is around them, -1 if nothing is."""
+
+    at: NDArray[np.int64]
+    ts: Times
+    end: Times
+    operator: NDArray[np.int64]
+    module: NDArray[np.int64]
+
+
+def synchronisations(trace: Trace) -> Table:
+    """Sum up waits of the host by call and caller; no rows for a job that never waits.
+
+    Raises:
+        MissingInputError: The recording has no runtime calls.
+    """
+    need_calls(trace)
+    waits = synchronising_names(trace)
+    tree = host_tree(trace, _CATEGORIES, _CALLS_SQL, {"waits": waits, "blocking": blocking_names(trace)})
+    calls = _outermost_calls(tree)
+    name = tree.name[calls.at]
+    lines, line = _lines(trace, tree, calls)
+    groups = Groups.by(name, _names(tree, calls.operator), _names(tree, calls.module), line)
+    first = groups.first
+    columns: dict[str, Any] = {
+        "name": texts(trace, name[first]),
+        **groups.summary(calls.end - calls.ts),
+        "rank": np.full(groups.count.size, trace.ranks[0], np.int32),
+        "kind": np.where(np.isin(name[first], waits), "synchronise", "copy").astype(object),
+        "operator": texts(trace, _names(tree, calls.operator)[first]),
+        "annotation": texts(trace, _names(tree, calls.module)[first]),
+        "line": [lines[code] if code >= 0 else None for code in line[first].tolist()],
+    }
+    columns["share"] = shares(columns["total_ns"], int((calls.end - calls.ts).sum()))
+    columns |= _device_columns(trace, calls, groups)
+    return ordered_table(SYNCHRONISATIONS, columns, ("operator", "annotation", "line"))
+
+
+def _outermost_calls(tree: HostTree) -> _Calls:
+    is_call = tree.category < 0
+    at = np.flatnonzero(is_call & (tree.above(tree.nearest(is_call)) < 0))
+    operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(tree.category > 0)[at]
+    return _Calls(at, tree.ts[at], tree.ts[at] + tree.dur[at], operator, module)
+
+
+def _names(tree: HostTree, position: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Names of the events at these positions, -1 for -1."""
+    return np.where(position < 0, -1, tree.name[position]).astype(np.int64)
+
+
+def _lines(trace: Trace, tree: HostTree, calls: _Calls) -> tuple[list[str | None], NDArray[np.int64]]:
+    """Distinct lines of Python, and which of them led to each call, -1 where unknown."""
+    around = callers(trace)
+    if around is not None:
+        frame = around.nearest_line(tree.id[calls.at])
+        names, index = np.unique(np.where(frame < 0, -1, around.name[frame]), return_inverse=True)
+        return texts(trace, names), np.where(names[index] < 0, -1, index)
+    operators = np.where(calls.operator < 0, -1, tree.id[calls.operator])
+    rows = trace.sql(_LINES_SQL, {"events": np.unique(operators).tolist()}).to_pylist()
+    distinct = sorted({row["line"] for row in rows})
+    code = {line: number for number, line in enumerate(distinct)}
+    of = {row["event"]: code[row["line"]] for row in rows}
+    return list(distinct), np.array([of.get(operator, -1) for operator in operators.tolist()], np.int64)
+
+
+def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, Any]:
+    """`busy_ns`, `idle_ns` and `refill_ns` of each group."""
+    try:
+        devices = device_times(trace)
+    except MissingInputError:
+        nothing = [None] * groups.count.size
+        return {"busy_ns": nothing, "idle_ns": nothing, "refill_ns": nothing}
+    which = _waited_for(devices, calls.end)
+    busy, refill = np.zeros(calls.ts.size, np.int64), np.zeros(calls.ts.size, np.int64)
+    for number, device in enumerate(devices):
+        mine = which == number
+        busy[mine] = device.busy.within(calls.ts[mine], calls.end[mine])
+        refill[mine] = _refill(device, calls.end[mine], np.sort(calls.ts))
+    total, worked = groups.sum(calls.end - calls.ts), groups.sum(busy)
+    return {"busy_ns": worked, "idle_ns": total - worked, "refill_ns": groups.sum(refill)}
+
+
+def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
+    """Index of the device whose work ended last, or still ran, when each call returned."""
+    latest = np.full((len(devices), returns.size), np.iinfo(np.int64).min)
+    for number, device in enumerate(devices):
+        piece = np.searchsorted(device.busy.starts, returns, side="left") - 1
+        seen = piece >= 0
+        latest[number, seen] = np.minimum(device.busy.ends[piece[seen]], returns[seen])
+    which: NDArray[np.int64] = latest.argmax(axis=0)
+    return which
+
+
+def _refill(device: DeviceTime, returns: Times, next_calls: Times) -> Times:
+    """How long the device stays idle after each return, at most to the next call that waits."""
+    busy = device.busy
+    piece = np.searchsorted(busy.starts, returns, side="left")
+    begins = np.append(busy.starts, np.iinfo(np.int64).max)[piece]
+    running = (piece > 0) & (busy.ends[np.maximum(piece - 1, 0)] > returns)
+    calls = np.append(next_calls, np.iinfo(np.int64).max)[np.searchsorted(next_calls, returns, side="left")]
+    until = np.where(running | (begins == np.iinfo(np.int64).max), returns, np.minimum(begins, calls))
+    return until - returns
+
+
+ANALYSES = (Analysis(SYNCHRONISATIONS, synchronisations),)
