@@ -1,1 +1,5 @@
+"""The command line: one file per command, which imports what it needs when it runs."""
 
+from stepscope.cli.main import main
+
+__all__ = ["main"]

@@ -77,13 +77,19 @@ class Trace:
             cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
         return Trace(cursor, self._recordings, self._select_rank, self.notes)
 
+    def with_tables(self, **tables: pa.Table) -> Trace:
+        """The same trace, which queries can join with further tables."""
+        for name, table in tables.items():
+            self._connection.register(name, table)
+        return self
+
     def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:
         """The result of a query over the canonical tables, as an Arrow table."""
         return self._connection.sql(query, params=parameters).to_arrow_table()
 
     def batches(self, query: str, parameters: Parameters | None = None, rows: int = 100_000) -> pa.RecordBatchReader:
         """The result of a query, batch by batch; read it to its end before the trace is asked anything else."""
-        return self._connection.execute(query, parameters).to_arrow_reader(rows)
+        return self._connection.sql(query, params=parameters).to_arrow_reader(rows)
 
     def check_reads_only(self, query: str) -> None:
         """Refuse a query that is not a single statement that only reads.

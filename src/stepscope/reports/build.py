@@ -13,8 +13,9 @@ from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
+from stepscope.reports.narrow import Filter, narrowed
 from stepscope.reports.report import RankLine, Report
-from stepscope.reports.selection import Selection, chosen_ranks, narrowed, rows_of_steps, steps_of_rank
+from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank
 
 #: Called with (what is being done, done, in all).
 Progress = Callable[[str, int, int], None]
@@ -54,7 +55,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
     abstentions: list[Abstention] = []
     for position, rank in enumerate(ranks):
         one = trace.rank(rank)
-        within = narrowed(one, steps[rank]) if options.steps else one
+        within = narrowed(one, Filter(steps[rank])) if options.steps else one
         for number, analysis in enumerate(wanted):
             options.progress(f"rank {rank}: {analysis.name}", position * len(wanted) + number, len(ranks) * len(wanted))
             answer = _ask(analysis, one, within, steps[rank] if options.steps else None, options.strict)

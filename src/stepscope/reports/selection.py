@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,28 +52,6 @@ def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> 
         if step not in everywhere:
             raise UserError(f"the input has no step {step}", hint=f"it has {_listed(everywhere)}")
     return {rank: tuple(names[step] for step in wanted if step in names) for rank, names in known.items()}
-
-
-#: Tables by how it is known to which step a row belongs.
-_OWN: Final = ("events", "spans", "kernels", "steps")
-_BY_EVENT: Final = ("collectives", "copies", "op_inputs")
-_BY_TIME: Final = ("memory", "counters")
-
-
-def narrowed(trace: Trace, steps: Sequence[int]) -> Trace:
-    """The trace of one rank with nothing in it but some steps, given by index."""
-    inside = f"step IN ({', '.join(map(str, steps)) or 'NULL'})"
-    event = f"SELECT id FROM whole.spans WHERE {inside}"
-    views = {name: f"SELECT * FROM whole.{name} WHERE {inside}" for name in _OWN}
-    for name in _BY_EVENT:
-        views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
-    for name in _BY_TIME:
-        views[name] = (
-            f"SELECT t.* FROM whole.{name} t SEMI JOIN (SELECT ts, ts + dur AS stop FROM whole.steps WHERE {inside}) s "
-            "ON t.ts >= s.ts AND t.ts < s.stop"
-        )
-    views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) OR target IN ({event})"
-    return trace.narrowed(views)
 
 
 def rows_of_steps(table: Table, steps: Sequence[int]) -> Table:

@@ -1,0 +1,92 @@
+"""``stepscope analyze``: where the time went, in a terminal or as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stepscope.cli.options import NoCache, PathList, Ranks, Steps, Store
+
+if TYPE_CHECKING:
+    from stepscope.reports.report import Report
+
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; `-` for standard output.")]
+Xlsx = Annotated[Path | None, typer.Option("--xlsx", metavar="FILE", help="Write a workbook, a sheet per table.")]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown; `-` for standard output.")
+]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page that works offline.")]
+Top = Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Rows shown of each table.")]
+TableNames = Annotated[
+    list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table, whole; may be repeated.")
+]
+
+
+def analyze(
+    ctx: typer.Context,
+    paths: PathList,
+    json: Json = None,
+    xlsx: Xlsx = None,
+    markdown: Markdown = None,
+    html: Html = None,
+    step: Steps = None,
+    rank: Ranks = None,
+    top: Top = None,
+    table: TableNames = None,
+    no_cache: NoCache = False,
+    store: Store = None,
+) -> None:
+    """Say what is wrong with a recording, and then where each step's time went and why.
+
+    Prints a report to the terminal, or writes the files asked for instead.
+    """
+    from stepscope.cli.opening import open_input, progress
+    from stepscope.reports.build import Options, build_report
+
+    with open_input(paths, cache=not no_cache, store=store) as trace, progress("analysing") as report_progress:
+        options = Options(tuple(step or ()), tuple(rank or ()), tuple(table or ()), bool(ctx.obj), report_progress)
+        report = build_report(trace, options)
+    files = {"json": json, "xlsx": xlsx, "markdown": markdown, "html": html}
+    wanted = {kind: path for kind, path in files.items() if path is not None}
+    for kind, path in wanted.items():
+        _write(report, kind, path, paths, top)
+    if not wanted:
+        _print(report, top)
+
+
+def _print(report: Report, top: int | None) -> None:
+    import sys
+
+    from stepscope.reports import terminal
+
+    terminal.write(report, sys.stdout, top=top or (10 if not report.selection.tables else 50))
+
+
+def _write(report: Report, kind: str, path: Path, inputs: list[Path], top: int | None) -> None:
+    from stepscope.cli.output import STDOUT, text_output, writing
+    from stepscope.model.errors import UserError
+
+    if kind == "xlsx":
+        from stepscope.reports import xlsx
+
+        if path == STDOUT:
+            raise UserError("a workbook can't be written to standard output", hint="give --xlsx a file name")
+        with writing(path, inputs) as temporary:
+            xlsx.write(report, temporary)
+    else:
+        with text_output(path, inputs) as out:
+            out.writelines(_lines(report, kind, top))
+    if path != STDOUT:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def _lines(report: Report, kind: str, top: int | None) -> list[str]:
+    from stepscope.reports import html, json, markdown
+
+    if kind == "json":
+        return list(json.lines(report))
+    if kind == "markdown":
+        return [markdown.text(report, top or 10)]
+    return [html.page(report, top or 10)]

@@ -1,0 +1,37 @@
+"""``stepscope cache``: what is kept of recordings that were read."""
+
+from __future__ import annotations
+
+import typer
+
+from stepscope.cli.options import Store
+
+cache = typer.Typer(help="Look at what is kept of recordings that were read, or remove it.", no_args_is_help=False)
+
+
+@cache.command("ls")
+def ls(store: Store = None) -> None:
+    """List the stored recordings, the least recently used first."""
+    from datetime import datetime, timezone
+
+    from stepscope.reports.text import plural, visible
+    from stepscope.reports.units import quantity
+    from stepscope.store.cache import Cache
+
+    found = Cache(store)
+    entries = found.entries()
+    for entry in entries:
+        used = datetime.fromtimestamp(entry.used, timezone.utc).astimezone()
+        typer.echo(f"{quantity(entry.size, 'bytes'):>9}  {used:%Y-%m-%d %H:%M}  {visible(entry.source)}")
+    total = quantity(sum(entry.size for entry in entries), "bytes")
+    typer.echo(f"{plural(len(entries), 'recording')}, {total} in {found.root}")
+
+
+@cache.command("clear")
+def clear(store: Store = None) -> None:
+    """Remove all stored recordings."""
+    from stepscope.reports.text import plural
+    from stepscope.store.cache import Cache
+
+    found = Cache(store)
+    typer.echo(f"removed {plural(found.clear(), 'recording')} from {found.root}")

@@ -1,0 +1,152 @@
+"""``stepscope export``: a trace, whole or cut down, for other tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from stepscope.cli.options import NoCache, PathList, Ranks, Steps, Store
+
+if TYPE_CHECKING:
+    from stepscope.model.trace import Trace
+
+
+class Target(str, Enum):
+    """A format to export to."""
+
+    parquet = "parquet"
+    chrome = "chrome"
+    folded = "folded"
+
+
+class Time(str, Enum):
+    """Whose time folded stacks count."""
+
+    host = "host"
+    device = "device"
+
+
+To = Annotated[
+    Target,
+    typer.Option("--to", help="parquet: a folder of tables; chrome: for Perfetto; folded: stacks for flame graphs."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where to write (.gz is compressed); standard output if not given."
+    ),
+]
+From = Annotated[
+    str | None, typer.Option("--from", metavar="TIME", help="Events that end after this time, such as 1.5s or 200ms.")
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Events that begin before this time.")]
+Categories = Annotated[
+    list[str] | None, typer.Option("--category", metavar="NAME", help="Only events of this category; may be repeated.")
+]
+StackTime = Annotated[Time, typer.Option("--time", help="Whose time folded stacks count.")]
+
+_UNITS: Final = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
+
+
+def export(
+    paths: PathList,
+    to: To,
+    output: Output = None,
+    since: From = None,
+    until: Until = None,
+    step: Steps = None,
+    rank: Ranks = None,
+    category: Categories = None,
+    time: StackTime = Time.device,
+    no_cache: NoCache = False,
+    store: Store = None,
+) -> None:
+    """Write a trace, or a part of it, in the format of another tool.
+
+    Times count from the beginning of the trace.
+    """
+    from stepscope.cli.opening import open_input
+    from stepscope.reports.exports import folded
+    from stepscope.reports.narrow import Filter, narrowed
+    from stepscope.reports.selection import chosen_ranks, steps_of_rank
+
+    limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))
+    with open_input(paths, cache=not no_cache, store=store) as trace:
+        ranks = chosen_ranks(trace, rank or [])
+        steps = steps_of_rank(trace, ranks, step or [])
+        keep = {
+            number: Filter(steps[number] if step else None, limits.since, limits.until, limits.categories)
+            for number in ranks
+        }
+        traces = [narrowed(trace.rank(number), keep[number]) for number in ranks]
+        if to is Target.parquet:
+            _to_folder(traces, output)
+        elif to is Target.chrome:
+            from stepscope.reports.exports import chrome
+
+            _to_file(chrome.lines(traces), output, paths)
+        else:
+            _to_file((line for one in traces for line in folded.lines(one, time.value)), output, paths)
+
+
+def _to_folder(traces: list[Trace], output: Path | None) -> None:
+    import shutil
+    import tempfile
+
+    from stepscope.model.errors import UserError
+    from stepscope.reports.exports import parquet
+
+    if output is None:
+        raise UserError("Parquet is written into a folder", hint="give --output DIR")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UserError(f"{output} exists already and is no empty folder", hint="choose a new one")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
+    try:
+        parquet.write(traces, temporary)
+        temporary.chmod(0o755)
+        temporary.replace(output)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _to_file(lines: Iterable[str], output: Path | None, inputs: list[Path]) -> None:
+    import gzip
+
+    from stepscope.cli.output import text_output, writing
+
+    if output is not None and output.suffix == ".gz":
+        with writing(output, inputs) as temporary, gzip.open(temporary, "wt", 5, encoding="utf-8") as packed:
+            packed.writelines(lines)
+        return
+    with text_output(output, inputs) as out:
+        out.writelines(lines)
+
+
+def _time(option: str, text: str | None) -> int | None:
+    """Nanoseconds from `1.5s`, `200ms`, `10us`, `500ns` or a plain number of nanoseconds."""
+    from decimal import Decimal
+
+    from stepscope.model.errors import UserError
+
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s)?", text.strip())
+    if found is None:
+        raise UserError(f"{option} {text!r} is no time", hint="write it as 1.5s, 200ms, 10us or 500ns")
+    return int(Decimal(found[1]) * _UNITS[found[2] or "ns"])
+
+
+def _categories(names: list[str]) -> tuple[str, ...]:
+    from stepscope.model.categories import CATEGORIES
+    from stepscope.model.errors import UserError
+
+    for name in names:
+        if name not in CATEGORIES:
+            raise UserError(f"no category is called {name!r}", hint=f"choose from {', '.join(CATEGORIES)}")
+    return tuple(names)

@@ -1,0 +1,116 @@
+"""From the process's arguments to its exit status; the only place where errors become text."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+from stepscope.cli.analyze import analyze
+from stepscope.cli.cache import cache
+from stepscope.cli.demo import demo
+from stepscope.cli.export import export
+from stepscope.cli.query import query
+from stepscope.cli.schema import schema
+from stepscope.cli.simulate import simulate
+from stepscope.model.errors import StepscopeError
+
+#: The shell's convention for a process that was interrupted.
+INTERRUPTED: Final = 130
+FAILED: Final = 2
+
+app = typer.Typer(
+    name="stepscope",
+    help="Where each step's time and memory went, from any profiler's recording.",
+    epilog="Exit status: 0 done, 1 a gate failed, 2 nothing usable or wrong use, 130 interrupted.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (analyze, query, export, schema, demo, simulate):
+    app.command()(command)
+app.add_typer(cache, name="cache")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from stepscope import __version__
+
+        typer.echo(f"stepscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks of errors. May stand anywhere on the line.")
+    ] = False,
+) -> None:
+    """Where each step's time and memory went, from any profiler's recording."""
+    del version, debug  # `main` has looked for --debug, `_version` has run
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help(), err=True)
+        raise typer.Exit(FAILED)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in arguments
+    sys.exit(run([argument for argument in arguments if argument != "--debug"], debug=debug))
+
+
+def run(arguments: Sequence[str], *, debug: bool = False) -> int:
+    """Run the command line; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")
+    try:
+        status = app(list(arguments), standalone_mode=False, obj=debug)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except StepscopeError as error:
+        return _fail(str(error), error, debug, error.exit_code)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return _fail("interrupted", error, debug, INTERRUPTED)
+    except (BrokenPipeError, SystemExit) as error:
+        # Whoever read the output has seen enough. Python must not flush into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0 if isinstance(error, BrokenPipeError) or _is_broken_pipe(error) else FAILED
+    except Exception as error:
+        return _fail(_sentence(error), error, debug, FAILED)
+
+
+def _is_broken_pipe(error: BaseException) -> bool:
+    """Whether Typer left because of a closed pipe."""
+    return isinstance(error.__context__, BrokenPipeError)
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong; errors of wrong use have a message of their own."""
+    usage = getattr(error, "format_message", None)
+    if usage is not None:
+        return f"{str(usage()).rstrip('.')}; see --help"
+    first = str(error).split("\n", 1)[0].rstrip(".")
+    return f"an unexpected error occurred ({type(error).__name__}: {first}); run again with --debug and report it"
+
+
+def _fail(message: str, error: BaseException, debug: bool, status: int) -> int:
+    """Say what went wrong in one sentence."""
+    from stepscope.reports.text import visible
+
+    if debug:
+        import traceback
+
+        typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    typer.echo(f"stepscope: {visible(message)}.", err=True)
+    return status

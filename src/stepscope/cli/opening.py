@@ -1,0 +1,69 @@
+"""Open an input as the options of a command say, with a progress bar where it takes long."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from stepscope.model.trace import Trace
+
+#: Nobody wants to see the bar of something shorter.
+_SHOWN_AFTER_SECONDS: Final = 2.0
+
+Report = Callable[[str, int, int], None]
+
+
+def open_input(paths: Sequence[Path], *, cache: bool, store: Path | None, locked: bool = False) -> Trace:
+    """Open files and folders as one trace."""
+    from stepscope.ingest import Options, open_trace
+
+    with progress("reading") as report:
+        return open_trace(paths, Options(cache=cache, store=store, report=report, locked=locked))
+
+
+@contextmanager
+def progress(verb: str) -> Iterator[Report]:
+    """A function that shows how far the work is: on a terminal, and once it has taken two seconds."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    started = time.monotonic()
+    bar: Any = None
+    task: Any = None
+
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal bar, task
+        if bar is None:
+            if time.monotonic() - started < _SHOWN_AFTER_SECONDS:
+                return
+            bar = _bar()
+            bar.start()
+            task = bar.add_task(verb)
+        bar.update(task, description=_described(verb, what), completed=done, total=total)
+
+    try:
+        yield report
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _described(verb: str, what: str) -> str:
+    from rich.markup import escape
+
+    from stepscope.reports.text import visible
+
+    return escape(visible(f"{verb} {what[-48:]}"))
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

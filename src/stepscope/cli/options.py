@@ -1,0 +1,18 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PathList = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recordings, or folders of them.")]
+OnePath = Annotated[Path, typer.Argument(metavar="PATH", help="A recording, or a folder of them.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Read the input anew, and keep nothing.")]
+Store = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Keep what was read in this folder.")]
+Steps = Annotated[
+    list[int] | None,
+    typer.Option("--step", metavar="N", help="Only this step, by its recorded number; may be repeated."),
+]
+Ranks = Annotated[list[int] | None, typer.Option("--rank", metavar="N", help="Only this rank; may be repeated.")]

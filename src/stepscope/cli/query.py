@@ -1,0 +1,58 @@
+"""``stepscope query``: SQL over the canonical tables."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepscope.cli.options import NoCache, OnePath, Store
+
+
+class Format(str, Enum):
+    """How the result is written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the tables of `stepscope schema`.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to write the result.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+Timeout = Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS", help="Give up after this long.")]
+
+
+def query(
+    path: OnePath,
+    sql: Sql,
+    format: FormatOption = Format.table,
+    output: Output = None,
+    timeout: Timeout = None,
+    no_cache: NoCache = False,
+    store: Store = None,
+) -> None:
+    """Ask the canonical tables a question in SQL (DuckDB's dialect).
+
+    Queries only read: they reach no file, no network and no setting.
+    """
+    from stepscope.cli import results
+    from stepscope.cli.opening import open_input
+    from stepscope.cli.output import text_output, writing
+    from stepscope.model.errors import UserError
+
+    if format is Format.parquet and output is None and sys.stdout.isatty():
+        raise UserError("Parquet can't be shown in a terminal", hint="give --output FILE")
+    with open_input([path], cache=not no_cache, store=store, locked=True) as trace:
+        trace.check_reads_only(sql)
+        with results.answer(trace, sql, timeout) as batches:
+            if format is Format.parquet:
+                with writing(output, [path]) if output else results.binary_stdout() as target:
+                    results.write_parquet(batches, target)
+            else:
+                with text_output(output, [path]) as out:
+                    results.WRITERS[format.value](batches, out)

@@ -1,0 +1,148 @@
+"""Run a query with a limit of time, and write its result."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from stepscope.model.errors import StepscopeError, UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stepscope.model.trace import Trace
+
+#: Rows of a result that a person looks at; files have all.
+_MOST_SHOWN: Final = 1000
+
+
+@contextmanager
+def answer(trace: Trace, sql: str, timeout: float | None) -> Iterator[pa.RecordBatchReader]:
+    """The result of a query, batch by batch; errors of the database become sentences.
+
+    Raises:
+        UserError: The query is wrong, is refused or takes too long.
+    """
+    import duckdb
+
+    from stepscope.model.sandbox import first_line
+
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        trace.interrupt()
+
+    timer = threading.Timer(timeout or 0, stop)
+    timer.daemon = True
+    if timeout is not None:
+        timer.start()
+    try:
+        yield trace.batches(sql)
+    except duckdb.PermissionException as error:
+        raise UserError("queries reach no files and no network", hint="only the tables of the trace") from error
+    except (duckdb.InterruptException, RuntimeError, OSError) as error:
+        if late.is_set():
+            raise StepscopeError(f"the query was stopped after {timeout:g} s", hint="raise --timeout") from error
+        if isinstance(error, duckdb.InterruptException):
+            raise KeyboardInterrupt from error
+        raise
+    except duckdb.Error as error:
+        raise UserError(f"the query failed: {first_line(error)}", hint="see `stepscope schema`") from error
+    finally:
+        timer.cancel()
+
+
+def write_table(batches: pa.RecordBatchReader, out: IO[str]) -> None:
+    """Aligned columns, the first thousand rows."""
+    from rich.cells import cell_len, set_cell_size
+
+    from stepscope.reports.text import cut, plural, visible
+
+    names = [visible(name) for name in batches.schema.names]
+    rows: list[list[str]] = []
+    total = 0
+    for batch in batches:
+        total += batch.num_rows
+        for row in _rows(batch.slice(0, max(0, _MOST_SHOWN - len(rows)))):
+            rows.append([cut(visible("" if value is None else str(value)), 120) for value in row])
+    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
+    right = [_is_number(field) for field in batches.schema]
+
+    def line(cells: list[str]) -> str:
+        aligned = (
+            " " * (width - cell_len(cell)) + cell if number else set_cell_size(cell, width)
+            for cell, width, number in zip(cells, widths, right, strict=True)
+        )
+        return "  ".join(aligned).rstrip() + "\n"
+
+    out.write(line(names) + line(["-" * width for width in widths]))
+    out.writelines(map(line, rows))
+    hidden = f", {total - len(rows):,} of them not shown: use --format csv" if total > len(rows) else ""
+    out.write(f"({plural(total, 'row')}{hidden})\n")
+
+
+def write_csv(batches: pa.RecordBatchReader, out: IO[str]) -> None:
+    """Comma-separated, with a line of names; null is empty. On a terminal, what does not show is escaped."""
+    from stepscope.reports.text import visible
+
+    writer = csv.writer(out, lineterminator="\n")
+    clean: Callable[[Any], Any] = (lambda v: visible(v) if isinstance(v, str) else v) if out.isatty() else (lambda v: v)
+    writer.writerow([clean(name) for name in batches.schema.names])
+    for batch in batches:
+        writer.writerows([clean(value) for value in row] for row in _rows(batch))
+
+
+def write_json(batches: pa.RecordBatchReader, out: IO[str]) -> None:
+    """A list of objects, one per line."""
+    names = batches.schema.names
+    first = True
+    out.write("[")
+    for batch in batches:
+        for row in _rows(batch):
+            values = (None if value != value else value for value in row)  # NaN is no JSON
+            out.write(("\n" if first else ",\n") + json.dumps(dict(zip(names, values, strict=True)), default=str))
+            first = False
+    out.write("\n]\n")
+
+
+def write_parquet(batches: pa.RecordBatchReader, target: Path) -> None:
+    """A Parquet file."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(target, batches.schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+@contextmanager
+def binary_stdout() -> Iterator[Path]:
+    """A file whose content goes to standard output if the block succeeds; Parquet is written with its end known."""
+    import shutil
+
+    with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
+        path = Path(folder) / "result"
+        yield path
+        with path.open("rb") as opened:
+            shutil.copyfileobj(opened, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+WRITERS: Final = {"table": write_table, "csv": write_csv, "json": write_json}
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _is_number(field: pa.Field) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_integer(field.type) or types.is_floating(field.type) or types.is_decimal(field.type))

@@ -1,0 +1,32 @@
+"""``stepscope schema``: which tables and columns there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="As Markdown: this is how docs/schema.md is made.")]
+
+
+def schema(
+    table: Annotated[str | None, typer.Argument(metavar="[TABLE]", help="Only this table.")] = None,
+    json: AsJson = False,
+    markdown: AsMarkdown = False,
+) -> None:
+    """List the canonical tables, which `query` reads, and the tables of reports, with all columns."""
+    from stepscope.model.errors import UserError
+    from stepscope.reports import catalogue
+
+    groups = catalogue.groups()
+    if table is not None:
+        groups = {group: tuple(one for one in tables if one.name == table) for group, tables in groups.items()}
+        if not any(groups.values()):
+            raise UserError(f"no table is called {table!r}", hint="list them all with `stepscope schema`")
+    if json:
+        typer.echo(catalogue.to_json(groups))
+    elif markdown:
+        typer.echo(catalogue.to_markdown(groups), nl=False)
+    else:
+        typer.echo(catalogue.to_text(groups), nl=False)

@@ -1,0 +1,94 @@
+"""All tables with their columns: what `stepscope schema` shows and `docs/schema.md` is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from stepscope.analyses.registry import analyses
+from stepscope.model.schema import Column, TableSchema
+from stepscope.model.tables import TABLES
+
+Groups = Mapping[str, tuple[TableSchema, ...]]
+
+_TITLES: Final = {
+    "canonical": (
+        "Canonical tables",
+        "What every recording becomes, and what `stepscope query` and `Trace.sql` read. Times are integer nanoseconds "
+        "since the trace's origin. `(rank, id)` names an event.",
+    ),
+    "report": (
+        "Tables of reports",
+        "What `stepscope analyze` computes, for each rank. `stepscope analyze --table NAME` shows one of them.",
+    ),
+}
+_HEAD: Final = """\
+# Tables
+
+This page is made from the code by `stepscope schema --markdown`; a test keeps it true. Columns may be null only where
+it says so.
+"""
+
+
+def groups() -> dict[str, tuple[TableSchema, ...]]:
+    """The canonical tables and those of reports, in order."""
+    return {"canonical": TABLES, "report": tuple(analysis.schema for analysis in analyses().values())}
+
+
+def to_json(tables: Groups) -> str:
+    """As a JSON object by group and table."""
+    return json.dumps(
+        {
+            group: {
+                table.name: {"description": table.description, "columns": [_column(column) for column in table.columns]}
+                for table in listed
+            }
+            for group, listed in tables.items()
+        },
+        indent=1,
+    )
+
+
+def to_markdown(tables: Groups) -> str:
+    """As a page with a table per table."""
+    lines = [_HEAD]
+    for group, listed in tables.items():
+        if listed:
+            title, about = _TITLES[group]
+            lines.append(f"## {title}\n\n{about}\n")
+        for table in listed:
+            lines.append(f"### {table.name}\n\n{table.description}\n")
+            lines.append("| column | type | unit | meaning |\n|---|---|---|---|")
+            for column in table.columns:
+                meaning = column.description.replace("|", "\\|")
+                lines.append(f"| `{column.name}` | {_type(column)} | {column.unit} | {meaning} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def to_text(tables: Groups) -> str:
+    """For a terminal: a line per column."""
+    lines: list[str] = []
+    for group, listed in tables.items():
+        if listed:
+            lines += [_TITLES[group][0].upper(), ""]
+        for table in listed:
+            lines += [f"{table.name}: {table.description}"]
+            width = max(len(column.name) for column in table.columns)
+            for column in table.columns:
+                unit = f" [{column.unit}]" if column.unit else ""
+                lines.append(f"  {column.name:<{width}}  {_type(column)}{unit}: {column.description}")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _type(column: Column) -> str:
+    return f"{column.type}, null" if column.nullable else column.type
+
+
+def _column(column: Column) -> dict[str, object]:
+    return {
+        "name": column.name, "type": column.type, "unit": column.unit, "nullable": column.nullable,
+        "description": column.description,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""A trace, whole or cut down, in the formats of other tools."""

@@ -1,0 +1,64 @@
+"""The Trace Event Format, which Perfetto, chrome://tracing and stepscope itself open.
+
+Events go out sorted by track and time, outer ones first; events that overlap on a track without nesting go to extra
+tracks, since viewers drop or misplace them otherwise. Times are exact: microseconds with three decimals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from stepscope.model.trace import Trace
+from stepscope.reports.exports import chrome_sql
+from stepscope.reports.exports.chrome_categories import category_rows
+from stepscope.reports.exports.chrome_metadata import document_head, metadata_events
+from stepscope.reports.exports.chrome_tracks import Places, places_of
+
+_BATCH_ROWS: Final = 20_000
+
+_CATEGORIES: Final = pa.schema(
+    [("category", pa.string()), ("on_device", pa.bool_()), ("name", pa.string()), ("cat", pa.string())]
+)
+
+_KINDS_SQL: Final = """
+SELECT DISTINCT s.category, t.kind = 'device' AS on_device, n.name
+FROM spans s JOIN names n USING (name_id) JOIN tracks t USING (track)
+"""
+
+
+def lines(traces: Sequence[Trace]) -> Iterator[str]:
+    """The text of a Chrome trace of one or more ranks, piece by piece.
+
+    Args:
+        traces: Traces of one rank each.
+    """
+    yield document_head(traces) + '"traceEvents": [\n'
+    separator = ""
+    flows = 0
+    for trace in traces:
+        places = places_of(trace, several=len(traces) > 1)
+        for piece in _of_rank(trace, places, flows):
+            yield separator + piece
+            separator = ",\n"
+        flows += int(trace.scalar("SELECT count(*) FROM flows"))
+    yield "\n]}\n"
+
+
+def _of_rank(trace: Trace, places: Places, first_flow: int) -> Iterator[str]:
+    for event in metadata_events(places):
+        yield json.dumps(event)
+    kinds = pa.Table.from_pylist(category_rows(trace.sql(_KINDS_SQL).to_pylist()), schema=_CATEGORIES)
+    joined = trace.with_tables(export_places=places.events, export_categories=kinds)
+    for query, parameters in (
+        (chrome_sql.EVENTS, None),
+        (chrome_sql.FLOWS, {"first": first_flow}),
+        (chrome_sql.MEMORY, {"pid": places.host_pid}),
+        (chrome_sql.COUNTERS, {"pid": places.host_pid}),
+    ):
+        for batch in joined.batches(query, parameters, _BATCH_ROWS):
+            if batch.num_rows:
+                yield ",\n".join(batch.column(0).to_pylist())

@@ -1,0 +1,80 @@
+"""The report as Markdown (GitHub's dialect), for issues, pull requests and notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.reports.outline import PARTS, Bars, Block, Grid, Line, outline
+from stepscope.reports.report import Report
+from stepscope.reports.text import cut
+from stepscope.reports.units import duration, percent
+
+#: Everything that means something in Markdown or in the HTML it may hold.
+_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|~&!$@]|://|^(?=[-+=.\d])|www\.")
+_LONGEST: Final = 200
+_BAR: Final = 24
+_GLYPHS: Final = ("█", "▓", "▒", "·")
+_TONES: Final = {"error": "**error**: ", "warning": "**warning**: ", "info": "", "good": "", "plain": ""}
+
+
+def text(report: Report, top: int = 10) -> str:
+    """The report as a Markdown document."""
+    page = outline(report, top)
+    lines = [f"# {escaped(page.title)}", "", " · ".join(map(escaped, page.facts)), ""]
+    for section in page.sections:
+        lines += [f"## {escaped(section.title)}", ""]
+        if section.aside:
+            lines += [escaped(section.aside), ""]
+        for position, block in enumerate(section.blocks):
+            following = section.blocks[position + 1 : position + 2]
+            lines += _block(block)
+            if not (isinstance(block, Line) and following and isinstance(following[0], Line)):
+                lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def escaped(value: str) -> str:
+    """Text that Markdown shows as it is: special characters become HTML entities, and no link is made of it."""
+    return _SPECIAL.sub(lambda match: "".join(f"&#{ord(c)};" for c in match.group()) or "&#8203;", value)
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Line):
+        detail = f" → {escaped(block.detail)}" if block.detail else ""
+        yield f"- {_TONES[block.tone]}{escaped(block.text)}{detail}"
+    elif isinstance(block, Bars):
+        yield from _bars(block)
+    else:
+        yield from _grid(block)
+
+
+def _bars(block: Bars) -> Iterator[str]:
+    used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
+    longest = max(row.total for row in block.rows) or 1
+    yield "| | total | | " + " | ".join(PARTS[i][1] for i in used) + " |"
+    yield "|---|--:|---|" + "--:|" * len(used)
+    for row in block.rows:
+        bar = "".join(_GLYPHS[i] * round(_BAR * row.parts[i] / longest) for i in used)
+        shares = " | ".join(percent(row.parts[i] / row.total if row.total else 0.0) for i in used)
+        yield f"| {escaped(row.label)} | {duration(row.total)} | `{bar or ' '}` | {shares} |"
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    kept = [i for i, heading in enumerate(grid.headings) if not heading.bar]
+    if grid.caption:
+        yield f"**{escaped(grid.caption)}**"
+        yield ""
+    yield "| " + " | ".join(escaped(grid.headings[i].text) for i in kept) + " |"
+    yield "|" + "|".join("--:" if grid.headings[i].number else "---" for i in kept) + "|"
+    for row in grid.rows:
+        yield "| " + " | ".join(_cell(str(row[i])) for i in kept) + " |"
+    if grid.hidden:
+        yield ""
+        yield f"{grid.hidden:,} more rows in `{grid.table}`."
+
+
+def _cell(value: str) -> str:
+    indent = len(value) - len(value.lstrip(" "))
+    return "&nbsp;" * indent + escaped(cut(value.lstrip(" "), _LONGEST))

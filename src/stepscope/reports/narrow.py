@@ -1,0 +1,87 @@
+"""A trace with nothing in it but some steps, times or categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.model.trace import Trace
+
+#: Tables whose rows belong to an event.
+_BY_EVENT: Final = ("kernels", "collectives", "copies", "op_inputs")
+_BY_TIME: Final = ("memory", "counters")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What to keep; every condition must hold.
+
+    Attributes:
+        steps: Indices of steps; None for all.
+        since: Events that end after this time, in ns since the trace's origin; None for all.
+        until: Events that begin before this time; None for all.
+        categories: Categories of events; empty for all.
+    """
+
+    steps: tuple[int, ...] | None = None
+    since: int | None = None
+    until: int | None = None
+    categories: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Filter()
+
+    @property
+    def events(self) -> str:
+        """The condition on rows of `events`, in SQL."""
+        conditions = [self._in_steps] if self.steps is not None else []
+        if self.since is not None:
+            conditions.append(f"(ts >= {self.since} OR ts + coalesce(dur, 0) > {self.since})")
+        if self.until is not None:
+            conditions.append(f"ts < {self.until}")
+        if self.categories:
+            listed = ", ".join("'" + category.replace("'", "''") + "'" for category in self.categories)
+            conditions.append(f"category IN ({listed})")
+        return " AND ".join(conditions) or "true"
+
+    @property
+    def points(self) -> str:
+        """The condition on a time `ts`, but for the steps."""
+        conditions = [f"ts >= {self.since}"] if self.since is not None else []
+        if self.until is not None:
+            conditions.append(f"ts < {self.until}")
+        return " AND ".join(conditions) or "true"
+
+    @property
+    def _in_steps(self) -> str:
+        return f"step IN ({', '.join(map(str, self.steps or ())) or 'NULL'})"
+
+    @property
+    def rows_of_steps(self) -> str:
+        """The condition on rows of `steps`."""
+        conditions = [self._in_steps] if self.steps is not None else []
+        if self.since is not None:
+            conditions.append(f'"end" > {self.since}')
+        if self.until is not None:
+            conditions.append(f"ts < {self.until}")
+        return " AND ".join(conditions) or "true"
+
+
+def narrowed(trace: Trace, keep: Filter) -> Trace:
+    """The trace of one rank, cut down; tracks, devices, groups and health stay whole."""
+    if not keep:
+        return trace
+    event = f"SELECT id FROM whole.spans WHERE {keep.events}"
+    views = {name: f"SELECT * FROM whole.{name} WHERE {keep.events}" for name in ("events", "spans")}
+    views["steps"] = f"SELECT * FROM whole.steps WHERE {keep.rows_of_steps}"
+    for name in _BY_EVENT:
+        views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
+    for name in _BY_TIME:
+        views[name] = f"SELECT * FROM whole.{name} t WHERE {keep.points}"
+        if keep.steps is not None:
+            views[name] += (
+                f" AND EXISTS (FROM whole.steps s WHERE {keep.rows_of_steps.replace('ts <', 's.ts <')} "
+                "AND t.ts >= s.ts AND t.ts < s.ts + s.dur)"
+            )
+    views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) AND target IN ({event})"
+    return trace.narrowed(views)
