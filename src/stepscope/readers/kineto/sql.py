@@ -35,7 +35,8 @@ EXACT_MICROSECONDS: Final = 2**43
 _TS_TEXT: Final = r"""'"ts"\s*:\s*"?(-?[0-9]+(?:\.[0-9]+)?)'"""
 
 #: Nanoseconds from the double that the JSON parser made of `ts`.
-_FAST_TS: Final = "CAST(round(e.ts * 1000) AS BIGINT)"
+#: Whole microseconds and the rest apart, since a product of a thousand may have more digits than a double.
+_FAST_TS: Final = "CAST(floor(e.ts) AS BIGINT) * 1000 + CAST(round((e.ts - floor(e.ts)) * 1000) AS BIGINT)"
 #: The same from the digits in the text, for times that a double can't hold. The text found may belong to an
 #: argument called "ts": it is taken only if it is the same number as far as doubles go.
 _EXACT_TS: Final = (
