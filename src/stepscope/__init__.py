@@ -1,5 +1,57 @@
-"""Where each step's time and memory went, from any profiler's recording."""
+"""Where each step's time and memory went, from any profiler's recording.
+
+    import stepscope
+
+    with stepscope.open("trace.json.gz") as trace:
+        report = trace.analyze()
+        report.table("step_budget").to_pandas()
+
+`import stepscope` alone is quick: what is named here is loaded on first use.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stepscope.api import Trace, open
+    from stepscope.model.errors import MissingInputError, StepscopeError, UnusableInputError, UserError
+    from stepscope.model.table import Table
+    from stepscope.reports.report import Report
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "MissingInputError",
+    "Report",
+    "StepscopeError",
+    "Table",
+    "Trace",
+    "UnusableInputError",
+    "UserError",
+    "__version__",
+    "open",
+]
+
+_HOMES = {
+    "MissingInputError": "stepscope.model.errors",
+    "Report": "stepscope.reports.report",
+    "StepscopeError": "stepscope.model.errors",
+    "Table": "stepscope.model.table",
+    "Trace": "stepscope.api",
+    "UnusableInputError": "stepscope.model.errors",
+    "UserError": "stepscope.model.errors",
+    "open": "stepscope.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module stepscope has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -65,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
+    # PyArrow imports pandas wherever it is installed: 0.2 s for what no command needs.
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     sys.exit(run([argument for argument in arguments if argument != "--debug"], debug=debug))
 
 

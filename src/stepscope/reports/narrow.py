@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 
-#: Tables whose rows belong to an event.
-_BY_EVENT: Final = ("kernels", "collectives", "copies", "op_inputs")
+#: Tables whose rows are events, belong to an event, or have a time of their own; all others stay whole.
+_EVENTS: Final = ("events", "spans")
+_BY_EVENT: Final = tuple(table.name for table in TABLES if "event" in table.names)
 _BY_TIME: Final = ("memory", "counters")
 
 
@@ -72,7 +74,7 @@ def narrowed(trace: Trace, keep: Filter) -> Trace:
     if not keep:
         return trace
     event = f"SELECT id FROM whole.spans WHERE {keep.events}"
-    views = {name: f"SELECT * FROM whole.{name} WHERE {keep.events}" for name in ("events", "spans")}
+    views = {name: f"SELECT * FROM whole.{name} WHERE {keep.events}" for name in _EVENTS}
     views["steps"] = f"SELECT * FROM whole.steps WHERE {keep.rows_of_steps}"
     for name in _BY_EVENT:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"

@@ -17,7 +17,7 @@ _ON_HOST: Final = {
     "sync": "cuda_runtime",
     "launch": "cuda_runtime",
     "gc": "python_function",
-    "dataloader": "user_annotation",
+    "dataloader": "cpu_op",
     "overhead": "overhead",
 }
 _ON_DEVICE: Final = {
