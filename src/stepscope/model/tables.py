@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.model.categories import CATEGORIES, KERNEL_KINDS
+from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import (
     Column,
     TableSchema,
@@ -254,6 +255,11 @@ STEPS = TableSchema(
         ns("ts", "Begin on the host."),
         ns("dur", "Duration on the host."),
         ns("end", "End including the last device work launched in it."),
+        flag(
+            "partial",
+            "Whether the recording begins or ends inside it: the first or last step, with clearly less work "
+            "than the others.",
+        ),
     ),
 )
 
@@ -338,7 +344,7 @@ HEALTH = TableSchema(
 
 TABLES: Final = (
     EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, FLOWS, STEPS, DEVICES,
-    OP_INPUTS, GROUPS, RECORDED, HEALTH,
+    OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
 )  # fmt: skip
 
 BY_NAME: Final = {table.name: table for table in TABLES}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
+from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import Column, TableSchema, flag, ident, ns, text
 from stepscope.model.tables import (
     COLLECTIVES,
@@ -101,7 +102,8 @@ RAW_FLOWS: Final = TableSchema(
 
 _RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_MEMORY, RAW_FLOWS)
 _AS_DECLARED: Final = (
-    TRACKS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, DEVICES, OP_INPUTS, GROUPS, RECORDED,
+    TRACKS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES,
+    RECORDED,
 )  # fmt: skip
 
 
