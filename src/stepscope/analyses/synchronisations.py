@@ -43,6 +43,7 @@ SYNCHRONISATIONS = TableSchema(
     ),
 )  # fmt: skip
 
+_NEVER = np.iinfo(np.int64).max
 _CATEGORIES = ("op", "module", "annotation")
 _CALLS_SQL = f"""
 SELECT id FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN (SELECT unnest($waits))
@@ -128,12 +129,12 @@ def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, An
     except MissingInputError:
         nothing = [None] * groups.count.size
         return {"busy_ns": nothing, "idle_ns": nothing, "refill_ns": nothing}
-    which = _waited_for(devices, calls.end)
+    which, following = _waited_for(devices, calls.end), _next_call(calls)
     busy, refill = np.zeros(calls.ts.size, np.int64), np.zeros(calls.ts.size, np.int64)
     for number, device in enumerate(devices):
         mine = which == number
         busy[mine] = device.busy.within(calls.ts[mine], calls.end[mine])
-        refill[mine] = _refill(device, calls.end[mine], np.sort(calls.ts))
+        refill[mine] = _refill(device, calls.end[mine], following[mine])
     total, worked = groups.sum(calls.end - calls.ts), groups.sum(busy)
     return {"busy_ns": worked, "idle_ns": total - worked, "refill_ns": groups.sum(refill)}
 
@@ -149,14 +150,23 @@ def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
     return which
 
 
-def _refill(device: DeviceTime, returns: Times, next_calls: Times) -> Times:
-    """How long the device stays idle after each return, at most to the next call that waits."""
+def _next_call(calls: _Calls) -> Times:
+    """Begin of the first other call after each has returned; the end of time if there is none."""
+    order = np.argsort(calls.ts, kind="stable")
+    own = np.empty(order.size, np.int64)
+    own[order] = np.arange(order.size)
+    begins = calls.ts[order]
+    following: Times = np.append(begins, _NEVER)[np.maximum(np.searchsorted(begins, calls.end, side="left"), own + 1)]
+    return following
+
+
+def _refill(device: DeviceTime, returns: Times, following: Times) -> Times:
+    """How long the device stays idle after each return, at most to the following call that waits."""
     busy = device.busy
     piece = np.searchsorted(busy.starts, returns, side="left")
-    begins = np.append(busy.starts, np.iinfo(np.int64).max)[piece]
+    begins = np.append(busy.starts, _NEVER)[piece]
     running = (piece > 0) & (busy.ends[np.maximum(piece - 1, 0)] > returns)
-    calls = np.append(next_calls, np.iinfo(np.int64).max)[np.searchsorted(next_calls, returns, side="left")]
-    until = np.where(running | (begins == np.iinfo(np.int64).max), returns, np.minimum(begins, calls))
+    until = np.where(running | (begins == _NEVER), returns, np.minimum(begins, following))
     return until - returns
 
 
