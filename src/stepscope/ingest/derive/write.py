@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from stepscope.store.layout import PLAIN_TABLES, stored_columns
@@ -38,13 +39,18 @@ def write_tables(staging: Staging) -> None:
         connection.execute("INSERT INTO health VALUES (?, ?, ?, ?, ?)", row)
     if not any(staging.folder.glob("args-*.parquet")):
         staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
-    _copy(staging, _EVENTS_SQL, "events")
-    _copy(staging, "SELECT name_id, name FROM names ORDER BY name_id", "names")
+    queries = {"events": _EVENTS_SQL, "names": "SELECT name_id, name FROM names ORDER BY name_id"}
     for table in PLAIN_TABLES:
         columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
-        _copy(staging, f'SELECT {columns} FROM "{table.name}"', table.name)
+        queries[table.name] = f'SELECT {columns} FROM "{table.name}"'
+    # Two at a time: while the events are sorted, all else is compressed.
+    with ThreadPoolExecutor(2, thread_name_prefix="stepscope-writing") as executor:
+        tasks = [executor.submit(_copy, staging, query, name) for name, query in queries.items()]
+        for task in tasks:
+            task.result()
 
 
 def _copy(staging: Staging, query: str, name: str) -> None:
     target = str(staging.folder / f"{name}.parquet").replace("'", "''")
-    staging.connection.execute(f"COPY ({query}) TO '{target}' {_OPTIONS}")
+    with staging.connection.cursor() as cursor:
+        cursor.execute(f"COPY ({query}) TO '{target}' {_OPTIONS}")

@@ -91,7 +91,8 @@ def parse_sql(source: str, *, exact: bool) -> str:
         CASE WHEN external IS NULL AND cat IN {_OLD_CATEGORIES}
             THEN try_cast(args->>'$."external id"' AS BIGINT) ELSE external END AS external_id
     FROM (
-        SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, {_ON_DEVICE} AS on_device,
+        SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
+            {_ON_DEVICE} AS on_device, CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END AS key,
             e.pid AS pid, CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END AS pid_text,
             e.tid AS tid, CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END AS tid_text,
             e.ts AS ts_us, CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
@@ -113,7 +114,10 @@ PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
 THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
 
 #: New (category, name) pairs, to be given a meaning.
-NEW_NAMES: Final = "SELECT DISTINCT cat, name FROM parsed ANTI JOIN kineto_names USING (cat, name) WHERE is_span"
+NEW_NAMES: Final = """
+SELECT name_key, any_value(cat), any_value(name) FROM parsed ANTI JOIN kineto_names USING (name_key)
+WHERE is_span GROUP BY name_key ORDER BY 2, 3
+"""
 
 #: New tracks of intervals and of allocations: a queue of a device, or a thread of a process.
 NEW_TRACKS: Final = f"""
@@ -132,7 +136,7 @@ ORDER BY i
 EVENTS: Final = """
 INSERT INTO raw_events
 SELECT i, ts, CASE WHEN ph = 'X' THEN dur END, track, name_id, category, correlation, external_id
-FROM parsed JOIN kineto_names USING (cat, name) JOIN kineto_tracks USING (track_key)
+FROM parsed JOIN kineto_names USING (name_key) JOIN kineto_tracks USING (track_key)
 WHERE is_span
 """
 
@@ -164,9 +168,12 @@ _WORK_ARGS: Final = {
 #: Device work, and the host operators that describe collectives, with their arguments.
 WORK: Final = f"""
 CREATE OR REPLACE TEMP TABLE work AS
-SELECT i, name, is_work, kind, args, json_transform(args, {structure(dict(_WORK_ARGS))}) AS a
-FROM parsed JOIN kineto_names USING (cat, name)
-WHERE is_span AND (is_work OR name = 'record_param_comms')
+SELECT i, name, is_work, kind, correlation, args, json_transform(args, {structure(dict(_WORK_ARGS))}) AS a
+FROM (
+    SELECT p.i, p.name, is_work, kind, correlation, args
+    FROM (SELECT * FROM parsed WHERE is_span AND (on_device OR name = 'record_param_comms')) p
+    JOIN kineto_names USING (name_key) WHERE is_work OR NOT on_device
+)
 """
 
 KERNELS: Final = """
@@ -258,21 +265,15 @@ JOIN kineto_tracks USING (track_key) ORDER BY i
 """
 
 
-def flows_sql(source: str) -> str:
-    """Stage the arrows of a chunk; `source` is what `parsed` was made from."""
-    return f"""
-    INSERT INTO kineto_flows
-    SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
-        json_extract_string(text, '$.id'), ph = 's', ts, {PROCESS}, {THREAD}
-    FROM parsed JOIN {source} source USING (i) WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
-    """
-
+FLOWS: Final = f"""
+INSERT INTO kineto_flows
+SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
+    key, ph = 's', ts, {PROCESS}, {THREAD}
+FROM parsed WHERE key IS NOT NULL AND ts IS NOT NULL
+"""
 
 #: Device work that no correlation id ties to its launch.
-UNCORRELATED: Final = """
-SELECT count(*) FROM parsed JOIN kineto_names USING (cat, name)
-WHERE is_span AND is_work AND coalesce(correlation, 0) <= 0
-"""
+UNCORRELATED: Final = "SELECT count(*) FROM work WHERE is_work AND coalesce(correlation, 0) <= 0"
 
 _ARROW: Final = {"ph": "VARCHAR", "id": "VARCHAR", "ts": "DOUBLE", "pid": "VARCHAR", "tid": "VARCHAR"}
 
@@ -308,4 +309,4 @@ SELECT i, ph, ts, {PROCESS}, {THREAD}, cat, name FROM parsed WHERE ph IN ('B', '
 """
 
 #: What is run for every chunk once names and tracks are known, in this order.
-STAGING: Final = (EVENTS, WORK, KERNELS, COPIES, COLLECTIVES, INPUTS, MEMORY, COUNTERS, ENDS)
+STAGING: Final = (EVENTS, WORK, KERNELS, COPIES, COLLECTIVES, INPUTS, MEMORY, FLOWS, COUNTERS, ENDS)

@@ -14,7 +14,7 @@ from stepscope.readers.kineto.names import meaning
 from stepscope.store.staging import Staging, first_row
 
 _TABLES: Final = (
-    "CREATE TABLE kineto_names (cat VARCHAR, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
+    "CREATE TABLE kineto_names (name_key UBIGINT, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
     "kind VARCHAR)",
     "CREATE TABLE kineto_tracks (track_key UBIGINT, track INTEGER)",
     'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
@@ -38,7 +38,7 @@ class Stager:
         connection = lane.connection
         self._intern_names(connection)
         self._intern_tracks(connection)
-        for statement in (*sql.STAGING, sql.flows_sql(lane.source)):
+        for statement in sql.STAGING:
             connection.execute(statement)
         [uncorrelated] = first_row(connection, sql.UNCORRELATED)
         if uncorrelated:
@@ -49,13 +49,13 @@ class Stager:
         rows = connection.execute(sql.NEW_NAMES).fetchall()
         if not rows:
             return
-        meanings = [meaning(cat, name) for cat, name in rows]
+        meanings = [meaning(cat, name) for _, cat, name in rows]
         self._staging.insert(
             "kineto_names",
             pa.table(
                 {
-                    "cat": [cat for cat, _ in rows],
-                    "name": [name for _, name in rows],
+                    "name_key": pa.array([key for key, _, _ in rows], pa.uint64()),
+                    "name": [name for _, _, name in rows],
                     "name_id": pa.nulls(len(rows), pa.int32()),
                     "category": [m.category for m in meanings],
                     "is_work": [m.is_work for m in meanings],
