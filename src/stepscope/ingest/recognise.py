@@ -10,10 +10,11 @@ from typing import Final
 from stepscope.model.errors import UserError
 from stepscope.readers import content
 from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.nsight.read import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
 
 #: In order of precedence among equally sure readers.
-READERS: Final[tuple[Reader, ...]] = (KinetoReader(),)
+READERS: Final[tuple[Reader, ...]] = (KinetoReader(), NsightReader())
 
 
 @dataclass(slots=True)

@@ -1,0 +1,1 @@
+"""Recordings of Nsight Systems: SQLite, Parquet and Arrow exports."""

@@ -1,0 +1,124 @@
+"""Samples over time: scheduling of threads, metrics of GPUs and networks, page faults, device memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow as pa
+
+from stepscope.readers.nsight.intake import Intake, pid
+from stepscope.readers.nsight.tables import Columns, records
+
+_SCHEDULING: Final = Columns(ints=("start", "isSchedIn", "globalTid"))
+_GPU_METRICS: Final = Columns(ints=("timestamp", "typeId", "metricId"), floats=("value",))
+_METRIC_NAMES: Final = Columns(ints=("typeId", "metricId"), texts=("typeName", "metricName"))
+_NETWORK: Final = Columns(ints=("start", "globalId", "portId", "metricsListId", "metricsIdx"), floats=("value",))
+_NETWORK_NAMES: Final = Columns(ints=("metricsListId", "metricsIdx"), texts=("name",))
+_CPU_FAULTS: Final = Columns(ints=("start", "globalPid"))
+_GPU_FAULTS: Final = Columns(ints=("start", "globalPid", "deviceId", "numberOfPageFaults"))
+_MEMORY: Final = Columns(ints=("start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType"))
+
+#: Process, thread and series of a counter, from the values of its key.
+Describe = Callable[[tuple[int, ...]], tuple[str, str, str]]
+
+#: Memory kinds that lie on the device: device, array, static device.
+_ON_DEVICE: Final = "(2, 3, 5)"
+
+
+def load_counters(intake: Intake) -> None:
+    """Stage all samples."""
+    _load_scheduling(intake)
+    _load_gpu_metrics(intake)
+    for table in ("NET_NIC_METRIC", "NET_IB_SWITCH_METRIC"):
+        _load_network(intake, table)
+    _load_page_faults(intake)
+    _load_memory(intake)
+
+
+def _load_scheduling(intake: Intake) -> None:
+    """A counter per thread that is 1 while the thread is on a CPU."""
+    for _ in intake.chunks("SCHED_EVENTS", _SCHEDULING):
+        _insert(intake, "start", ("coalesce(globalTid, 0)",), "isSchedIn", lambda key: (
+            str(pid(key[0])), f"thread {key[0] & 0xFFFFFF} on CPU", "on CPU"))  # fmt: skip
+
+
+def _load_gpu_metrics(intake: Intake) -> None:
+    listed = records(intake.tables, "TARGET_INFO_GPU_METRICS", _METRIC_NAMES)
+    names = {(row["typeId"], row["metricId"]): row["metricName"] for row in listed}
+    kinds = {row["typeId"]: row["typeName"] for row in listed}
+
+    def describe(key: tuple[int, ...]) -> tuple[str, str, str]:
+        # The lowest byte of the type tells the GPU, so that every type is one GPU's set of metrics.
+        group = f"GPU {key[0] & 0xFF}" + (f" ({kinds[key[0]]})" if kinds.get(key[0]) else "")
+        name = names.get((key[0], key[1])) or f"metric {key[1]}"
+        return f"gpu metrics {key[0]}", f"{group} {name}", name
+
+    for _ in intake.chunks("GPU_METRICS", _GPU_METRICS):
+        _insert(intake, "timestamp", ("coalesce(typeId, 0)", "coalesce(metricId, 0)"), "value", describe)
+
+
+def _load_network(intake: Intake, table: str) -> None:
+    listed = records(intake.tables, "TARGET_INFO_NETWORK_METRICS", _NETWORK_NAMES)
+    names = {(row["metricsListId"], row["metricsIdx"]): row["name"] for row in listed}
+
+    def describe(key: tuple[int, ...]) -> tuple[str, str, str]:
+        name = names.get((key[2], key[3])) or f"metric {key[3]}"
+        adapter = "switch" if "SWITCH" in table else "NIC"
+        return "network", f"{adapter} {key[0]:#x} port {key[1]} {name}", name
+
+    keys = tuple(f"coalesce({name}, 0)" for name in ("globalId", "portId", "metricsListId", "metricsIdx"))
+    for _ in intake.chunks(table, _NETWORK):
+        _insert(intake, "start", keys, "value", describe)
+
+
+def _load_page_faults(intake: Intake) -> None:
+    """Counters of the page faults of managed memory: a sample per event with the number of faults."""
+    for _ in intake.chunks("CUDA_UM_CPU_PAGE_FAULT_EVENTS", _CPU_FAULTS):
+        _insert(intake, "start", ("coalesce(globalPid, 0)",), "1", lambda key: (
+            str(pid(key[0])), "CPU page faults of managed memory", "CPU page faults"))  # fmt: skip
+    for _ in intake.chunks("CUDA_UM_GPU_PAGE_FAULT_EVENTS", _GPU_FAULTS):
+        keys = ("coalesce(globalPid, 0)", "coalesce(deviceId, 0)")
+        _insert(intake, "start", keys, "numberOfPageFaults", lambda key: (
+            str(pid(key[0])), f"GPU {intake.devices.number(pid(key[0]), key[1])} page faults of managed memory",
+            "GPU page faults"))  # fmt: skip
+
+
+def _load_memory(intake: Intake) -> None:
+    """Allocations from the driver. They tell no thread, so they have no owner."""
+    connection = intake.staging.connection
+    for _ in intake.chunks("CUDA_GPU_MEMORY_USAGE_EVENTS", _MEMORY):
+        keys = connection.execute(
+            "SELECT DISTINCT coalesce(globalPid, 0), coalesce(deviceId, 0) FROM chunk ORDER BY ALL"
+        ).fetchall()
+        numbers = [intake.devices.number(pid(process), device) for process, device in keys]
+        columns = {"process": [k[0] for k in keys], "own": [k[1] for k in keys], "number": numbers}
+        connection.register("numbered", pa.table(columns, schema=pa.schema(dict.fromkeys(columns, pa.int64()))))
+        connection.execute(
+            "INSERT INTO raw_memory BY NAME SELECT start AS ts, "
+            f"CASE WHEN coalesce(memKind, 2) IN {_ON_DEVICE} THEN number END::INTEGER AS device, address, "
+            "CASE memoryOperationType WHEN 1 THEN -bytes ELSE bytes END AS bytes FROM chunk "
+            "JOIN numbered ON process = coalesce(globalPid, 0) AND own = coalesce(deviceId, 0) "
+            "WHERE start IS NOT NULL ORDER BY start"
+        )
+        connection.unregister("numbered")
+
+
+def _insert(intake: Intake, time: str, keys: tuple[str, ...], value: str, describe: Describe) -> None:
+    """Stage the chunk's samples, a track per distinct key."""
+    connection = intake.staging.connection
+    aliases = [f"k{index}" for index in range(len(keys))]
+    listed = ", ".join(f"{key} AS {alias}" for key, alias in zip(keys, aliases, strict=True))
+    found = connection.execute(f"SELECT DISTINCT {listed} FROM chunk ORDER BY ALL").fetchall()
+    described = [describe(key) for key in found]
+    tracks = [intake.staging.track("counter", process=process, thread=label) for process, label, _ in described]
+    columns = {alias: pa.array([key[i] for key in found], pa.int64()) for i, alias in enumerate(aliases)}
+    columns["track"] = pa.array(tracks, pa.int32())
+    columns["series"] = pa.array([series for _, _, series in described], pa.string())
+    connection.register("described", pa.table(columns))
+    connection.execute(
+        f"INSERT INTO counters BY NAME SELECT ts, track, series AS name, value FROM (SELECT {time} AS ts, {listed}, "
+        f"({value})::DOUBLE AS value FROM chunk) JOIN described USING ({', '.join(aliases)}) "
+        "WHERE ts IS NOT NULL AND isfinite(value) ORDER BY ts"
+    )
+    connection.unregister("described")

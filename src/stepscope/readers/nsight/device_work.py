@@ -1,0 +1,177 @@
+"""Activity on devices: kernels, graphs, copies, sets and waits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.readers.nsight.intake import CORRELATION, QUEUE_KEY, Intake, NameMap
+from stepscope.readers.nsight.tables import Columns
+
+_QUEUE: Final = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")
+
+_KERNEL: Final = Columns(
+    ints=(
+        *_QUEUE, "demangledName", "mangledName", "shortName", "registersPerThread", "gridX", "gridY", "gridZ", "blockX",
+        "blockY", "blockZ", "staticSharedMemory", "dynamicSharedMemory", "graphNodeId",
+    ),
+)  # fmt: skip
+_COPY: Final = Columns(
+    ints=(*_QUEUE, "bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "graphNodeId")
+)
+_SET: Final = Columns(ints=(*_QUEUE, "bytes", "memKind", "graphNodeId"))
+_GRAPH: Final = Columns(ints=(*_QUEUE, "graphId", "graphExecId"))
+_SYNC: Final = Columns(ints=(*_QUEUE, "syncType"))
+
+#: Numbers of ENUM_CUDA_MEMCPY_OPER, the same in every version. 11 to 13 are migrations of managed memory.
+_DIRECTIONS: Final = {
+    1: "HtoD", 2: "DtoH", 3: "HtoD", 4: "DtoH", 5: "DtoD", 6: "DtoD", 7: "DtoD", 8: "DtoD", 9: "HtoH", 10: "PtoP",
+    11: "HtoD", 12: "DtoH", 13: "DtoD",
+}  # fmt: skip
+_FIRST_MIGRATION: Final = 11
+_LAST_MIGRATION: Final = 13
+#: Numbers of ENUM_CUDA_MEM_KIND; arrays and static variables lie in device memory.
+_MEMORY: Final = {0: "pageable", 1: "pinned", 2: "device", 3: "device", 4: "managed", 5: "device", 6: "managed"}
+#: Numbers of ENUM_CUPTI_SYNC_TYPE. Exporters before schema 3.25 wrote other numbers under the same names.
+_SYNC_TYPES: Final = {1: "Event Synchronize", 2: "Stream Wait Event", 3: "Stream Synchronize", 4: "Context Synchronize"}
+SYNC_TYPES_SINCE: Final = (3, 25)
+
+#: Chunk rows with their queue, in terms of the tables of events: {name} and {category} are given.
+_EVENTS: Final = f"""
+INSERT INTO raw_events BY NAME
+SELECT c.id, c.start AS ts, c."end" - c.start AS dur, q.track, n.name_id, {{category}} AS category,
+    {{correlation}} AS correlation
+FROM (SELECT *, {QUEUE_KEY} FROM chunk) c
+JOIN nsight_queues q ON q.global_pid = c.global_pid AND q.device = c.device AND q.context = c.context
+    AND q.stream = c.stream
+LEFT JOIN nsight_processes p ON p.global_pid = c.global_pid
+{{joins}}
+WHERE c.start IS NOT NULL
+"""
+
+_NAME_ID: Final = "coalesce(demangledName, mangledName, shortName)"
+_KERNEL_FACTS: Final = """
+INSERT INTO raw_kernels BY NAME
+SELECT id AS event, CASE WHEN gridX IS NOT NULL THEN [gridX, coalesce(gridY, 1), coalesce(gridZ, 1)]::INTEGER[] END
+        AS grid,
+    CASE WHEN blockX IS NOT NULL THEN [blockX, coalesce(blockY, 1), coalesce(blockZ, 1)]::INTEGER[] END AS block,
+    try_cast(registersPerThread AS INTEGER) AS registers,
+    staticSharedMemory + coalesce(dynamicSharedMemory, 0) AS shared_bytes,
+    CASE WHEN graphNodeId > 0 THEN true END AS in_graph
+FROM chunk WHERE start IS NOT NULL
+"""
+_FACTS: Final = (
+    "INSERT INTO raw_kernels BY NAME SELECT id AS event, '{kind}' AS kind, {graph} AS in_graph FROM chunk "
+    "WHERE start IS NOT NULL"
+)
+
+
+def load_device_work(intake: Intake, schema_version: tuple[int, ...]) -> None:
+    """Stage everything that ran on a device."""
+    _load_kernels(intake)
+    _load_graphs(intake)
+    _load_copies(intake)
+    _load_sets(intake)
+    _load_waits(intake, schema_version)
+
+
+def _load_kernels(intake: Intake) -> None:
+    names = NameMap(intake, "nsight_kernel_names", lambda recorded: {"name": recorded})
+    joins = f"JOIN nsight_kernel_names n ON n.id = coalesce({_NAME_ID}, -1)"
+    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_KERNEL", _KERNEL):
+        intake.add_queues()
+        names.extend(_NAME_ID)
+        intake.staging.connection.execute(_EVENTS.format(category="'kernel'", correlation=CORRELATION, joins=joins))
+        intake.staging.connection.execute(_KERNEL_FACTS)
+
+
+def _load_graphs(intake: Intake) -> None:
+    """Graphs that were recorded as a whole: one interval per launch, in place of the kernels inside."""
+    name = "'CUDA graph ' || coalesce(graphId, graphExecId, 0)"
+    launches = 0
+    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _GRAPH):
+        intake.add_queues()
+        _named_events(intake, name, "kernel", CORRELATION)
+        intake.staging.connection.execute(_FACTS.format(kind="compute", graph="true"))
+        launches += intake.staging.one("SELECT count(*) FROM chunk")[0]
+    intake.staging.observe(
+        "graphs-opaque", "warning", launches, "graph launches were recorded as a whole, without the kernels inside",
+        "they count as computation, and their communication and copies can't be told apart; record with "
+        "`nsys profile --cuda-graph-trace=node`",
+    )  # fmt: skip
+
+
+def _load_copies(intake: Intake) -> None:
+    direction = _case("copyKind", _DIRECTIONS, "'unknown'")
+    migration = f"copyKind BETWEEN {_FIRST_MIGRATION} AND {_LAST_MIGRATION}"
+    source, target = (_case(column, _MEMORY, "NULL") for column in ("srcKind", "dstKind"))
+    # Copies that were not made by a call have no correlation that means anything.
+    correlation = f"CASE WHEN {migration} THEN NULL ELSE {CORRELATION} END"
+    label = (
+        f"'Memcpy ' || {direction} || CASE WHEN {migration} THEN ' (Unified Memory)' "
+        "WHEN srcKind IS NULL OR dstKind IS NULL THEN '' "
+        f"ELSE ' (' || {_titled(source)} || ' -> ' || {_titled(target)} || ')' END"
+    )
+    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_MEMCPY", _COPY):
+        intake.add_queues()
+        _named_events(intake, label, "copy", correlation)
+        intake.staging.connection.execute(_FACTS.format(kind="copy", graph="CASE WHEN graphNodeId > 0 THEN true END"))
+        intake.staging.connection.execute(
+            f"INSERT INTO copies BY NAME SELECT id AS event, {direction} AS direction, bytes, "
+            f"CASE WHEN {migration} THEN 'managed' ELSE {source} END AS src_kind, "
+            f"CASE WHEN {migration} THEN 'managed' ELSE {target} END AS dst_kind FROM chunk WHERE start IS NOT NULL"
+        )
+
+
+def _load_sets(intake: Intake) -> None:
+    kind = _case("memKind", _MEMORY, "NULL")
+    label = f"'Memset' || CASE WHEN memKind IS NULL THEN '' ELSE ' (' || {_titled(kind)} || ')' END"
+    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_MEMSET", _SET):
+        intake.add_queues()
+        _named_events(intake, label, "set", CORRELATION)
+        intake.staging.connection.execute(_FACTS.format(kind="set", graph="CASE WHEN graphNodeId > 0 THEN true END"))
+        intake.staging.connection.execute(
+            f"INSERT INTO copies BY NAME SELECT id AS event, 'set' AS direction, bytes, {kind} AS dst_kind FROM chunk "
+            "WHERE start IS NOT NULL"
+        )
+
+
+def _load_waits(intake: Intake, schema_version: tuple[int, ...]) -> None:
+    """Waits, named by the call that made them; the recorded type only tells in newer exports."""
+    fallback = (
+        _case("syncType", _SYNC_TYPES, "'Synchronize'") if schema_version >= SYNC_TYPES_SINCE else "'Synchronize'"
+    )
+    connection = intake.staging.connection
+    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", _SYNC):
+        intake.add_queues(device_known=False)
+        connection.execute(
+            "CREATE OR REPLACE TEMP TABLE nsight_labels AS "
+            f"SELECT c.id, coalesce(any_value(w.name), any_value({fallback})) AS name "
+            f"FROM (SELECT *, {QUEUE_KEY} FROM chunk) c LEFT JOIN nsight_processes p USING (global_pid) "
+            f"LEFT JOIN nsight_waits w ON w.correlation = {CORRELATION} GROUP BY c.id"
+        )
+        _labelled_events(intake, "sync", CORRELATION)
+        connection.execute(_FACTS.format(kind="sync", graph="NULL"))
+
+
+def _named_events(intake: Intake, name: str, category: str, correlation: str) -> None:
+    """Stage the chunk's rows as events whose names are an expression."""
+    intake.staging.connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE nsight_labels AS SELECT id, {name} AS name FROM chunk"
+    )
+    _labelled_events(intake, category, correlation)
+
+
+def _labelled_events(intake: Intake, category: str, correlation: str) -> None:
+    intake.staging.intern_names("nsight_labels")
+    joins = "JOIN nsight_labels l ON l.id = c.id JOIN names n ON n.name = l.name"
+    intake.staging.connection.execute(_EVENTS.format(category=f"'{category}'", correlation=correlation, joins=joins))
+
+
+def _case(column: str, values: dict[int, str], default: str) -> str:
+    branches = " ".join(f"WHEN {key} THEN '{value}'" for key, value in values.items())
+    return f"CASE {column} {branches} ELSE {default} END"
+
+
+def _titled(kind: str) -> str:
+    """SQL for a memory kind as it stands in a name: `Pageable`."""
+    return f"coalesce(upper(left({kind}, 1)) || substr({kind}, 2), 'Unknown')"

@@ -1,0 +1,99 @@
+"""An export in a folder with one Parquet or Arrow file per table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stepscope.readers.nsight.tables import CHUNK_ROWS, Columns
+
+_SUFFIXES: Final = (".parquet", ".arrow")
+
+
+def table_files(folder: Path) -> dict[str, Path]:
+    """The files of a folder that may hold tables, by table."""
+    try:
+        return {path.stem: path for path in sorted(folder.iterdir()) if path.suffix in _SUFFIXES and path.is_file()}
+    except OSError:
+        return {}
+
+
+class FolderTables:
+    """The tables of an export folder.
+
+    Attributes:
+        damage: What could not be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.damage: list[str] = []
+        self._files = table_files(folder)
+
+    def names(self) -> frozenset[str]:
+        """Names of the tables."""
+        return frozenset(self._files)
+
+    def rows(self, table: str) -> int:
+        """The size of the file as a measure of how many rows it has."""
+        path = self._files.get(table)
+        return path.stat().st_size if path is not None else 0
+
+    def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
+        """The rows of a table in chunks, as far as the file can be read."""
+        path = self._files.get(table)
+        if path is None:
+            return
+        types = columns.types()
+        try:
+            for batch in _parquet(path, types) if path.suffix == ".parquet" else _arrow(path):
+                yield pa.table({name: _column(batch, name, kind) for name, kind in types.items()})
+        except (pa.ArrowException, OSError, ValueError) as error:
+            self.damage.append(f"table {table} ({str(error).splitlines()[0][:200]})")
+
+    def close(self) -> None:
+        """Files are open only while they are read."""
+
+
+def _parquet(path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        present = [name for name in types if name in file.schema_arrow.names]
+        yield from file.iter_batches(CHUNK_ROWS, columns=present)
+
+
+def _arrow(path: Path) -> Iterator[pa.RecordBatch]:
+    """Batches of a file in Arrow's file format or in its stream format, of at most `CHUNK_ROWS` rows."""
+    with pa.OSFile(str(path)) as source:
+        try:
+            file = pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            with pa.ipc.open_stream(source) as stream:
+                for batch in stream:
+                    yield from _slices(batch)
+            return
+        for number in range(file.num_record_batches):
+            yield from _slices(file.get_batch(number))
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for low in range(0, batch.num_rows, CHUNK_ROWS):
+        yield batch.slice(low, CHUNK_ROWS)
+
+
+def _column(batch: pa.RecordBatch, name: str, kind: pa.DataType) -> Any:
+    """The column as `kind`; nulls where it is missing or of a type that can't become it."""
+    if name not in batch.schema.names:
+        return pa.nulls(batch.num_rows, kind)
+    values = batch.column(name)
+    try:
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        # Identities are unsigned here and signed in SQLite: the same 64 bits.
+        return values.cast(kind, safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(batch.num_rows, kind)

@@ -1,0 +1,205 @@
+"""What the loaders of all tables share: chunks to query, ids for events, and numbers for names and tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.readers.nsight.devices import Devices
+from stepscope.readers.nsight.tables import Columns, Tables
+from stepscope.readers.protocol import Progress
+from stepscope.store.staging import Staging
+
+_TABLES: Final = (
+    "CREATE TABLE nsight_strings (id BIGINT, value VARCHAR)",
+    "CREATE TABLE nsight_processes (global_pid BIGINT, number BIGINT)",
+    "CREATE TABLE nsight_threads (global_tid BIGINT, track INTEGER)",
+    "CREATE TABLE nsight_queues (global_pid BIGINT, device BIGINT, context BIGINT, stream BIGINT, track INTEGER)",
+    "CREATE TABLE nsight_waits (correlation BIGINT, name VARCHAR)",
+)
+
+#: Stands for "no stream" in synchronisation rows.
+NO_STREAM: Final = 4294967295
+
+#: The process of a row that names none: the first one seen.
+_PROCESS: Final = "coalesce({column}, (SELECT global_pid FROM nsight_processes WHERE number = 0), 0)"
+
+#: A correlation is unique within its process only.
+CORRELATION: Final = (
+    "CASE WHEN correlationId > 0 THEN (correlationId & 4294967295) + coalesce(p.number, 0) * 4294967296 END"
+)
+
+
+def process_of(global_tid: str) -> str:
+    """SQL for the globalPid of a globalTid: the same with a thread id of 0."""
+    return f"({global_tid} - ({global_tid} & 16777215))"
+
+
+def pid(identity: int) -> int:
+    """The process id in a globalTid or globalPid (bits 24 to 47)."""
+    return (identity >> 24) & 0xFFFFFF
+
+
+@dataclass(slots=True)
+class Intake:
+    """The state of reading one export.
+
+    Attributes:
+        staging: Where facts go.
+        tables: The export.
+        devices: Numbers of the devices.
+        next_id: Id of the next event.
+    """
+
+    staging: Staging
+    tables: Tables
+    devices: Devices
+    progress: Progress
+    bytes_per_row: float = 0.0
+    next_id: int = 0
+    _processes: dict[int, int] = field(default_factory=dict)
+    _streams: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    _contexts: dict[tuple[int, int], int] = field(default_factory=dict)
+    _done_bytes: float = 0.0
+
+    def __post_init__(self) -> None:
+        for statement in _TABLES:
+            self.staging.connection.execute(statement)
+
+    def chunks(self, table: str, columns: Columns) -> Iterator[None]:
+        """Let the view `chunk` be each chunk of the table in turn, with an `id` for every row."""
+        connection = self.staging.connection
+        for chunk in self.tables.scan(table, columns):
+            ids = np.arange(self.next_id, self.next_id + chunk.num_rows, dtype=np.int64)
+            self.next_id += chunk.num_rows
+            connection.register("chunk", chunk.append_column("id", pa.array(ids)))
+            yield
+            connection.unregister("chunk")
+            before = self._done_bytes
+            self._done_bytes += chunk.num_rows * self.bytes_per_row
+            self.progress(int(self._done_bytes) - int(before))
+
+    def load_strings(self) -> None:
+        """Fill `nsight_strings`."""
+        for _ in self.chunks("StringIds", Columns(ints=("id",), texts=("value",))):
+            self.staging.connection.execute("INSERT INTO nsight_strings SELECT id, value FROM chunk")
+        self.next_id = 0
+
+    def strings(self, ids: set[int]) -> dict[int, str]:
+        """The strings with these ids; `#id` for those that the export lacks."""
+        self.staging.connection.register("wanted", pa.table({"id": pa.array(sorted(ids), pa.int64())}))
+        rows = self.staging.connection.execute(
+            "SELECT id, any_value(value) FROM wanted LEFT JOIN nsight_strings USING (id) GROUP BY id"
+        ).fetchall()
+        self.staging.connection.unregister("wanted")
+        return {key: ("unnamed" if key < 0 else f"#{key}") if value is None else value for key, value in rows}
+
+    def number_processes(self, query: str) -> None:
+        """Number the processes whose globalPids the query yields, from 0 in the order of their first appearance."""
+        for (global_pid,) in self.staging.connection.execute(query).fetchall():
+            if global_pid is not None and global_pid not in self._processes:
+                number = self._processes[global_pid] = len(self._processes)
+                self.staging.connection.execute("INSERT INTO nsight_processes VALUES (?, ?)", [global_pid, number])
+
+    @property
+    def processes(self) -> list[int]:
+        """The globalPids of the processes seen so far."""
+        return list(self._processes)
+
+    def add_threads(self, column: str = "globalTid", relation: str = "chunk") -> None:
+        """Number the threads in a column; rows without one get a thread of their own, 0."""
+        connection = self.staging.connection
+        rows = connection.execute(
+            f"SELECT DISTINCT coalesce(r.{column}, 0) FROM {relation} r "
+            f"ANTI JOIN nsight_threads t ON t.global_tid = coalesce(r.{column}, 0) ORDER BY 1"
+        ).fetchall()
+        for (global_tid,) in rows:
+            track = self.thread(global_tid)
+            connection.execute("INSERT INTO nsight_threads VALUES (?, ?)", [global_tid, track])
+        self.number_processes(
+            f"SELECT DISTINCT {process_of(column)} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
+        )
+
+    def thread(self, global_tid: int, suffix: str = "") -> int:
+        """The track of a thread, or of what is kept apart from its calls by a suffix."""
+        process = str(pid(global_tid))
+        return self.staging.track("host", process=process, thread=f"{global_tid & 0xFFFFFF}{suffix}")
+
+    def add_queues(self, *, device_known: bool = True) -> None:
+        """Number the device queues of the chunk: columns globalPid, deviceId, contextId and streamId.
+
+        Args:
+            device_known: Whether the chunk's device is right. Waits are recorded with device 0 whatever their device
+                is; that of their context counts.
+        """
+        connection = self.staging.connection
+        self.number_processes("SELECT DISTINCT globalPid FROM chunk WHERE globalPid IS NOT NULL ORDER BY 1")
+        rows = connection.execute(
+            f"SELECT * FROM (SELECT DISTINCT {QUEUE_KEY} FROM chunk) ANTI JOIN nsight_queues "
+            "USING (global_pid, device, context, stream) ORDER BY ALL"
+        ).fetchall()
+        for global_pid, device, context, stream in rows:
+            seen = self._contexts.setdefault((global_pid, context), device)
+            track = self._queue(global_pid, device if device_known else seen, context, stream)
+            connection.execute("INSERT INTO nsight_queues VALUES (?, ?, ?, ?, ?)",
+                               [global_pid, device, context, stream, track])  # fmt: skip
+
+    def _queue(self, global_pid: int, device: int, context: int, stream: int) -> int:
+        """The track of a queue. The same stream number in another process or context is another queue."""
+        number = self.devices.number(pid(global_pid), device)
+        name = f"context {context}" if stream == NO_STREAM else str(stream)
+        owner = self._streams.setdefault((number, stream), (global_pid, context))
+        if owner[0] != global_pid:
+            name = f"{name} of process {pid(global_pid)}"
+        if owner[1] != context and stream != NO_STREAM:
+            name = f"{name} of context {context}"
+        return self.staging.track("device", process=str(pid(global_pid)), device=number, stream=name)
+
+
+#: The columns of a queue in a chunk of device activity.
+QUEUE_KEY: Final = (
+    f"{_PROCESS.format(column='globalPid')} AS global_pid, coalesce(deviceId, 0) AS device, "
+    f"coalesce(contextId, 0) AS context, coalesce(streamId, {NO_STREAM}) AS stream"
+)
+
+
+class NameMap:
+    """The names of a column of string ids, each understood once.
+
+    In SQL: table `{table}(id, name_id, ...)` with a row per id used so far.
+    """
+
+    def __init__(self, intake: Intake, table: str, meaning: Callable[[str], dict[str, Any]]) -> None:
+        """Make the table; `meaning` gives `name` and further columns, all texts, of a recorded name."""
+        self._intake = intake
+        self._table = table
+        self._meaning = meaning
+        self._extra = [key for key in meaning("") if key != "name"]
+        extra = "".join(f", {name} VARCHAR" for name in self._extra)
+        intake.staging.connection.execute(f"CREATE TABLE {table} (id BIGINT, name VARCHAR{extra}, name_id INTEGER)")
+
+    def extend(self, column: str) -> None:
+        """Add the ids in a column (or expression) of the chunk that are new."""
+        staging = self._intake.staging
+        rows = staging.connection.execute(
+            f"SELECT DISTINCT coalesce({column}, -1) FROM chunk "
+            f"ANTI JOIN {self._table} m ON m.id = coalesce({column}, -1) ORDER BY 1"
+        ).fetchall()
+        if not rows:
+            return
+        texts = self._intake.strings({key for (key,) in rows})
+        meanings = [self._meaning(texts[key]) for (key,) in rows]
+        columns = {"id": pa.array([key for (key,) in rows], pa.int64())}
+        for name in ("name", *self._extra):
+            columns[name] = pa.array([meaning[name] for meaning in meanings], pa.string())
+        columns["name_id"] = pa.nulls(len(rows), pa.int32())
+        staging.insert(self._table, pa.table(columns))
+        staging.intern_names(self._table)
+        staging.connection.execute(
+            f"UPDATE {self._table} SET name_id = names.name_id FROM names "
+            f"WHERE {self._table}.name_id IS NULL AND {self._table}.name = names.name"
+        )

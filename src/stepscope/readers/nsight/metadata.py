@@ -1,0 +1,148 @@
+"""What an export says beside its events: versions, host, options, names of threads, the profiler's own messages."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.tables import Columns, Tables, records
+
+_PAIRS: Final = Columns(texts=("name", "value"))
+_START: Final = Columns(ints=("utcEpochNs",))
+_DETAILS: Final = Columns(ints=("stopTime",))
+_THREADS: Final = Columns(ints=("nameId", "priority", "globalTid"))
+_MESSAGES: Final = Columns(ints=("severity",), texts=("text",))
+_RANKS: Final = Columns(ints=("rank",))
+
+#: Facts about the machine and the recording that are worth showing. Command lines and environment variables are not
+#: among them: they are private to whoever recorded.
+_SYSTEM: Final = {
+    "NvDriverVersion": "driver_version", "CudaDriverVersion": "cuda_driver_version", "SoftwarePlatform": "platform",
+    "CpuArchitecture": "cpu_architecture", "CpuCores": "cpu_cores", "SoftwareReleaseVersion": "os_release",
+}  # fmt: skip
+_EXPORT: Final = {"EXPORT_PRODUCT_VERSION": "nsys_version", "EXPORT_SCHEMA_VERSION": "schema_version"}
+_CAPTURE: Final = {
+    "CUDA_GRAPH_TRACE_OPTIONS:MODE": "cuda_graph_trace", "CUDA_SKIP_SOME_API_CALLS": "skips_some_api_calls",
+    "COLLECT_GPU_MEMORY_USAGE": "device_memory_usage", "RATE_HZ": "cpu_sampling_hz",
+    "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS": "os_runtime_least_ns",
+}  # fmt: skip
+
+#: Where launchers put the rank of a process, and the number of ranks.
+_RANK_VARIABLES: Final = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+_SIZE_VARIABLES: Final = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
+
+_WARNING: Final = 2
+_ERROR: Final = 3
+#: The profiler warns of every programming interface that the program does not use; those of graphics say nothing.
+_IRRELEVANT: Final = re.compile(r"OpenGL|Vulkan|DirectX|DX1[12]|WDDM|OpenXR|No NVTX events|MMAP events")
+_MOST_MESSAGES: Final = 20
+
+#: Names that the system gives to threads that nobody named.
+_GENERIC: Final = re.compile(r"^(python[\d.]*|pt_main_thread|main|\[.*\])$")
+
+
+class Metadata:
+    """Pairs of names and values from the tables that have them."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._capture: dict[str, str] = {}
+        self._environment: dict[str, str] = {}
+        for row in records(tables, "META_DATA_CAPTURE", _PAIRS):
+            name, value = row["name"] or "", row["value"] or ""
+            if name.endswith("ENVIRONMENT_VARIABLE"):
+                variable, _, content = value.partition("=")
+                self._environment[variable] = content
+            else:
+                self._capture.setdefault(name.removeprefix("PROCESS_0:"), value)
+                self._capture[name] = value
+        export = [row for name in ("EXPORT_META_DATA", "META_DATA_EXPORT") for row in records(tables, name, _PAIRS)]
+        self._export = {row["name"]: row["value"] for row in export}
+        self._system = {row["name"]: row["value"] for row in records(tables, "TARGET_INFO_SYSTEM_ENV", _PAIRS)}
+        starts = records(tables, "TARGET_INFO_SESSION_START_TIME", _START)
+        self.start_unix_ns: int | None = next((row["utcEpochNs"] for row in starts if row["utcEpochNs"]), None)
+        stops = [row["stopTime"] for row in records(tables, "ANALYSIS_DETAILS", _DETAILS)]
+        self.stop: int | None = max((stop for stop in stops if stop is not None), default=None)
+        ranks = {row["rank"] for row in records(tables, "MPI_RANKS", _RANKS)}
+        self._mpi_rank: int | None = ranks.pop() if len(ranks) == 1 else None
+
+    @property
+    def host(self) -> str | None:
+        """Name of the machine that recorded."""
+        return self._system.get("Hostname") or None
+
+    @property
+    def schema_version(self) -> tuple[int, ...]:
+        """Version of the export's schema; (0,) if it does not tell."""
+        numbers = re.findall(r"\d+", self._export.get("EXPORT_SCHEMA_VERSION") or "0")
+        return tuple(int(number[:9]) for number in numbers) or (0,)
+
+    def rank(self, processes: int) -> tuple[int | None, int | None]:
+        """Rank and number of ranks. Those of the launcher count only if one process of the recording uses a GPU."""
+        if processes > 1:
+            return None, None
+        rank = self._mpi_rank if self._mpi_rank is not None else self._variable(_RANK_VARIABLES)
+        return rank, self._variable(_SIZE_VARIABLES)
+
+    def attributes(self) -> dict[str, str | int | float | bool]:
+        """What is worth showing of the machine, the profiler and its options."""
+        found: dict[str, str | int | float | bool] = {}
+        chosen = ((self._export, _EXPORT), (self._system, _SYSTEM), (self._capture, _CAPTURE))
+        for values, names in chosen:
+            for recorded, name in names.items():
+                value = values.get(recorded)
+                if value:
+                    found[name] = {"true": True, "false": False}.get(value, value)
+        return found
+
+    def _variable(self, names: tuple[str, ...]) -> int | None:
+        values = (self._environment.get(name, "") for name in names)
+        return next((int(v) for v in values if re.fullmatch(r"\d{1,6}", v)), None)
+
+
+def label_threads(intake: Intake, given: list[tuple[int, str]]) -> None:
+    """Label threads by the names that the program gave them, else by those that the system knows.
+
+    The system may know several names of a thread. One that tells something is better than the program's; after that
+    the one of the highest priority counts, and of equal ones the last.
+    """
+    listed = records(intake.tables, "ThreadNames", _THREADS)
+    texts = intake.strings({row["nameId"] for row in listed if row["nameId"] is not None}) if listed else {}
+    best: dict[int, tuple[bool, int]] = {}
+    labels: dict[int, str] = {}
+    for row in listed:
+        thread, name = row["globalTid"], texts.get(row["nameId"], "")
+        worth = (not _GENERIC.match(name), row["priority"] or 0)
+        if thread is not None and name and worth >= best.get(thread, (False, -(2**63))):
+            best[thread], labels[thread] = worth, name
+    labels.update(given)
+    for thread, name in labels.items():
+        intake.staging.connection.execute(
+            "UPDATE tracks SET label = ? FROM nsight_threads t WHERE t.track = tracks.track AND t.global_tid = ?",
+            [name, thread],
+        )
+
+
+def observe_messages(intake: Intake) -> None:
+    """Pass on what the profiler itself said is missing or went wrong."""
+    counts: dict[tuple[int, str], int] = {}
+    for row in records(intake.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
+        text = row["text"] or ""
+        if row["severity"] in (_WARNING, _ERROR) and text and not _IRRELEVANT.search(text):
+            key = (row["severity"], text[:300].rstrip(". \n"))
+            counts[key] = counts.get(key, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[0][0], -item[1]))
+    for (severity, text), count in ordered[:_MOST_MESSAGES]:
+        intake.staging.observe(
+            "profiler-message", "warning" if severity == _ERROR else "info", count, f"the profiler reported: {text}",
+            "something that was asked for may be missing from the recording",
+        )  # fmt: skip
+
+
+def observe_names(intake: Intake) -> None:
+    """Say it if names were lost."""
+    [missing] = intake.staging.one(r"SELECT count(*) FROM names WHERE regexp_full_match(name, '#\d+')")
+    intake.staging.observe(
+        "names-missing", "warning", missing, "names are missing from the export's table of strings",
+        "they are shown as their numbers, and kernels without a name have no class",
+    )  # fmt: skip

@@ -1,0 +1,167 @@
+"""NVTX: ranges and marks that the program, PyTorch and libraries put on host threads."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stepscope.readers.nsight.collectives import load_collectives
+from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.payload import PayloadSchemas
+from stepscope.readers.nsight.tables import Columns
+
+#: Numbers of ENUM_NSYS_EVENT_TYPE; those from 64 on are of the older text interface.
+_PUSH_POP: Final = (59, 70)
+_START_END: Final = (60, 71)
+_MARK: Final = (34, 65)
+_DOMAIN: Final = (75,)
+_THREAD_NAME: Final = (39,)
+
+_COLUMNS: Final = Columns(
+    ints=("start", "end", "eventType", "globalTid", "endGlobalTid", "textId", "domainId", "jsonTextId"),
+    texts=("text", "jsonText"),
+    blobs=("binaryData",),
+)
+
+#: What PyTorch's emit_nvtx writes behind an operator's name, and its parts.
+_SUFFIX: Final = r"^(.*?)((?:, (?:seq|op_id|sizes|input_op_ids) = .*)?)$"
+
+_TABLE: Final = (
+    "CREATE TABLE nsight_nvtx (id BIGINT, start BIGINT, stop BIGINT, type BIGINT, global_tid BIGINT, process BIGINT, "
+    "domain BIGINT, text VARCHAR, payload VARCHAR, payload_bytes BLOB)"
+)
+_FILL: Final = """
+INSERT INTO nsight_nvtx
+SELECT c.id, c.start, c."end", c.eventType, coalesce(c.globalTid, 0),
+    coalesce(c.globalTid, 0) - (coalesce(c.globalTid, 0) & 16777215), coalesce(c.domainId, 0),
+    coalesce(c.text, s.value, '#' || c.textId, ''), coalesce(c.jsonText, j.value), c.binaryData
+FROM chunk c
+LEFT JOIN nsight_strings s ON c.text IS NULL AND s.id = c.textId
+LEFT JOIN nsight_strings j ON c.jsonText IS NULL AND j.id = c.jsonTextId
+WHERE c.eventType IS NOT NULL
+"""
+_LABELS: Final = f"""
+CREATE TABLE nsight_ranges AS
+SELECT n.id, n.start, n.stop, n.type, n.global_tid, n.process, n.domain, n.text,
+    regexp_extract(n.text, '{_SUFFIX}', 2, 's') AS suffix,
+    coalesce(d.prefix, CASE n.domain WHEN 0 THEN '' ELSE 'domain ' || n.domain || ':' END)
+        || regexp_extract(n.text, '{_SUFFIX}', 1, 's') AS name
+FROM nsight_nvtx n LEFT JOIN nsight_domains d ON d.process = n.process AND d.domain = n.domain
+WHERE n.start IS NOT NULL AND n.type IN ({", ".join(map(str, (*_PUSH_POP, *_START_END, *_MARK)))})
+"""
+_EVENTS: Final = f"""
+INSERT INTO raw_events BY NAME
+SELECT r.id, r.start AS ts, CASE WHEN r.type IN {_MARK} THEN NULL ELSE coalesce(r.stop, $stop) - r.start END AS dur,
+    t.track, n.name_id, CASE WHEN r.suffix <> '' AND m.category = 'annotation' THEN 'op' ELSE m.category END AS category
+FROM nsight_ranges r
+JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.detached = (r.type IN {_START_END})
+JOIN names n ON n.name = r.name
+JOIN nsight_range_names m ON m.name = r.name
+"""
+_INPUTS: Final = r"""
+INSERT INTO op_inputs BY NAME
+SELECT id AS event, nullif(regexp_extract(suffix, 'sizes = (\[.*\])(, input_op_ids|$)', 1), '') AS shapes,
+    try_cast(regexp_extract(suffix, 'seq = (\d+)', 1) AS BIGINT) AS sequence
+FROM nsight_ranges WHERE contains(suffix, 'seq = ') OR contains(suffix, 'sizes = ')
+"""
+_ARGS: Final = """
+SELECT r.id, json_object('text', r.text)::VARCHAR AS args FROM nsight_ranges r WHERE r.text <> r.name ORDER BY r.id
+"""
+
+_STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
+_LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__|_next_data|DataPipe")
+_OPERATOR: Final = re.compile(
+    r"(aten|c10d|autograd|torch|prims|inductor|quantized|_c10d_functional|vllm|flash_attn)::\w"
+)
+_MODULE: Final = re.compile(r"nn\.Module: |\{'Module': '")
+_GC: Final = re.compile(r"^(python )?gc\b|garbage.?collect", re.IGNORECASE)
+#: Calls of the collective library that move data, or launch what the calls before them asked for.
+_COLLECTIVE_CALL: Final = re.compile(
+    r"^NCCL:nccl(AllGather|AllReduce|Broadcast|Bcast|ReduceScatter|Reduce|Send|Recv|AlltoAll|Gather|Scatter|GroupEnd)$"
+)
+
+
+def load_nvtx(intake: Intake, stop: int | None) -> None:
+    """Stage ranges and marks; a range that was still open ends at `stop`, the end of the recording."""
+    connection = intake.staging.connection
+    connection.execute(_TABLE)
+    for _ in intake.chunks("NVTX_EVENTS", _COLUMNS):
+        connection.execute(_FILL)
+    schemas = PayloadSchemas.load(intake.tables)
+    _name_domains(intake, schemas)
+    connection.execute(_LABELS)
+    _understand_names(intake)
+    _make_tracks(intake)
+    connection.execute(_EVENTS, {"stop": stop})
+    connection.execute(_INPUTS)
+    if intake.staging.one("SELECT count(*) FROM nsight_ranges WHERE text <> name") != (0,):
+        intake.staging.add_args(_ARGS)
+    [still_open] = intake.staging.one(f"SELECT count(*) FROM nsight_ranges WHERE stop IS NULL AND type NOT IN {_MARK}")
+    load_collectives(intake, schemas)
+    intake.staging.observe(
+        "ranges-open", "info", still_open, "NVTX ranges were still open when the recording ended",
+        "they are taken to end with the recording",
+    )  # fmt: skip
+
+
+def thread_names(intake: Intake) -> list[tuple[int, str]]:
+    """Names that the program gave to its threads: (globalTid, name)."""
+    return intake.staging.connection.execute(
+        f"SELECT global_tid, text FROM nsight_nvtx WHERE type = {_THREAD_NAME[0]} AND text <> '' ORDER BY id"
+    ).fetchall()
+
+
+def _name_domains(intake: Intake, schemas: PayloadSchemas) -> None:
+    """Table `nsight_domains`: what stands before the names of a domain's ranges."""
+    connection = intake.staging.connection
+    connection.execute(
+        "CREATE TABLE nsight_domains AS SELECT process, domain, any_value(text) || ':' AS prefix FROM nsight_nvtx "
+        f"WHERE type = {_DOMAIN[0]} AND text <> '' AND domain <> 0 GROUP BY ALL"
+    )
+    # The row that names the domain may be missing where the recording was cut; its payloads tell what it is.
+    for domain in schemas.nccl_domains:
+        connection.execute(
+            "INSERT INTO nsight_domains SELECT DISTINCT process, domain, 'NCCL:' FROM nsight_nvtx n "
+            "WHERE domain = $d AND process NOT IN (SELECT process FROM nsight_domains WHERE domain = $d)",
+            {"d": domain},
+        )
+
+
+def _understand_names(intake: Intake) -> None:
+    intake.staging.intern_names("nsight_ranges")
+    rows = intake.staging.connection.execute("SELECT DISTINCT name FROM nsight_ranges").fetchall()
+    intake.staging.connection.execute("CREATE TABLE nsight_range_names (name VARCHAR, category VARCHAR)")
+    columns: dict[str, list[Any]] = {"name": [n for (n,) in rows], "category": [category(n) for (n,) in rows]}
+    intake.staging.insert(
+        "nsight_range_names", pa.table(columns, schema=pa.schema(dict.fromkeys(columns, pa.string())))
+    )
+
+
+def _make_tracks(intake: Intake) -> None:
+    """Tracks of ranges. Start-end ranges need not nest with a thread's calls, so they have a track of their own."""
+    connection = intake.staging.connection
+    intake.add_threads("global_tid", "nsight_ranges")
+    connection.execute(
+        "CREATE TABLE nsight_range_tracks AS SELECT global_tid, false AS detached, track FROM nsight_threads"
+    )
+    rows = connection.execute(
+        f"SELECT DISTINCT global_tid FROM nsight_ranges WHERE type IN {_START_END} ORDER BY 1"
+    ).fetchall()
+    for (global_tid,) in rows:
+        track = intake.thread(global_tid, " start-end ranges")
+        connection.execute("INSERT INTO nsight_range_tracks VALUES (?, true, ?)", [global_tid, track])
+
+
+def category(name: str) -> str:
+    """The canonical category of a range, by its name without what PyTorch writes behind an operator's."""
+    if _STEP.match(name):
+        return "step"
+    if _LOADER.search(name):
+        return "dataloader"
+    if _OPERATOR.match(name) or _COLLECTIVE_CALL.match(name):
+        return "op"
+    if _MODULE.match(name):
+        return "module"
+    return "gc" if _GC.search(name) else "annotation"

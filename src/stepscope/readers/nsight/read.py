@@ -1,0 +1,88 @@
+"""Exports of Nsight Systems from 2020 on, table by table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepscope.model.errors import UnusableInputError
+from stepscope.model.recording import Recording
+from stepscope.readers.content import Damage
+from stepscope.readers.nsight.counters import load_counters
+from stepscope.readers.nsight.device_work import load_device_work
+from stepscope.readers.nsight.devices import Devices
+from stepscope.readers.nsight.host import load_api, load_other_calls
+from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.metadata import Metadata, label_threads, observe_messages, observe_names
+from stepscope.readers.nsight.nvtx import load_nvtx, thread_names
+from stepscope.readers.nsight.opening import REPORTS, folder_is_export, has_export_beside, looks_like_export, opened
+from stepscope.readers.nsight.tables import Tables
+from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.store.staging import Staging
+
+
+class NsightReader:
+    """Reads `.sqlite` exports, Parquet and Arrow export folders and, by way of `nsys`, reports."""
+
+    name = "nsight"
+    version = 1
+
+    def sniff(self, path: Path, head: bytes) -> int:
+        """NO, MAYBE or YES: by the tables; a report, whose format is unknown, by its name."""
+        if path.is_dir():
+            return YES if folder_is_export(path) else NO
+        if path.suffix in REPORTS:
+            return MAYBE if has_export_beside(path) else YES
+        return YES if looks_like_export(path, head) else NO
+
+    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
+        """Stage every row that can be read."""
+        damage = Damage()
+        with opened(source, staging.folder / "spill", damage) as tables:
+            size = _size(source.path)
+            rows = sum(tables.rows(name) for name in tables.names())
+            intake = Intake(staging, tables, Devices(tables), progress, size / max(1, rows))
+            metadata = Metadata(tables)
+            _load(intake, metadata)
+            if staging.one("SELECT count(*) FROM raw_events") == (0,):
+                reason = tables.damage[0] if tables.damage else "it has no events"
+                raise UnusableInputError(
+                    f"{source} can't be used: {reason}", hint="record with `nsys profile --trace=cuda,nvtx,osrt`"
+                )
+            _observe_damage(staging, tables, damage)
+            rank, world_size = metadata.rank(len(intake.devices.processes))
+            return Recording(
+                source=str(source),
+                reader=self.name,
+                rank=rank,
+                world_size=world_size,
+                host=metadata.host,
+                origin_unix_ns=metadata.start_unix_ns,
+                attributes=metadata.attributes(),
+            )
+
+
+def _load(intake: Intake, metadata: Metadata) -> None:
+    """Calls come first: the device's work refers to them."""
+    intake.load_strings()
+    load_api(intake)
+    load_device_work(intake, metadata.schema_version)
+    load_nvtx(intake, metadata.stop)
+    load_other_calls(intake)
+    load_counters(intake)
+    intake.devices.stage(intake.staging)
+    label_threads(intake, thread_names(intake))
+    observe_messages(intake)
+    observe_names(intake)
+
+
+def _observe_damage(staging: Staging, tables: Tables, damage: Damage) -> None:
+    for message in damage.messages:
+        staging.observe("input-damaged", "error", 1, message, "everything after the damage is missing")
+    staging.observe(
+        "tables-damaged", "error", len(tables.damage), f"parts can't be read: {'; '.join(tables.damage[:5])}",
+        "what they hold is missing from every number; export the report again",
+    )  # fmt: skip
+
+
+def _size(path: Path) -> int:
+    return sum(p.stat().st_size for p in path.iterdir() if p.is_file()) if path.is_dir() else path.stat().st_size
