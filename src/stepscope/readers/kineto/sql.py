@@ -235,7 +235,8 @@ FROM (
     SELECT i, a, coalesce(a."Input Dims", args->'$."Input dims"') AS shapes
     FROM (
         SELECT i, args, json_transform(args, {structure(dict(_INPUT_ARGS))}) AS a
-        FROM parsed WHERE is_span AND cat IN ('cpu_op', 'Operator') AND args IS NOT NULL
+        FROM parsed JOIN kineto_names USING (name_key)
+        WHERE is_span AND category IN ('op', 'dataloader') AND args IS NOT NULL
     )
 )
 WHERE shapes <> '[]' OR a."Input type" <> '[]' OR a."Call stack" <> '' OR a."Module Hierarchy" <> ''
