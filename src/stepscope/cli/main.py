@@ -14,6 +14,7 @@ from stepscope.cli.cache import cache
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.query import query
+from stepscope.cli.quick import skip_pandas
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.model.errors import StepscopeError
@@ -65,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
-    # PyArrow imports pandas wherever it is installed: 0.2 s for what no command needs.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    skip_pandas()
     sys.exit(run([argument for argument in arguments if argument != "--debug"], debug=debug))
 
 

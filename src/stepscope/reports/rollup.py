@@ -11,8 +11,15 @@ import pyarrow.compute as pc
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
 
-#: Columns of times that are not sums.
-_NO_SUMS: Final = ("mean_ns", "median_ns", "min_ns", "max_ns")
+#: Columns that are added; everything else but `min_ns` and `max_ns` is a property of its row.
+_SUMS: Final = frozenset(
+    {
+        "count", "total_ns", "self_ns", "runtime_ns", "self_device_ns", "self_device_busy_ns", "total_device_ns",
+        "device_ns", "kernels", "activities", "bytes", "flops", "least_ns", "comm_ns", "overlapped_ns", "exposed_ns",
+        "busy_ns", "idle_ns", "refill_ns", "blocked_ns", "blocked_calls", "blocking", "short_work", "tensor_core_ns",
+        "used_ns", "unused_ns", "unknown_ns", "unattributed", "unattributed_ns", "host_ns", "names", "without_activity",
+    }
+)  # fmt: skip
 
 
 def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
@@ -43,16 +50,24 @@ def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
 def _how(column: Column) -> str | None:
     if column.name in ("min_ns", "max_ns"):
         return column.name[:3]
-    summed = column.unit in ("count", "ns", "bytes", "FLOP") and column.name not in _NO_SUMS
-    is_extreme = any(word in column.name for word in ("peak", "largest", "p99", "p95", "max", "min", "start", "end"))
-    return "sum" if summed and not is_extreme else None
+    return "sum" if column.name in _SUMS else None
 
 
 def _derive(row: dict[str, Any], whole: int | None) -> None:
-    if "mean_ns" in row and row.get("count"):
-        row["mean_ns"] = row["total_ns"] // row["count"]
-    if "share" in row and whole:
-        row["share"] = row["total_ns"] / whole
+    """Fill in what follows from the sums."""
+    total = row.get("total_ns")
+    if "mean_ns" in row and total is not None and row.get("count"):
+        row["mean_ns"] = total // row["count"]
+    if "share" in row and total is not None and whole:
+        row["share"] = total / whole
+    for name, part, factor in (
+        ("bandwidth", "bytes", 1e9),
+        ("flop_rate", "flops", 1e9),
+        ("byte_rate", "bytes", 1e9),
+        ("efficiency", "least_ns", 1.0),
+    ):
+        if name in row and total and row.get(part) is not None:
+            row[name] = factor * row[part] / total
 
 
 def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

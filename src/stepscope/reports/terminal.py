@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import IO, Final
 
@@ -22,6 +23,8 @@ _GLYPHS: Final = ("█", "▓", "▒", "·")
 _ASCII_GLYPHS: Final = ("#", "=", "-", ".")
 _COLOURS: Final = ("green", "magenta", "yellow", "red")
 _WIDEST: Final = 200
+#: Width where nobody tells one, as in a pipe.
+_PIPED: Final = 100
 _LABEL: Final = 34
 
 
@@ -33,8 +36,8 @@ def renderable(report: Report, top: int = 10) -> RenderableType:
 def write(report: Report, file: IO[str], *, top: int = 10, width: int | None = None) -> None:
     """Print the report to a file: in colour if it is a terminal, as plain text if not."""
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
-    if width is None and not console.is_terminal and console.width == 80:
-        console.width = 100
+    if width is None and not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPED
     console.print(renderable(report, top))
 
 
@@ -53,7 +56,7 @@ class Page:
             yield Text("")
             yield _rule(section, width, ascii_only)
             for position, block in enumerate(section.blocks):
-                if position and isinstance(block, Grid):
+                if position and isinstance(block, Grid):  # tables need air
                     yield Text("")
                 yield from _block(block, width, ascii_only)
 
@@ -115,6 +118,7 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
     for i in used:
         legend.append(glyphs[i], style=_COLOURS[i])
         legend.append(f" {PARTS[i][1]}   ", style="dim")
+    legend.rstrip()
     return [*lines, legend]
 
 

@@ -79,18 +79,37 @@ class Scale:
         return str(value) if self.unit == "id" else f"{scaled:,.{self.decimals}f}"
 
 
-def scale(column: Column, values: Iterable[Any]) -> Scale:
-    """The scale that suits the values of a column."""
+def scale(column: Column, values: Iterable[Any], like: Scale | None = None) -> Scale:
+    """The scale that suits the values of a column.
+
+    Args:
+        column: The column.
+        values: Its values.
+        like: For a time, the scale of the column that it is to be compared with.
+    """
     if column.unit == "fraction":
         return Scale("%", 0.01, 1, column.unit)
-    if column.unit not in _SCALES:
-        return Scale("", 1, 2 if column.type == "float64" else 0, column.unit or ("id" if _is_key(column) else ""))
-    if column.unit in ("bytes", "bytes/s", "FLOP", "FLOP/s"):
+    if column.unit == "ns":
+        return like or time_scale(values)
+    if column.unit in _SCALES:
         return Scale("", 1, 2, column.unit)
-    largest = max((abs(v) for v in values if v is not None and math.isfinite(v)), default=0)
-    divisor, label = next(((d, s) for d, s in _TIME if largest >= 10 * d), _TIME[-1])
-    return Scale(label, divisor, 0 if divisor == 1 else 2, column.unit)
+    is_key = column.type in ("int32", "int64") and column.unit in ("", "id")
+    return Scale("", 1, 2 if column.type == "float64" else 0, "id" if is_key else column.unit)
 
 
-def _is_key(column: Column) -> bool:
-    return column.type in ("int32", "int64")
+def time_scale(values: Iterable[Any], *, by_smallest: bool = False) -> Scale:
+    """A unit of time for values that are compared with each other.
+
+    Args:
+        values: Times in ns; nulls and zeros do not count.
+        by_smallest: Choose it so that the smallest value keeps its digits, rather than the largest being short.
+    """
+    found = [abs(value) for value in values if value and math.isfinite(value)]
+    if by_smallest:
+        least = min(found, default=0)
+        divisor, label = next(((d, s) for d, s in _TIME if least >= d), _TIME[-1])
+        divisor, label = max((divisor, label), (10**3, "µs"))
+    else:
+        divisor, label = next(((d, s) for d, s in _TIME if max(found, default=0) >= 10 * d), _TIME[-1])
+    largest = max(found, default=0) / divisor
+    return Scale(label, divisor, 0 if divisor == 1 else 1 if largest >= 1000 else 2, "ns")

@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.reports.outline import Section
 from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import budget
+from stepscope.reports.sections.efficiency import efficiency
 from stepscope.reports.sections.head import facts, title
 from stepscope.reports.sections.health import health, missing
 from stepscope.reports.sections.idle import idle
@@ -16,7 +17,7 @@ from stepscope.reports.sections.tables import besides, chosen, ran
 #: Makes a section from the report and the number of rows to show; a section without blocks is left out.
 Build = Callable[[Report, int], Section]
 
-_WHOLE: Final[tuple[Build, ...]] = (health, budget, idle, ran, besides, missing)
+_WHOLE: Final[tuple[Build, ...]] = (health, budget, idle, ran, efficiency, besides, missing)
 _CHOSEN: Final[tuple[Build, ...]] = (health, chosen, missing)
 
 

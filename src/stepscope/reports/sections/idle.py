@@ -10,6 +10,8 @@ from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import step_rows
 from stepscope.reports.units import NONE, duration, percent
 
+#: What is less than this share of a step is shown as 0.0 %.
+_LEAST: Final = 0.0005
 _MEANING: Final = {
     "data_wait": "the host waited for the data loader",
     "synchronisation": "the host waited for the device, which then had to be refilled",
@@ -40,6 +42,7 @@ def idle(report: Report, top: int) -> Section:
     if not causes or not total:
         return Section("Why idle", ())
     rows: list[tuple[str | float, ...]] = []
+    causes = _worth_showing(causes, total)
     for cause, details in sorted(causes.items(), key=lambda item: -_sum(item[1])):
         rows.append(
             _row(cause.replace("_", " "), _sum(details), _gaps(details), total, len(steps), _MEANING.get(cause, ""))
@@ -50,6 +53,18 @@ def idle(report: Report, top: int) -> Section:
     shown = tuple(rows[: max(top, 10) * 2])
     aside = f"{duration(idle_ns / len(steps))} of {duration(total / len(steps))} per step ({percent(idle_ns / total)})"
     return Section("Why idle", (Grid(_HEADINGS, shown, hidden=len(rows) - len(shown), table="idle_causes"),), aside)
+
+
+def _worth_showing(
+    causes: dict[str, dict[str | None, tuple[int, int]]], total: int
+) -> dict[str, dict[str | None, tuple[int, int]]]:
+    """Without what would be shown as 0.0 %, unless nothing else is left."""
+    kept = {
+        cause: {detail: value for detail, value in details.items() if value[0] >= _LEAST * total} or details
+        for cause, details in causes.items()
+        if _sum(details) >= _LEAST * total
+    }
+    return kept or causes
 
 
 def gain(total: float, removed: float) -> str:

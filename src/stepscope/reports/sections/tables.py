@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import pyarrow as pa
+
 from stepscope.model.kernel_names import classify
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
@@ -12,55 +14,41 @@ from stepscope.reports.outline import Grid, Heading, Section
 from stepscope.reports.report import Report
 from stepscope.reports.rollup import rollup
 from stepscope.reports.sections.views import BESIDES, RAN, View
-from stepscope.reports.units import Scale, scale
+from stepscope.reports.units import Scale, scale, time_scale
 
 #: Bars are left out before any column of numbers.
 _BARS_RANK: Final = 90
+#: Times of one occurrence, which are compared with each other.
+_SINGLE: Final = ("mean_ns", "median_ns", "min_ns", "max_ns", "p99_ns", "delay_median_ns", "per_step_ns")
+_HEADINGS: Final = {
+    "total_ns": "total", "self_device_ns": "self device", "total_device_ns": "total device", "self_ns": "self host",
+    "share": "", "share_of_steps": "of the steps", "op_class": "class",
+}  # fmt: skip
 
 
 def ran(report: Report, top: int) -> Section:
     """Kernel classes, kernels, operators and modules."""
-    return Section("What ran", _grids(report, RAN, top), aside="totals over all ranks" if _many(report) else "")
+    aside = f"sums over {len(report.sources)} ranks" if len(report.sources) > 1 else ""
+    return Section("What ran", grids(report, RAN, top), aside)
 
 
 def besides(report: Report, top: int) -> Section:
     """Communication, copies, synchronisations, launches, memory."""
-    return Section("And besides", _grids(report, BESIDES, top))
+    return Section("Transfers, waits and launches", grids(report, BESIDES, top))
 
 
 def chosen(report: Report, top: int) -> Section:
     """The tables that were asked for, with all their columns."""
-    grids = (
+    found = (
         grid_of(table.records(), table.schema.columns, table.schema.description, top, name)
         for name, table in report.tables.items()
         if report.computed(name)
     )
-    return Section("Tables", tuple(grids))
+    return Section("Tables", tuple(found))
 
 
-def grid_of(
-    rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, top: int, table: str, kernels: bool = False
-) -> Grid:
-    """A grid of the first `top` rows; text comes first, then numbers in the order given."""
-    shown = rows[:top]
-    headings: list[Heading] = []
-    cells: list[list[str | float]] = [[] for _ in shown]
-    for position, column in enumerate(columns):
-        values = [row[column.name] for row in shown]
-        if kernels and column.name == "name":
-            values = [classify(value).short for value in values]
-        one = scale(column, values)
-        headings.append(_heading(column, one, position))
-        for cell, value in zip(cells, values, strict=True):
-            cell.append(one.write(value))
-        if column.name == "share":
-            headings.append(Heading("", False, _BARS_RANK, bar=True))
-            for cell, value in zip(cells, values, strict=True):
-                cell.append(value or 0.0)
-    return Grid(tuple(headings), tuple(map(tuple, cells)), caption, len(rows) - len(shown), table)
-
-
-def _grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
+def grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
+    """A grid for each view whose table has rows."""
     return tuple(
         _view(report.tables[view.table], view, min(top, view.rows or top))
         for view in views
@@ -68,17 +56,49 @@ def _grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
     )
 
 
+def grid_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, top: int, table: str) -> Grid:
+    """A grid of the first `top` rows."""
+    shown = rows[:top]
+    times = [column.name for column in columns if column.unit == "ns"]
+    sums = time_scale(row[name] for name in times if name not in _SINGLE for row in shown)
+    single = time_scale((row[name] for name in times if name == "mean_ns" for row in shown), by_smallest=True)
+    headings: list[Heading] = []
+    cells: list[list[str | float]] = [[] for _ in shown]
+    for position, column in enumerate(columns):
+        values = [row[column.name] for row in shown]
+        one = scale(column, values, like=single if column.name in _SINGLE else sums)
+        headings.append(_heading(column, one, position))
+        for cell, value in zip(cells, values, strict=True):
+            cell.append(one.write(value))
+        if column.name == "share":
+            headings.append(Heading("", False, _BARS_RANK, bar=True))
+            for cell, value in zip(cells, values, strict=True):
+                cell.append(float(value or 0.0))
+    return Grid(tuple(headings), tuple(map(tuple, cells)), caption, len(rows) - len(shown), table)
+
+
 def _view(table: Table, view: View, top: int) -> Grid:
     names = [name for name in dict.fromkeys((*view.keys, *view.columns)) if name in table.schema.names]
-    columns = [table.schema[name] for name in names]
-    return grid_of(rollup(table, view.keys), columns, view.caption, top, view.table, view.kernels)
+    rows = rollup(_shortened(table) if view.kernels else table, view.keys)
+    order = view.order if view.order in table.schema.names else "total_ns"
+    if order != "total_ns" and order in names:
+        whole = sum(row[order] or 0 for row in rows)
+        rows = sorted(rows, key=lambda row: -(row[order] or 0))
+        for row in rows:
+            row["share"] = (row[order] or 0) / whole if whole else None
+    columns = [table.schema[name] for name in names if name in view.keys or any(row[name] for row in rows[:top])]
+    return grid_of(rows, columns, view.caption, top, view.table)
+
+
+def _shortened(table: Table) -> Table:
+    """The table with names of kernels that fit a column."""
+    short = [classify(name).short for name in table.column("name")]
+    at = table.schema.names.index("name")
+    return Table(table.schema, table.arrow.set_column(at, "name", pa.array(short, pa.string())))
 
 
 def _heading(column: Column, one: Scale, position: int) -> Heading:
-    text = column.name.removesuffix("_ns").removesuffix("_bytes").replace("_", " ")
+    plain = column.name.removesuffix("_ns").removesuffix("_bytes").replace("_", " ")
+    text = f"{_HEADINGS.get(column.name, plain)} {one.label}".strip()
     is_number = column.type not in ("string", "bool") and not column.type.endswith("[]")
-    return Heading(f"{text} {one.label}".rstrip(), is_number, position)
-
-
-def _many(report: Report) -> bool:
-    return len(report.sources) > 1
+    return Heading(text, is_number, position)

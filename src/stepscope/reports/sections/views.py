@@ -15,35 +15,83 @@ class View:
     Attributes:
         table: Its name.
         caption: What it shows, in a few words.
-        keys: Columns by which rows of several ranks are put together.
+        keys: Columns by which rows of several ranks are put together; rows without the last of them are left out.
         columns: Columns shown after the keys, the most important first; those that the table lacks are left out.
+        order: Column by which the largest come first; where it is not `total_ns`, shares are of its sum.
         rows: Most rows shown; None for as many as are asked for.
-        kernels: Whether `name` holds names of kernels, which are shortened.
+        kernels: Whether `name` holds names of kernels: they are shortened, and those that then agree put together.
     """
 
     table: str
     caption: str
     keys: tuple[str, ...] = ("name",)
     columns: tuple[str, ...] = _SUMMARY
+    order: str = "total_ns"
     rows: int | None = None
     kernels: bool = False
 
 
 #: What ran: classes, kernels, operators, modules.
 RAN: Final = (
-    View("kernel_classes", "Kernel classes"),
-    View("kernels", "Kernels", ("name", "op_class"), kernels=True),
-    View("operators", "Operators", columns=("count", "device_self_ns", "self_device_ns", *_SUMMARY)),
-    View("modules", "Modules and annotations", rows=6),
+    View("kernel_classes", "Kernel classes", columns=("total_ns", "share", "count", "mean_ns", "tensor_core_ns")),
+    View(
+        "kernels",
+        "Kernels",
+        ("name", "op_class"),
+        ("total_ns", "share", "count", "mean_ns", "min_ns", "max_ns"),
+        kernels=True,
+    ),
+    View(
+        "operators",
+        "Operators",
+        columns=("self_device_ns", "share", "total_device_ns", "self_ns", "total_ns", "count"),
+        order="self_device_ns",
+    ),
+    View(
+        "modules",
+        "Modules",
+        columns=("total_device_ns", "device_ns", "total_ns", "count"),
+        order="device_ns",
+        rows=6,
+    ),
+    View("annotations", "Annotations", columns=("device_ns", "total_ns", "count"), order="device_ns", rows=6),
+    View("graphs", "Graphs", columns=("device_ns", "count", "kernels", "unattributed_ns"), rows=5),
+)
+
+#: How well the device was used.
+EFFICIENCY: Final = (
+    View(
+        "roofline",
+        "Roofline",
+        ("name", "dtype"),
+        ("total_ns", "share", "flop_rate", "byte_rate", "efficiency", "bound"),
+        rows=6,
+    ),
 )
 
 #: Everything else, in brief.
 BESIDES: Final = (
-    View("collectives", "Collectives", rows=5),
-    View("comm_overlap", "Communication behind compute", ("group",), ("comm_ns", "overlapped_ns", "exposed_ns"), 5),
-    View("copies", "Copies", rows=5),
-    View("synchronisations", "Synchronisations", rows=5),
-    View("launches", "Launches", rows=5),
-    View("dataloader", "Data loading", rows=5),
-    View("memory_peaks", "Memory peaks", rows=5),
+    View(
+        "collectives",
+        "Collectives",
+        ("name", "group"),
+        ("total_ns", "share", "exposed_ns", "count", "bytes", "bus_bandwidth"),
+        rows=6,
+    ),
+    View("copies", "Copies", columns=("total_ns", "share", "count", "bytes", "bandwidth", "blocked_ns"), rows=5),
+    View(
+        "synchronisations",
+        "Synchronisations",
+        ("name", "operator"),
+        ("total_ns", "share", "count", "busy_ns", "idle_ns", "refill_ns"),
+        rows=5,
+    ),
+    View(
+        "launches",
+        "Launch calls",
+        columns=("total_ns", "share", "count", "mean_ns", "delay_median_ns", "short_work", "blocked_ns"),
+        rows=5,
+    ),
+    View("dataloader", "Data loading", columns=("total_ns", "count", "per_step_ns", "share_of_steps"), rows=5),
+    View("memory_peaks", "Memory peaks", ("name",), rows=5),
 )

@@ -1,0 +1,64 @@
+"""How well the device was used while it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stepscope.reports.outline import Line, Section
+from stepscope.reports.report import Report
+from stepscope.reports.sections.tables import grids
+from stepscope.reports.sections.views import EFFICIENCY
+from stepscope.reports.text import visible
+from stepscope.reports.units import duration, percent, quantity
+
+
+def efficiency(report: Report, top: int) -> Section:
+    """MFU, tensor cores and short kernels in a line each, then the roofline."""
+    lines = (*_mfu(report), *_tensor_cores(report), *_short_kernels(report))
+    return Section("How well it ran", (*lines, *grids(report, EFFICIENCY, top)))
+
+
+def _rows(report: Report, table: str) -> list[dict[str, Any]]:
+    return report.tables[table].records() if table in report.tables else []
+
+
+def _mfu(report: Report) -> Iterator[Line]:
+    """Over all steps: operations done, as a share of what the peak would have allowed in their time."""
+    rows = _rows(report, "mfu")
+    rows = [row for row in rows if row["step"] is not None] or rows
+    time = sum(row["total_ns"] for row in rows)
+    flops = sum(row["flops"] for row in rows if row["flops"] is not None)
+    peaks = {(row["peak"], row["peak_flop_rate"]) for row in rows if row["peak_flop_rate"]}
+    if not time or not flops:
+        return
+    rate = quantity(1e9 * flops / time, "FLOP/s")
+    if len(peaks) != 1:
+        yield Line(f"{rate} over the steps")
+        return
+    [(name, peak)] = peaks
+    yield Line(f"MFU {percent(1e9 * flops / time / peak)}: {rate} of {quantity(peak, 'FLOP/s')}", visible(f"{name}"))
+
+
+def _tensor_cores(report: Report) -> Iterator[Line]:
+    rows = [row for row in _rows(report, "tensor_cores") if row["available"] is not False]
+    total = sum(row["total_ns"] for row in rows)
+    used = sum(row["used_ns"] for row in rows)
+    unused = sum(row["unused_ns"] for row in rows)
+    if total:
+        yield Line(
+            f"matrix units were used in {percent(used / total)} of the time of kernels that could use them "
+            f"({duration(used)} of {duration(total)})",
+            f"{duration(unused)} ran without" if unused else "",
+        )
+
+
+def _short_kernels(report: Report) -> Iterator[Line]:
+    rows = _rows(report, "short_kernels")
+    number = sum(row["count"] for row in rows)
+    short = [row for row in rows if row["to_ns"] is not None and row["to_ns"] <= 10_000]
+    time = sum(row["total_ns"] for row in rows)
+    if number and short:
+        share = sum(row["count"] for row in short) / number
+        of_time = sum(row["total_ns"] for row in short) / time if time else 0.0
+        yield Line(f"{percent(share)} of the kernels are shorter than 10 µs, and make {percent(of_time)} of their time")
