@@ -47,6 +47,7 @@ class Grid:
         caption: What it shows.
         hidden: Number of rows that are not shown.
         table: Table of the report that has all of it.
+        whole: Whether all columns were asked for, so that those left out must be named.
     """
 
     headings: tuple[Heading, ...]
@@ -54,6 +55,7 @@ class Grid:
     caption: str = ""
     hidden: int = 0
     table: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,10 @@ def _remark(line: Line, width: int, ascii_only: bool) -> list[Text]:
     if line.detail:
         text.append(" " + ("->" if ascii_only else "→") + " " + line.detail, style="dim")
     lines = list(text.wrap(_WRAPPER, width - 3))
-    for following in lines[1:]:
-        following.pad_left(3)
+    for i, wrapped in enumerate(lines):
+        wrapped.rstrip()
+        if i:
+            wrapped.pad_left(3)
     return lines
 
 
@@ -114,12 +116,18 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
             share = percent(row.parts[i] / row.total if row.total else 0.0)
             text.append(f"{share:>8}", style=_COLOURS[i] if row.parts[i] else "dim")
         lines.append(text)
-    legend = Text(" " * (label + 14), style="dim")
+    return [*lines, _legend(used, glyphs, label + 14, width)]
+
+
+def _legend(used: Sequence[int], glyphs: Sequence[str], indent: int, width: int) -> Text:
+    """What the glyphs stand for, below the bars where there is room."""
+    words = sum(len(PARTS[i][1]) + 5 for i in used)
+    legend = Text(" " * min(indent, max(1, width - words)), style="dim")
     for i in used:
         legend.append(glyphs[i], style=_COLOURS[i])
         legend.append(f" {PARTS[i][1]}   ", style="dim")
     legend.rstrip()
-    return [*lines, legend]
+    return legend
 
 
 def _cells(parts: Sequence[int], total: int, room: int) -> list[int]:
@@ -134,7 +142,10 @@ def _cells(parts: Sequence[int], total: int, room: int) -> list[int]:
 
 
 def _wrapped(text: Text, width: int) -> Group:
-    return Group(*text.wrap(_WRAPPER, width))
+    lines = text.wrap(_WRAPPER, width)
+    for line in lines:
+        line.rstrip()
+    return Group(*lines)
 
 
 #: Rich asks for a console to wrap text, and takes nothing from it but the handling of tabs.

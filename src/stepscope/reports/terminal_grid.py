@@ -17,7 +17,10 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
 
 def grid_lines(grid: Grid, width: int, ascii_only: bool) -> list[Text]:
-    """Caption and headings, then a line per row; columns that don't fit are left out, the least important first."""
+    """Caption and headings, then a line per row.
+
+    Columns that don't fit are left out, the least important first.
+    """
     widths = _widths(grid)
     kept = _fitting(grid, widths, width)
     widths[0] = min(widths[0], max(8, width - 1 - sum(widths[i] + 2 for i in kept if i)))
@@ -29,8 +32,11 @@ def grid_lines(grid: Grid, width: int, ascii_only: bool) -> list[Text]:
             text.append_text(_cell(grid, i, row[i], widths[i], ascii_only))
         text.rstrip()
         lines.append(text)
+    left_out = [heading.text for i, heading in enumerate(grid.headings) if i not in kept and not heading.bar]
+    if grid.whole and left_out:
+        lines.append(Text(f" not shown for lack of room: {', '.join(left_out)}", style="dim"))
     if grid.hidden:
-        where = f": --table {grid.table}" if grid.table else ""
+        where = f": --table {grid.table}" if not grid.whole else ": --top N, or --json FILE for all"
         dots = "..." if ascii_only else "…"
         lines.append(Text(f" {dots} {grid.hidden:,} more{where}", style="dim"))
     return lines

@@ -41,7 +41,7 @@ def _mfu(report: Report) -> Iterator[Line]:
 
 
 def _tensor_cores(report: Report) -> Iterator[Line]:
-    rows = [row for row in _rows(report, "tensor_cores") if row["available"] is not False]
+    rows = [row for row in _rows(report, "tensor_cores") if row["op_class"] is None and row["available"] is not False]
     total = sum(row["total_ns"] for row in rows)
     used = sum(row["used_ns"] for row in rows)
     unused = sum(row["unused_ns"] for row in rows)

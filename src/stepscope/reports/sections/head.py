@@ -22,7 +22,7 @@ def title(report: Report) -> str:
     if not paths:
         return "nothing"
     if len(paths) == 1:
-        return visible("/".join(paths[0].replace("\\", "/").split("/")[-2:]))
+        return visible("/".join(paths[0].replace("\\", "/").rsplit("/", 2)[-2:]))
     try:
         folder = commonpath(paths)
     except ValueError:

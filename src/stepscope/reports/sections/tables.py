@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from stepscope.model.kernel_names import classify
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
-from stepscope.reports.outline import Grid, Heading, Section
+from stepscope.reports.outline import Block, Grid, Heading, Line, Section
 from stepscope.reports.report import Report
 from stepscope.reports.rollup import rollup
 from stepscope.reports.sections.views import BESIDES, RAN, View
@@ -39,12 +40,13 @@ def besides(report: Report, top: int) -> Section:
 
 def chosen(report: Report, top: int) -> Section:
     """The tables that were asked for, with all their columns."""
-    found = (
-        grid_of(table.records(), table.schema.columns, table.schema.description, top, name)
-        for name, table in report.tables.items()
-        if report.computed(name)
-    )
-    return Section("Tables", tuple(found))
+    blocks: list[Block] = []
+    for name, table in report.tables.items():
+        if report.computed(name):
+            columns = sorted(table.schema.columns, key=lambda column: column.type != "string")
+            grid = grid_of(table.records(), columns, "", top, name)
+            blocks += [Line(table.schema.description, tone="plain"), replace(grid, whole=True)]
+    return Section("Tables" if len(blocks) > 2 else "Table", tuple(blocks), ", ".join(report.selection.tables))
 
 
 def grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
