@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from readers.conformance import check_invariants, check_sniffing, check_splits, open_fresh
 from support import shared_traces
 

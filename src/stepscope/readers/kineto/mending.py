@@ -77,24 +77,27 @@ class Mender:
             first: Id of its first piece.
             odd: Index of every piece that is no event, in ascending order, and whether it is JSON at all.
         """
-        fixed = self._mend_alone(chunk, [index for index, is_json in odd.items() if not is_json])
+        broken = [index for index, is_json in odd.items() if not is_json]
+        fixed = self._mend_alone(chunk, broken)
         left = {index: is_json for index, is_json in odd.items() if index not in fixed}
         runs = list(self._runs(chunk, first, left))
         last_event = _last_event(chunk, left, runs)
         if self.trailer is not None:
             if last_event < 0:
                 self.trailer += _text(chunk, 0)
-                return Mended(excluded=[run.index for run in runs if run.index >= 0])
+                return Mended(broken)
             # What looked like the end of the list was the end of something inside an event.
             self.trailer = None
             self.lost += 1
         runs = self._up_to_end(chunk, runs, last_event)
         self._count(chunk, runs, len(fixed))
-        return self._result(first, fixed, runs)
+        return self._result(first, broken, fixed, runs)
 
     def _mend_alone(self, chunk: Chunk, bad: list[int]) -> dict[int, bytes]:
         """Mend all pieces at once, those that need it further and further; returns those that became events."""
         fixed: dict[int, bytes] = {}
+        # Where a separator is broken a piece holds several events, of which one must not swallow the others.
+        bad = [index for index in bad if chunk[index].count(b'"ph"') < 2]
         texts = [clean(chunk[index]) for index in bad]
         for mend in (None, *MENDS):
             if not bad:
@@ -117,13 +120,13 @@ class Mender:
                 self._held = (held_first, pieces)
                 return
             self._held = None
-            yield _Run(held_first, -1, stop, _joined(pieces) or _given_up(repair(pieces[0])))
+            yield _Run(held_first, -1, stop, _joined(pieces) or repair(pieces[0]))
             position = stop
         for index in [index for index, is_json in left.items() if not is_json and index >= position]:
             if index < position:
                 continue
             position = index + 1
-            reading = repair(chunk[index])
+            reading = repair(unblanked(chunk[index]))
             if reading.open:
                 stop = _extent(chunk, position, left)
                 if stop == len(chunk) and not chunk.last:
@@ -142,7 +145,7 @@ class Mender:
             if run.stop > last_event:
                 self.trailer = run.reading.rest + _text(chunk, run.stop)
                 return runs[: number + 1]
-            run.reading.lost += 1
+            self.lost += not run.reading.lost and bool(run.reading.rest.strip(" ,]}"))
         return runs
 
     def _count(self, chunk: Chunk, runs: list[_Run], fixed: int) -> None:
@@ -150,14 +153,14 @@ class Mender:
         for run in runs:
             reading = run.reading
             self.lost += reading.lost
-            self.repaired += len(reading.events) if reading.mended else 0
+            self.repaired += reading.repaired
             if reading.open:
                 at_end = chunk.last and run.stop == len(chunk)
                 self.cut = self.cut or at_end
                 self.lost += not at_end
 
-    def _result(self, first: int, fixed: dict[int, bytes], runs: list[_Run]) -> Mended:
-        result = Mended()
+    def _result(self, first: int, broken: list[int], fixed: dict[int, bytes], runs: list[_Run]) -> Mended:
+        result = Mended(broken)
         for run in runs:
             result.excluded += range(max(run.index, 0), run.stop)
             texts = [text.encode("utf-8", "replace") for text in run.reading.events]
@@ -171,7 +174,6 @@ class Mender:
             if surplus > 0:
                 result.shifts.append((run.stop, surplus))
         for index, text in fixed.items():
-            result.excluded.append(index)
             result.ids.append(first + index + _shift(result, index))
             result.texts.append(text)
         return result
@@ -197,15 +199,8 @@ def _joined(pieces: list[bytes]) -> Reading | None:
     """What is read of pieces that belong together; None if they don't."""
     if len(pieces) == 1:
         return None
-    reading = repair(b"".join([*(unblanked(piece) for piece in pieces[:-1]), pieces[-1]]))
+    reading = repair(b"".join(unblanked(piece) for piece in pieces))
     return reading if not reading.lost and (reading.events or reading.open) else None
-
-
-def _given_up(reading: Reading) -> Reading:
-    if reading.open:
-        reading.open = False
-        reading.lost += 1
-    return reading
 
 
 def _last_event(chunk: Chunk, left: dict[int, bool], runs: list[_Run]) -> int:

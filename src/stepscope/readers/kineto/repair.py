@@ -23,55 +23,81 @@ _TRIES: Final = 256
 
 
 @dataclass(slots=True)
+class Gap:
+    """A stretch of text that is no event: `at` events are before it."""
+
+    at: int
+    text: str
+
+
+@dataclass(slots=True)
 class Reading:
     """What could be read from a text.
 
     Attributes:
         events: JSON texts of whole events.
+        gaps: Stretches that could not be read; the last of them is the open end if there is one.
         rest: What follows the end of the event list, if it ends in this text; else None.
         open: Whether the text ends inside an object: cut too early, or the recording was.
-        lost: Number of stretches of text that could not be read.
-        mended: Whether the text had to be changed.
+        repaired: Number of events for which the text had to be changed.
     """
 
     events: list[str] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
     rest: str | None = None
     open: bool = False
-    lost: int = 0
-    mended: bool = False
+    repaired: int = 0
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing is missing."""
-        return not (self.open or self.lost)
+    def lost(self) -> int:
+        """Number of stretches that could not be read, but for an open end."""
+        return len(self.gaps) - self.open
 
 
-def repair(text: bytes) -> Reading:
-    """Read what can be read of a text, mended as little as possible."""
+def repair(piece: bytes) -> Reading:
+    """Read what can be read of a text, mended as little as possible: whole events are left as they are."""
+    reading = read(clean(piece).decode("utf-8", "replace"))
+    reading.repaired = len(reading.events) if _has_inner_control(piece) else 0
+    gaps, reading.gaps = reading.gaps, []
+    added = 0
+    for gap in gaps:
+        at_end = gap is gaps[-1] and reading.rest is None
+        mended = _mended(gap.text)
+        gap.at += added
+        if mended is None or not (mended.events or at_end):
+            reading.gaps.append(gap)
+            continue
+        reading.events[gap.at : gap.at] = mended.events
+        reading.gaps += (Gap(gap.at + inner.at, inner.text) for inner in mended.gaps)
+        reading.repaired += len(mended.events)
+        added += len(mended.events)
+        if at_end:
+            reading.open, reading.rest = mended.open, mended.rest
+    return reading
+
+
+def _mended(text: str) -> Reading | None:
+    """The best reading of a mended text; None if mending does not help."""
     best: Reading | None = None
-    for mended, candidate in _candidates(text):
+    best_score = -1
+    for candidate in _candidates(text.encode("utf-8", "replace")):
         reading = read(candidate.decode("utf-8", "replace"))
-        reading.mended = mended
-        if best is None or (len(reading.events), -reading.lost, -reading.open) > (
-            len(best.events), -best.lost, -best.open
-        ):  # fmt: skip
-            best = reading
-        if best.whole:
-            break
-    assert best is not None
+        score = len(reading.events) - reading.lost
+        if score > best_score:
+            best, best_score = reading, score
+            if not reading.gaps:
+                break
     return best
 
 
-def _candidates(text: bytes) -> Iterator[tuple[bool, bytes]]:
-    data = clean(text)
-    # White space outside strings is blanked too: only the parser can tell whether anything was mended.
-    yield _has_inner_control(text), data
+def _candidates(data: bytes) -> Iterator[bytes]:
+    raw = data
     for mend in MENDS[:2]:
         data = mend(data)
-        yield True, data
-    yield True, MENDS[2](data)
-    yield True, escape_inner_quotes(data.decode("utf-8", "replace")).encode("utf-8", "replace")
-    yield True, double_all_backslashes(clean(text))
+        yield data
+    yield MENDS[2](data)
+    yield escape_inner_quotes(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+    yield double_all_backslashes(raw)
 
 
 def _has_inner_control(text: bytes) -> bool:
@@ -97,22 +123,28 @@ def read(text: str) -> Reading:
                 return reading
             index = again.end()
             continue
-        decoded = _decode(text, index)
-        if isinstance(decoded, int):
-            end = decoded
-        else:
-            reading.open = text[index] == "{" and _runs_out(text, decoded)
+        end = _decode(text, index)
+        if isinstance(end, Exception):
             found = _next_event(text, index + 1)
             if found is None:
-                reading.lost += not reading.open
-                _find_end(reading, text, index)
+                _read_end(reading, text, index, end)
                 return reading
-            reading.lost += 1
-            reading.open = False
+            reading.gaps.append(Gap(len(reading.events), text[index : found[0]]))
             index, end = found
         if _is_event(text, index, end):
             reading.events.append(text[index:end])
         index = end
+
+
+def _read_end(reading: Reading, text: str, index: int, error: Exception) -> None:
+    """Make sense of what follows the last event: a broken one, or the end of the list after it."""
+    ends = list(_LIST_END.finditer(text, index))
+    stop = ends[-1].end() if ends else len(text)
+    reading.gaps.append(Gap(len(reading.events), text[index:stop]))
+    if ends:
+        reading.rest = text[stop:]
+    else:
+        reading.open = text[index] == "{" and _runs_out(text, error)
 
 
 def _decode(text: str, index: int) -> int | Exception:
@@ -138,16 +170,6 @@ def _next_event(text: str, index: int) -> tuple[int, int] | None:
         if isinstance(end, int) and _is_event(text, match.start(), end):
             return match.start(), end
     return None
-
-
-def _find_end(reading: Reading, text: str, index: int) -> None:
-    """Find the end of the event list after a broken last event."""
-    ends = list(_LIST_END.finditer(text, index))
-    if ends:
-        reading.rest = text[ends[-1].end() :]
-        if reading.open:
-            reading.open = False
-            reading.lost += 1
 
 
 def _runs_out(text: str, error: Exception) -> bool:

@@ -1,0 +1,177 @@
+"""What must hold of every reader and every recording."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+from readers.oracle import Row
+
+from stepscope.ingest import Options, open_trace
+from stepscope.ingest.recognise import READERS
+from stepscope.model.categories import CATEGORIES, KERNEL_KINDS, TRACK_KINDS
+from stepscope.model.errors import MissingInputError
+from stepscope.model.tables import TABLES
+from stepscope.model.trace import Trace
+from stepscope.readers.content import head
+from stepscope.readers.protocol import YES, Source
+
+
+def open_fresh(path: Path) -> Trace:
+    """Open without a cache."""
+    return open_trace(path, Options(cache=False))
+
+
+def tables(trace: Trace) -> dict[str, pa.Table]:
+    """Every canonical table, in an order that does not depend on how it was stored."""
+    found = {}
+    for table in TABLES:
+        # Names are quoted as some are words of SQL.
+        order = ", ".join(f'"{name}"' for name in table.names)
+        found[table.name] = trace.sql(f"SELECT {order} FROM {table.name} ORDER BY {order}")
+    return found
+
+
+def assert_same(one: dict[str, pa.Table], other: dict[str, pa.Table], but: tuple[str, ...] = ()) -> None:
+    """Two traces have the same tables."""
+    assert one.keys() == other.keys()
+    for name in one:
+        if name not in but:
+            assert one[name].equals(other[name]), f"table {name} differs"
+
+
+def packings(data: bytes) -> dict[str, bytes]:
+    """The same content, packed in every way that is read."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("inside/trace.json", data)
+        opened.writestr("inside/read me.txt", b"nothing")
+    nested = io.BytesIO()
+    with zipfile.ZipFile(nested, "w") as opened:
+        opened.writestr("trace.json.gz", gzip.compress(data, 1))
+    half = len(data) // 2
+    return {
+        "gz": gzip.compress(data, 1),
+        "two gz members": gzip.compress(data[:half], 1) + gzip.compress(data[half:], 1),
+        "bz2": bz2.compress(data, 1),
+        "xz": lzma.compress(data, preset=0),
+        "zip": archive.getvalue(),
+        "gz in zip": nested.getvalue(),
+    }
+
+
+def rows_of(trace: Trace) -> Counter[Row]:
+    """Events as the oracle states them, but with times since the first event."""
+    found: Counter[Row] = Counter()
+    columns = trace.sql("SELECT name, ts, dur FROM events").to_pydict()
+    for name, ts, dur in zip(columns["name"], columns["ts"], columns["dur"], strict=True):
+        found[name, "", ts, dur] += 1
+    return found
+
+
+def check_sniffing(path: Path) -> None:
+    """The reader is found by content alone."""
+    hidden = Source(path)
+    sure = [reader.name for reader in READERS if reader.sniff(Path("unknown"), head(hidden)) == YES]
+    assert sure == [reader.name for reader in READERS if reader.sniff(path, head(hidden)) == YES]
+    assert len(sure) == 1
+
+
+def check_invariants(trace: Trace) -> None:
+    """What every query may rely on."""
+    none = {
+        "an id is given twice": "SELECT id FROM events GROUP BY rank, id HAVING count(*) > 1",
+        "a time before the origin": "SELECT id FROM events WHERE ts < 0 OR dur < 0",
+        "an unknown category": f"SELECT id FROM events WHERE category NOT IN {CATEGORIES}",
+        "an unknown kind of track": f"SELECT track FROM tracks WHERE kind NOT IN {TRACK_KINDS}",
+        "an event on no track": "SELECT id FROM spans ANTI JOIN tracks USING (rank, track)",
+        "an event on a counter's track": (
+            "SELECT id FROM spans JOIN tracks USING (rank, track) WHERE kind = 'counter'"
+        ),
+        "a host event without depth": (
+            "SELECT id FROM spans JOIN tracks USING (rank, track) WHERE (kind = 'host') <> (depth IS NOT NULL)"
+        ),
+        "a parent on another track, or one that does not enclose its child's begin": (
+            "SELECT c.id FROM spans c JOIN spans p ON p.rank = c.rank AND p.id = c.parent "
+            "WHERE p.track <> c.track OR p.depth <> c.depth - 1 OR c.ts < p.ts OR c.ts > p.ts + coalesce(p.dur, 0)"
+        ),
+        "a parent that is not there": (
+            "SELECT c.id FROM spans c LEFT JOIN spans p ON p.rank = c.rank AND p.id = c.parent "
+            "WHERE (c.depth > 0 OR c.parent IS NOT NULL) AND p.id IS NULL"
+        ),
+        "a launch that is no call on the host with the same correlation": (
+            "SELECT k.event FROM kernels k LEFT JOIN spans l ON l.rank = k.rank AND l.id = k.launch "
+            "LEFT JOIN tracks t ON t.rank = l.rank AND t.track = l.track WHERE k.launch IS NOT NULL AND "
+            "(l.category NOT IN ('launch', 'runtime', 'sync') OR t.kind <> 'host' OR l.correlation <> k.correlation "
+            "OR l.id IS NULL)"
+        ),
+        "an operator, module or graph that is no host event": (
+            "SELECT event FROM (SELECT rank, event, unnest([op, module, graph]) AS id FROM kernels) k "
+            "LEFT JOIN spans e USING (rank, id) LEFT JOIN tracks t USING (rank, track) "
+            "WHERE k.id IS NOT NULL AND t.kind IS DISTINCT FROM 'host'"
+        ),
+        "a kernel that is not its event": (
+            "SELECT k.event FROM kernels k LEFT JOIN spans e ON e.rank = k.rank AND e.id = k.event "
+            "WHERE e.id IS NULL OR e.ts <> k.ts OR coalesce(e.dur, 0) <> k.dur OR e.track <> k.track"
+        ),
+        "device work that is no kernel": (
+            "SELECT id FROM spans JOIN tracks USING (rank, track) ANTI JOIN kernels k ON k.event = id AND k.rank = rank "
+            "WHERE kind = 'device' AND category <> 'annotation'"
+        ),
+        "an event that is two kernels": "SELECT event FROM kernels GROUP BY rank, event HAVING count(*) > 1",
+        "an unknown kind of work": f"SELECT event FROM kernels WHERE kind NOT IN {KERNEL_KINDS}",
+        "steps that overlap": (
+            "SELECT step FROM (SELECT step, ts, lag(ts + dur) OVER (PARTITION BY rank ORDER BY step) AS before "
+            "FROM steps) WHERE ts < before"
+        ),
+        "a step that ends before it begins": 'SELECT step FROM steps WHERE dur < 0 OR "end" < ts + dur',
+        "steps that are not counted from 0": (
+            "SELECT rank FROM steps GROUP BY rank HAVING min(step) <> 0 OR max(step) <> count(*) - 1"
+        ),
+        "an event outside its step": (
+            "SELECT e.id FROM spans e JOIN tracks t USING (rank, track) LEFT JOIN steps s USING (rank, step) "
+            "WHERE t.kind = 'host' AND e.step IS NOT NULL AND (s.step IS NULL OR e.ts < s.ts OR e.ts >= s.ts + s.dur)"
+        ),
+        "a copy or a collective of no event": (
+            "SELECT event FROM (SELECT rank, event FROM copies UNION ALL SELECT rank, event FROM collectives) c "
+            "ANTI JOIN spans e ON e.rank = c.rank AND e.id = c.event"
+        ),
+        "inputs of what is no operator": (
+            "SELECT event FROM op_inputs i LEFT JOIN spans e ON e.rank = i.rank AND e.id = i.event "
+            "WHERE e.category IS NULL OR e.category NOT IN ('op', 'dataloader', 'step')"
+        ),
+        "arrows from or to nowhere": (
+            "SELECT id FROM (SELECT rank, unnest([source, target]) AS id FROM flows) ANTI JOIN spans USING (rank, id) "
+            "WHERE id IS NOT NULL"
+        ),
+        "a health line without a count, a message or an effect": (
+            "SELECT code FROM health WHERE count < 1 OR severity NOT IN ('error', 'warning', 'info') "
+            "OR length(message) = 0 OR length(effect) = 0 OR message LIKE '%.' OR effect LIKE '%.'"
+        ),
+    }  # fmt: skip
+    for what, query in none.items():
+        found = trace.sql(query).to_pylist()
+        assert not found, f"{what}: {found[:5]}"
+    assert trace.scalar("SELECT min(ts) FROM spans") == 0
+    assert trace.scalar("SELECT count(*) FROM spans") == trace.recordings[trace.ranks[0]].events
+
+
+def check_splits(trace: Trace) -> None:
+    """Where the analyses exist, every split adds up to its whole."""
+    from stepscope.analyses.registry import analyses
+
+    try:
+        budget = analyses()["step_budget"].run(trace).records()
+    except MissingInputError:
+        assert trace.scalar("SELECT count(*) FROM kernels") == 0
+        return
+    for row in budget:
+        parts = [row[name] for name in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")]
+        assert sum(parts) == row["total_ns"], row
+        assert min(parts) >= 0, row
