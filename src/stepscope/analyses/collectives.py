@@ -119,7 +119,7 @@ def collectives(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has none.
     """
-    rows = _calls(trace)
+    rows = trace.once(_calls)
     group, name = Codes.of(rows["group"]), Codes.of(rows["name"])
     sizes, known = rows["bytes"], rows["bytes"] >= 0
     size_class = np.where(known, np.searchsorted([limit for limit, _ in _CLASSES], sizes), len(_CLASSES))
@@ -156,7 +156,7 @@ def collective_calls(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has none.
     """
-    rows = _calls(trace)
+    rows = trace.once(_calls)
     on_host = rows["device"] == _HOST
     columns = {
         **{name: rows[name] for name in ("event", "ts", "dur", "name", "group")},
@@ -183,7 +183,7 @@ def _calls(trace: Trace) -> Columns:
         )
     rows["overlapped"] = np.zeros(rows["ts"].size, np.int64)
     if (rows["device"] != _HOST).any():
-        for device in device_times(trace):
+        for device in trace.once(device_times):
             mine = rows["device"] == (-1 if device.device is None else device.device)
             ts = rows["ts"][mine]
             rows["overlapped"][mine] = device.compute.within(ts, ts + rows["dur"][mine])

@@ -45,7 +45,7 @@ def comm_overlap(trace: Trace) -> Table:
     rows = trace.columns(_SQL)
     groups, group = np.unique(rows["group"].astype(str), return_inverse=True)
     found: list[tuple[object, ...]] = []
-    for device in device_times(trace):
+    for device in trace.once(device_times):
         mine = rows["device"] == (-1 if device.device is None else device.device)
         if not mine.any():
             continue

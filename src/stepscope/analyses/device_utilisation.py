@@ -57,9 +57,9 @@ def device_utilisation(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no device activity.
     """
-    windows, rows = step_windows(trace), trace.columns(_SQL)
+    windows, rows = trace.once(step_windows), trace.columns(_SQL)
     found: list[tuple[Any, ...]] = []
-    for device in device_times(trace):
+    for device in trace.once(device_times):
         index = -1 if device.device is None else device.device
         mine = {name: values[rows["device"] == index] for name, values in rows.items()}
         starts, ends = np.append(windows.starts, device.first), np.append(windows.ends, device.last)

@@ -110,7 +110,7 @@ def idle_causes(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no device activity.
     """
-    devices, windows = device_times(trace), step_windows(trace)
+    devices, windows = trace.once(device_times), trace.once(step_windows)
     rows, waits, hosts = activities(trace), stream_waits(trace), host_states(trace)
     found: list[tuple[object, ...]] = []
     for device in devices:

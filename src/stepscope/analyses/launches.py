@@ -85,7 +85,7 @@ def launches(trace: Trace) -> Table:
 def _blocked(trace: Trace) -> dict[str, tuple[int, int]]:
     """Calls of each name that found a queue full, and their host time."""
     full: dict[int, dict[int, int]] = {}
-    for queue in queues(trace):
+    for queue in trace.once(queues):
         blocked = queue.blocked
         for name in np.unique(queue.name[blocked]).tolist():
             its = blocked & (queue.name == name)

@@ -73,7 +73,7 @@ def mfu(trace: Trace) -> Table:
             f"the peak rate of {device_names(trace)} is not known",
             hint="compare flop_rate of `roofline` with what the vendor states",
         )
-    windows = step_windows(trace)
+    windows = trace.once(step_windows)
     rows: list[tuple[Any, ...]] = []
     for span in trace.sql(_SPANS_SQL).to_pylist():
         index = span["device"]

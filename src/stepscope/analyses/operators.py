@@ -85,7 +85,7 @@ def operators(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no operators.
     """
-    calls = operator_calls(trace)
+    calls = trace.once(operator_calls)
     groups = Groups.by(calls.name)
     return ordered_table(OPERATORS, _columns(trace, calls, groups))
 
@@ -96,7 +96,7 @@ def operators_by_shape(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no operators, or not their shapes.
     """
-    calls = operator_calls(trace)
+    calls = trace.once(operator_calls)
     rows = trace.columns(_SHAPES_SQL)
     if not rows["event"].size:
         raise MissingInputError(
@@ -116,7 +116,7 @@ def operators_by_stack(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no operators, or no stacks.
     """
-    calls = operator_calls(trace)
+    calls = trace.once(operator_calls)
     stacks = op_stacks(trace, calls.id)
     groups = Groups.by(calls.name, stacks.code)
     extra = {"stack": stacks.texts(stacks.code[groups.first])}
@@ -129,7 +129,7 @@ def operators_by_module(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no operators, or neither modules nor annotations around any.
     """
-    calls = operator_calls(trace)
+    calls = trace.once(operator_calls)
     if not (calls.module >= 0).any():
         raise MissingInputError(
             "no operator of the recording lies in a module or annotation",

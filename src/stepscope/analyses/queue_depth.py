@@ -76,7 +76,7 @@ def _per_queue(trace: Trace, schema: TableSchema, rows: Any) -> Table:
     need_calls(trace)
     tracks = {row["track"]: row for row in trace.sql(_TRACKS_SQL).to_pylist()}
     found: list[tuple[Any, ...]] = []
-    for queue in queues(trace):
+    for queue in trace.once(queues):
         row = tracks[queue.track]
         found += [(trace.ranks[0], row["device"], row["stream"], queue.track, *values) for values in rows(queue)]
     return Table.from_rows(schema, found)

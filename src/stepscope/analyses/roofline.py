@@ -103,14 +103,7 @@ def roofline_shapes(trace: Trace) -> Table:
 
 
 def _table(trace: Trace, schema: TableSchema) -> Table:
-    rows = trace.columns(_SQL)
-    if not rows["dur"].size:
-        raise MissingInputError(
-            "no operator of the recording has a known cost",
-            hint="record device activity with the shapes of inputs (PyTorch: record_shapes=True)",
-        )
-    _assume_peaks(rows, known_devices(trace))
-    op_class, dtype, peak, shapes = (Codes.of(rows[key]) for key in ("op_class", "dtype", "peak", "shapes"))
+    rows, (op_class, dtype, peak, shapes) = trace.once(_operations)
     keys = [rows["name_id"], rows["device"], op_class.code, dtype.code, peak.code]
     groups = Groups.by(*keys, *([shapes.code] if schema is ROOFLINE_SHAPES else []))
     first = groups.first
@@ -128,6 +121,18 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
     if schema is ROOFLINE_SHAPES:
         columns["shapes"] = nonempty(shapes.at(first))
     return ordered_table(schema, columns, [column.name for column in schema.columns if column.name in _TIES])
+
+
+def _operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
+    """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes."""
+    rows = trace.columns(_SQL)
+    if not rows["dur"].size:
+        raise MissingInputError(
+            "no operator of the recording has a known cost",
+            hint="record device activity with the shapes of inputs (PyTorch: record_shapes=True)",
+        )
+    _assume_peaks(rows, known_devices(trace))
+    return rows, tuple(Codes.of(rows[key]) for key in ("op_class", "dtype", "peak", "shapes"))
 
 
 def _measures(rows: Columns, groups: Groups) -> dict[str, Any]:

@@ -39,8 +39,8 @@ def step_budget(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no device activity.
     """
-    windows = step_windows(trace)
-    rows = [row for device in device_times(trace) for row in _device_rows(trace.ranks[0], device, windows)]
+    windows = trace.once(step_windows)
+    rows = [row for device in trace.once(device_times) for row in _device_rows(trace.ranks[0], device, windows)]
     return Table.from_rows(STEP_BUDGET, rows)
 
 

@@ -125,7 +125,7 @@ def _lines(trace: Trace, tree: HostTree, calls: _Calls) -> tuple[list[str | None
 def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, Any]:
     """`busy_ns`, `idle_ns` and `refill_ns` of each group."""
     try:
-        devices = device_times(trace)
+        devices = trace.once(device_times)
     except MissingInputError:
         nothing = [None] * groups.count.size
         return {"busy_ns": nothing, "idle_ns": nothing, "refill_ns": nothing}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 Note = tuple[str, str, int, str, str]
 
 Parameters = Sequence[object] | Mapping[str, object]
+
+
+_T = TypeVar("_T")
+
+
+class _Memo:
+    """What was computed of a trace, by the function that computed it; shared by the threads that work on it."""
+
+    def __init__(self) -> None:
+        self.values: dict[object, object] = {}
+        self.locks: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
 
 
 class Trace:
@@ -44,6 +57,8 @@ class Trace:
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
+        self._views: dict[str, str] = {}
+        self._memo = _Memo()
 
     @property
     def recordings(self) -> dict[int, Recording]:
@@ -72,10 +87,31 @@ class Trace:
 
         For example `{"kernels": "SELECT * FROM whole.kernels WHERE step = 3"}`. The trace must be of one rank.
         """
+        return self._on_cursor({**self._views, **views})
+
+    def for_thread(self) -> Trace:
+        """The same trace on a connection of its own, for another thread; what is computed once is shared."""
+        clone = self._on_cursor(self._views)
+        clone._memo = self._memo
+        return clone
+
+    def _on_cursor(self, views: Mapping[str, str]) -> Trace:
         cursor = self._connection.cursor()
         for name, query in views.items():
             cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
-        return Trace(cursor, self._recordings, self._select_rank, self.notes)
+        trace = Trace(cursor, self._recordings, self._select_rank, self.notes)
+        trace._views = dict(views)
+        return trace
+
+    def once(self, compute: Callable[[Trace], _T]) -> _T:
+        """What `compute` makes of this trace, computed on first use only.
+
+        For what several analyses build on. The result is shared and must not be changed.
+        """
+        with self._memo.locks[compute]:
+            if compute not in self._memo.values:
+                self._memo.values[compute] = compute(self)
+            return cast("_T", self._memo.values[compute])
 
     def with_tables(self, **tables: pa.Table) -> Trace:
         """The same trace, which queries can join with further tables."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
@@ -55,10 +58,14 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
     abstentions: list[Abstention] = []
     for position, rank in enumerate(ranks):
         one = trace.rank(rank)
-        within = narrowed(one, Filter(steps[rank])) if options.steps else one
-        for number, analysis in enumerate(wanted):
+        question = _Question(
+            one,
+            narrowed(one, Filter(steps[rank])) if options.steps else one,
+            steps[rank] if options.steps else None,
+            options.strict,
+        )
+        for number, (analysis, answer) in enumerate(zip(wanted, question.ask_all(wanted), strict=True)):
             options.progress(f"rank {rank}: {analysis.name}", position * len(wanted) + number, len(ranks) * len(wanted))
-            answer = _ask(analysis, one, within, steps[rank] if options.steps else None, options.strict)
             if isinstance(answer, Table):
                 parts[analysis.name].append(answer.arrow)
             else:
@@ -81,24 +88,47 @@ class _NoAnswer:
     failed: bool
 
 
-def _ask(
-    analysis: Analysis, whole: Trace, within: Trace, steps: tuple[int, ...] | None, strict: bool
-) -> Table | _NoAnswer:
-    """The answer for one rank.
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One rank to be analysed: the whole of it, and what the chosen steps leave of it."""
 
-    Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones
-    ends, and are cut to the chosen steps afterwards; all others look at the events of the chosen steps only.
-    """
-    by_step = steps is not None and "step" in analysis.schema.names
-    try:
-        table = analysis.run(whole if by_step else within)
-    except MissingInputError as error:
-        return _NoAnswer(error.message, error.hint, False)
-    except Exception as error:
-        if strict:
-            raise
-        return _NoAnswer(f"it failed ({type(error).__name__})", "run again with --debug and report what it shows", True)
-    return rows_of_steps(table, steps) if by_step and steps is not None else table
+    whole: Trace
+    within: Trace
+    steps: tuple[int, ...] | None
+    strict: bool
+
+    def ask_all(self, wanted: Sequence[Analysis]) -> Iterator[Table | _NoAnswer]:
+        """The answers in order; several are worked out at a time, each thread on a connection of its own."""
+        local = threading.local()
+
+        def ask(analysis: Analysis) -> Table | _NoAnswer:
+            if not hasattr(local, "question"):
+                whole = self.whole.for_thread()
+                within = whole if self.within is self.whole else self.within.for_thread()
+                local.question = replace(self, whole=whole, within=within)
+            question: _Question = local.question
+            return question.ask(analysis)
+
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="stepscope-analyses") as executor:
+            yield from executor.map(ask, wanted)
+
+    def ask(self, analysis: Analysis) -> Table | _NoAnswer:
+        """The answer to one question.
+
+        Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones
+        ends, and are cut to the chosen steps afterwards; all others look at the events of the chosen steps only.
+        """
+        by_step = self.steps is not None and "step" in analysis.schema.names
+        try:
+            table = analysis.run(self.whole if by_step else self.within)
+        except MissingInputError as error:
+            return _NoAnswer(error.message, error.hint, False)
+        except Exception as error:
+            if self.strict:
+                raise
+            message = f"it failed ({type(error).__name__})"
+            return _NoAnswer(message, "run again with --debug and report what it shows", True)
+        return rows_of_steps(table, self.steps) if by_step and self.steps is not None else table
 
 
 def _wanted(names: tuple[str, ...]) -> list[Analysis]:
