@@ -6,21 +6,25 @@ import bz2
 import gzip
 import io
 import lzma
+import tempfile
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
-from readers.oracle import Row
+import pytest
 
+from readers.oracle import Row
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.recognise import READERS
 from stepscope.model.categories import CATEGORIES, KERNEL_KINDS, TRACK_KINDS
-from stepscope.model.errors import MissingInputError
+from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.readers.content import head
+from stepscope.readers.kineto.read import KinetoReader
 from stepscope.readers.protocol import YES, Source
+from stepscope.store.staging import Staging
 
 
 def open_fresh(path: Path) -> Trace:
@@ -75,12 +79,39 @@ def rows_of(trace: Trace) -> Counter[Row]:
     return found
 
 
+def staged_rows(path: Path) -> Counter[Row]:
+    """What the reader alone makes of a file, with times since the first event: quicker than opening it.
+
+    Raises:
+        UnusableInputError: Nothing in it can be used.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Staging(Path(folder), threads=1)
+        try:
+            KinetoReader().read(Source(path), staging, lambda _: None)
+            staged = staging.connection.execute(
+                "SELECT name, ts - min(ts) OVER (), dur FROM raw_events JOIN names USING (name_id)"
+            ).fetchall()
+        finally:
+            staging.close()
+    return Counter((name, "", ts, dur) for name, ts, dur in staged)
+
+
 def check_sniffing(path: Path) -> None:
     """The reader is found by content alone."""
     hidden = Source(path)
     sure = [reader.name for reader in READERS if reader.sniff(Path("unknown"), head(hidden)) == YES]
     assert sure == [reader.name for reader in READERS if reader.sniff(path, head(hidden)) == YES]
     assert len(sure) == 1
+
+
+def check_unusable(path: Path) -> None:
+    """The input is refused in one sentence, with exit status 2."""
+    with pytest.raises(UserError) as error:
+        open_fresh(path)
+    assert error.value.exit_code == 2
+    assert error.value.hint
+    assert "\n" not in str(error.value)
 
 
 def check_invariants(trace: Trace) -> None:
@@ -121,7 +152,8 @@ def check_invariants(trace: Trace) -> None:
             "WHERE e.id IS NULL OR e.ts <> k.ts OR coalesce(e.dur, 0) <> k.dur OR e.track <> k.track"
         ),
         "device work that is no kernel": (
-            "SELECT id FROM spans JOIN tracks USING (rank, track) ANTI JOIN kernels k ON k.event = id AND k.rank = rank "
+            "SELECT id FROM spans e JOIN tracks USING (rank, track) "
+            "ANTI JOIN kernels k ON k.event = e.id AND k.rank = e.rank "
             "WHERE kind = 'device' AND category <> 'annotation'"
         ),
         "an event that is two kernels": "SELECT event FROM kernels GROUP BY rank, event HAVING count(*) > 1",

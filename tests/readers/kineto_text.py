@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from readers.conformance import check_invariants, open_fresh
-
 from stepscope.model.trace import Trace
 
 HEADER = '{"schemaVersion": 1, "distributedInfo": {"rank": 3, "world_size": 8}, "traceEvents": [\n'

@@ -9,23 +9,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from readers.conformance import (
     assert_same,
     check_invariants,
     check_sniffing,
     check_splits,
+    check_unusable,
     open_fresh,
     packings,
     rows_of,
+    staged_rows,
     tables,
 )
 from readers.oracle import Row, rows, whole_events
-from support import shared_traces
-
 from stepscope.ingest import Options, open_trace, recognise
-from stepscope.model.errors import UserError
 from stepscope.readers.kineto.read import KinetoReader
 from stepscope.simulate import SimJob, simulate
+from support import shared_traces
 
 _ROOT = (shared_traces() or Path()) / "kineto"
 _ALL = sorted(_ROOT.glob("*/*.gz")) if shared_traces() else []
@@ -97,7 +98,7 @@ def test_every_event_is_there_with_its_exact_times(path):
         assert rows_of(trace) == expected(gzip.decompress(path.read_bytes()))[0]
 
 
-@pytest.mark.parametrize("path", small(30_000), ids=_name)
+@pytest.mark.parametrize("path", small(8_000), ids=_name)
 def test_the_store_and_every_packing_give_the_same_tables(path, tmp_path):
     options = Options(store=tmp_path / "store")
     with open_trace(path, options) as trace:
@@ -113,8 +114,8 @@ def test_the_store_and_every_packing_give_the_same_tables(path, tmp_path):
             assert len(trace.notes) == (packing == "zip"), packing
 
 
-@pytest.mark.parametrize("path", small(8_000), ids=_name)
-@pytest.mark.parametrize("size", [64, 1_000, 65_536])
+@pytest.mark.parametrize("path", small(4_000), ids=_name)
+@pytest.mark.parametrize("size", [64, 5_000])
 def test_sizes_of_blocks_make_no_difference(path, size, monkeypatch, tmp_path):
     target = tmp_path / "trace.json"
     target.write_bytes(gzip.decompress(path.read_bytes()))
@@ -129,31 +130,25 @@ def _check_cut(data: bytes, cut: int, target: Path) -> None:
     target.write_bytes(data[:cut])
     want, count = expected(data[:cut])
     if not want:
-        with pytest.raises(UserError) as error:
-            open_fresh(target)
-        assert error.value.exit_code == 2
-        assert "\n" not in str(error.value)
+        check_unusable(target)
         return
-    with open_fresh(target) as trace:
-        assert rows_of(trace) == want, f"cut at {cut} after {count} events"
-        check_invariants(trace)
+    assert staged_rows(target) == want, f"cut at {cut} after {count} events"
 
 
-@pytest.mark.parametrize("path", [*small(4_000), *[p for p in RECORDINGS if "old_bare" in str(p)][:0]], ids=_name)
+@pytest.mark.parametrize("path", small(8_000), ids=_name)
 def test_a_file_that_was_cut_gives_all_whole_events_before_the_cut(path, tmp_path):
     data = gzip.decompress(path.read_bytes())
     chosen = random.Random(path.parent.name)
-    for _ in range(15):
+    for _ in range(12):
         _check_cut(data, chosen.randrange(len(data)), tmp_path / "cut.json")
 
 
 def test_a_file_cut_at_any_byte_of_an_event(tmp_path):
-    """Every position within two events, so that each kind of token is cut."""
+    """Many positions within one event, so that each kind of token is cut, and all those around its end."""
     path = next(p for p in RECORDINGS if p.parent.name == "triton_example")
     data = gzip.decompress(path.read_bytes())
-    events = list(whole_events(data.decode()))
-    positions = range(events[4].start - 3, events[4].start + 340)
-    for cut in [*positions[::9], *range(events[4].end - 4, events[4].end + 6)]:
+    event = list(whole_events(data.decode()))[4]
+    for cut in [*range(event.start - 3, event.end, 11), *range(event.end - 4, event.end + 6)]:
         _check_cut(data, cut, tmp_path / "cut.json")
 
 
@@ -171,11 +166,10 @@ def test_a_large_packed_file_that_was_cut(path, tmp_path):
 
 @pytest.mark.parametrize("path", small(8_000), ids=_name)
 def test_events_that_were_not_touched_survive_random_damage(path, tmp_path):
-    """Fifty bytes are changed, in one file after the other, until each is still readable or says why not."""
+    """Three bytes are changed, then fifty at a time."""
     data = gzip.decompress(path.read_bytes())
     text = data.decode()
     events = list(whole_events(text))
-    starts = {event.start for event in events}
     chosen = random.Random(path.parent.name)
     for round_ in range(4):
         broken = bytearray(data)
@@ -187,14 +181,7 @@ def test_events_that_were_not_touched_survive_random_damage(path, tmp_path):
         # Bytes and characters agree, as these recordings are ASCII.
         untouched = [e for e in events if not any(e.start <= place < e.end for place in places)]
         want = rows(untouched)
-        assert starts
-        try:
-            trace = open_fresh(target)
-        except UserError as error:
-            assert "\n" not in str(error)
-            assert not want or round_ > 0, str(error)
-            continue
-        with trace:
+        with open_fresh(target) as trace:
             check_invariants(trace)
             found = Counter((name, dur) for (name, _, _, dur), n in rows_of(trace).items() for _ in range(n))
             lost = Counter((row[0], row[3]) for row, n in want.items() for _ in range(n)) - found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from readers.kineto_text import HEADER, document, health, names, op, opened
 
 GOOD = op("good", 20)
@@ -136,7 +137,7 @@ def test_arguments_may_come_first_and_last(tmp_path):
         assert trace.scalar("SELECT ts FROM events WHERE name = 'x'") == 10_500
 
 
-@pytest.mark.parametrize("name", ["a},{b", "}, {", "a}{b", "},\\n{", "]}, {\\\"ph\\\": \\\"X\\\"", "} ] , \\\"x\\\" : ["])
+@pytest.mark.parametrize("name", ["a},{b", "}, {", "a}{b", "},\\n{", ']}, {\\"ph\\": \\"X\\"', '} ] , \\"x\\" : ['])
 def test_names_that_look_like_the_end_of_an_event(name, tmp_path):
     with opened(document(GOOD, bare(name), op("last", 50)), tmp_path) as trace:
         want = name.encode().decode("unicode_escape")
@@ -167,7 +168,9 @@ def test_a_bracket_inside_a_broken_event_does_not_end_the_list(tmp_path):
 
 
 def test_separators_that_were_overwritten(tmp_path):
-    text = document(GOOD, op("a", 30), op("b", 40), op("c", 50)).replace("},\n{", "}x\n{", 1).replace("},\n{", "},\nx", 1)
+    text = (
+        document(GOOD, op("a", 30), op("b", 40), op("c", 50)).replace("},\n{", "}x\n{", 1).replace("},\n{", "},\nx", 1)
+    )
     with opened(text, tmp_path) as trace:
         assert names(trace) == ["good", "a", "c"]
         assert health(trace)["events-lost"] >= 1
@@ -198,10 +201,17 @@ def test_every_event_broken_in_the_same_way(tmp_path):
         assert health(trace) == {"events-repaired": 500}
 
 
-@pytest.mark.parametrize("text", [document(GOOD, "{" * 5_000), document(GOOD, op("x", args="A").replace('"A"', "[" * 5_000)),
-                                  document(GOOD, op("x", args="A").replace('"A"', "[" * 5_000 + "]" * 5_000)),
-                                  document(GOOD, op("x", args={"n": "A"}).replace('"A"', "9" * 6_000)),
-                                  document(GOOD, "}{" * 3_000), document(GOOD, '{"ph":' * 2_000)])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        document(GOOD, "{" * 5_000),
+        document(GOOD, op("x", args="A").replace('"A"', "[" * 5_000)),
+        document(GOOD, op("x", args="A").replace('"A"', "[" * 5_000 + "]" * 5_000)),
+        document(GOOD, op("x", args={"n": "A"}).replace('"A"', "9" * 6_000)),
+        document(GOOD, "}{" * 3_000),
+        document(GOOD, '{"ph":' * 2_000),
+    ],
+)
 def test_hostile_text_is_no_obstacle(text, tmp_path):
     with opened(text, tmp_path) as trace:
         assert "good" in names(trace)
