@@ -1,0 +1,170 @@
+"""Steps found in a recording without marks: the period of a sequence of kernel or operator names.
+
+A training or decoding loop launches nearly the same sequence over and over. Its period is the smallest lag at which
+the sequence matches itself, with two traps. Layers repeat inside a step: their lag fails at what is not a layer
+(embedding, head, optimizer), which shows as more mismatches than the step's lag has, or, if a single pass was
+recorded, at the ends of the sequence. And a loop that is only seen twice can be anything: three periods are needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.intervals import Times
+
+Names = NDArray[np.int64]
+
+#: Share of the sequence that must match itself one period later.
+LEAST_MATCH: Final = 0.95
+LEAST_PERIODS: Final = 3
+#: Shorter sequences are loops over kernels, not steps.
+LEAST_LENGTH: Final = 4
+
+#: Windows of this many names tell positions in a step apart.
+_WINDOW: Final = 6
+_CANDIDATES: Final = 48
+#: A longer lag is the true one if it leaves less than half of the mismatches (beyond what noise makes).
+_NOISE: Final = 0.002
+#: Names at either end of the sequence that must fit the period.
+_EDGE: Final = 2
+#: The sequence counts as whole periods if it is off by at most one part in so many of a period.
+_WHOLE: Final = 50
+#: A cut is a pause if it is this many times longer than 90 % of the gaps.
+_PAUSE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Where steps begin in a sequence.
+
+    Attributes:
+        positions: int64[k], ascending; the first is 0.
+        partial: bool[k], whether the sequence begins or ends inside the step.
+    """
+
+    positions: NDArray[np.int64]
+    partial: NDArray[np.bool_]
+
+
+def find_steps(names: Names, gaps: Times) -> Cuts | None:
+    """Cut a sequence into its periods.
+
+    Args:
+        names: int64[n], what ran, as non-negative numbers.
+        gaps: int64[n], idle time before each; a step begins after the longest.
+
+    Returns:
+        The steps; None if the sequence has no period, or one that may be that of layers.
+    """
+    lag = find_period(names)
+    if lag is None:
+        return None
+    phase = _phase(gaps, lag)
+    starts = _align(names, lag, phase)
+    if not (_fits_at_ends(names, lag) or _pauses(gaps, starts)):
+        return None
+    positions = np.unique(np.concatenate(([0], starts)))
+    length = np.diff(np.append(positions, names.size))
+    partial = np.zeros(positions.size, np.bool_)
+    partial[0] = starts[0] > 0 or length[0] < lag - lag // _WHOLE
+    partial[-1] |= length[-1] < lag - lag // _WHOLE
+    return Cuts(positions, partial)
+
+
+def find_period(names: Names) -> int | None:
+    """The smallest lag at which the sequence matches itself about as well as at any, or None."""
+    longest = names.size // LEAST_PERIODS
+    lags = [lag for lag in _candidates(names) if LEAST_LENGTH <= lag <= longest]
+    wrong = {lag: float(np.mean(names[lag:] != names[:-lag])) for lag in lags}
+    good = sorted(lag for lag, share in wrong.items() if share <= 1 - LEAST_MATCH)
+    for position, lag in enumerate(good):
+        better = any(2 * wrong[longer] + _NOISE < wrong[lag] for longer in good[position + 1 :])
+        if not better:
+            return lag if np.unique(names[:lag]).size > 1 else None
+    return None
+
+
+def _candidates(names: Names) -> list[int]:
+    """Distances between equal windows: the most frequent ones, and those of the rarest windows.
+
+    The rarest windows that repeat at all occur once per step; the frequent ones may belong to layers.
+    """
+    if names.size < LEAST_PERIODS * LEAST_LENGTH:
+        return []
+    hashes = _window_hashes(names)
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order[1:]] == hashes[order[:-1]]
+    distance = np.diff(order)[same]
+    if not distance.size:
+        return []
+    group = np.cumsum(np.concatenate(([True], ~same)))[1:][same]
+    times = np.bincount(group)[group]
+    rare = times <= np.quantile(times, 0.1)
+    found: list[int] = []
+    for some in (distance, distance[rare]):
+        lags, number = np.unique(some, return_counts=True)
+        found += lags[np.argsort(-number, kind="stable")[:_CANDIDATES]].tolist()
+    return sorted(set(found))
+
+
+def _window_hashes(names: Names) -> NDArray[np.uint64]:
+    """A number per window of names, equal for equal windows."""
+    # Fixed, so that the same recording always gives the same steps.
+    weights = np.random.default_rng(0).integers(1, 2**63, int(names.max()) + 1, np.uint64)[names]
+    size = names.size - _WINDOW + 1
+    hashes = np.zeros(size, np.uint64)
+    for offset in range(_WINDOW):
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + weights[offset : offset + size]
+    return hashes
+
+
+def _phase(gaps: Times, lag: int) -> int:
+    """Position within the period before which the device idles longest, over all periods.
+
+    A sequence of whole periods begins where they do: a profiler that is told to record some steps records those.
+    """
+    rest = gaps.size % lag
+    if min(rest, lag - rest) <= lag // _WHOLE:
+        return 0
+    idle = np.zeros(lag, np.int64)
+    np.add.at(idle, np.arange(1, gaps.size) % lag, np.maximum(gaps[1:], 0))
+    return int(idle.argmax())
+
+
+def _align(names: Names, lag: int, phase: int) -> NDArray[np.int64]:
+    """Where the periods begin: at what usually stands at the phase, which a few odd names may have shifted."""
+    expected = np.arange(phase, names.size, lag)
+    hashes = _window_hashes(names)
+    inside = expected[expected < hashes.size]
+    values, number = np.unique(hashes[inside], return_counts=True)
+    starts = np.flatnonzero(hashes == values[number.argmax()])
+    steps = np.diff(starts)
+    regular = (np.abs(steps - lag) <= _slack(lag)).all() and starts[0] <= lag + _slack(lag)
+    if not regular or names.size - starts[-1] > lag + _slack(lag):
+        return expected
+    following = int(starts[-1]) + lag
+    # A window does not fit into the last few names.
+    return np.append(starts, following) if hashes.size <= following < names.size else starts
+
+
+def _slack(lag: int) -> int:
+    """How many names a period may have more or less."""
+    return lag // 10
+
+
+def _fits_at_ends(names: Names, lag: int) -> bool:
+    """Whether the sequence begins and ends within the periodic part: a loop does, the layers of one pass do not."""
+    first = names[:_EDGE] == names[lag : lag + _EDGE]
+    last = names[-_EDGE:] == names[-_EDGE - lag : names.size - lag]
+    return bool(first.all() and last.all())
+
+
+def _pauses(gaps: Times, starts: NDArray[np.int64]) -> bool:
+    """Whether the device pauses where periods begin, as it does between steps and not between layers."""
+    inner = starts[starts > 0]
+    usual = max(float(np.quantile(gaps[1:], 0.9)), 1.0)
+    return inner.size >= LEAST_PERIODS - 1 and float(np.median(gaps[inner])) >= _PAUSE * usual

@@ -1,0 +1,115 @@
+"""The sequences in which steps are looked for: kernels of the busiest queue, else operators of the busiest thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.step import Step
+from stepscope.ingest.derive.step_inference import Cuts, Names, find_steps
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+#: By number: a few collectives can outlast all compute, and tell little.
+_BUSIEST_SQL: Final = """
+SELECT e.track FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = '{kind}' AND e.category = '{category}' GROUP BY 1 ORDER BY count(*) DESC, sum(e.dur) DESC, 1 LIMIT 1
+"""
+
+#: Kernels of a queue and when the host launched each: its own begin where no launch is recorded.
+_KERNELS_SQL: Final = """
+SELECT e.name_id, e.ts, e.ts + coalesce(e.dur, 0) AS stop, coalesce(l.ts, e.ts) AS begin,
+    coalesce(l.stop, e.ts) AS done, l.ts IS NOT NULL AS launched
+FROM raw_events e LEFT JOIN (
+    SELECT h.correlation, min(h.ts) AS ts, max(h.ts + coalesce(h.dur, 0)) AS stop
+    FROM raw_events h JOIN tracks t USING (track)
+    WHERE t.kind = 'host' AND h.category IN ('launch', 'runtime') AND h.correlation > 0 GROUP BY 1
+) l ON l.correlation = e.correlation
+WHERE e.track = ? AND e.category IN ('kernel', 'collective') ORDER BY e.ts, e.id
+"""
+
+_OPERATORS_SQL: Final = """
+SELECT name_id, ts, ts + coalesce(dur, 0) AS stop, ts AS begin, ts + coalesce(dur, 0) AS done, true AS launched
+FROM raw_events WHERE track = ? AND category = 'op' ORDER BY ts, dur DESC, id
+"""
+
+#: Calls that a loop over steps is never inside of.
+_WRAPPERS_SQL: Final = """
+SELECT e.ts, e.ts + e.dur AS stop FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ? ORDER BY e.ts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """What ran one after the other.
+
+    Attributes:
+        names: int64[n].
+        gaps: int64[n], idle time before each.
+        begins: int64[n], when the host began it.
+        ends: int64[n], when the host was done with it.
+        launched: bool[n], whether that is recorded; else the two are when the device began it.
+    """
+
+    names: Names
+    gaps: Times
+    begins: Times
+    ends: Times
+    launched: NDArray[np.bool_]
+
+
+def inferred_steps(staging: Staging) -> list[Step]:
+    """The periods of the device's work, or of the host's if there is no device; empty if there are none."""
+    for kind, category, query in (("device", "kernel", _KERNELS_SQL), ("host", "op", _OPERATORS_SQL)):
+        [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
+        if track is None:
+            continue
+        rows = staging.connection.execute(query, [track]).fetchnumpy()
+        if kind == "host":
+            outermost = rows["ts"] >= _reach(rows["stop"])
+            rows = {name: values[outermost] for name, values in rows.items()}
+        sequence = _sequence(rows)
+        cuts = find_steps(sequence.names, sequence.gaps)
+        if cuts is None or _inside_one_call(staging, sequence, cuts):
+            return []
+        return _steps(sequence, cuts)
+    return []
+
+
+def _reach(stops: Times) -> Times:
+    """The latest end before each."""
+    reach: Times = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], stops[:-1])))
+    return reach
+
+
+def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
+    reach = _reach(rows["stop"])
+    gaps = np.zeros(reach.size, np.int64)
+    gaps[1:] = np.maximum(rows["ts"][1:] - reach[1:], 0)
+    return Sequence(rows["name_id"].astype(np.int64), gaps, rows["begin"], rows["done"], rows["launched"])
+
+
+def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
+    """Whether one module or operator contains several of the periods, as a model contains its layers."""
+    launched = cuts.positions[sequence.launched[cuts.positions]]
+    inner = np.sort(sequence.begins[launched])[1:]
+    if inner.size < 2:
+        return False
+    calls = staging.connection.execute(_WRAPPERS_SQL, [int(np.diff(inner).min())]).fetchnumpy()
+    contained = np.searchsorted(inner, calls["stop"]) - np.searchsorted(inner, calls["ts"], side="right")
+    return bool((contained >= 2).any())
+
+
+def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
+    """Steps on the host: each lasts until the next begins, the last one until its last call returns."""
+    # What was launched before the recording began has only the device's time, which lies behind the host's.
+    begins = np.minimum.accumulate(sequence.begins[cuts.positions][::-1])[::-1]
+    last = max(int(sequence.ends[cuts.positions[-1] :].max()), int(begins[-1]) + 1)
+    lengths = np.diff(np.append(begins, last))
+    columns = zip(begins.tolist(), lengths.tolist(), cuts.partial.tolist(), strict=True)
+    steps = [(begin, length, cut) for begin, length, cut in columns if length > 0]
+    return [Step(f"inferred step {i}", None, begin, length, cut) for i, (begin, length, cut) in enumerate(steps)]

@@ -1,0 +1,216 @@
+"""Where steps come from: the profiler, the user's annotations, repetition, or nowhere."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from stepscope.ingest import Options, open_trace
+from support import Facts, shared
+
+
+def steps(f: Facts) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = f.trace().sql("SELECT * FROM steps ORDER BY step").to_pylist()
+    assert all(before["ts"] + before["dur"] <= after["ts"] for before, after in pairwise(rows))
+    return rows
+
+
+def brief(f: Facts) -> list[tuple[Any, ...]]:
+    return [(r["source"], r["number"], r["ts"], r["dur"]) for r in steps(f)]
+
+
+def loop(f: Facts, times: int, *, period: int = 1000, kernels: int = 8, layers: int = 3) -> None:
+    """Steps without marks: an embedding, layers, an optimizer."""
+    for i in range(times):
+        start = i * period
+        f.kernel("embedding", start + 20, 5, launch=(start, 2))
+        for k in range(kernels * layers):
+            f.kernel(f"layer kernel {k % kernels}", start + 30 + 10 * k, 8, launch=(start + 5 + 10 * k, 2))
+        f.kernel("optimizer", start + 900, 5, launch=(start + 800, 2))
+
+
+def test_steps_of_the_profiler_count_before_anything_else() -> None:
+    f = Facts()
+    loop(f, 4)
+    for i in range(4):
+        f.host("annotation", f"train_step {i}", 1000 * i, 990)
+    f.step(7, 0, 1500)
+    f.step(8, 1500, 1000)
+    assert brief(f) == [("profiler", 7, 0, 1500), ("profiler", 8, 1500, 1000)]
+
+
+def test_overlapping_steps_of_the_profiler_are_cut_and_none_is_lost() -> None:
+    f = Facts()
+    f.step(7, 0, 1200)
+    f.step(8, 1000, 1000)
+    f.step(8, 1005, 900, thread="2")  # the same step as another thread saw it
+    f.step(8, 5000, 100)  # a second recording of the same number
+    assert brief(f) == [("profiler", 7, 0, 1000), ("profiler", 8, 1000, 1000), ("profiler", 8, 5000, 100)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["step {}", "iteration_{}", "train_batch#{}", "Iter {} of 100", "Training Step: {}", "my thing {}", "epoch {}"],
+)
+def test_annotations_that_cover_the_launches_are_steps(names: str) -> None:
+    f = Facts()
+    loop(f, 4)
+    for i in range(4):
+        f.host("annotation", names.format(i + 40), 1000 * i, 990)
+    assert brief(f) == [("annotation", 40 + i, 1000 * i, 990) for i in range(4)]
+
+
+def test_annotations_of_one_name_are_steps_without_a_number() -> None:
+    f = Facts()
+    loop(f, 3)
+    for i in range(3):
+        f.host("annotation", "step", 1000 * i, 990)
+    assert brief(f) == [("annotation", None, 1000 * i, 990) for i in range(3)]
+
+
+def test_one_annotation_is_a_step_if_its_name_says_so_and_nearly_all_lies_in_it() -> None:
+    f = Facts()
+    f.host("annotation", "step[EXTEND bs=15]", 10, 500)
+    f.kernel("k", 100, 500, launch=(20, 5))
+    assert brief(f) == [("annotation", None, 0, 500)]
+    f = Facts()
+    f.host("annotation", "something", 10, 500)
+    f.kernel("k", 100, 500, launch=(20, 5))
+    assert [r["source"] for r in steps(f)] == ["whole"]
+
+
+@pytest.mark.parametrize(
+    "name", ["Optimizer.step#SGD.step", "micro_batch {}", "layer {}", "forward", "batch_norm", "DataLoader next batch"]
+)
+def test_parts_of_a_step_are_no_steps(name: str) -> None:
+    f = Facts()
+    for i in range(4):
+        f.host("annotation", name.format(i), 1000 * i, 990)
+        f.kernel(f"k{i}", 1000 * i + 200, 5, launch=(1000 * i + 100, 2))
+    assert [r["source"] for r in steps(f)] == ["whole"]
+
+
+def test_annotations_of_a_small_part_of_the_work_are_no_steps() -> None:
+    f = Facts()
+    for i in range(4):
+        f.host("annotation", f"step {i}", 1000 * i, 100)
+        for k in range(3):
+            f.kernel(f"k{i}{k}", 1000 * i + 200 * k + 70, 5, launch=(1000 * i + 200 * k + 50, 2))
+    assert [r["source"] for r in steps(f)] == ["whole"]
+
+
+def test_iterations_count_before_epochs_and_outer_annotations_before_inner_ones() -> None:
+    f = Facts()
+    loop(f, 4)
+    for i in range(2):
+        f.host("annotation", f"epoch {i}", 2000 * i, 2000)
+    for i in range(4):
+        f.host("annotation", f"iteration {i}", 1000 * i, 995)
+        f.host("annotation", f"substep {2 * i}", 1000 * i + 1, 400)
+        f.host("annotation", f"substep {2 * i + 1}", 1000 * i + 402, 500)
+    assert [r["name"] for r in steps(f)] == [f"iteration {i}" for i in range(4)]
+
+
+def test_a_loop_without_marks_is_cut_at_the_launch_of_each_first_kernel() -> None:
+    f = Facts()
+    loop(f, 4)
+    rows = steps(f)
+    assert [(r["source"], r["ts"], r["partial"]) for r in rows] == [("inferred", 1000 * i, False) for i in range(4)]
+    assert [r["dur"] for r in rows] == [1000, 1000, 1000, 802]
+    assert [r["end"] for r in rows] == [1000, 2000, 3000, 3905]
+
+
+def test_layers_of_one_forward_are_no_steps() -> None:
+    f = Facts()
+    loop(f, 1, layers=12)
+    assert brief(f)[0][0] == "whole"
+
+
+def test_layers_inside_one_module_are_no_steps() -> None:
+    f = Facts()
+    f.host("module", "nn.Module: Model_0", 0, 20_000)
+    for i in range(12):
+        for k in range(8):
+            f.kernel(f"k{k}", 1000 * i + 100 * k + 50, 8, launch=(1000 * i + 100 * k, 2))
+    assert brief(f)[0][0] == "whole"
+
+
+def test_operators_tell_where_there_is_no_device() -> None:
+    f = Facts()
+    for i in range(5):
+        for k in range(6):
+            f.host("op", f"aten::op{k}", 1000 * i + 100 * k, 90)
+            f.host("op", "aten::inner", 1000 * i + 100 * k + 10, 50)
+    assert brief(f) == [("inferred", None, 1000 * i, 590 if i == 4 else 1000) for i in range(5)]
+
+
+def test_what_was_launched_by_graphs_begins_at_the_graphs_launch() -> None:
+    f = Facts()
+    for i in range(4):
+        correlation = f.correlation()
+        f.host("launch", "cudaGraphLaunch", 1000 * i, 10, correlation=correlation)
+        for k in range(10):
+            f.kernel(f"k{k}", 1000 * i + 20 + 10 * k, 8, launch=correlation)
+    assert [(r["source"], r["ts"]) for r in steps(f)] == [("inferred", 1000 * i) for i in range(4)]
+
+
+def test_a_last_step_with_much_less_work_is_partial() -> None:
+    f = Facts()
+    for i, kernels in enumerate((10, 10, 7)):
+        f.step(i, 1000 * i, 1000)
+        for k in range(kernels):
+            f.kernel(f"k{k}", 1000 * i + 100 * k + 50, 8, launch=(1000 * i + 100 * k, 2))
+    assert [r["partial"] for r in steps(f)] == [False, False, True]
+
+
+def test_a_recording_without_events_has_no_steps() -> None:
+    assert steps(Facts()) == []
+
+
+@pytest.mark.parametrize(
+    ("recording", "expected", "count"),
+    [
+        ("v100_resnet50_workers0", "profiler", 6),
+        ("mi300_sglang_prefilldecode", "annotation", 1),
+        ("mi210_gpu_only", "whole", 1),
+        ("b200_ws8_eager", "whole", 1),
+        ("rocm_vllm_piecewise_graphs", "whole", 1),
+        ("mi250_minitoy_train", "profiler", 2),
+    ],
+)
+def test_real_recordings(recording: str, expected: str, count: int) -> None:
+    trace = open_trace(shared("kineto", recording, "trace.json.gz"), Options(cache=False))
+    assert trace.sql("SELECT source, count(*) AS n FROM steps GROUP BY 1").to_pylist() == [
+        {"source": expected, "n": count}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("recording", "steps_in_it"),
+    [
+        ("v100_resnet50_workers0", 6),
+        ("v100_resnet50_workers4", 6),
+        ("a100_diff_control", 6),
+        ("a100_nccl_args", 3),
+        ("v100_ns_resolution", 5),
+        ("h100_qwen05b_infer", 0),
+        ("mi300_qwen05b_infer", 0),
+        ("h100_bert_small", 0),
+    ],
+)
+def test_inference_finds_what_the_profiler_recorded(
+    recording: str, steps_in_it: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shared("kineto", recording, "trace.json.gz")
+    recorded = open_trace(path, Options(cache=False)).sql("SELECT median(dur) AS dur FROM steps").to_pylist()[0]["dur"]
+    monkeypatch.setattr("stepscope.ingest.derive.steps._recorded_steps", lambda _: [])
+    monkeypatch.setattr("stepscope.ingest.derive.steps.annotated_steps", lambda _: [])
+    rows = open_trace(path, Options(cache=False)).sql("SELECT source, dur, partial FROM steps").to_pylist()
+    if not steps_in_it:
+        assert [row["source"] for row in rows] == ["whole"]
+        return
+    assert [(row["source"], row["partial"]) for row in rows] == [("inferred", False)] * steps_in_it
+    lengths = sorted(row["dur"] for row in rows)
+    assert lengths[len(lengths) // 2] == pytest.approx(recorded, rel=0.05)
