@@ -1,0 +1,1 @@
+"""Results of the Ascend PyTorch Profiler: text and database exports of every level."""

@@ -1,0 +1,149 @@
+"""CSV files of the profiler as DuckDB tables, whatever columns they have."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from stepscope.store.staging import Staging, first_row
+
+#: A cell may hold a call stack.
+_CELL_LIMIT: Final = 16 << 20
+_BATCH: Final = 50_000
+_BLANKS: Final = "E' \\t\\r\\n'"
+_ABSENT: Final = "('', 'N/A', 'NA', 'None', 'null', 'nan')"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """A CSV file that has been loaded: every column as text.
+
+    Attributes:
+        name: Of the DuckDB table. It has the column `row`, counted from 0, besides the file's own.
+        columns: Names in the file's header, without blanks around them.
+        rows: Number of rows.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: int
+
+    def text(self, *spellings: str) -> str:
+        """SQL of a cell's text by the first of the column names that the file has; null where not collected."""
+        for spelling in spellings:
+            if spelling in self.columns:
+                cell = f"trim({_quoted(spelling)}, {_BLANKS})"
+                return f"CASE WHEN {cell} NOT IN {_ABSENT} THEN {cell} END"
+        return "NULL::VARCHAR"
+
+    def number(self, *spellings: str) -> str:
+        """SQL of a cell as a floating-point number; null where it is none or not finite."""
+        cell = f"try_cast({self.text(*spellings)} AS DOUBLE)"
+        return f"CASE WHEN isfinite({cell}) THEN {cell} END"
+
+    def integer(self, *spellings: str) -> str:
+        """SQL of a cell as a whole number."""
+        return f"try_cast({self.text(*spellings)} AS BIGINT)"
+
+    def nanoseconds(self, *spellings: str) -> str:
+        """SQL of a time in µs, digit by digit, as whole ns."""
+        return f"try_cast(try_cast({self.text(*spellings)} AS DECIMAL(28, 3)) * 1000 AS BIGINT)"
+
+    def scaled(self, factor: int, *spellings: str) -> str:
+        """SQL of a size in units of `factor` bytes as whole bytes."""
+        return f"try_cast(round({self.number(*spellings)} * {factor}) AS BIGINT)"
+
+    def has(self, column: str) -> bool:
+        """Whether the file has the column."""
+        return column in self.columns
+
+
+def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
+    """Load a CSV file as table `name`; None if it can't be read or has no rows.
+
+    Broken rows are counted in health.
+    """
+    try:
+        columns = _load_fast(staging, path, name)
+    except duckdb.Error:
+        columns = _load_slowly(staging, path, name)
+    if not columns:
+        staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "what it tells is missing")
+        return None
+    [rows] = first_row(staging.connection, f"SELECT count(*) FROM {name}")
+    return CsvTable(name, columns, rows)
+
+
+def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
+    connection = staging.connection
+    quoted = str(path).replace("'", "''")
+    connection.execute(
+        f"CREATE TABLE {name} AS SELECT row_number() OVER () - 1 AS row, * FROM read_csv('{quoted}', header = true, "
+        "all_varchar = true, auto_detect = true, delim = ',', quote = '\"', escape = '\"', null_padding = true, "
+        f"parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100)"
+    )
+    found = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()][1:]
+    stripped = _distinct(found)
+    for before, after in zip(found, stripped, strict=True):
+        if before != after:
+            connection.execute(f"ALTER TABLE {name} RENAME COLUMN {_quoted(before)} TO {_quoted(after)}")
+    return stripped
+
+
+def _load_slowly(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
+    """The same by the standard library, which bears with more."""
+    csv.field_size_limit(_CELL_LIMIT)
+    staging.connection.execute(f"DROP TABLE IF EXISTS {name}")
+    columns: tuple[str, ...] = ()
+    rows: list[list[str]] = []
+    done = odd = 0
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        reader = csv.reader(line.replace("\0", "") for line in file)
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                break
+            except csv.Error:
+                odd += 1
+                continue
+            if not columns:
+                columns = _distinct(row)
+                names = ", ".join(f"{_quoted(column)} VARCHAR" for column in columns)
+                staging.connection.execute(f"CREATE TABLE {name} (row BIGINT, {names})")
+                continue
+            odd += len(row) != len(columns)
+            rows.append([*row, *[""] * len(columns)][: len(columns)])
+            if len(rows) >= _BATCH:
+                done, rows = _insert(staging, name, columns, rows, done), []
+    if rows:
+        _insert(staging, name, columns, rows, done)
+    staging.observe("rows-repaired", "warning", odd, f"rows of {path.name} are broken", "their numbers may be missing")
+    return columns
+
+
+def _insert(staging: Staging, name: str, columns: tuple[str, ...], rows: list[list[str]], done: int) -> int:
+    cells = zip(*rows, strict=True)
+    table = {column: pa.array(values, pa.string()) for column, values in zip(columns, cells, strict=True)}
+    staging.insert(name, pa.table({"row": pa.array(range(done, done + len(rows)), pa.int64()), **table}))
+    return done + len(rows)
+
+
+def _distinct(found: list[str]) -> tuple[str, ...]:
+    """Column names without blanks; later ones of the same name (DuckDB ignores case) get a number."""
+    seen: dict[str, int] = {"row": 1}
+    names = []
+    for column in found:
+        name = column.strip().lstrip("\ufeff") or "column"
+        seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        names.append(name if seen[name.lower()] == 1 else f"{name} ({seen[name.lower()]})")
+    return tuple(names)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,184 @@
+"""The events of a trace, sorted by the process they are of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from stepscope.readers.ascend.meanings import INVALID, call_category, call_name, device_kind, torch_category
+from stepscope.readers.ascend.processes import Process
+from stepscope.store.staging import Staging
+
+_HOST: Final = """
+INSERT INTO ascend_host
+SELECT s.i, s.ts, s.dur, p.system, s.tid, w.name, w.category, s.connection, s.queue
+FROM ascend_spans s JOIN ascend_processes p USING (pid)
+JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce(s.level, s.cat, '')
+WHERE p.role IN ('python', 'cann', 'other')
+"""
+
+_DEVICE: Final = """
+INSERT INTO ascend_device BY NAME
+SELECT s.i, s.ts, s.dur, p.device, s.tid AS stream, s.name, s.task_type, w.category AS kind, s.connection, o.op,
+    s.model, s.data_size AS bytes, s.direction, s.args
+FROM ascend_spans s JOIN ascend_processes p USING (pid)
+JOIN ascend_words w ON w.role = p.role AND w.word = s.name AND w.kind = coalesce(s.task_type, '')
+LEFT JOIN ascend_ops o USING (i)
+WHERE p.role = 'hardware'
+"""
+
+_COMM: Final = """
+INSERT INTO ascend_device BY NAME
+SELECT s.i, s.ts, s.dur, p.device, 'group ' || l.lane AS stream, s.name, 'comm' AS kind, s.connection, o.op
+FROM ascend_spans s JOIN ascend_processes p USING (pid) JOIN ascend_lanes l USING (pid, tid)
+LEFT JOIN ascend_ops o USING (i)
+WHERE p.role = 'comm' AND l.plane IS NULL
+"""
+
+_COLLECTIVES: Final = """
+INSERT INTO ascend_collectives
+SELECT s.i, NULL, s.dtype, s.elements
+FROM ascend_spans s JOIN ascend_processes p USING (pid) JOIN ascend_lanes l USING (pid, tid)
+WHERE p.role = 'comm' AND l.plane IS NULL
+"""
+
+#: A part lies within its collective; it is of the last one that began before it.
+_PARTS: Final = f"""
+INSERT INTO ascend_parts
+SELECT t.i, t.ts, t.dur, t.device, t.lane, t.plane, t.name, t.part_type, nullif(t.src, {INVALID}),
+    nullif(t.dst, {INVALID}), t.transport, t.link, t.size,
+    CASE WHEN t.ts <= c.ts + coalesce(c.dur, 0) THEN c.i END
+FROM (
+    SELECT s.*, p.device, l.lane, l.plane FROM ascend_spans s JOIN ascend_processes p USING (pid)
+    JOIN ascend_lanes l USING (pid, tid) WHERE p.role = 'comm' AND l.plane IS NOT NULL
+) t
+ASOF LEFT JOIN (
+    SELECT s.i, s.ts, s.dur, l.lane FROM ascend_spans s JOIN ascend_lanes l USING (pid, tid) WHERE l.plane IS NULL
+) c ON c.lane = t.lane AND t.ts >= c.ts
+"""
+
+#: An arrow leaves at the begin of an operator of the framework and enters at the begin of device work.
+_OPS: Final = """
+CREATE TABLE ascend_ops AS
+SELECT w.i, max(o.i) AS op
+FROM (SELECT key, ts, pid, tid FROM ascend_flows WHERE cat = 'async_npu' AND NOT is_source) f
+JOIN (SELECT key, ts, pid, tid FROM ascend_flows WHERE cat = 'async_npu' AND is_source) s USING (key)
+JOIN ascend_spans w ON w.pid = f.pid AND w.tid = f.tid AND w.ts = f.ts
+JOIN ascend_spans o ON o.pid = s.pid AND o.tid = s.tid AND o.ts = s.ts AND o.cat = 'cpu_op'
+GROUP BY w.i
+"""
+
+_ARROWS: Final = """
+INSERT INTO ascend_arrows
+SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' WHEN 'async_task_queue' THEN 'queue' ELSE cat END, key,
+    is_source, ts, p.system, tid
+FROM ascend_flows JOIN ascend_processes p USING (pid) WHERE cat NOT IN ('async_npu', 'HostToDevice')
+"""
+
+_COUNTERS: Final = """
+INSERT INTO ascend_counters
+SELECT ts, p.name, CASE WHEN series IN (s.name, 'value') THEN s.name ELSE s.name || ' ' || series END, value
+FROM ascend_samples s JOIN ascend_processes p USING (pid) WHERE isfinite(value)
+"""
+
+#: Rows that the profiler derived; only their sums are kept, to compare with.
+_OVERLAP: Final = """
+INSERT INTO recorded
+SELECT 'overlap', NULL, s.name, unnest(['Count', 'Duration(ns)']), unnest([count(*)::DOUBLE, sum(dur)::DOUBLE])
+FROM ascend_spans s JOIN ascend_processes p USING (pid) WHERE p.role = 'overlap' GROUP BY s.name ORDER BY s.name
+"""
+
+#: Level 0 leaves out the calls of CANN, and older versions some of them; where their arrows begin tells in which event
+#: of the framework they were made.
+_LAUNCH_BY_ARROW: Final = """
+CREATE TABLE ascend_launches AS
+SELECT d.i, h.i AS launch
+FROM (
+    SELECT w.i, p.system AS process, s.tid AS thread, s.ts
+    FROM (SELECT key, ts, pid, tid FROM ascend_flows WHERE cat = 'HostToDevice' AND NOT is_source) f
+    JOIN (SELECT key, ts, pid, tid FROM ascend_flows WHERE cat = 'HostToDevice' AND is_source) s USING (key)
+    JOIN ascend_processes p ON p.pid = s.pid
+    JOIN ascend_spans w ON w.pid = f.pid AND w.tid = f.tid AND w.ts = f.ts
+    ANTI JOIN (SELECT DISTINCT connection FROM ascend_host) c ON c.connection = w.connection
+) d
+ASOF JOIN (SELECT i, ts, dur, process, thread FROM ascend_host WHERE category = 'queue' AND name LIKE 'Dequeue%') h
+ON h.process = d.process AND h.thread = d.thread AND d.ts >= h.ts
+WHERE d.ts <= h.ts + coalesce(h.dur, 0)
+"""
+
+
+_WORDS: Final = """
+SELECT DISTINCT p.role, coalesce(CASE p.role WHEN 'hardware' THEN s.task_type ELSE coalesce(s.level, s.cat) END, ''),
+    s.name
+FROM ascend_spans s JOIN ascend_processes p USING (pid) WHERE p.role IN ('python', 'cann', 'hardware', 'other')
+"""
+
+#: Launches of level 0 get numbers above all ids that the profiler gives.
+_FIRST_LAUNCH: Final = 2**40
+
+
+def gather(staging: Staging, found: dict[str, Process]) -> None:
+    """Sort the spans, arrows and samples of a trace into the gathered tables."""
+    connection = staging.connection
+    _insert_processes(staging, found)
+    _insert_words(staging)
+    for statement in (_OPS, _HOST, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _ARROWS, _COUNTERS, _OVERLAP):
+        connection.execute(statement)
+    _launch_from_queue(staging)
+    for table in ("spans", "flows", "samples", "ops", "words", "lanes", "processes"):
+        connection.execute(f"DROP TABLE ascend_{table}")
+
+
+def _insert_processes(staging: Staging, found: dict[str, Process]) -> None:
+    connection = staging.connection
+    connection.execute("CREATE TABLE ascend_lanes (pid VARCHAR, tid VARCHAR, lane VARCHAR, plane INTEGER)")
+    connection.execute(
+        "CREATE TABLE ascend_processes (pid VARCHAR, name VARCHAR, role VARCHAR, system VARCHAR, device INTEGER)"
+    )
+    for pid, process in found.items():
+        row = [pid, process.name, process.role, process.system, process.device]
+        connection.execute("INSERT INTO ascend_processes VALUES (?, ?, ?, ?, ?)", row)
+        for tid, (lane, plane) in process.lanes.items():
+            connection.execute("INSERT INTO ascend_lanes VALUES (?, ?, ?, ?)", [pid, tid, lane, plane])
+
+
+def _insert_words(staging: Staging) -> None:
+    """What each distinct name means: its canonical name and category, or kind for device work."""
+    rows = staging.connection.execute(_WORDS).fetchall()
+    meanings = [_meaning(role, kind, word) for role, kind, word in rows]
+    columns = {
+        "role": [role for role, _, _ in rows],
+        "kind": [kind for _, kind, _ in rows],
+        "word": [word for _, _, word in rows],
+        "name": [name for name, _ in meanings],
+        "category": [category for _, category in meanings],
+    }
+    staging.connection.execute(
+        "CREATE TABLE ascend_words (role VARCHAR, kind VARCHAR, word VARCHAR, name VARCHAR, category VARCHAR)"
+    )
+    staging.insert("ascend_words", pa.table({k: pa.array(v, pa.string()) for k, v in columns.items()}))
+
+
+def _meaning(role: str, kind: str, word: str) -> tuple[str, str]:
+    if role == "hardware":
+        return word, device_kind(kind, word)
+    if role == "cann":
+        name = call_name(kind, word)
+        return name, call_category(name)
+    return word, torch_category(kind, word)
+
+
+def _launch_from_queue(staging: Staging) -> None:
+    """Where no call has launched device work, let the event be its launch that takes the task off the queue."""
+    connection = staging.connection
+    connection.execute(_LAUNCH_BY_ARROW)
+    connection.execute(
+        f"UPDATE ascend_host SET category = 'launch', connection = {_FIRST_LAUNCH} + i "
+        "WHERE i IN (SELECT launch FROM ascend_launches)"
+    )
+    connection.execute(
+        f"UPDATE ascend_device SET connection = {_FIRST_LAUNCH} + l.launch FROM ascend_launches l "
+        "WHERE l.i = ascend_device.i"
+    )
+    connection.execute("DROP TABLE ascend_launches")

@@ -1,0 +1,81 @@
+"""What both exports are brought to before it is staged: calls of the host, tasks of the device, parts of collectives.
+
+`trace_view` and `database` fill these tables; `kernel_details` completes them; `stage` makes canonical tables of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from stepscope.store.staging import Staging
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the files of a rank tell beside their tables.
+
+    Attributes:
+        rank: As told inside a database.
+        host: Name of the machine.
+        metadata: Like the contents of `profiler_metadata.json`.
+        operations: Name of the group of each collective.
+        attributes: What else is known of the recording.
+    """
+
+    rank: int | None = None
+    host: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    operations: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+
+#: Events of host threads. `connection` is what a call shares with the device work that it launches, `queue` what
+#: putting a task on the framework's queue shares with taking it off.
+HOST: Final = (
+    "CREATE TABLE ascend_host (i BIGINT, ts BIGINT, dur BIGINT, process VARCHAR, thread VARCHAR, name VARCHAR, "
+    "category VARCHAR, connection BIGINT, queue BIGINT)"
+)
+
+#: Work and waits on device queues. `op` is the event of the framework's operator; `args` is JSON.
+DEVICE: Final = (
+    "CREATE TABLE ascend_device (i BIGINT, ts BIGINT, dur BIGINT, device INTEGER, stream VARCHAR, name VARCHAR, "
+    "task_type VARCHAR, kind VARCHAR, connection BIGINT, op BIGINT, model BIGINT, bytes BIGINT, direction VARCHAR, "
+    "op_type VARCHAR, core VARCHAR, args VARCHAR)"
+)
+
+#: Collectives: `elements` of `dtype` in one buffer, `group_name` as far as the export tells it.
+COLLECTIVES: Final = "CREATE TABLE ascend_collectives (i BIGINT, group_name VARCHAR, dtype VARCHAR, elements BIGINT)"
+
+#: Parts of collectives, on planes of groups.
+PARTS: Final = (
+    "CREATE TABLE ascend_parts (i BIGINT, ts BIGINT, dur BIGINT, device INTEGER, lane VARCHAR, plane INTEGER, "
+    "name VARCHAR, task_type VARCHAR, src BIGINT, dst BIGINT, transport VARCHAR, link VARCHAR, bytes BIGINT, "
+    "collective BIGINT)"
+)
+
+#: Inputs of operators as the profiler writes them.
+INPUTS: Final = (
+    "CREATE TABLE ascend_inputs (i BIGINT, shapes VARCHAR, dtypes VARCHAR, stack VARCHAR, module VARCHAR, "
+    "sequence BIGINT, forward_thread BIGINT)"
+)
+
+#: Ends of arrows between host threads.
+ARROWS: Final = (
+    "CREATE TABLE ascend_arrows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, process VARCHAR, "
+    "thread VARCHAR)"
+)
+
+COUNTERS: Final = "CREATE TABLE ascend_counters (ts BIGINT, unit VARCHAR, name VARCHAR, value DOUBLE)"
+
+#: Blocks of memory: when taken and when given back, with the allocator's totals at both times.
+BLOCKS: Final = (
+    "CREATE TABLE ascend_blocks (row BIGINT, name VARCHAR, device INTEGER, bytes BIGINT, taken BIGINT, "
+    "given_back BIGINT, allocated BIGINT, reserved BIGINT, allocated_after BIGINT, reserved_after BIGINT)"
+)
+
+
+def create(staging: Staging) -> None:
+    """Make the tables."""
+    for statement in (HOST, DEVICE, COLLECTIVES, PARTS, INPUTS, ARROWS, COUNTERS, BLOCKS):
+        staging.connection.execute(statement)

@@ -1,0 +1,85 @@
+"""What a result says of itself: options, versions, environment and parallel groups."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from stepscope.readers.ascend.meanings import group_hash
+from stepscope.store.staging import Staging
+
+Attributes = dict[str, str | int | float | bool]
+
+#: Options by the names that the profiler of PyTorch has for them, else by their own without the underscore.
+_COMMON: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_VERSIONS: Final = ("torch_npu_version", "cann_version")
+
+
+def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
+    """Options, versions and environment, flat: `profiler_level`, `aic_metrics`, `env.HCCL_RDMA_TC`, ..."""
+    config = _dict(info.get("config"))
+    found: Attributes = {}
+    common = _dict(config.get("common_config"))
+    for key in _COMMON:
+        if isinstance(common.get(key), bool):
+            found[key] = common[key]
+    for key in ("activities", "schedule"):
+        if common.get(key):
+            found[key] = json.dumps(common[key])
+    for key, value in _dict(config.get("experimental_config")).items():
+        name = str(key).lstrip("_")
+        if isinstance(value, (str, int, float)):
+            found[name] = value
+        elif value:
+            found[name] = json.dumps(value)
+    for key in _VERSIONS:
+        if isinstance(info.get(key), str):
+            found[key] = info[key]
+    for key, value in _dict(metadata.get("ENV_VARIABLES")).items():
+        found[f"env.{key}"] = str(value)
+    for key, value in _dict(metadata.get("distributed_args")).items():
+        if isinstance(value, (str, int, float)):
+            found[f"distributed.{key}"] = value
+    return found
+
+
+def world_size(metadata: dict[str, Any]) -> int | None:
+    """Ranks of the job, as its training framework told; None if it did not."""
+    value = _dict(metadata.get("distributed_args")).get("world_size")
+    return value if type(value) is int and 0 < value < 2**31 else None
+
+
+def add_groups(staging: Staging, metadata: dict[str, Any]) -> dict[str, list[int]]:
+    """Stage the process groups; returns the ranks of each by its name.
+
+    A group is called by the number that stands for it in the profiler's files: all files of all ranks have it.
+    """
+    members: dict[str, list[int]] = {}
+    for key, value in _dict(metadata.get("parallel_group_info")).items():
+        group = _dict(value)
+        listed = group.get("global_ranks")
+        ranks = [r for r in listed if type(r) is int and abs(r) < 2**31] if isinstance(listed, list) else []
+        name = group_hash(str(key))
+        description = group.get("group_name")
+        if name in members:
+            continue
+        members[name] = ranks
+        staging.connection.execute(
+            'INSERT INTO "groups" ("group", description, backend, size, ranks) VALUES (?, ?, ?, ?, ?)',
+            [name, None if description is None else str(description), "hccl", len(ranks), ranks or None],
+        )
+    return members
+
+
+def group_names(operations: dict[str, str], members: dict[str, list[int]]) -> dict[str, str]:
+    """Names of groups by operation, and by the three digits in which they end where only one group does."""
+    names = dict(operations)
+    endings: dict[str, set[str]] = {}
+    for group in {*operations.values(), *members}:
+        endings.setdefault(group[-3:], set()).add(group)
+    names.update({ending: groups.pop() for ending, groups in endings.items() if len(groups) == 1})
+    return names
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,133 @@
+"""`kernel_details.csv`: what the counters of the cores say of each kernel, and kernels that the trace lacks."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stepscope.readers.ascend.csvfile import CsvTable
+from stepscope.readers.ascend.meanings import COMM_CORES
+from stepscope.store.staging import Staging
+
+_COMM: Final = "(" + ", ".join(f"'{core}'" for core in sorted(COMM_CORES)) + ")"
+
+#: Columns that describe the kernel; all later ones are counters.
+_DESCRIPTION: Final = (
+    "OP State", "Block Dim", "Block Num", "Mix Block Dim", "Mix Block Num", "HF32 Eligible", "Input Shapes",
+    "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats", "Context ID",
+    "Wait Time(us)", "Wait Time",
+)  # fmt: skip
+_KEYS: Final = frozenset({
+    "row", "step id", "device_id", "device id", "model id", "model name", "task id", "stream id", "name", "op name",
+    "type", "op type", "accelerator core", "task type", "start time(us)", "start time", "task start time(us)",
+    "duration(us)", "duration", "task duration(us)",
+})  # fmt: skip
+
+#: The text export calls the whole time of a core otherwise than the database.
+_NAMES: Final = {"aicore_time": "aic_total_time", "aiv_time": "aiv_total_time"}
+_UNITS: Final = {"us": 1e3, "%": 1e-2, "GB/s": 1e9, "KB": 1024.0}
+_METRIC: Final = re.compile(r"(.+?)\((us|%|GB/s|KB)\)")
+
+
+def metric(column: str) -> tuple[str, float]:
+    """The name of a counter without its unit, and the factor to the unit of `kernel_metrics`."""
+    match = _METRIC.fullmatch(column.strip())
+    name, factor = (match[1].strip(), _UNITS[match[2]]) if match else (column.strip(), 1.0)
+    return _NAMES.get(name, name), factor
+
+
+def add_kernel_details(staging: Staging, table: CsvTable) -> None:
+    """Complete `ascend_device` from the file, fill `kernel_metrics`, and add kernels that it alone has."""
+    connection = staging.connection
+    start = table.nanoseconds("Start Time(us)", "Start Time", "Task Start Time(us)")
+    connection.execute(
+        f"CREATE TABLE ascend_details AS SELECT row, {start} AS ts, "
+        f"{table.nanoseconds('Duration(us)', 'Duration', 'Task Duration(us)')} AS dur, "
+        f"coalesce({table.text('Name', 'Op Name')}, '') AS name, {table.text('Type', 'OP Type')} AS op_type, "
+        f"{table.text('Accelerator Core', 'Task Type')} AS core, {table.text('Stream ID', 'Stream Id')} AS stream, "
+        f"try_cast({table.text('Device_id', 'Device ID')} AS INTEGER) AS device, {_args(table)} AS args "
+        f"FROM {table.name}"
+    )
+    [untimed] = staging.one("SELECT count(*) FROM ascend_details WHERE ts IS NULL")
+    staging.observe(
+        "rows-untimed", "warning", untimed, "rows of kernel_details.csv have no number as their start time",
+        "what they say of their kernels is missing",
+    )  # fmt: skip
+    _match(staging)
+    _add_missing(staging)
+    _add_metrics(staging, table)
+    connection.execute("DROP TABLE ascend_details")
+    connection.execute("DROP TABLE ascend_matches")
+
+
+def _args(table: CsvTable) -> str:
+    """SQL of a JSON object with the columns that describe the kernel."""
+    pairs = [f"'{name}', {table.text(name)}" for name in _DESCRIPTION if table.has(name)]
+    return f"json_object({', '.join(pairs)})" if pairs else "NULL::JSON"
+
+
+def _match(staging: Staging) -> None:
+    """Table `ascend_matches` (row, i): name and begin are the same in both files, but for a rounding to whole ns."""
+    staging.connection.execute(
+        "CREATE TABLE ascend_matches AS SELECT row, i FROM ("
+        "SELECT d.row, w.i, row_number() OVER (PARTITION BY w.i ORDER BY abs(d.off), d.row) AS a, "
+        "row_number() OVER (PARTITION BY d.row ORDER BY abs(d.off), w.i) AS b "
+        "FROM (SELECT row, name, ts + off AS ts, off FROM ascend_details, (SELECT unnest([0, 1, -1]) AS off)) d "
+        "JOIN ascend_device w ON w.ts = d.ts AND w.name = d.name) WHERE a = 1 AND b = 1"
+    )
+    # What has no arguments here had them stored with those of the other events.
+    staging.connection.execute(
+        f"UPDATE ascend_device SET op_type = d.op_type, core = CASE WHEN d.core NOT IN {_COMM} THEN d.core END, "
+        "args = CASE WHEN ascend_device.args IS NOT NULL "
+        "THEN json_merge_patch(ascend_device.args::JSON, coalesce(d.args, '{}'::JSON))::VARCHAR END "
+        "FROM ascend_matches m JOIN ascend_details d USING (row) WHERE m.i = ascend_device.i"
+    )
+
+
+def _add_missing(staging: Staging) -> None:
+    """Add rows that lie after all that the trace has of the device: a lone file, or a trace that was cut."""
+    connection = staging.connection
+    [last] = staging.one("SELECT max(ts) FROM ascend_device")
+    beyond = "true" if last is None else f"d.ts > {last}"
+    left = f"FROM ascend_details d ANTI JOIN ascend_matches m ON m.row = d.row WHERE d.ts IS NOT NULL AND {beyond}"
+    [first] = staging.one("SELECT coalesce(max(i) + 1, 0) FROM (SELECT i FROM ascend_host UNION ALL "
+                          "SELECT i FROM ascend_device UNION ALL SELECT i FROM ascend_parts)")  # fmt: skip
+    [device] = staging.one("SELECT coalesce(min(device), 0) FROM ascend_device")
+    connection.execute(
+        f"CREATE TABLE ascend_added AS SELECT d.row, {first} + row_number() OVER (ORDER BY d.row) - 1 AS i {left}"
+    )
+    connection.execute(
+        "INSERT INTO ascend_device BY NAME SELECT a.i, d.ts, d.dur, "
+        f"coalesce(d.device, {device}) AS device, coalesce(d.stream, CASE WHEN d.core IN {_COMM} THEN 'group 0' END, "
+        f"'0') AS stream, d.name, CASE WHEN d.core IN {_COMM} OR d.name ILIKE 'hcom\\_%' ESCAPE '\\' THEN 'comm' "
+        "ELSE 'compute' END AS kind, "
+        f"d.op_type, CASE WHEN d.core NOT IN {_COMM} THEN d.core END AS core, d.args::VARCHAR AS args "
+        "FROM ascend_added a JOIN ascend_details d USING (row)"
+    )
+    connection.execute(
+        "INSERT INTO ascend_collectives SELECT i, NULL, NULL, NULL FROM ascend_device "
+        "WHERE kind = 'comm' AND i IN (SELECT i FROM ascend_added)"
+    )
+    connection.execute("INSERT INTO ascend_matches SELECT row, i FROM ascend_added")
+    connection.execute("DROP TABLE ascend_added")
+    [unmatched] = staging.one("SELECT count(*) FROM ascend_details d ANTI JOIN ascend_matches m ON m.row = d.row "
+                              "WHERE d.ts IS NOT NULL")  # fmt: skip
+    staging.observe(
+        "kernels-unmatched", "warning", unmatched, "rows of kernel_details.csv have no event in the trace",
+        "they are left out; kernels of the trace without a row lack core and counters",
+    )  # fmt: skip
+
+
+def _add_metrics(staging: Staging, table: CsvTable) -> None:
+    """Every column that is no description is a counter. Counters of a core that a kernel does not use are 0."""
+    described = {name.lower() for name in _DESCRIPTION} | _KEYS
+    for column in table.columns:
+        if column.lower() in described:
+            continue
+        name, factor = metric(column)
+        staging.connection.execute(
+            "INSERT INTO kernel_metrics SELECT m.i, ?, v.value * ? FROM ascend_matches m JOIN "
+            f"(SELECT row, {table.number(column)} AS value FROM {table.name}) v USING (row) "
+            "WHERE v.value IS NOT NULL ORDER BY m.i",
+            [name, factor],
+        )

@@ -1,0 +1,59 @@
+"""Ties from device work to the framework's operators where the recording draws no arrow itself.
+
+An operator puts a task on a queue; another thread takes it off and calls CANN, which launches the work. The call and
+the work share a connection, putting on and taking off share the queue's number.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.store.staging import Staging
+
+#: Tasks of one launch (the waits of a collective) are of one operator.
+_SAME_CONNECTION: Final = """
+UPDATE ascend_device SET op = o.op
+FROM (SELECT connection, max(op) AS op FROM ascend_device WHERE op IS NOT NULL GROUP BY 1) o
+WHERE ascend_device.op IS NULL AND ascend_device.connection = o.connection
+"""
+
+#: The event that takes a task off the queue, around the call that launched device work without an operator.
+_TAKEN: Final = """
+CREATE TABLE ascend_taken AS
+SELECT d.i, q.queue, q.name
+FROM (
+    SELECT w.i, h.process, h.thread, h.ts
+    FROM ascend_device w JOIN ascend_host h ON h.connection = w.connection
+    WHERE w.op IS NULL OR (w.kind = 'copy' AND w.direction IS NULL)
+) d
+ASOF JOIN (SELECT * FROM ascend_host WHERE queue IS NOT NULL) q
+ON q.process = d.process AND q.thread = d.thread AND d.ts >= q.ts
+WHERE d.ts <= q.ts + coalesce(q.dur, 0)
+"""
+
+_DIRECTIONS: Final = """
+UPDATE ascend_device SET direction = t.name FROM ascend_taken t
+WHERE t.i = ascend_device.i AND ascend_device.kind = 'copy' AND ascend_device.direction IS NULL
+"""
+
+#: The innermost operator around the event that puts the task on the queue.
+_THROUGH_QUEUE: Final = """
+UPDATE ascend_device SET op = o.op
+FROM (
+    SELECT p.i, arg_max(h.i, h.ts) AS op
+    FROM (
+        SELECT t.i, e.process, e.thread, e.ts, e.name
+        FROM ascend_taken t JOIN ascend_host e ON e.queue = t.queue AND e.name NOT LIKE 'Dequeue%'
+    ) p
+    JOIN ascend_host h ON h.process = p.process AND h.thread = p.thread AND h.ts <= p.ts AND h.ts + h.dur >= p.ts
+    WHERE h.category = 'op' GROUP BY 1
+) o
+WHERE o.i = ascend_device.i AND ascend_device.op IS NULL
+"""
+
+
+def link(staging: Staging) -> None:
+    """Complete the operators of `ascend_device`, and the directions of copies."""
+    for statement in (_TAKEN, _DIRECTIONS, _THROUGH_QUEUE, _SAME_CONNECTION):
+        staging.connection.execute(statement)
+    staging.connection.execute("DROP TABLE ascend_taken")

@@ -1,0 +1,140 @@
+"""What Ascend's words mean in the canonical vocabulary: task types, calls of CANN, data types, group names.
+
+Sources: the profiler of torch_npu (Ascend/pytorch), the table descriptions of msprof (Ascend/mstt), and the words
+that recordings of CANN 7.0 to 8.3 use.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stepscope.model import runtime_names
+
+#: Ids that are not set have this value.
+INVALID: Final = 2**32 - 1
+
+_WAITS: Final = re.compile(r"event_?(wait|record)|notify|write_?value|^wait|^record|_wait_|barrier")
+_COPIES: Final = re.compile(r"memcpy|^pcie_dma|^sdma_sqe$|^kernel_memcpy")
+#: Parts of collectives that move data: the collective itself is the row of `kernels`.
+_PARTS: Final = frozenset({"sdma", "rdma", "rdmasend", "rdma_send", "reduce_inline", "memcpy"})
+_PROFILER: Final = re.compile(r"^profiling_(enable|disable)")
+
+_STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
+_LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__|DataPipe")
+
+#: Bytes of an element; BFP16 is how CANN spells bfloat16.
+ELEMENT_BYTES: Final = {
+    "INT8": 1, "UINT8": 1, "HIF8": 1, "FP8E4M3": 1, "FP8E5M2": 1, "FP8E8M0": 1, "INT16": 2, "UINT16": 2, "FP16": 2,
+    "BFP16": 2, "BF16": 2, "INT32": 4, "UINT32": 4, "FP32": 4, "INT64": 8, "UINT64": 8, "FP64": 8, "INT128": 16,
+}  # fmt: skip
+
+#: Cores of `kernel_details` that mark a row as a collective.
+COMM_CORES: Final = frozenset({"HCCL", "COMMUNICATION"})
+
+_COLLECTIVES: Final = {
+    "allreduce": "all_reduce", "allgather": "all_gather", "allgatherv": "all_gather",
+    "reducescatter": "reduce_scatter", "reducescatterv": "reduce_scatter", "alltoall": "all_to_all",
+    "alltoallv": "all_to_all", "alltoallvc": "all_to_all", "broadcast": "broadcast", "reduce": "reduce",
+    "scatter": "scatter", "gather": "gather", "send": "send", "receive": "recv", "batchsendrecv": "send_recv",
+    "barrier": "barrier",
+}  # fmt: skip
+_OPERATION: Final = re.compile(r"^(?:hcom|hccl|hccs)_?([a-z]+)_*(\d{1,3})?_*(\d+)?", re.IGNORECASE)
+
+
+def device_kind(task_type: str, name: str) -> str:
+    """The kind of work of a task on a device stream.
+
+    Returns:
+        compute, copy, set or sync; `part` for what belongs to a collective, `overhead` for the profiler's own marks.
+    """
+    task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
+    if _PROFILER.search(label) or _PROFILER.search(task):
+        return "overhead"
+    if _WAITS.search(task) or (task.startswith(("place_holder", "stars_common")) and _WAITS.search(label)):
+        return "sync"
+    if task in _PARTS and label == task:
+        return "part"
+    if "memset" in label and "memset" in task:
+        return "set"
+    if _COPIES.search(task) or label == "memcpy_async":
+        return "copy"
+    return "compute"
+
+
+def part_kind(task_type: str) -> str:
+    """What a part of a collective does: wait, signal, reduce, copy, send or other."""
+    task = task_type.lower().replace(" ", "_")
+    for word, kind in (
+        ("notify_wait", "wait"), ("notify_record", "signal"), ("write_value", "signal"), ("reduce", "reduce"),
+        ("memcpy", "copy"), ("sdma", "copy"), ("rdma", "send"),
+    ):  # fmt: skip
+        if word in task:
+            return kind
+    return "other"
+
+
+def torch_category(cat: str, name: str) -> str:
+    """The category of an event of the framework, by its category in a trace."""
+    if cat == "cpu_op":
+        if _STEP.match(name):
+            return "step"
+        return "dataloader" if _LOADER.search(name) else "op"
+    if cat in ("enqueue", "dequeue"):
+        return "queue"
+    if cat == "python_function":
+        return "module" if name.startswith("nn.Module: ") else "python"
+    if cat.lower() in ("mstx", "msproftx"):
+        return "annotation"
+    return "gc" if cat.lower() == "gc" or name == "GC" else "other"
+
+
+def call_name(level: str, name: str) -> str:
+    """The name of a call of CANN: the bare function for the two public interfaces, `Node@launch` and such for others.
+
+    Args:
+        level: acl, runtime, node, model, hccl or communication; empty if not told.
+        name: With or without a prefix such as `AscendCL@`.
+    """
+    prefix, at, bare = name.rpartition("@")
+    if level in ("acl", "runtime") or prefix in ("AscendCL", "Runtime"):
+        return bare
+    if at:
+        return name
+    return f"{_LEVEL_PREFIX[level]}@{name}" if level in _LEVEL_PREFIX else name
+
+
+_LEVEL_PREFIX: Final = {"node": "Node", "model": "Model", "hccl": "Hccl", "communication": "Hccl"}
+
+
+def call_category(name: str) -> str:
+    """The category of a call of CANN, by the name that `call_name` gives it."""
+    if runtime_names.is_synchronisation(name):
+        return "sync"
+    if name == "Node@launch" or runtime_names.is_launch(name) or name.startswith("Model@"):
+        return "launch"
+    return "runtime"
+
+
+def operation(name: str) -> tuple[str, str | None, int | None]:
+    """Collective, end of the group's name and number within the group, from `hcom_allReduce__586_0_1`.
+
+    The numbers are None where the name has none.
+    """
+    match = _OPERATION.match(name)
+    if match is None:
+        return "other", None, None
+    kind, group, number = match.groups()
+    return _COLLECTIVES.get(kind.lower(), "other"), group, None if number is None else int(number[:18])
+
+
+def group_hash(group_id: str) -> str:
+    """The number by which `communication.json` names a group: two polynomial hashes of its id, with 29 and 131.
+
+    (Function double_hash of msprof-analyze.)
+    """
+    first = second = 0
+    for byte in group_id.encode("utf-8", "replace"):
+        first = (first * 29 + byte) & 0xFFFFFFFF
+        second = (second * 131 + byte) & 0xFFFFFFFF
+    return str(first << 32 | second)

@@ -1,0 +1,128 @@
+"""The processes of a trace, most of which the profiler made up: one per layer of the stack."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from stepscope.store.staging import Staging
+
+#: Role by name. Whatever else is there holds counters, or host threads.
+_ROLES: Final = {
+    "python": "python",
+    "python gc": "python",
+    "cann": "cann",
+    "ascend hardware": "hardware",
+    "hccl": "comm",
+    "communication": "comm",
+    "overlap analysis": "overlap",
+}
+
+#: Ids of made-up processes are (id of the operating system << 10) | (sort index << 5) | device.
+_MADE_UP: Final = 2**32 // 4
+_GROUP: Final = re.compile(r"group\s+(\S+)", re.IGNORECASE)
+_PLANE: Final = re.compile(r"plane\s+(\d+)", re.IGNORECASE)
+_DEVICE: Final = re.compile(r"NPU\s+(\d+)")
+
+
+@dataclass(slots=True)
+class Process:
+    """A process of the trace.
+
+    Attributes:
+        name: As recorded; empty if it has none.
+        role: python, cann, hardware, comm, overlap or other.
+        system: Process id of the operating system that its threads belong to.
+        device: Device that it shows; None if not told.
+        threads: Names by thread id.
+        lanes: Of a `comm` process, by thread id: name of the group, and the plane's number, None for the group itself.
+    """
+
+    name: str
+    role: str
+    system: str
+    device: int | None = None
+    threads: dict[str, str] = field(default_factory=dict)
+    lanes: dict[str, tuple[str, int | None]] = field(default_factory=dict)
+
+
+def processes(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> dict[str, Process]:
+    """All processes by their id in the trace, from the rows (name, pid, tid, arguments) of its metadata."""
+    values = [(kind, str(pid), str(tid), _value(args)) for kind, pid, tid, args in metadata]
+    names = {pid: str(value) for kind, pid, _, value in values if kind == "process_name"}
+    labels = {pid: str(value) for kind, pid, _, value in values if kind == "process_labels"}
+    known = {pid: _ROLES.get(re.sub(r"\s*\(.*", "", name).strip().lower(), "other") for pid, name in names.items()}
+    used = [row[0] for row in staging.connection.execute("SELECT DISTINCT pid FROM ascend_spans").fetchall()]
+    used += [row[0] for row in staging.connection.execute("SELECT DISTINCT pid FROM ascend_flows").fetchall()]
+    roles = {pid: known.get(pid) or _guess(pid) for pid in {*used, *names}}
+    system = _system(roles)
+    found = {
+        pid: Process(
+            names.get(pid, ""), role, pid if role == "python" else system, _device(pid, role, labels.get(pid, ""))
+        )
+        for pid, role in sorted(roles.items())
+    }
+    order: dict[tuple[str, str], float] = {}
+    for kind, pid, tid, value in values:
+        if kind == "thread_name" and pid in found:
+            found[pid].threads[tid] = str(value)
+        if kind == "thread_sort_index" and isinstance(value, (int, float)):
+            order[pid, tid] = value
+    for pid, process in found.items():
+        if process.role == "comm":
+            process.lanes = _lanes(process.threads, {tid: n for (p, tid), n in order.items() if p == pid})
+    return found
+
+
+def _value(args: str) -> Any:
+    try:
+        value = json.loads(args)
+    except ValueError:
+        return None
+    return next(iter(value.values()), None) if isinstance(value, dict) else None
+
+
+def _guess(pid: str) -> str:
+    """The role of a process without a name: traces of level 0 name none for CANN."""
+    if pid.isdigit() and int(pid) >= _MADE_UP:
+        return {7: "cann", 13: "hardware", 15: "comm", 23: "overlap"}.get(int(pid) >> 5 & 31, "other")
+    return "python"
+
+
+def _system(roles: dict[str, str]) -> str:
+    """The operating system's id of the process that was profiled."""
+    python = [pid for pid, role in roles.items() if role == "python"]
+    if len(python) == 1:
+        return python[0]
+    made_up = [str(int(pid) >> 10) for pid, role in roles.items() if role != "python" and pid.isdigit()]
+    return next((pid for pid in made_up if pid in python), python[0] if python else next(iter(made_up), ""))
+
+
+def _device(pid: str, role: str, label: str) -> int | None:
+    if role not in ("hardware", "comm"):
+        return None
+    match = _DEVICE.search(label)
+    if match:
+        return int(match[1])
+    # Older versions number processes otherwise: a small id says nothing.
+    return int(pid) & 31 if pid.isdigit() and int(pid) >= _MADE_UP else None
+
+
+def _lanes(threads: dict[str, str], order: dict[str, float]) -> dict[str, tuple[str, int | None]]:
+    """Group and plane of each row; planes belong to the group above them."""
+
+    def position(tid: str) -> tuple[float, int]:
+        number = int(tid) if tid.isdigit() and len(tid) < 18 else 0
+        return order.get(tid, number), number
+
+    lanes: dict[str, tuple[str, int | None]] = {}
+    group = "0"
+    for tid in sorted(threads, key=position):
+        plane = _PLANE.search(threads[tid])
+        named = _GROUP.search(threads[tid])
+        if plane is None:
+            group = named[1] if named else threads[tid]
+        lanes[tid] = (group, int(plane[1]) if plane else None)
+    return lanes

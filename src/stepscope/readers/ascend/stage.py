@@ -1,0 +1,202 @@
+"""From the gathered tables to the staged ones, for both exports alike."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stepscope.readers.ascend.meanings import ELEMENT_BYTES, INVALID, operation, part_kind
+from stepscope.readers.ascend.memory import stage_memory
+from stepscope.store.staging import Staging
+
+#: Connections count from 0, correlations from 1.
+_CORRELATION: Final = f"CASE WHEN connection BETWEEN 0 AND 4611686018427387904 AND connection <> {INVALID} "\
+                      "THEN connection + 1 END"  # fmt: skip
+
+_HOST: Final = f"""
+INSERT INTO raw_events
+SELECT h.i, h.ts, h.dur, t.track, n.name_id, h.category, {_CORRELATION},
+    CASE WHEN h.i IN (SELECT op FROM ascend_device) THEN h.i + 1 END
+FROM ascend_host h JOIN ascend_tracks t ON t.kind = 'host' AND t.first = h.process AND t.second = h.thread
+JOIN names n USING (name)
+"""
+
+#: Of a collective's parts only the waits are rows of `kernels`: the collective itself is the work.
+_DEVICE: Final = f"""
+INSERT INTO raw_events
+SELECT d.i, d.ts, d.dur, t.track, n.name_id,
+    CASE d.kind WHEN 'compute' THEN 'kernel' WHEN 'comm' THEN 'collective' WHEN 'part' THEN 'other' ELSE d.kind END,
+    {_CORRELATION}, d.op + 1
+FROM ascend_device d
+JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM d.device::VARCHAR AND t.second = d.stream
+JOIN names n USING (name)
+"""
+
+_PARTS: Final = """
+INSERT INTO raw_events
+SELECT p.i, p.ts, p.dur, t.track, n.name_id, CASE WHEN k.kind = 'wait' THEN 'sync' ELSE 'other' END, NULL, NULL
+FROM ascend_parts p
+JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM p.device::VARCHAR
+    AND t.second = 'group ' || p.lane || ' plane ' || coalesce(p.plane, 0)
+JOIN ascend_part_kinds k ON k.task_type = coalesce(p.task_type, p.name)
+JOIN names n USING (name)
+"""
+
+_KERNELS: Final = f"""
+INSERT INTO raw_kernels BY NAME
+SELECT i AS event, kind, coalesce(model NOT IN (0, {INVALID}), false) AS in_graph, op_type, core
+FROM ascend_device WHERE kind IN ('compute', 'comm', 'copy', 'set', 'sync')
+"""
+
+_COPIES: Final = """
+INSERT INTO copies
+SELECT i, CASE
+        WHEN kind = 'set' THEN 'set'
+        WHEN direction ILIKE '%host_to_device%' THEN 'HtoD'
+        WHEN direction ILIKE '%device_to_host%' THEN 'DtoH'
+        WHEN direction ILIKE '%device_to_device%' THEN 'DtoD'
+        WHEN task_type = 'SDMA_SQE' THEN 'DtoD'
+        ELSE 'unknown' END, bytes, NULL, NULL
+FROM ascend_device WHERE kind IN ('copy', 'set')
+"""
+
+_COMM_TASKS: Final = """
+INSERT INTO comm_tasks
+SELECT p.i, p.collective, k.kind, p.plane, p.src::INTEGER, p.dst::INTEGER, nullif(p.transport, 'N/A'),
+    CASE WHEN p.link NOT IN ('N/A', 'INVALID_TYPE') THEN p.link END, p.bytes
+FROM ascend_parts p JOIN ascend_part_kinds k ON k.task_type = coalesce(p.task_type, p.name)
+ORDER BY p.i
+"""
+
+_ARROWS: Final = """
+INSERT INTO raw_flows
+SELECT a.kind, a.key, a.is_source, a.ts, t.track
+FROM ascend_arrows a JOIN ascend_tracks t ON t.kind = 'host' AND t.first = a.process AND t.second = a.thread
+"""
+
+_TRACKS: Final = """
+SELECT 'host', process, thread, min(i) AS i FROM ascend_host GROUP BY 2, 3
+UNION ALL SELECT 'device', device::VARCHAR, stream, min(i) FROM ascend_device GROUP BY 2, 3
+UNION ALL SELECT 'device', device::VARCHAR, 'group ' || lane || ' plane ' || coalesce(plane, 0), min(i)
+FROM ascend_parts GROUP BY 2, 3
+ORDER BY 4
+"""
+
+
+def stage(staging: Staging) -> None:
+    """Fill the staged tables and drop the gathered ones."""
+    connection = staging.connection
+    _make_tracks(staging)
+    _make_part_kinds(staging)
+    for table in ("ascend_host", "ascend_device", "ascend_parts"):
+        staging.intern_names(table)
+    for statement in (_HOST, _DEVICE, _PARTS, _KERNELS, _COPIES, _COMM_TASKS, _ARROWS):
+        connection.execute(statement)
+    staging.add_args("SELECT i AS id, args FROM ascend_device WHERE args IS NOT NULL ORDER BY i")
+    _stage_inputs(staging)
+    stage_memory(staging)
+    _stage_counters(staging)
+
+
+def _make_tracks(staging: Staging) -> None:
+    connection = staging.connection
+    connection.execute("CREATE TABLE ascend_tracks (kind VARCHAR, first VARCHAR, second VARCHAR, track INTEGER)")
+    for kind, first, second, _ in connection.execute(_TRACKS).fetchall():
+        if kind == "host":
+            track = staging.track("host", process=first, thread=second)
+        else:
+            track = staging.track("device", device=None if first is None else int(first), stream=second)
+        connection.execute("INSERT INTO ascend_tracks VALUES (?, ?, ?, ?)", [kind, first, second, track])
+
+
+def _make_part_kinds(staging: Staging) -> None:
+    rows = staging.connection.execute("SELECT DISTINCT coalesce(task_type, name) FROM ascend_parts").fetchall()
+    staging.connection.execute("CREATE TABLE ascend_part_kinds (task_type VARCHAR, kind VARCHAR)")
+    for (task_type,) in rows:
+        staging.connection.execute("INSERT INTO ascend_part_kinds VALUES (?, ?)", [task_type, part_kind(task_type)])
+
+
+def _stage_inputs(staging: Staging) -> None:
+    """Shapes and types as JSON; each distinct text is read once."""
+    connection = staging.connection
+    for column, table in (("shapes", "ascend_shapes"), ("dtypes", "ascend_dtypes")):
+        rows = connection.execute(f"SELECT DISTINCT {column} FROM ascend_inputs WHERE {column} <> ''").fetchall()
+        convert = shapes_json if column == "shapes" else types_json
+        connection.execute(f"CREATE TABLE {table} (text VARCHAR, json VARCHAR)")
+        texts = [text for (text,) in rows]
+        values = pa.array([convert(text) for text in texts], pa.string())
+        staging.insert(table, pa.table({"text": pa.array(texts, pa.string()), "json": values}))
+    connection.execute(
+        "INSERT INTO op_inputs BY NAME SELECT i AS event, s.json AS shapes, d.json AS dtypes, "
+        "nullif(regexp_replace(stack, ';\\s*', ';', 'g'), '') AS stack, nullif(module, '') AS module, "
+        "CASE WHEN sequence >= 0 THEN sequence END AS sequence, nullif(forward_thread, 0) AS forward_thread "
+        "FROM ascend_inputs LEFT JOIN ascend_shapes s ON s.text = shapes LEFT JOIN ascend_dtypes d ON d.text = dtypes "
+        "WHERE coalesce(s.json, d.json, nullif(stack, ''), nullif(module, '')) IS NOT NULL OR sequence >= 0 ORDER BY i"
+    )
+
+
+def shapes_json(text: str) -> str:
+    r"""`32,3,224,224;\r\n64;\r\n` or `[32, 3, 224, 224];\r\n[64];\r\n` as JSON: a list per input."""
+    return json.dumps([_shape(item) for item in text.split(";")])
+
+
+def _shape(item: str) -> list[Any]:
+    try:
+        value = json.loads("[" + item.strip().strip("[]") + "]")
+    except ValueError:
+        return []
+    return value if all(type(size) is int for size in value) else []
+
+
+def types_json(text: str) -> str:
+    r"""`float;\r\nScalar` as a JSON list; inputs of no value have no type."""
+    return json.dumps(["" if item.strip() == "None" else item.strip() for item in text.split(";")])
+
+
+def _stage_counters(staging: Staging) -> None:
+    connection = staging.connection
+    for unit, name in connection.execute("SELECT DISTINCT unit, name FROM ascend_counters ORDER BY 1, 2").fetchall():
+        track = staging.track("counter", process=unit, thread=name)
+        connection.execute(
+            "INSERT INTO counters SELECT ts, ?, name, value FROM ascend_counters "
+            "WHERE unit IS NOT DISTINCT FROM ? AND name = ? ORDER BY ts",
+            [track, unit, name],
+        )
+
+
+def stage_collectives(staging: Staging, groups: dict[str, str], members: dict[str, list[int]]) -> None:
+    """A row per collective.
+
+    Args:
+        staging: The staging area.
+        groups: Names of groups by the end of them that operations are called by.
+        members: Ranks of groups by name.
+    """
+    rows = staging.connection.execute(
+        "SELECT c.i, d.name, c.group_name, c.dtype, c.elements FROM ascend_collectives c "
+        "JOIN ascend_device d USING (i) ORDER BY c.i"
+    ).fetchall()
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks")
+    }
+    for event, name, group, dtype, elements in rows:
+        kind, ending, number = operation(name)
+        group = group or groups.get(name) or groups.get(ending or "") or ending or "default"
+        ranks = members.get(group)
+        width = ELEMENT_BYTES.get((dtype or "").upper())
+        size = elements * width if width and elements is not None and elements < 2**56 else None
+        values = (event, group, number, kind, size, dtype, len(ranks) if ranks else None, ranks)
+        for column, value in zip(columns.values(), values, strict=True):
+            column.append(value)
+    types = (
+        pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int32(), pa.list_(pa.int32())
+    )  # fmt: skip
+    arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
+    staging.insert("collectives", pa.Table.from_arrays(arrays, names=list(columns)))
+    # Numbers that occur twice in a group do not tell which collective of another rank is the same.
+    staging.connection.execute(
+        'UPDATE collectives SET seq = NULL WHERE "group" IN (SELECT "group" FROM collectives '
+        'GROUP BY "group" HAVING count(DISTINCT seq) < count(*))'
+    )
