@@ -39,6 +39,7 @@ MODULES: Final[tuple[str, ...]] = (
     "copies",
     "synchronisations",
     "dataloader",
+    "modules",
 )
 
 
