@@ -83,6 +83,13 @@ class Intake:
             self._done_bytes += chunk.num_rows * self.bytes_per_row
             self.progress(int(self._done_bytes) - int(before))
 
+    def close(self) -> None:
+        """Drop all tables but the staged ones, to make room for what is derived from those."""
+        connection = self.staging.connection
+        rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, 'nsight_')")
+        for (name,) in rows.fetchall():
+            connection.execute(f'DROP TABLE "{name}"')
+
     def load_strings(self) -> None:
         """Fill `nsight_strings`."""
         for _ in self.chunks("StringIds", Columns(ints=("id",), texts=("value",))):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import pyarrow as pa
+
 from stepscope.readers.nsight.intake import Intake
 from stepscope.readers.nsight.tables import Columns, Tables, records
 
@@ -116,11 +118,13 @@ def label_threads(intake: Intake, given: list[tuple[int, str]]) -> None:
         if thread is not None and name and worth >= best.get(thread, (False, -(2**63))):
             best[thread], labels[thread] = worth, name
     labels.update(given)
-    for thread, name in labels.items():
-        intake.staging.connection.execute(
-            "UPDATE tracks SET label = ? FROM nsight_threads t WHERE t.track = tracks.track AND t.global_tid = ?",
-            [name, thread],
-        )
+    columns = {"thread": pa.array(labels.keys(), pa.int64()), "name": pa.array(labels.values(), pa.string())}
+    intake.staging.connection.register("labels", pa.table(columns))
+    intake.staging.connection.execute(
+        "UPDATE tracks SET label = l.name FROM nsight_threads t JOIN labels l ON l.thread = t.global_tid "
+        "WHERE t.track = tracks.track"
+    )
+    intake.staging.connection.unregister("labels")
 
 
 def observe_messages(intake: Intake) -> None:

@@ -30,12 +30,13 @@ _SUFFIX: Final = r"^(.*?)((?:, (?:seq|op_id|sizes|input_op_ids) = .*)?)$"
 
 _TABLE: Final = (
     "CREATE TABLE nsight_nvtx (id BIGINT, start BIGINT, stop BIGINT, type BIGINT, global_tid BIGINT, process BIGINT, "
-    "domain BIGINT, text VARCHAR, payload VARCHAR, payload_bytes BLOB)"
+    "domain BIGINT, stays BOOLEAN, text VARCHAR, payload VARCHAR, payload_bytes BLOB)"
 )
 _FILL: Final = """
 INSERT INTO nsight_nvtx
 SELECT c.id, c.start, c."end", c.eventType, coalesce(c.globalTid, 0),
     coalesce(c.globalTid, 0) - (coalesce(c.globalTid, 0) & 16777215), coalesce(c.domainId, 0),
+    coalesce(c.endGlobalTid, c.globalTid, 0) = coalesce(c.globalTid, 0),
     coalesce(c.text, s.value, '#' || c.textId, ''), coalesce(c.jsonText, j.value), c.binaryData
 FROM chunk c
 LEFT JOIN nsight_strings s ON c.text IS NULL AND s.id = c.textId
@@ -140,7 +141,7 @@ def _understand_names(intake: Intake) -> None:
 
 
 def _make_tracks(intake: Intake) -> None:
-    """Tracks of ranges. Start-end ranges need not nest with a thread's calls, so they have a track of their own."""
+    """Tracks of ranges. Start-end ranges need not nest with a thread's calls: they begin on a track of their own."""
     connection = intake.staging.connection
     intake.add_threads("global_tid", "nsight_ranges")
     connection.execute(

@@ -38,8 +38,8 @@ def is_export(names: frozenset[str]) -> bool:
     return signs and ("StringIds" in names or any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in names))
 
 
-def looks_like_export(path: Path, start: bytes) -> bool:
-    """Whether a file that begins with `start`, when unpacked, is an export in SQLite."""
+def looks_like_export(path: Path, start: bytes) -> bool | None:
+    """Whether a file that begins with `start`, when unpacked, is an export in SQLite; None if it is too damaged."""
     if not start.startswith(MAGIC):
         return False
     if b"TABLE StringIds" in start and any(sign.encode() in start for sign in (*_SIGNS, *_PREFIXES)):
@@ -49,9 +49,9 @@ def looks_like_export(path: Path, start: bytes) -> bool:
     try:
         tables = SqliteTables(path)
     except UnusableInputError:
-        return False
+        return None
     try:
-        return is_export(tables.names())
+        return is_export(tables.names()) or (None if tables.damage else False)
     finally:
         tables.close()
 

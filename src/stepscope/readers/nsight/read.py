@@ -8,6 +8,7 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage
 from stepscope.readers.nsight.counters import load_counters
+from stepscope.readers.nsight.detached import attach_ranges
 from stepscope.readers.nsight.device_work import load_device_work
 from stepscope.readers.nsight.devices import Devices
 from stepscope.readers.nsight.host import load_api, load_other_calls
@@ -32,7 +33,7 @@ class NsightReader:
             return YES if folder_is_export(path) else NO
         if path.suffix in REPORTS:
             return MAYBE if has_export_beside(path) else YES
-        return YES if looks_like_export(path, head) else NO
+        return {True: YES, None: MAYBE, False: NO}[looks_like_export(path, head)]
 
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
         """Stage every row that can be read."""
@@ -44,10 +45,7 @@ class NsightReader:
             metadata = Metadata(tables)
             _load(intake, metadata)
             if staging.one("SELECT count(*) FROM raw_events") == (0,):
-                reason = tables.damage[0] if tables.damage else "it has no events"
-                raise UnusableInputError(
-                    f"{source} can't be used: {reason}", hint="record with `nsys profile --trace=cuda,nvtx,osrt`"
-                )
+                raise _unusable(source, tables)
             _observe_damage(staging, tables, damage)
             rank, world_size = metadata.rank(len(intake.devices.processes))
             return Recording(
@@ -68,11 +66,22 @@ def _load(intake: Intake, metadata: Metadata) -> None:
     load_device_work(intake, metadata.schema_version)
     load_nvtx(intake, metadata.stop)
     load_other_calls(intake)
+    attach_ranges(intake)
     load_counters(intake)
     intake.devices.stage(intake.staging)
     label_threads(intake, thread_names(intake))
     observe_messages(intake)
     observe_names(intake)
+    intake.close()
+
+
+def _unusable(source: Source, tables: Tables) -> UnusableInputError:
+    if tables.damage:
+        return UnusableInputError(
+            f"{source} is too damaged to be used ({tables.damage[-1]})",
+            hint="export the report again with `nsys export --type sqlite`",
+        )
+    return UnusableInputError(f"{source} holds no events", hint="record with `nsys profile --trace=cuda,nvtx,osrt`")
 
 
 def _observe_damage(staging: Staging, tables: Tables, damage: Damage) -> None:

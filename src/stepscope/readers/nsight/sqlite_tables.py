@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,12 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.readers.nsight.tables import CHUNK_ROWS, Columns, arrow_column
 
 MAGIC: Final = b"SQLite format 3\x00"
+
+#: What the library raises for damage: its messages may quote names that are no UTF-8.
+_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
+
+#: Tables of this kind run code of an extension when they are read.
+_VIRTUAL: Final = re.compile(rb"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 
 _FIRST_ROW: Final = -(2**63)
 _LAST_ROW: Final = 2**63 - 1
@@ -39,10 +46,10 @@ class SqliteTables:
         self._connection.text_factory = bytes
         try:
             self._columns = self._list_columns()
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             self._connection.close()
             raise UnusableInputError(
-                f"{path} can't be read as a database ({error})",
+                f"{path} can't be read as a database ({_said(error)})",
                 hint="export the report again with `nsys export --type sqlite`",
             ) from error
 
@@ -56,7 +63,7 @@ class SqliteTables:
             return 0
         try:
             [(last,)] = self._connection.execute(f"SELECT max(rowid) FROM {_quoted(table)}").fetchall()
-        except sqlite3.Error:
+        except _FAILURES:
             return 1
         return last if isinstance(last, int) and last > 0 else 0
 
@@ -66,22 +73,14 @@ class SqliteTables:
             return
         types = columns.types()
         present = [name for name in types if name in self._columns[table]]
-        schema = pa.schema(types)
         batches: list[pa.RecordBatch] = []
-        size = 0
-        for rows in self._rows(table, present):
-            values = dict(zip(["rowid", *present], zip(*rows, strict=True), strict=True))
-            arrays = [
-                arrow_column(values[name], kind) if name in values else pa.nulls(len(rows), kind)
-                for name, kind in types.items()
-            ]
-            batches.append(pa.record_batch(arrays, schema))
-            size += len(rows)
-            if size >= CHUNK_ROWS:
+        for rows in _gathered(self._rows(table, present)):
+            batches.append(_batch(rows, present, types))
+            if len(batches) * _BLOCK_ROWS >= CHUNK_ROWS:
                 yield pa.Table.from_batches(batches)
-                batches, size = [], 0
+                batches = []
         if batches:
-            yield pa.Table.from_batches(batches).combine_chunks()
+            yield pa.Table.from_batches(batches)
 
     def close(self) -> None:
         """Release the file."""
@@ -91,23 +90,24 @@ class SqliteTables:
         connection = self._connection
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
-        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
         try:
-            found = connection.execute(query).fetchall()
-        except sqlite3.DatabaseError as error:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        except _FAILURES as error:
             # A database that was cut short, or whose list of tables is damaged, opens in this mode only.
             connection.execute("PRAGMA writable_schema = ON")
-            found = connection.execute(query).fetchall()
-            self.damage.append(f"the database ({error})")
+            self.damage.append(f"the database ({_said(error)})")
         columns: dict[str, frozenset[str]] = {}
-        for (raw,) in found:
-            name = raw.decode("utf-8", "replace")
-            try:
-                info = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
-            except sqlite3.DatabaseError as error:
-                self.damage.append(f"table {name} ({error})")
-                continue
-            columns[name] = frozenset(row[1].decode("utf-8", "replace") for row in info)
+        for _, kind, raw, sql in (row for rows in self._rows("sqlite_master", ["type", "name", "sql"]) for row in rows):
+            if kind == b"table" and isinstance(raw, bytes) and isinstance(sql, bytes) and not _VIRTUAL.match(sql):
+                name = raw.decode("utf-8", "replace")
+                try:
+                    info = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
+                except _FAILURES as error:
+                    self.damage.append(f"table {name} ({_said(error)})")
+                    continue
+                columns[name] = frozenset(row[1].decode("utf-8", "replace") for row in info)
+        if not columns:
+            raise sqlite3.DatabaseError("its list of tables is damaged" if self.damage else "it has no tables")
         return columns
 
     def _rows(self, table: str, names: list[str]) -> Iterator[list[tuple[Any, ...]]]:
@@ -120,7 +120,7 @@ class SqliteTables:
         query = f"SELECT {selected} FROM {_quoted(table)} WHERE rowid >= ? ORDER BY rowid"
         start, size, step = _FIRST_ROW, _BLOCK_ROWS, 1
         last = _FIRST_ROW
-        damage: sqlite3.Error | None = None
+        damage: Exception | None = None
         while start <= _LAST_ROW:
             try:
                 cursor = self._connection.execute(query, [start])
@@ -130,14 +130,42 @@ class SqliteTables:
                     last, step = rows[-1][0], 1
                     yield rows
                 break
-            except sqlite3.Error as error:
+            except _FAILURES as error:
                 damage = error
                 start = max(last, 0) + step
                 if size == 1:
                     step *= 2
                 size = 1
         if damage is not None:
-            self.damage.append(f"table {table} ({damage})")
+            self.damage.append(f"table {table} ({_said(damage)})")
+
+
+def _gathered(blocks: Iterator[list[tuple[Any, ...]]]) -> Iterator[list[tuple[Any, ...]]]:
+    """The same rows in blocks that are worth converting: around damage they come one by one."""
+    rows: list[tuple[Any, ...]] = []
+    for block in blocks:
+        rows.extend(block)
+        if len(rows) >= _BLOCK_ROWS:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _batch(rows: list[tuple[Any, ...]], present: list[str], types: dict[str, pa.DataType]) -> pa.RecordBatch:
+    """Rows (rowid, *present) as columns of these types; nulls for the columns that are not present."""
+    values = dict(zip(["rowid", *present], zip(*rows, strict=True), strict=True))
+    arrays = [
+        arrow_column(values[name], kind) if name in values else pa.nulls(len(rows), kind)
+        for name, kind in types.items()
+    ]
+    return pa.record_batch(arrays, pa.schema(types))
+
+
+def _said(error: Exception) -> str:
+    """An error's message on one line, without what can't be shown."""
+    text = "its names are no text" if isinstance(error, UnicodeDecodeError) else str(error)
+    return "".join(c if c.isprintable() else "?" for c in text)[:200]
 
 
 def _quoted(name: str) -> str:
