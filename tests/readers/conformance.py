@@ -38,7 +38,9 @@ def tables(trace: Trace) -> dict[str, pa.Table]:
     for table in TABLES:
         # Names are quoted as some are words of SQL.
         order = ", ".join(f'"{name}"' for name in table.names)
-        found[table.name] = trace.sql(f"SELECT {order} FROM {table.name} ORDER BY {order}")
+        # Arguments are kept as written where that is free: white space in them may differ.
+        columns = order.replace('"args"', "json(args)::VARCHAR AS args")
+        found[table.name] = trace.sql(f"SELECT {columns} FROM (SELECT * FROM {table.name} ORDER BY {order})")
     return found
 
 

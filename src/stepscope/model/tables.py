@@ -48,7 +48,7 @@ EVENTS = TableSchema(
         _STEP,
         ident("correlation", "Key that a launch and its device work share; null if none.", nullable=True),
         ident("external_id", "Key that an operator and its device work share; null if none.", nullable=True),
-        text("args", "Arguments: the original JSON text; null if none.", nullable=True),
+        text("args", "Arguments as JSON text, as written but for white space; null if none.", nullable=True),
     ),
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.kineto import sql
+from stepscope.readers.kineto.arguments import argument_views
 from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.mending import Mender
 from stepscope.store.staging import Staging, first_row
@@ -20,7 +21,7 @@ class Lane:
 
     Attributes:
         connection: Holds the chunk as `pieces` (text) and `parsed` (columns, see `sql.parse_sql`).
-        source: What `parsed` was made from: a table or a parenthesised query with `i`, `text` and `flat`.
+        source: What `parsed` was made from: a table or a parenthesised query with `i`, `text`, `flat` and `args`.
     """
 
     def __init__(self, staging: Staging) -> None:
@@ -124,8 +125,8 @@ class Decoder:
         connection.register("mended", pa.table({"i": pa.array(mended.ids, pa.int64()), "text": _strings(mended.texts)}))
         shifted = "".join(f" + CASE WHEN i >= {start} THEN {surplus} ELSE 0 END" for start, surplus in shifts)
         lane.source = (
-            f"(SELECT i{shifted} AS i, text, flat FROM pieces ANTI JOIN excluded USING (i) "
-            "UNION ALL SELECT i, text, false FROM mended)"
+            f"(SELECT i{shifted} AS i, text, flat, args FROM pieces ANTI JOIN excluded USING (i) "
+            "UNION ALL SELECT i, text, false, NULL FROM mended)"
         )
         connection.execute(sql.parse_sql(lane.source, exact=True))
 
@@ -148,12 +149,14 @@ def _text_batches(chunk: Chunk, first: int) -> pa.Table:
     for part in chunk.parts:
         size = len(part)
         text = pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(part.offsets), pa.py_buffer(part.text)])
+        args = argument_views(part.text, part.args_begin, part.args_length)
         half = max(1, -(-size // 2))
         for low in range(0, size, half):
             rows = text[low : low + half]
             ids = pa.array(np.arange(first + low, first + low + len(rows), dtype=np.int64))
             flat = pa.array(part.flat[low : low + half])
-            batches.append(pa.record_batch([ids, rows, flat], names=["i", "text", "flat"]))
+            arguments = args[low : low + half]
+            batches.append(pa.record_batch([ids, rows, flat, arguments], names=["i", "text", "flat", "args"]))
         first += size
     return pa.Table.from_batches(batches)
 

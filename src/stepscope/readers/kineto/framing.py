@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.readers.kineto.arguments import argument_slices
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -38,11 +40,15 @@ class Pieces:
 
     Attributes:
         flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
+        args_begin: Where in the text the arguments of each piece begin.
+        args_length: Their length, 0 if it must be found by parsing.
     """
 
     text: bytearray
     offsets: NDArray[np.int32]
     flat: NDArray[np.bool_]
+    args_begin: NDArray[np.int32]
+    args_length: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -116,16 +122,15 @@ class Framer:
         rest = bytearray(self._find_events(stream))
         for block in stream:
             rest += block
-            starts, flat = _boundaries(rest)
-            if len(starts):
-                yield _cut(rest, starts, flat)
-                rest = rest[int(starts[-1]) :]
+            pieces = _cut(rest)
+            if len(pieces):
+                yield pieces
+                rest = rest[int(pieces.offsets[-1]) :]
             elif len(rest) > EVENT_LIMIT:
                 self.lost_bytes += len(rest)
                 rest = bytearray()
         if len(rest.strip()):
-            starts, flat = _boundaries(rest)
-            yield _cut(rest, np.append(starts, len(rest)), np.append(flat, False))
+            yield _cut(rest, whole=True)
 
     def _find_events(self, stream: Iterator[bytes]) -> bytes:
         """Read up to the first event; returns what was read beyond it."""
@@ -148,16 +153,31 @@ class Framer:
         return bytes(head) if self.found else b""
 
 
-def _boundaries(text: bytearray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Positions of `{` that follow `}` with only a comma and white space between; the commas are blanked.
+def _cut(text: bytearray, *, whole: bool = False) -> Pieces:
+    """The text up to the last place between two events, or to its end; the commas between pieces are blanked."""
+    raw = np.frombuffer(text, dtype=np.uint8)
+    braces = np.flatnonzero(raw == ord("{"))
+    braces = braces[braces > 0]
+    ordinal, close = _boundaries(raw, braces)
+    starts = braces[ordinal]
+    flat = np.diff(ordinal, prepend=-2) == 1
+    begin, length = argument_slices(raw, braces, ordinal, close[1:])
+    # The first piece begins at 0, where its own brace need not be; what it holds is left to the parser.
+    begin, length = (np.insert(values, 0, 0) if len(starts) else values for values in (begin, length))
+    if whole:
+        starts, flat = np.append(starts, len(text)), np.append(flat, False)
+        begin, length = np.append(begin, 0), np.append(length, 0)
+    offsets = np.concatenate([[0], starts]).astype(np.int32)
+    return Pieces(text, offsets, flat, begin.astype(np.int32), length.astype(np.int32))
+
+
+def _boundaries(raw: NDArray[np.uint8], braces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which `{` follow `}` with only a comma and white space between; the commas are blanked.
 
     Returns:
-        The positions, and for the piece that ends at each whether it has no `{` inside.
+        Their indices in `braces`, and the position of the `}` before each.
     """
-    raw = np.frombuffer(text, dtype=np.uint8)
-    every = np.flatnonzero(raw == ord("{"))
-    every = every[every > 0]
-    before = every - 1
+    before = braces - 1
     byte = raw[before]
     # An event may follow its predecessor directly, with the comma missing.
     ordinal = np.flatnonzero(_SEPARATOR[byte] | (byte == ord("}")))
@@ -173,10 +193,4 @@ def _boundaries(text: bytearray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     closed = raw[before] == ord("}")
     commas = comma[closed]
     raw[commas[commas >= 0]] = ord("\t")
-    ordinal = ordinal[closed]
-    return every[ordinal], np.diff(ordinal, prepend=-2) == 1
-
-
-def _cut(text: bytearray, starts: NDArray[np.int64], flat: NDArray[np.bool_]) -> Pieces:
-    """The pieces between consecutive `starts`, from the beginning of the text."""
-    return Pieces(text, np.concatenate([[0], starts]).astype(np.int32), flat)
+    return ordinal[closed], before[closed]

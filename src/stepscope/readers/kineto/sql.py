@@ -7,17 +7,6 @@ from typing import Final
 
 from stepscope.readers.kineto import names
 
-_EVENT: Final = {
-    "ph": "VARCHAR",
-    "cat": "VARCHAR",
-    "name": "VARCHAR",
-    "pid": "BIGINT",
-    "tid": "BIGINT",
-    "ts": "DOUBLE",
-    "dur": "DOUBLE",
-    "args": "JSON",
-}
-
 #: Arguments that any event may have. (Field names of a structure ignore case, JSON keys do not: other spellings of
 #: the same key are looked up apart.)
 _COMMON: Final = {
@@ -27,6 +16,28 @@ _COMMON: Final = {
     "stream": "VARCHAR",
     "sycl queue": "VARCHAR",
     "l0 queue": "VARCHAR",
+}
+
+_INPUT_ARGS: Final = {
+    "Input Dims": "JSON",
+    "Input type": "JSON",
+    "Input Strides": "JSON",
+    "Concrete Inputs": "JSON",
+    "Call stack": "VARCHAR",
+    "Module Hierarchy": "VARCHAR",
+    "Sequence number": "BIGINT",
+    "Fwd thread id": "BIGINT",
+}
+
+_EVENT: Final = {
+    "ph": "VARCHAR",
+    "cat": "VARCHAR",
+    "name": "VARCHAR",
+    "pid": "BIGINT",
+    "tid": "BIGINT",
+    "ts": "DOUBLE",
+    "dur": "DOUBLE",
+    "args": {**_COMMON, **_INPUT_ARGS},
 }
 
 #: 2^43 µs: below it a double resolves less than a nanosecond, so that rounding µs × 1000 gives the exact ns.
@@ -79,7 +90,7 @@ def parse_sql(source: str, *, exact: bool) -> str:
     The statement fails if a text is not JSON.
 
     Args:
-        source: A table or a parenthesised query with columns `i`, `text` and `flat`.
+        source: A table or a parenthesised query with columns `i`, `text`, `flat` and `args`.
         exact: Read start times digit by digit instead of through doubles.
     """
     ts = _EXACT_TS if exact else _FAST_TS
@@ -92,18 +103,22 @@ def parse_sql(source: str, *, exact: bool) -> str:
             THEN try_cast(args->>'$."external id"' AS BIGINT) ELSE external END AS external_id
     FROM (
         SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
-            {_ON_DEVICE} AS on_device, CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END AS key,
+            {_ON_DEVICE} AS on_device,
+            CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END AS key,
             e.pid AS pid, CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END AS pid_text,
             e.tid AS tid, CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END AS tid_text,
             e.ts AS ts_us, CASE WHEN isfinite(e.ts) AND abs(e.ts) < {_LIMIT_US} THEN {ts} END AS ts,
             CASE WHEN isfinite(e.dur)
                 THEN CAST(round(least(greatest(e.dur, -1), {_LIMIT_US}) * 1000) AS BIGINT) END AS dur,
-            e.args AS args, a.correlation AS correlation, a."External id" AS external, a.device AS device,
-            coalesce(a.stream, a."sycl queue", a."l0 queue") AS stream
+            CASE WHEN args IS NOT NULL THEN args WHEN NOT flat THEN json_extract(text, '$.args')::VARCHAR END AS args,
+            e.args.correlation AS correlation, e.args."External id" AS external, e.args.device AS device,
+            coalesce(e.args.stream, e.args."sycl queue", e.args."l0 queue") AS stream,
+            e.args."Input Dims" AS shapes, e.args."Input type" AS dtypes, e.args."Input Strides" AS strides,
+            e.args."Concrete Inputs" AS concrete, e.args."Call stack" AS stack, e.args."Module Hierarchy" AS module,
+            e.args."Sequence number" AS sequence, e.args."Fwd thread id" AS forward_thread
         FROM (
-            SELECT i, text, e, json_transform(e.args, {structure(dict(_COMMON))}) AS a
-            FROM (SELECT i, text, json_transform(text, {structure(dict(_EVENT))}) AS e FROM {source}
-                WHERE NOT ({_IS_LAUNCH_ARROW}))
+            SELECT i, text, flat, args, json_transform(text, {structure(dict(_EVENT))}) AS e FROM {source}
+            WHERE NOT ({_IS_LAUNCH_ARROW})
         )
     )
     """
@@ -140,7 +155,7 @@ FROM parsed JOIN kineto_names USING (name_key) JOIN kineto_tracks USING (track_k
 WHERE is_span
 """
 
-ARGS: Final = "SELECT i AS id, args::VARCHAR AS args FROM parsed WHERE is_span AND args IS NOT NULL AND args <> '{}'"
+ARGS: Final = "SELECT i AS id, args::VARCHAR AS args FROM parsed WHERE is_span AND args NOT IN ('{}', 'null')"
 
 _WORK_ARGS: Final = {
     "grid": ["INTEGER"],
@@ -216,31 +231,15 @@ SELECT i, is_work, a."Collective name", coalesce(a."Process Group Name", a."Proc
 FROM work WHERE a."Collective name" <> 'wait'
 """
 
-_INPUT_ARGS: Final = {
-    "Input Dims": "JSON",
-    "Input type": "JSON",
-    "Input Strides": "JSON",
-    "Concrete Inputs": "JSON",
-    "Call stack": "VARCHAR",
-    "Module Hierarchy": "VARCHAR",
-    "Sequence number": "BIGINT",
-    "Fwd thread id": "BIGINT",
-}
-
-INPUTS: Final = f"""
+INPUTS: Final = """
 INSERT INTO op_inputs
-SELECT i, shapes, a."Input type", a."Input Strides", a."Concrete Inputs",
-    nullif(a."Call stack", ''), nullif(a."Module Hierarchy", ''), a."Sequence number", nullif(a."Fwd thread id", 0)
+SELECT i, shapes, dtypes, strides, concrete, nullif(stack, ''), nullif(module, ''), sequence, nullif(forward_thread, 0)
 FROM (
-    SELECT i, a, coalesce(a."Input Dims", args->'$."Input dims"') AS shapes
-    FROM (
-        SELECT i, args, json_transform(args, {structure(dict(_INPUT_ARGS))}) AS a
-        FROM parsed JOIN kineto_names USING (name_key)
-        WHERE is_span AND category IN ('op', 'dataloader') AND args IS NOT NULL
-    )
+    SELECT * REPLACE (
+        CASE WHEN shapes IS NULL AND cat = 'Operator' THEN args->'$."Input dims"' ELSE shapes END AS shapes)
+    FROM parsed JOIN kineto_names USING (name_key) WHERE is_span AND category IN ('op', 'dataloader')
 )
-WHERE shapes <> '[]' OR a."Input type" <> '[]' OR a."Call stack" <> '' OR a."Module Hierarchy" <> ''
-    OR a."Sequence number" IS NOT NULL
+WHERE shapes <> '[]' OR dtypes <> '[]' OR stack <> '' OR module <> '' OR sequence IS NOT NULL
 """
 
 _MEMORY_ARGS: Final = {

@@ -1,0 +1,71 @@
+"""Where the arguments of an event lie in its text, found without parsing it.
+
+An event of PyTorch ends with its arguments: `..., "args": {...}}`. If `{` occurs in it just twice, the second time
+after `"args":`, and it ends with two `}`, then the arguments reach from one to the other, as written. They are kept as
+views of the text. Events of another shape (one in ten; names of kernels may hold braces) are left to the JSON parser.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SPACE: Final = np.zeros(256, dtype=bool)
+_SPACE[list(b" \t\r\n")] = True
+_KEY: Final = np.frombuffer(b'"args"', dtype=np.uint8)
+#: Arrow keeps texts up to this length inside the view itself; no need to bother with those.
+_INLINE: Final = 12
+_VIEW: Final = np.dtype([("length", "<i4"), ("prefix", "u1", 4), ("buffer", "<i4"), ("offset", "<i4")])
+
+
+def argument_slices(
+    raw: NDArray[np.uint8], braces: NDArray[np.int64], first: NDArray[np.int64], close: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Begin and length of the arguments of consecutive events, length 0 where they must be parsed.
+
+    Args:
+        raw: uint8[n], the text.
+        braces: Positions of all `{`, ascending.
+        first: int64[m + 1], for each of m events and what follows them the index of its own `{` in `braces`.
+        close: int64[m], position of each event's own `}`.
+    """
+    begin = np.zeros(close.size, dtype=np.int32)
+    length = np.zeros(close.size, dtype=np.int32)
+    chosen = np.flatnonzero(np.diff(first) == 2)
+    inner = braces[first[chosen] + 1]
+    colon = _step_back(raw, inner - 1)
+    key = _step_back(raw, colon - 1)
+    end = _step_back(raw, close[chosen] - 1)
+    good = (raw[colon] == ord(":")) & (raw[end] == ord("}")) & (key >= _KEY.size) & (end - inner >= _INLINE)
+    for distance, byte in enumerate(reversed(_KEY.tolist())):
+        good &= raw[np.maximum(key - distance, 0)] == byte
+    begin[chosen[good]] = inner[good]
+    length[chosen[good]] = (end - inner + 1)[good]
+    return begin, length
+
+
+def argument_views(text: bytearray, begin: NDArray[np.int32], length: NDArray[np.int32]) -> pa.Array:
+    """The arguments as Arrow strings over the same memory, null where the length is 0."""
+    known = length > 0
+    views = np.zeros(begin.size, dtype=_VIEW)
+    raw = np.frombuffer(text, dtype=np.uint8)
+    views["length"], views["offset"] = length, begin
+    views["prefix"][known] = raw[begin[known][:, None] + np.arange(4)]
+    validity = pa.py_buffer(np.packbits(known, bitorder="little").tobytes())
+    buffers = [validity, pa.py_buffer(views.tobytes()), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string_view(), begin.size, buffers)
+
+
+def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The last position at or before each place that is no white space, at least 0."""
+    place = np.maximum(place, 0)
+    moving = np.flatnonzero(_SPACE[raw[place]] & (place > 0))
+    while moving.size:
+        place[moving] -= 1
+        moving = moving[_SPACE[raw[place[moving]]] & (place[moving] > 0)]
+    return place
