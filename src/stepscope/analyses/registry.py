@@ -40,6 +40,9 @@ MODULES: Final[tuple[str, ...]] = (
     "synchronisations",
     "dataloader",
     "modules",
+    "memory_timeline",
+    "memory_peaks",
+    "memory_churn",
 )
 
 

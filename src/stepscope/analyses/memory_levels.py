@@ -1,0 +1,90 @@
+"""How much memory was in use after each allocation and free, per device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+#: In the order of the store, which is that of time; rows of the same time stay in the order of the recording.
+_SQL: Final = """
+SELECT coalesce(device, -1)::INTEGER AS device, ts, coalesce(address, -1) AS address, coalesce(bytes, 0) AS bytes,
+    coalesce(allocated, -1) AS allocated, coalesce(reserved, -1) AS reserved, coalesce(owner, -1) AS owner
+FROM memory
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLevels:
+    """The n allocations, frees and totals of one device, in time order.
+
+    Attributes:
+        device: Index; None for host memory.
+        ts: int64[n].
+        address: int64[n], -1 if not recorded.
+        bytes: int64[n], negative for a free, 0 for a total.
+        owner: int64[n], event that made it, -1 if unknown.
+        allocated: int64[n], bytes in use after it.
+        reserved: int64[n], bytes held by the allocator after it, -1 if never recorded.
+        rebuilt: Whether `allocated` is the sum of what was recorded, since no totals were: what had been allocated
+            before is missing.
+    """
+
+    device: int | None
+    ts: Times
+    address: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    allocated: NDArray[np.int64]
+    reserved: NDArray[np.int64]
+    rebuilt: bool
+
+
+def memory_levels(trace: Trace) -> list[MemoryLevels]:
+    """The levels of each device, host memory last.
+
+    Raises:
+        MissingInputError: The recording has no allocations.
+    """
+    rows = trace.columns(_SQL)
+    if not rows["ts"].size:
+        raise MissingInputError("the recording has no allocations", hint="record them (PyTorch: profile_memory=True)")
+    found = []
+    for index in sorted(np.unique(rows["device"]).tolist(), key=lambda device: (device < 0, device)):
+        mine = {name: values[rows["device"] == index] for name, values in rows.items()}
+        rebuilt = not (mine["allocated"] >= 0).any()
+        found.append(
+            MemoryLevels(
+                device=index if index >= 0 else None,
+                ts=mine["ts"],
+                address=mine["address"],
+                bytes=mine["bytes"],
+                owner=mine["owner"],
+                allocated=_summed(mine["bytes"]) if rebuilt else _filled(mine["allocated"]),
+                reserved=_filled(mine["reserved"]),
+                rebuilt=rebuilt,
+            )
+        )
+    return found
+
+
+def _summed(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Running sum, from a level at which it never becomes negative."""
+    level: NDArray[np.int64] = np.cumsum(sizes)
+    return level - min(int(level.min()), 0)
+
+
+def _filled(level: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Totals with the last known one, or the first, where they are unknown; -1 if none is known."""
+    known = np.flatnonzero(level >= 0)
+    if not known.size:
+        return level
+    last = np.searchsorted(known, np.arange(level.size), side="right") - 1
+    filled: NDArray[np.int64] = level[known[np.maximum(last, 0)]]
+    return filled
