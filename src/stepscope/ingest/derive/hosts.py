@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.model.nesting import nearest, nest
+from stepscope.model.intervals import Times
+from stepscope.model.nesting import Nesting, nearest, nest
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -66,12 +67,14 @@ def _nest_batch(staging: Staging, tracks: list[int], steps: dict[str, NDArray[An
     """Nest the threads `tracks`; returns how many events had to be clipped to their parent."""
     chosen = ", ".join(map(str, tracks))
     points = (
-        f"SELECT track, ts, 0 AS dur, rowid AS id, 0 AS is_op, 0 AS is_module, {{kind}} AS kind FROM {{table}} "
+        f"SELECT track, ts, 0 AS dur, rowid AS id, 0 AS is_op, 0 AS is_module, 0 AS is_frame, {{kind}} AS kind "
+        f"FROM {{table}} "
         f"WHERE track IN ({chosen})"
     )
     rows = staging.connection.execute(
         "SELECT track, ts, coalesce(dur, 0) AS dur, id, (category = 'op')::UTINYINT AS is_op, "
-        "(category IN ('module', 'annotation'))::UTINYINT AS is_module, 0::UTINYINT AS kind "
+        "(category IN ('module', 'annotation'))::UTINYINT AS is_module, (category = 'python')::UTINYINT AS is_frame, "
+        "0::UTINYINT AS kind "
         f"FROM raw_events WHERE track IN ({chosen}) UNION ALL "
         + points.format(kind=1, table="raw_memory")
         + " UNION ALL "
@@ -85,12 +88,34 @@ def _nest_batch(staging: Staging, tracks: list[int], steps: dict[str, NDArray[An
     clipped = 0
     for low, high in zip([0, *edges.tolist()], [*edges.tolist(), n], strict=True):
         ts = rows["ts"][low:high]
-        nesting = nest(ts, ts + rows["dur"][low:high])
+        nesting = _nest_thread(ts, ts + rows["dur"][low:high], rows["is_frame"][low:high].astype(bool))
         depth[low:high] = nesting.depth
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
         clipped += nesting.clipped
     _store_batch(staging, rows, depth, parent, steps)
     return clipped
+
+
+def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
+    """Nest one thread, letting a Python frame end where something begins that outlives it by more than it covers.
+
+    A function that opens a context (`__enter__` of an annotation) returns while the context goes on. What it opened is
+    not part of it, though it began there, and neither are the functions around it that return as well.
+    """
+    nesting = nest(ts, end)
+    opened = np.flatnonzero(~is_frame & (end - nesting.end > nesting.end - ts))
+    opened = opened[is_frame[nesting.parent[opened]]]
+    if not opened.size:
+        return nesting
+    end = end.copy()
+    frame, context = nesting.parent[opened], opened
+    while frame.size:
+        np.minimum.at(end, frame, ts[context])
+        frame = nesting.parent[frame]
+        going = (frame >= 0) & is_frame[frame]
+        going[going] = end[frame[going]] < end[context[going]]
+        frame, context = frame[going], context[going]
+    return nest(ts, end)
 
 
 def _store_batch(
