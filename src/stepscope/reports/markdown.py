@@ -11,8 +11,10 @@ from stepscope.reports.report import Report
 from stepscope.reports.text import cut
 from stepscope.reports.units import duration, percent
 
-#: Everything that means something in Markdown or in the HTML it may hold.
-_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|~&!$@]|://|^(?=[-+=.\d])|www\.")
+#: Everything that means something in Markdown or in the HTML it may hold, or that GitHub makes a link of.
+_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]<>#|~&!$@]|://|www\.")
+#: What makes a list or a heading of a paragraph.
+_OPENING: Final = re.compile(r"^(?:[-+=]|\d+[.)])")
 _LONGEST: Final = 200
 _BAR: Final = 24
 _GLYPHS: Final = ("█", "▓", "▒", "·")
@@ -22,11 +24,11 @@ _TONES: Final = {"error": "**error**: ", "warning": "**warning**: ", "info": "",
 def text(report: Report, top: int = 10) -> str:
     """The report as a Markdown document."""
     page = outline(report, top)
-    lines = [f"# {escaped(page.title)}", "", " · ".join(map(escaped, page.facts)), ""]
+    lines = [f"# {escaped(page.title)}", "", _paragraph(" · ".join(page.facts)), ""]
     for section in page.sections:
         lines += [f"## {escaped(section.title)}", ""]
         if section.aside:
-            lines += [escaped(section.aside), ""]
+            lines += [_paragraph(section.aside), ""]
         for position, block in enumerate(section.blocks):
             following = section.blocks[position + 1 : position + 2]
             lines += _block(block)
@@ -37,7 +39,16 @@ def text(report: Report, top: int = 10) -> str:
 
 def escaped(value: str) -> str:
     """Text that Markdown shows as it is: special characters become HTML entities, and no link is made of it."""
-    return _SPECIAL.sub(lambda match: "".join(f"&#{ord(c)};" for c in match.group()) or "&#8203;", value)
+    return _SPECIAL.sub(_entities, value)
+
+
+def _paragraph(value: str) -> str:
+    found = _OPENING.match(value)
+    return escaped(value) if found is None else _entities(found) + escaped(value[found.end() :])
+
+
+def _entities(match: re.Match[str]) -> str:
+    return "".join(f"&#{ord(character)};" for character in match.group())
 
 
 def _block(block: Block) -> Iterator[str]:
@@ -76,5 +87,10 @@ def _grid(grid: Grid) -> Iterator[str]:
 
 
 def _cell(value: str) -> str:
+    """A cell: as code where that shows special characters as they are, which is easier to read than entities."""
     indent = len(value) - len(value.lstrip(" "))
-    return "&nbsp;" * indent + escaped(cut(value.lstrip(" "), _LONGEST))
+    shown = cut(value.strip(" "), _LONGEST)
+    plain = escaped(shown)
+    if plain != shown and not any(character in shown for character in "`|\\"):
+        plain = f"`{shown}`"
+    return "&nbsp;" * indent + plain

@@ -97,14 +97,14 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
     """A stacked bar per row, all to one scale, with the share of each part."""
     glyphs = _ASCII_GLYPHS if ascii_only else _GLYPHS
     used = [i for i, _ in enumerate(PARTS) if any(row.parts[i] for row in block.rows)]
-    names = [PARTS[i][0].replace("exposed_", "") for i in used]
     label = min(_LABEL, max(len(row.label) for row in block.rows))
-    columns = 8 * len(used)
-    room = max(8, width - label - 14 - columns)
+    shown = used if width - label - 14 - 8 * len(used) >= 8 else []
+    names = [PARTS[i][0].replace("exposed_", "") for i in shown]
+    room = max(8, width - label - 14 - 8 * len(shown))
     longest = max(row.total for row in block.rows) or 1
     head = Text(" " * (label + 14 + room), style="dim")
     head.append("".join(f"{name:>8}" for name in names))
-    lines = [head]
+    lines = [head] if shown else []
     for row in block.rows:
         text = Text(f" {cut(row.label, label):<{label}}", style="bold" if row.label == "mean" else "")
         text.append(f" {duration(row.total):>10}  ", style="bold")
@@ -112,20 +112,24 @@ def _bars(block: Bars, width: int, ascii_only: bool) -> list[Text]:
         for i, number in enumerate(cells):
             text.append(glyphs[i] * number, style=_COLOURS[i])
         text.append(" " * (room - sum(cells)))
-        for i in used:
+        for i in shown:
             share = percent(row.parts[i] / row.total if row.total else 0.0)
             text.append(f"{share:>8}", style=_COLOURS[i] if row.parts[i] else "dim")
+        text.rstrip()
         lines.append(text)
     return [*lines, _legend(used, glyphs, label + 14, width)]
 
 
 def _legend(used: Sequence[int], glyphs: Sequence[str], indent: int, width: int) -> Text:
     """What the glyphs stand for, below the bars where there is room."""
-    words = sum(len(PARTS[i][1]) + 5 for i in used)
+    names = [PARTS[i][1] for i in used]
+    if sum(map(len, names)) + 5 * len(names) > width:
+        names = [PARTS[i][0].removeprefix("exposed_") for i in used]
+    words = sum(map(len, names)) + 5 * len(names) - 3
     legend = Text(" " * min(indent, max(1, width - words)), style="dim")
-    for i in used:
+    for i, name in zip(used, names, strict=True):
         legend.append(glyphs[i], style=_COLOURS[i])
-        legend.append(f" {PARTS[i][1]}   ", style="dim")
+        legend.append(f" {name}   ", style="dim")
     legend.rstrip()
     return legend
 

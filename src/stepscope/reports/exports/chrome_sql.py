@@ -43,10 +43,12 @@ _MISSING_KEYS: Final = ", ".join(
 _MAYBE_DURATION: Final = f"""coalesce(',"dur":' || {microseconds("e.dur")}, '')"""
 _MAYBE_ARGS: Final = """CASE WHEN missing = '' AND original = '' THEN '' ELSE ',"args":{' || missing
     || CASE WHEN missing <> '' AND original <> '' THEN ',' ELSE '' END || original || '}' END"""
+#: Traces of 2021 spell an argument otherwise, and are told by this category.
+_CATEGORY: Final = """CASE WHEN c.cat = 'cpu_op' AND contains(args, '"Input dims"') THEN 'Operator' ELSE c.cat END"""
 _EVENT: Final = json_object(
     {
         "ph": """CASE WHEN dur IS NULL THEN '"i","s":"t"' ELSE '"X"' END""",
-        "cat": text("c.cat"),
+        "cat": text(_CATEGORY),
         "name": text("e.name"),
         **_PLACE,
     },

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from stepscope.analyses.registry import Analysis
+from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.schema import TableSchema, count
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+from stepscope.reports import build
+from stepscope.reports.build import Options, build_report
+from support import Facts, shared
+
+SCHEMA = TableSchema("numbers", "Number of kernels.", (RANK, count("kernels", "How many.")))
+BY_STEP = TableSchema(
+    "by_step", "Number of kernels.", (RANK, *(TableSchema("", "", ()).columns), count("step", "Step."))
+)
+
+
+def numbers(trace: Trace) -> Table:
+    return Table.from_rows(SCHEMA, [(trace.ranks[0], trace.scalar("SELECT count(*) FROM kernels"))])
+
+
+def by_step(trace: Trace) -> Table:
+    rows = trace.sql("SELECT rank, step FROM steps ORDER BY step").to_pylist()
+    return Table.from_rows(BY_STEP, [(row["rank"], row["step"]) for row in rows])
+
+
+def use(monkeypatch: pytest.MonkeyPatch, *analyses: Analysis) -> None:
+    monkeypatch.setattr(build, "analyses", lambda: {one.name: one for one in analyses})
+
+
+def two_steps() -> Facts:
+    facts = Facts()
+    facts.step(7, 0, 100)
+    facts.step(8, 100, 100)
+    facts.kernel("a", 10, 20, launch=(1, 2))
+    facts.kernel("b", 110, 20, launch=(101, 2))
+    facts.kernel("c", 140, 20, launch=(131, 2))
+    return facts
+
+
+def test_tables_ranks_and_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, Analysis(SCHEMA, numbers))
+    report = build_report(two_steps().trace(rank=3, world_size=8))
+    assert report.table("numbers").rows() == [(3, 3)]
+    assert [(r.rank, r.device, r.world_size) for r in report.ranks] == [(3, 0, 8)]
+    assert report.sources[3].events == 8
+    assert report.computed("numbers")
+    assert report.findings == ()
+
+
+def test_an_analysis_that_abstains_becomes_a_line_and_an_empty_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def abstain(trace: Trace) -> Table:
+        raise MissingInputError("no stacks", hint="record with with_stack=True")
+
+    use(monkeypatch, Analysis(SCHEMA, abstain), Analysis(BY_STEP, by_step))
+    report = build_report(two_steps().trace())
+    [line] = [line for line in report.health if line.code == "not-computed"]
+    assert (line.severity, line.message, line.effect) == (
+        "info", "numbers was not computed: no stacks", "record with with_stack=True",
+    )  # fmt: skip
+    assert len(report.table("numbers")) == 0
+    assert not report.computed("numbers")
+    assert len(report.table("by_step")) == 2
+
+
+def test_an_analysis_that_fails_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(trace: Trace) -> Table:
+        raise ZeroDivisionError("oops")
+
+    use(monkeypatch, Analysis(SCHEMA, fail), Analysis(BY_STEP, by_step))
+    trace = two_steps().trace()
+    report = build_report(trace)
+    [line] = [line for line in report.health if line.code == "analysis-failed"]
+    assert line.severity == "error"
+    assert "ZeroDivisionError" in line.message
+    assert "--debug" in line.effect
+    assert len(report.table("by_step")) == 2
+    with pytest.raises(ZeroDivisionError):
+        build_report(trace, Options(strict=True))
+
+
+def test_steps_are_chosen_by_recorded_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, Analysis(SCHEMA, numbers), Analysis(BY_STEP, by_step))
+    report = build_report(two_steps().trace(), Options(steps=(8,)))
+    assert report.table("numbers").rows() == [(0, 2)]
+    assert report.table("by_step").rows() == [(0, 1)]
+    assert report.selection.steps == (8,)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Options(steps=(9,)), "the input has no step 9; it has 7, 8"),
+        (Options(ranks=(5,)), "the input has no rank 5; it has 0"),
+        (Options(tables=("nothing",)), "no table is called 'nothing'; choose from numbers"),
+    ],
+)
+def test_what_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, options: Options, message: str) -> None:
+    use(monkeypatch, Analysis(SCHEMA, numbers))
+    with pytest.raises(UserError, match=message):
+        build_report(two_steps().trace(), options)
+
+
+def test_ranks_are_put_together_and_partial_abstentions_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepscope.ingest import Options as Opening
+    from stepscope.ingest import open_trace
+
+    def of_some(trace: Trace) -> Table:
+        if trace.ranks[0] > 1:
+            raise MissingInputError("nothing here", hint="look elsewhere")
+        return numbers(trace)
+
+    use(monkeypatch, Analysis(SCHEMA, of_some))
+    with open_trace(shared("kineto", "v100_dlrm_8ranks"), Opening(cache=False)) as trace:
+        report = build_report(trace)
+    assert [row[0] for row in report.table("numbers").rows()] == [0, 1]
+    [line] = [line for line in report.health if line.code == "not-computed"]
+    assert line.message == "numbers was not computed for 6 of the ranks: nothing here"
+    assert report.computed("numbers")
+
+
+@pytest.mark.parametrize("reports", [build_report])
+def test_every_registered_analysis_runs_on_an_empty_step(reports: Callable[..., object]) -> None:
+    facts = Facts()
+    facts.step(1, 0, 100)
+    report = build_report(facts.trace())
+    assert not [line.message for line in report.health if line.code == "analysis-failed"]
+    assert reports is build_report

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from report_support import HOSTILE, KERNELS, sample_report
+from stepscope.model.table import Table
+from stepscope.reports import json as report_json
+from stepscope.reports.report import Report
+
+#: What docs/report.md promises: type by key, a list of one for lists of such.
+REPORT = {
+    "schema": str,
+    "source": [
+        {
+            "source": str,
+            "reader": str,
+            "rank": int,
+            "world_size": (int, type(None)),
+            "host": (str, type(None)),
+            "origin_unix_ns": (int, type(None)),
+            "events": int,
+            "attributes": dict,
+        }
+    ],
+    "selection": {"steps": [int], "ranks": [int], "tables": [str]},
+    "health": [
+        {"code": str, "severity": str, "message": str, "effect": str, "count": int, "rank": (int, type(None))},
+    ],
+    "ranks": [
+        {"rank": int, "device": (int, type(None)), "name": (str, type(None)), "world_size": (int, type(None))},
+    ],
+    "tables": dict,
+    "findings": [dict],
+}
+TABLE = {
+    "description": str,
+    "computed": bool,
+    "columns": [{"name": str, "type": str, "unit": str, "description": str}],
+    "rows": [list],
+}
+
+
+def check(value: Any, shape: Any, where: str = "report") -> None:
+    """Fail where a value does not have the shape."""
+    if isinstance(shape, dict):
+        assert isinstance(value, dict), where
+        assert set(value) == set(shape), where
+        for key, inner in shape.items():
+            check(value[key], inner, f"{where}.{key}")
+    elif isinstance(shape, list):
+        assert isinstance(value, list), where
+        for item in value:
+            check(item, shape[0], f"{where}[]")
+    else:
+        assert isinstance(value, shape), where
+
+
+def test_the_document_has_the_documented_shape() -> None:
+    document = json.loads("".join(report_json.lines(sample_report())))
+    check(document, REPORT)
+    assert document["schema"] == "stepscope.report/1"
+    for name, table in document["tables"].items():
+        check(table, TABLE, name)
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+    assert document["tables"]["step_budget"]["rows"][2] == [
+        0,
+        0,
+        None,
+        18_500_000,
+        12_000_000,
+        2_000_000,
+        500_000,
+        4_000_000,
+    ]
+    assert document["tables"]["copies"] | {"columns": []} == {
+        "description": "The copies.", "computed": False, "columns": [], "rows": [],
+    }  # fmt: skip
+
+
+def test_text_and_values_are_the_same_document() -> None:
+    report = sample_report()
+    assert json.loads("".join(report_json.lines(report))) == json.loads(json.dumps(report.to_json()))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_survive_exactly_and_as_ascii(name: str) -> None:
+    text = "".join(report_json.lines(sample_report((name, "add"))))
+    assert text.isascii()
+    assert not any(ord(c) < 32 and c != "\n" for c in text)
+    assert json.loads(text)["tables"]["kernels"]["rows"][0][0] == name
+
+
+def test_numbers_that_json_does_not_know_become_null() -> None:
+    row = ("a", 1, 1, 1, 1, 1, 1, math.inf, 0)
+    report = Report({}, (), (), {"kernels": Table.from_rows(KERNELS, [row])})
+    text = "".join(report_json.lines(report))
+    assert json.loads(text)["tables"]["kernels"]["rows"][0][7] is None
