@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from stepscope.ingest.derive.clean import clean_times
 from stepscope.ingest.derive.collectives import derive_collectives
 from stepscope.ingest.derive.devices import mark_used_devices
 from stepscope.ingest.derive.flows import resolve_flows
 from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
-from stepscope.ingest.derive.kernels import derive_kernels
+from stepscope.ingest.derive.kernels import derive_kernels, find_launches
 from stepscope.ingest.derive.steps import derive_steps, extend_steps
 from stepscope.ingest.derive.write import write_tables
 from stepscope.store.staging import Staging
@@ -24,7 +26,10 @@ def derive(staging: Staging) -> int | None:
     """
     origin = clean_times(staging)
     derive_steps(staging)
-    nest_hosts(staging)
+    with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:
+        launches = executor.submit(find_launches, staging)
+        nest_hosts(staging)
+        launches.result()
     derive_kernels(staging)
     derive_collectives(staging)
     mark_used_devices(staging)

@@ -25,9 +25,7 @@ def clean_times(staging: Staging) -> int | None:
         return None
     # The events are many: a view over them costs less than writing them again.
     staging.connection.execute("ALTER TABLE raw_events RENAME TO recorded_events")
-    staging.connection.execute(
-        f"CREATE VIEW raw_events AS SELECT * REPLACE (ts - {origin} AS ts) FROM recorded_events"
-    )
+    staging.connection.execute(f"CREATE VIEW raw_events AS SELECT * REPLACE (ts - {origin} AS ts) FROM recorded_events")
     for table in ("raw_memory", "raw_flows", "counters"):
         staging.connection.execute(f"UPDATE {table} SET ts = ts - ?", [origin])
     return int(origin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import duckdb
 import pyarrow as pa
 
 from stepscope.ingest.derive.costs import add_costs
@@ -15,7 +16,7 @@ from stepscope.store.staging import Staging
 #: Launches by correlation. Where a correlation names several host calls (a runtime call and the driver call
 #: inside it), the launch call counts before any other, and the outermost before the inner one.
 _LAUNCHES_SQL: Final = """
-CREATE TEMP TABLE launches AS
+CREATE TABLE launches AS
 SELECT e.correlation, arg_min(e.id, (CASE e.category WHEN 'launch' THEN 0 ELSE 1 END, e.ts, e.id)) AS launch
 FROM raw_events e JOIN tracks USING (track)
 WHERE tracks.kind = 'host' AND e.category IN ('launch', 'runtime', 'sync') AND e.correlation > 0
@@ -50,21 +51,21 @@ ORDER BY e.ts, k.event
 
 #: Several kernels of one launch come from a graph. Copies and waits may share a launch without one.
 _SHARED_SQL: Final = """
-CREATE TEMP TABLE shared_launches AS
+CREATE TABLE shared_launches AS
 SELECT e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 WHERE coalesce(k.kind, 'compute') IN ('compute', 'comm') AND e.correlation > 0
 GROUP BY 1 HAVING count(*) > 1
 """
 
 _EXTERNAL_SQL: Final = """
-CREATE TEMP TABLE external_ops AS
+CREATE TABLE external_ops AS
 SELECT external_id, max(id) AS op FROM raw_events WHERE category = 'op' AND external_id > 0 GROUP BY 1
 """
 
 
 #: Work whose launch was not recorded belongs to the step in which it begins.
 _UNLAUNCHED_SQL: Final = """
-CREATE TEMP TABLE unlaunched_steps AS
+CREATE TABLE unlaunched_steps AS
 SELECT k.event, s.step
 FROM (
     SELECT k.event, e.ts FROM raw_kernels k JOIN raw_events e ON e.id = k.event
@@ -75,26 +76,28 @@ WHERE k.ts < s.ts + s.dur
 """
 
 
+def find_launches(staging: Staging) -> None:
+    """Find what kernels can be told of without the nesting of host threads; may run beside `nest_hosts`."""
+    with staging.connection.cursor() as connection:
+        _classify_names(connection)
+        for query in (_LAUNCHES_SQL, _SHARED_SQL, _EXTERNAL_SQL, _UNLAUNCHED_SQL):
+            connection.execute(query)
+
+
 def derive_kernels(staging: Staging) -> None:
-    """Fill `kernels` from the raw device activities."""
-    connection = staging.connection
-    connection.execute(f"CREATE TABLE kernels ({columns_sql(stored_columns(KERNELS))})")
-    _classify_names(staging)
-    connection.execute(_LAUNCHES_SQL)
-    connection.execute(_SHARED_SQL)
-    connection.execute(_EXTERNAL_SQL)
-    connection.execute(_UNLAUNCHED_SQL)
-    connection.execute(_KERNELS_SQL)
+    """Fill `kernels` from the raw device activities, their launches and the nesting of host threads."""
+    staging.connection.execute(f"CREATE TABLE kernels ({columns_sql(stored_columns(KERNELS))})")
+    staging.connection.execute(_KERNELS_SQL)
     add_costs(staging)
 
 
-def _classify_names(staging: Staging) -> None:
-    rows = staging.connection.execute(
+def _classify_names(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.execute(
         "SELECT DISTINCT name_id, name FROM raw_kernels k JOIN raw_events e ON e.id = k.event "
         "JOIN names USING (name_id)"
     ).fetchall()
     classes = [classify(name) for _, name in rows]
-    staging.connection.execute(
+    connection.execute(
         "CREATE TABLE name_classes (name_id INTEGER, op_class VARCHAR, dtype VARCHAR, tensor_core BOOLEAN)"
     )
     columns = {
@@ -103,4 +106,6 @@ def _classify_names(staging: Staging) -> None:
         "dtype": pa.array([c.dtype for c in classes], pa.string()),
         "tensor_core": pa.array([c.tensor_core for c in classes], pa.bool_()),
     }
-    staging.insert("name_classes", pa.table(columns))
+    connection.register("classes", pa.table(columns))
+    connection.execute("INSERT INTO name_classes BY NAME SELECT * FROM classes")
+    connection.unregister("classes")
