@@ -9,12 +9,14 @@ from typing import Final
 
 from stepscope.model.errors import UserError
 from stepscope.readers import content
+from stepscope.readers.ascend.read import AscendReader
 from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.memsnapshot.read import MemorySnapshotReader
 from stepscope.readers.nsight.read import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
 
 #: In order of precedence among equally sure readers.
-READERS: Final[tuple[Reader, ...]] = (KinetoReader(), NsightReader())
+READERS: Final[tuple[Reader, ...]] = (AscendReader(), KinetoReader(), NsightReader(), MemorySnapshotReader())
 
 
 @dataclass(slots=True)

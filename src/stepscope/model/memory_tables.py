@@ -21,13 +21,23 @@ _STACK: Final = ident(
     "stack", "Where the program asked for it, a row of `call_stacks`; null if unknown.", nullable=True
 )
 
+CALL_FRAMES: Final = TableSchema(
+    "call_frames",
+    "One row per distinct frame of the call stacks.",
+    (
+        Column("frame", "int32", "Number of the frame within its rank.", "id"),
+        _RANK,
+        text("text", "The frame as `file(line): function`, or the function alone where no file is known."),
+    ),
+)
+
 CALL_STACKS: Final = TableSchema(
     "call_stacks",
     "One row per distinct call stack behind the allocator's doings.",
     (
         ident("stack", "Number of the stack within its rank."),
         _RANK,
-        text("frames", "Frames as `file(line): function`, innermost first, joined by `;`."),
+        Column("frames", "int32[]", "Its frames, innermost first: rows of `call_frames`.", "id"),
         text("place", "Innermost frame of the user's own code, else of a library, else an operator.", nullable=True),
         text("module", "File of the innermost `forward` outside PyTorch; null if there is none.", nullable=True),
         text(
@@ -122,4 +132,4 @@ ALLOCATIONS: Final = TableSchema(
     ),
 )
 
-MEMORY_TABLES: Final = (CALL_STACKS, SEGMENTS, BLOCKS, ALLOCATOR_EVENTS, ALLOCATIONS)
+MEMORY_TABLES: Final = (CALL_FRAMES, CALL_STACKS, SEGMENTS, BLOCKS, ALLOCATOR_EVENTS, ALLOCATIONS)

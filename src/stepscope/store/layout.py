@@ -18,7 +18,7 @@ from stepscope.model.schema import Column, TableSchema, Type
 from stepscope.model.tables import EVENTS, TABLES
 
 #: Raised whenever stored files of an older version can't be read as this one describes.
-VERSION: Final = 3
+VERSION: Final = 4
 
 MANIFEST: Final = "manifest.json"
 ARGS_GLOB: Final = "args-*.parquet"

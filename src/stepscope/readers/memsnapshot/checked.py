@@ -1,0 +1,131 @@
+"""A pickle as a stream of which every operation has been checked, with a call after each batch of dictionaries."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.errors import UnusableInputError
+from stepscope.readers.memsnapshot import opcodes
+from stepscope.readers.memsnapshot.guard import MemoryGuard
+
+#: No name of a file or function is longer.
+_LONGEST_STRING: Final = 1 << 20
+_HINT: Final = "give a snapshot as torch.cuda.memory._dump_snapshot writes it"
+
+
+class CheckedPickle:
+    """What the unpickler reads instead of the file.
+
+    After each batch of dictionaries that a list gets (picklers write batches of 1000), BINPERSID is inserted: it hands
+    the list to the unpickler's `persistent_load`, which can take the dictionaries out while the rest is still unread.
+    The file's own frames, whose lengths no longer fit, are replaced by one per block.
+
+    Args:
+        blocks: The pickle.
+        guard: Asked after each block whether loading may go on.
+        label: What to call the file in errors.
+    """
+
+    def __init__(self, blocks: Iterator[bytes], guard: MemoryGuard, label: str) -> None:
+        self._label = label
+        self._guard = guard
+        self._frames = self._framed(blocks)
+        self._buffer = b""
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        """`size` bytes, fewer at the end.
+
+        Raises:
+            UnusableInputError: The pickle asks for objects, or takes far more memory than a snapshot would.
+            UnpicklingError: It is damaged.
+        """
+        while len(self._buffer) - self._at < size:
+            more = next(self._frames, b"")
+            if not more:
+                break
+            self._buffer = self._buffer[self._at :] + more
+            self._at = 0
+        data = self._buffer[self._at : self._at + size]
+        self._at += len(data)
+        return data
+
+    def readline(self) -> bytes:
+        """Nothing: no admitted operation has a line as its argument."""
+        return b""
+
+    def _framed(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        rest, seen, first = b"", 0, True
+        for block in blocks:
+            data = rest + block
+            seen += len(block)
+            at = 0
+            if first:
+                at = self._start(data)
+                yield data[:at]
+                first = False
+            parts, at, stopped = self._checked(data, at, seen)
+            rest = data[at:]
+            checked = b"".join(parts)
+            if checked:
+                yield opcodes.FRAME + struct.pack("<Q", len(checked)) + checked
+            if stopped:
+                return
+            self._guard.check(seen)
+
+    def _start(self, data: bytes) -> int:
+        if data[:1] != opcodes.PROTO or len(data) < 2 or not 2 <= data[1] <= 5:
+            raise UnusableInputError(f"{self._label} is no pickle of protocol 2 to 5", hint=_HINT)
+        return 2
+
+    def _checked(self, data: bytes, at: int, seen: int) -> tuple[list[bytes], int, bool]:
+        """The checked operations from `at` on, where they end, and whether the pickle ends there."""
+        # What is memoised takes six bytes or more of the file where its index is explicit.
+        match = opcodes.run_pattern(min(32, max(16, (seen // 6).bit_length()))).match
+        parts: list[bytes] = []
+        while at < len(data):
+            if run := match(data, at):
+                parts.append(run.group())
+                at = run.end()
+                continue
+            opcode = data[at : at + 1]
+            if opcode == opcodes.APPENDS:
+                parts.append(opcodes.APPENDS + opcodes.BINPERSID)
+                at += 1
+            elif opcode == opcodes.STOP:
+                parts.append(opcode)
+                return parts, at + 1, True
+            elif opcode == opcodes.FRAME:
+                if at + 9 > len(data):
+                    break
+                at += 9
+            elif (length := self._string_length(data, at)) is not None:
+                if at + 5 + length > len(data):
+                    break
+                parts.append(data[at : at + 5 + length])
+                at += 5 + length
+            elif data[at] in opcodes.ADMITTED and len(data) - at < opcodes.LONGEST:
+                break
+            else:
+                self._refuse(opcode)
+        return parts, at, False
+
+    def _string_length(self, data: bytes, at: int) -> int | None:
+        if data[at : at + 1] != opcodes.BINUNICODE or at + 5 > len(data):
+            return None
+        length = int.from_bytes(data[at + 1 : at + 5], "little")
+        if length > _LONGEST_STRING:
+            raise UnusableInputError(f"{self._label} has a string of {length} bytes, which no snapshot has", hint=_HINT)
+        return length
+
+    def _refuse(self, opcode: bytes) -> None:
+        name = opcodes.DANGEROUS.get(opcode)
+        if name is None:
+            raise pickle.UnpicklingError(f"0x{opcode.hex()} is no operation that snapshots have")
+        raise UnusableInputError(
+            f"{self._label} is no memory snapshot: its pickle would make objects or run code ({name})",
+            hint=f"{_HINT}; nothing in it was run",
+        )

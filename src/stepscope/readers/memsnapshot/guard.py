@@ -1,0 +1,43 @@
+"""A limit on the memory that loading takes, in proportion to what has been read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.errors import UnusableInputError
+
+#: Loaded dictionaries take up to 6 bytes per byte read. What takes more than twice that was made to.
+_PER_BYTE: Final = 12
+_ALLOWANCE: Final = 1 << 30
+_STATM: Final = Path("/proc/self/statm")
+
+
+class MemoryGuard:
+    """Watches how much memory this process has taken since the guard was made. Idle where the system doesn't tell."""
+
+    def __init__(self, label: str, allowance: int = _ALLOWANCE) -> None:
+        self._label = label
+        self._allowance = allowance
+        self._start = resident_bytes()
+
+    def check(self, read: int) -> None:
+        """Stop unless memory is in proportion to the bytes read.
+
+        Raises:
+            UnusableInputError: It is not.
+        """
+        if resident_bytes() - self._start > self._allowance + _PER_BYTE * read:
+            raise UnusableInputError(
+                f"{self._label} takes far more memory than a snapshot of its size",
+                hint="check where it comes from: it may have been made to exhaust the memory",
+            )
+
+
+def resident_bytes() -> int:
+    """Memory that this process has in RAM now; 0 where the system doesn't tell."""
+    try:
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0

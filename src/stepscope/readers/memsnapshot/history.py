@@ -1,0 +1,119 @@
+"""The history of the devices, taken out of the loaded lists a batch at a time and put into columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stepscope.readers.memsnapshot.entries import Block, block, entry_columns
+from stepscope.readers.memsnapshot.stacks import Stacks
+from stepscope.store.staging import Staging
+
+_BATCH: Final = 1 << 15
+
+_STACK_SCHEMA: Final = pa.schema(
+    [
+        ("stack", pa.int64()), ("frames", pa.list_(pa.int32())), ("place", pa.string()), ("module", pa.string()),
+        ("category", pa.string()),
+    ]
+)  # fmt: skip
+_FRAME_SCHEMA: Final = pa.schema([("frame", pa.int32()), ("text", pa.string())])
+_SQL: Final = (
+    "CREATE TEMP TABLE recorded_entries (part INTEGER, seq BIGINT, action VARCHAR, address BIGINT, bytes BIGINT, "
+    "stream VARCHAR, time_us BIGINT, device_free BIGINT, stack BIGINT, pool VARCHAR, category VARCHAR, "
+    "context VARCHAR, metadata VARCHAR)"
+)
+
+
+class History:
+    """Takes dictionaries out of lists, as soon as they are there, and stages what they say in `recorded_entries`.
+
+    A part is a list that had entries of a device's history; parts are numbered from 0 as they come.
+    """
+
+    def __init__(self, staging: Staging) -> None:
+        self.stacks = Stacks()
+        self.segment_lists: list[list[Any]] = []
+        self._staging = staging
+        self._parts: dict[int, int] = {}
+        self._kept: list[list[Any]] = []
+        self._counts: list[int] = []
+        self._pending: list[pa.Table] = []
+        self._waiting = 0
+        staging.connection.execute(_SQL)
+
+    def batch(self, items: Any) -> None:
+        """Take what a list of dictionaries holds so far; other lists stay as they are."""
+        if type(items) is not list or not items or type(items[-1]) is not dict:
+            return
+        last = items[-1]
+        if "action" in last:
+            self.take(items)
+        elif "state" in last and "stage" not in last:
+            items[:] = [self.block(item) for item in items]
+        elif "total_size" in last and not any(items is known for known in self.segment_lists):
+            self.segment_lists.append(items)
+
+    def take(self, items: list[Any]) -> int:
+        """Take the entries of one device's history; returns the number of their part."""
+        part = self._parts.get(id(items))
+        if part is None:
+            part = self._parts[id(items)] = len(self._counts)
+            self._kept.append(items)
+            self._counts.append(0)
+        seq = self._counts[part]
+        # By identity: no entry happened twice.
+        entries = list({id(item): item for item in items if type(item) is dict and item}.values())
+        for first in range(0, len(entries), _BATCH):
+            self._add(part, seq + first, entries[first : first + _BATCH])
+        for item in entries:
+            item.clear()
+        items.clear()
+        self._counts[part] = seq + len(entries)
+        return part
+
+    def _add(self, part: int, seq: int, entries: list[dict[str, Any]]) -> None:
+        columns = entry_columns(entries, self.stacks)
+        columns["part"] = pa.array([part] * len(entries), pa.int32())
+        columns["seq"] = pa.array(range(seq, seq + len(entries)), pa.int64())
+        if "stream" in columns:
+            columns["stream"] = columns["stream"].cast(pa.string())
+        self._pending.append(pa.table(columns))
+        self._waiting += len(entries)
+        if self._waiting >= _BATCH or self.stacks.waiting >= _BATCH:
+            self.flush()
+
+    def block(self, item: Any) -> Block | None:
+        """A block as a row; None if it is none."""
+        if type(item) is dict:
+            row = block(item, self.stacks)
+            item.clear()
+            return row
+        return item if type(item) is tuple else None
+
+    def part_of(self, items: list[Any]) -> int | None:
+        """The part that a list was, if it had entries."""
+        return self._parts.get(id(items))
+
+    @property
+    def counts(self) -> list[int]:
+        """Number of entries of each part."""
+        return list(self._counts)
+
+    def flush(self) -> None:
+        """Stage what has been taken but not staged yet."""
+        if self._pending:
+            together = pa.concat_tables(self._pending, promote_options="default")
+            self._staging.insert("recorded_entries", together)
+            self._pending, self._waiting = [], 0
+        if stacks := self.stacks.new_stacks():
+            self._insert("call_stacks", _STACK_SCHEMA, stacks)
+        if frames := self.stacks.new_frames():
+            self._insert("call_frames", _FRAME_SCHEMA, frames)
+
+    def _insert(self, table: str, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> None:
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(values, field.type) for field, values in zip(schema, columns, strict=True)]
+        self._staging.insert(table, pa.Table.from_arrays(arrays, schema=schema))

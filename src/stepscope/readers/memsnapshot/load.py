@@ -1,0 +1,181 @@
+"""Snapshots loaded from pickles and JSON; their histories are staged on the way."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from stepscope.model.errors import UnusableInputError
+from stepscope.readers.memsnapshot.checked import CheckedPickle
+from stepscope.readers.memsnapshot.guard import MemoryGuard
+from stepscope.readers.memsnapshot.history import History
+from stepscope.readers.memsnapshot.values import rows_of
+
+#: JSON is loaded as a whole. Recordings of this size are pickles.
+_LONGEST_JSON: Final = 4 << 30
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a snapshot's file holds apart from the entries of its histories.
+
+    Attributes:
+        segments: Segments as recorded, their blocks as rows.
+        devices: Device of each part of the history.
+        settings: The allocator's settings as recorded.
+        annotations: Begins and ends of annotated stretches, as recorded.
+        cut: Why the end is missing; empty if it isn't.
+        timeline: A bare list, which is no snapshot but may be a memory timeline.
+    """
+
+    segments: list[dict[str, Any]] = field(default_factory=list)
+    devices: dict[int, int] = field(default_factory=dict)
+    settings: dict[Any, Any] = field(default_factory=dict)
+    annotations: list[dict[str, Any]] = field(default_factory=list)
+    cut: str = ""
+    timeline: list[Any] | None = None
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """An unpickler that makes plain values only: no class, no function and no object by name or id.
+
+    `CheckedPickle` lets nothing through that would ask for one; these are the second lock.
+    """
+
+    def __init__(self, stream: CheckedPickle, batch: Callable[[Any], None]) -> None:
+        super().__init__(stream)
+        self._batch = batch
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        raise pickle.UnpicklingError(f"{module_name}.{global_name} is not admitted")
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Called where `CheckedPickle` says that a list has got a batch of dictionaries; the list stays."""
+        self._batch(pid)
+        return pid
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the search for cycles, which takes a third of the time where millions of containers stay alive."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def load_pickle(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
+    """Load a pickled snapshot, or what can be had of one that ends early.
+
+    Raises:
+        UnusableInputError: It holds what no snapshot holds, or nothing usable.
+    """
+    guard = MemoryGuard(label)
+    unpickler = _PlainUnpickler(CheckedPickle(blocks, guard, label), history.batch)
+    try:
+        with _uncollected():
+            top = unpickler.load()
+    except EOFError:
+        return _salvaged(history, "the file ends in the middle")
+    except pickle.UnpicklingError as error:
+        if "truncated" in str(error):
+            return _salvaged(history, "the file ends in the middle")
+        return _salvaged(history, f"the pickle is damaged ({error})")
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError) as error:
+        return _salvaged(history, f"the pickle is damaged ({type(error).__name__}: {error})")
+    return _from_top(top, history)
+
+
+def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
+    """Load a snapshot or a memory timeline that was written as JSON.
+
+    Raises:
+        UnusableInputError: It is no JSON.
+    """
+    data = bytearray()
+    for block in blocks:
+        data += block
+        if len(data) > _LONGEST_JSON:
+            raise UnusableInputError(f"{label} is longer than 4 GiB as JSON", hint="write the snapshot as a pickle")
+    text = data.decode("utf-8", errors="replace").lstrip("\ufeff")
+    del data
+    frames: dict[tuple[object, object, object], dict[str, Any]] = {}
+
+    def compact(value: dict[str, Any]) -> dict[str, Any]:
+        """One dictionary for all frames that are equal, and one number for a stack."""
+        if "action" in value:
+            history.stacks.number(value.get("frames"))
+        if "filename" in value and "name" in value and "line" in value:
+            key = (str(value["filename"]), str(value["line"]), str(value["name"]))
+            return frames.setdefault(key, value)
+        return value
+
+    try:
+        with _uncollected():
+            top = json.loads(text, object_hook=compact)
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", "it is nested too deeply")
+        raise UnusableInputError(
+            f"{label} is damaged: its JSON can't be read ({reason})", hint="write the snapshot again, as a pickle"
+        ) from error
+    return _from_top(top, history)
+
+
+def _from_top(top: Any, history: History) -> Loaded:
+    """What the loaded value holds: a snapshot, a list of segments, or something else."""
+    loaded = Loaded()
+    if isinstance(top, list) and rows_of(top):
+        loaded.segments = _segments(top, history)
+    elif isinstance(top, list):
+        loaded.timeline = top
+    elif isinstance(top, dict):
+        loaded.segments = _segments(top.get("segments"), history)
+        loaded.annotations = rows_of(top.get("external_annotations"))
+        settings = top.get("allocator_settings")
+        loaded.settings = settings if isinstance(settings, dict) else {}
+        traces = top.get("device_traces")
+        for device, items in enumerate(traces if isinstance(traces, list) else []):
+            if not isinstance(items, list):
+                continue
+            part = history.take(items) if items else history.part_of(items)
+            if part is not None:
+                loaded.devices.setdefault(part, device)
+    history.flush()
+    return loaded
+
+
+def _salvaged(history: History, cut: str) -> Loaded:
+    """What had been loaded when the file ended.
+
+    The lists of the history are there, but not which device each is of: if the segments are of one device it is
+    that one, else they count in order.
+    """
+    loaded = Loaded(cut=cut)
+    for items in history.segment_lists:
+        loaded.segments += _segments(items, history)
+    known = sorted({device for row in loaded.segments if isinstance(device := row.get("device"), int)})
+    loaded.devices = {part: known[part] if part < len(known) else part for part in range(len(history.counts))}
+    history.flush()
+    return loaded
+
+
+def _segments(items: Any, history: History) -> list[dict[str, Any]]:
+    """The segments in a list, each once, with their blocks as rows."""
+    seen: set[int] = set()
+    segments = []
+    for row in rows_of(items):
+        blocks = row.get("blocks")
+        if id(row) in seen or id(blocks) in seen or not ("blocks" in row or "total_size" in row):
+            continue
+        seen |= {id(row), id(blocks)}
+        row["blocks"] = [found for item in blocks if (found := history.block(item))] if isinstance(blocks, list) else []
+        segments.append(row)
+    return segments

@@ -1,0 +1,93 @@
+"""What the memory behind a call stack is for, as far as the stack tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: What a frame says of the memory that is allocated in it: (category, pattern over `file(line): function`).
+_CATEGORIES: Final = tuple(
+    (category, re.compile(pattern))
+    for category, pattern in (
+        ("workspace", r"getCurrentCUDABlas|WorkspaceSize|getCUDABlasLtWorkspace|(?:cublas|cudnn|hipblas)\w*Handle"),
+        ("autotune", r"torch/_inductor/\S*(?:autotun|select_algorithm|benchmark|pad_mm)"),
+        ("optimizer", r"torch/optim/|/optimizers?/\S+: (?:\w+ )?step$|apex/optimizers/|bitsandbytes/optim/"),
+        ("data", r"torch/utils/data/|/data_?loader\S*\.py"),
+        ("collective", r"ProcessGroup\w+::|torch/distributed/(?:distributed_c10d|_functional_collectives)"),
+        ("backward", r"torch::autograd::(?:Engine|python::PythonEngine|Node)|torch/autograd/|: backward$"),
+        ("parameter", r"torch/nn/modules/module\.py\(\d+\): (?:convert|_apply|_load_from_state_dict|to|cuda)$"),
+        ("parameter", r"torch/nn/(?:init|parameter)\.py|torch/nn/\S+: (?:__init__|reset_parameters)$"),
+        ("parameter", r"torch/serialization\.py|safetensors/|: load_state_dict$"),
+        ("forward", r"torch/nn/modules/module\.py\(\d+\): _(?:call|wrapped_call|slow_forward)|: forward$"),
+    )
+)
+
+#: Python's and PyTorch's own code: never what a user would call the place.
+_MACHINERY: Final = re.compile(
+    r"^(?:<frozen|.*/torch/|torch/|.*/lib/python3\.\d+/(?!site-packages|dist-packages)|.*/[Ll]ib/\w+\.py\()"
+)
+#: What a file of Python code looks like; compiled code has no file, or one of another language.
+_PYTHON: Final = re.compile(r"(?:\.pyx?|\.ipynb|>)\(-?\d+\): ")
+_LIBRARY: Final = re.compile(r"(?:site|dist)-packages/")
+_FORWARD: Final = re.compile(r"([^/]+)\(\d+\): forward$")
+#: A backward function, or an operator, in a frame of compiled code.
+_BACKWARD: Final = re.compile(r"(?<=::)\w+Backward\w*(?=::apply)")
+_OPERATOR: Final = re.compile(r"at::_ops::\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame and what it says.
+
+    Attributes:
+        text: As `file(line): function`.
+        place: How well it names a place: 0 user's code, 1 library, 2 backward function, 3 operator, 4 anything else.
+        called: What to call the place.
+        module: File, if it is a `forward` outside PyTorch; else None.
+        category: What memory allocated in it is for; None if it doesn't tell.
+    """
+
+    text: str
+    place: int
+    called: str
+    module: str | None
+    category: str | None
+
+
+def frame_text(frame: Any) -> str:
+    """A recorded frame as `file(line): function`."""
+    if not isinstance(frame, dict):
+        return "?"
+    file, line, name = (frame.get(key) for key in ("filename", "line", "name"))
+    text = f"{file}({line}): {name}" if file not in (None, "", "??") else f"{name}"
+    node = frame.get("fx_node_name")
+    if isinstance(node, str) and node:
+        text += f" [{node}]"
+    return text.replace("\\", "/")[:1000]
+
+
+def understood(text: str) -> Frame:
+    """What a frame says, from its text."""
+    category = next((category for category, pattern in _CATEGORIES if pattern.search(text)), None)
+    if _PYTHON.search(text) and not _MACHINERY.search(text):
+        forward = _FORWARD.search(text)
+        return Frame(text, 1 if _LIBRARY.search(text) else 0, text, forward[1] if forward else None, category)
+    for place, pattern in ((2, _BACKWARD), (3, _OPERATOR)):
+        if found := pattern.search(text):
+            return Frame(text, place, found[0], None, category)
+    return Frame(text, 4, text, None, category)
+
+
+def describe(frames: Sequence[Frame]) -> tuple[str | None, str | None, str]:
+    """What a stack, innermost frame first, says: the place, the module and the category.
+
+    The place is the innermost frame of the user's own code, else of a library. The backward pass runs in threads
+    without either: there it is the backward function, else the operator, else the innermost frame. The module is the
+    file of the innermost `forward` outside PyTorch. The innermost frame that tells a category decides.
+    """
+    best = min(frames, key=lambda frame: frame.place, default=None)
+    module = next((frame.module for frame in frames if frame.module), None)
+    category = next((frame.category for frame in frames if frame.category), "other")
+    return best.called if best else None, module, category

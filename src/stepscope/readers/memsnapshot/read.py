@@ -1,0 +1,106 @@
+"""PyTorch memory snapshots of every generation, and memory timelines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.model.errors import UnusableInputError
+from stepscope.model.recording import Recording
+from stepscope.readers.content import Damage, blocks, head
+from stepscope.readers.memsnapshot.annotations import stretches
+from stepscope.readers.memsnapshot.clock import Int, clock
+from stepscope.readers.memsnapshot.device import Found
+from stepscope.readers.memsnapshot.history import History
+from stepscope.readers.memsnapshot.load import Loaded, load_json, load_pickle
+from stepscope.readers.memsnapshot.marks import stage_marks
+from stepscope.readers.memsnapshot.observed import add, observe_content, observe_history
+from stepscope.readers.memsnapshot.staged import part_times, stage_device, stage_segments
+from stepscope.readers.memsnapshot.timeline import stage_timeline
+from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.store.staging import Staging
+
+_BLOCK: Final = 1 << 20
+_MARKS: Final = (b"total_size", b"device_traces", b"requested_size")
+#: [[time, action, bytes, category], ... or [[times], [[sizes], ...
+_TIMELINE: Final = re.compile(rb"\s*\[\s*\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+")
+
+
+class MemorySnapshotReader:
+    """Reads what `torch.cuda.memory._dump_snapshot` and `export_memory_timeline` write, and their kin."""
+
+    name = "memsnapshot"
+    version = 1
+
+    def sniff(self, path: Path, head: bytes) -> int:
+        """NO, MAYBE or YES, by content alone."""
+        del path
+        marked = any(mark in head for mark in _MARKS)
+        if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+            return YES if marked else MAYBE
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not text.startswith((b"{", b"[")) or b'"ph"' in text:
+            return NO
+        return YES if (marked and b'"blocks"' in text) or _TIMELINE.match(text) else NO
+
+    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
+        """Stage segments, blocks, the history of every device, and what is derived from them together."""
+        damage = Damage()
+        history = History(staging)
+        pickled = head(source, 1) == b"\x80"
+        load = load_pickle if pickled else load_json
+        loaded = load(blocks(source, damage, progress, _BLOCK), history, str(source))
+        for message in damage.messages:
+            loaded.cut = loaded.cut or message
+        attributes = {**_settings(loaded.settings), "format": "pickle" if pickled else "json"}
+        if loaded.timeline is not None:
+            stage_timeline(staging, loaded.timeline, str(source))
+            return Recording(str(source), self.name, attributes={**attributes, "kind": "memory timeline"})
+        if not loaded.segments and not any(history.counts):
+            raise UnusableInputError(
+                f"{source} can't be used: {loaded.cut or 'it holds no segments and no history'}",
+                hint="give a snapshot as torch.cuda.memory._dump_snapshot writes it",
+            )
+        _stage(staging, loaded, history)
+        return Recording(str(source), self.name, attributes={**attributes, "kind": "memory snapshot"})
+
+
+def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
+    final = stage_segments(staging, loaded, history)
+    parts = {device: part for part, device in loaded.devices.items() if history.counts[part]}
+    times = {device: clock(part_times(staging, part)).ns for device, part in parts.items()}
+    span = _span(times)
+    annotated, unmatched = stretches(loaded.annotations, span)
+    origin = min([*(span or ())[:1], *(stretch.ts for stretch in annotated)], default=0)
+    found, mended = Found(), 0
+    spans: dict[int, tuple[int, int | None]] = {}
+    for device in sorted({*final, *parts}):
+        here, wrong, end = stage_device(staging, device, parts.get(device), final.get(device), origin)
+        add(found, here)
+        timed = times.get(device)
+        mended += wrong
+        begin = 0 if timed is None else int(timed[0]) - origin
+        spans[device] = (origin + begin, None if end is None else end - begin)
+        staging.connection.execute("INSERT INTO devices BY NAME SELECT ?::INTEGER AS device, true AS used", [device])
+    stage_marks(staging, spans, annotated, origin)
+    [stacks] = staging.one("SELECT count(*) FROM call_stacks")
+    observe_history(staging, found, [history.counts[part] for part in parts.values()], mended)
+    observe_content(staging, loaded, entries=sum(history.counts), timed=span is not None, stacked=stacks > 0)
+    staging.observe("annotations-unmatched", "info", unmatched, "begins or ends of annotations have no counterpart",
+                    "those without an end have no duration, those without a begin are left out")  # fmt: skip
+
+
+def _span(times: dict[int, Int | None]) -> tuple[int, int] | None:
+    """First and last time of all histories that have times, in ns."""
+    known = [ns for ns in times.values() if ns is not None]
+    return (min(int(ns[0]) for ns in known), max(int(ns[-1]) for ns in known)) if known else None
+
+
+def _settings(settings: dict[Any, Any]) -> dict[str, str | int | float | bool]:
+    """The allocator's settings, flat, where they are plain values."""
+    kept: dict[str, str | int | float | bool] = {}
+    for name, value in settings.items():
+        if isinstance(name, str) and isinstance(value, (str, int, float, bool)) and value != "":
+            kept[f"allocator.{name}"[:100]] = value[:1000] if isinstance(value, str) else value
+    return kept

@@ -1,0 +1,82 @@
+"""Call stacks, interned: each distinct stack once, with what it says about the purpose of the memory."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.readers.memsnapshot.purpose import Frame, describe, frame_text, understood
+
+#: Python allows a thousand nested calls; C++ frames come on top. What is deeper is cut off at the outer end.
+_DEEPEST: Final = 2000
+
+Row = tuple[int, tuple[int, ...], str | None, str | None, str]
+
+
+class Stacks:
+    """Numbers for call stacks: equal frames in equal order have one number, counted from 0."""
+
+    def __init__(self) -> None:
+        self._frames: dict[str, int] = {}
+        self._understood: list[Frame] = []
+        self._listed = 0
+        self._by_object: dict[int, int] = {}
+        self._kept: list[Any] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._pending: list[tuple[int, ...]] = []
+
+    def number(self, frames: object) -> int | None:
+        """The number of a list of frames, innermost first; null if it is empty or no list.
+
+        The list is then replaced by its number, so that lists which share it are cheap and their frames can be freed.
+        """
+        if type(frames) is not list or not frames:
+            return None
+        if len(frames) == 1 and type(frames[0]) is int:
+            return frames[0] if 0 <= frames[0] < len(self._numbers) else None
+        by_object = self._by_object
+        try:
+            key = tuple([by_object[id(frame)] for frame in frames])
+        except KeyError:
+            key = tuple([self._frame(frame) for frame in frames])
+        key = key[:_DEEPEST]
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            self._pending.append(key)
+        frames[:] = [number]
+        return number
+
+    def _frame(self, frame: Any) -> int:
+        found = self._by_object.get(id(frame))
+        if found is not None:
+            return found
+        text = frame_text(frame)
+        number = self._frames.setdefault(text, len(self._understood))
+        if number == len(self._understood):
+            self._understood.append(understood(text))
+        # An object that is kept keeps its id to itself.
+        self._by_object[id(frame)] = number
+        self._kept.append(frame)
+        return number
+
+    def new_stacks(self) -> list[Row]:
+        """Rows of `call_stacks` that have not been asked for before."""
+        first = len(self._numbers) - len(self._pending)
+        frames = self._understood
+        rows = [
+            (number, key, *describe([frames[frame] for frame in key]))
+            for number, key in enumerate(self._pending, first)
+        ]
+        self._pending = []
+        return rows
+
+    def new_frames(self) -> list[tuple[int, str]]:
+        """Rows of `call_frames` that have not been asked for before."""
+        first = self._listed
+        self._listed = len(self._understood)
+        return [(number, self._understood[number].text) for number in range(first, self._listed)]
+
+    @property
+    def waiting(self) -> int:
+        """How many stacks have not been asked for."""
+        return len(self._pending)

@@ -1,0 +1,164 @@
+"""A loaded snapshot, put into the staged tables."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.readers.memsnapshot.clock import Int, clock
+from stepscope.readers.memsnapshot.device import ACTION_SQL, Device, Entries, Found, Live, reconstruct
+from stepscope.readers.memsnapshot.entries import Block, stream
+from stepscope.readers.memsnapshot.history import History
+from stepscope.readers.memsnapshot.load import Loaded
+from stepscope.readers.memsnapshot.values import address, natural, pool_name
+from stepscope.store.staging import Staging
+
+_ENTRIES_SQL: Final = f"""
+SELECT {ACTION_SQL} AS action, coalesce(address, 0) AS address, greatest(coalesce(bytes, 0), 0) AS bytes,
+    coalesce(stack, -1) AS stack, coalesce(time_us, 0) AS time_us
+FROM recorded_entries WHERE part = ?
+"""
+
+_EVENTS_SQL: Final = """
+INSERT INTO allocator_events BY NAME
+SELECT e.seq, c.ts, $device::INTEGER AS device, coalesce(left(e.action, 40), 'unknown') AS action, e.address,
+    CASE WHEN e.bytes >= 0 THEN e.bytes END AS bytes, e.stream, e.pool, e.stack, e.device_free,
+    nullif(e.category, '') AS category, nullif(nullif(e.context, ''), 'N/A') AS context,
+    nullif(left(e.metadata, 200), '') AS metadata
+FROM (SELECT * FROM recorded_entries WHERE part = $part) e POSITIONAL JOIN clocked c
+"""
+
+_EXTRAS_SQL: Final = """
+CREATE OR REPLACE TEMP TABLE extras AS
+SELECT seq, stream, category FROM recorded_entries WHERE part = ? AND (stream IS NOT NULL OR category IS NOT NULL)
+"""
+
+#: A block in use that the history does not know is on the stream of its segment.
+_ALLOCATIONS_SQL: Final = """
+INSERT INTO allocations BY NAME
+SELECT a.*, coalesce(x.stream, f.stream) AS stream, x.category, $device::INTEGER AS device
+FROM made a
+LEFT JOIN extras x ON x.seq = coalesce(a.seq, a.freed_seq, a.reusable_seq)
+LEFT JOIN final_streams f ON f.address = a.address AND a.seq IS NULL AND a.reusable_seq IS NULL
+ORDER BY coalesce(a.seq, -1), a.address
+"""
+
+_FINAL_SQL: Final = """
+CREATE OR REPLACE TEMP TABLE final_streams AS
+SELECT b.address, any_value(s.stream) AS stream FROM blocks b JOIN segments s USING (segment)
+WHERE b.device = ? AND b.state <> 'inactive' GROUP BY 1
+"""
+
+
+def stage_segments(staging: Staging, loaded: Loaded, history: History) -> dict[int, tuple[Live, int]]:
+    """Fill `segments` and `blocks`; returns the blocks in use and the reserved bytes of each device."""
+    segments: list[dict[str, Any]] = []
+    blocks: list[tuple[int, int, int, int, int | None, str, int | None]] = []
+    for row in sorted(
+        loaded.segments, key=lambda row: (natural(row.get("device")) or 0, address(row.get("address")) or 0)
+    ):
+        number = len(segments)
+        device = natural(row.get("device")) or 0
+        first = address(row.get("address")) or 0
+        held: list[Block] = row["blocks"]
+        size = natural(row.get("total_size"))
+        segments.append(
+            {
+                "segment": number, "device": device, "address": first, "stream": stream(row.get("stream")),
+                "bytes": sum(block[1] for block in held) if size is None else size,
+                "kind": kind if (kind := row.get("segment_type")) in ("small", "large") else None,
+                "pool": pool_name(row.get("segment_pool_id")),
+                "expandable": bool(row["is_expandable"]) if "is_expandable" in row else None,
+                "stack": history.stacks.number(row.get("frames")),
+            }
+        )  # fmt: skip
+        at = first
+        for place, width, requested, state, stack in held:
+            at = at if place is None else place
+            blocks.append((number, device, at, width, requested, state, stack))
+            at += width
+    history.flush()
+    if segments:
+        staging.insert("segments", pa.Table.from_pylist(segments, schema=_SEGMENT_SCHEMA))
+    if blocks:
+        columns = zip(*blocks, strict=True)
+        arrays = [pa.array(values, field.type) for field, values in zip(_BLOCK_SCHEMA, columns, strict=True)]
+        staging.insert("blocks", pa.Table.from_arrays(arrays, schema=_BLOCK_SCHEMA))
+    return {device: _live(staging, device) for device in sorted({row["device"] for row in segments})}
+
+
+def _live(staging: Staging, device: int) -> tuple[Live, int]:
+    found = staging.connection.execute(
+        "SELECT address, bytes, coalesce(requested, bytes) AS requested, coalesce(stack, -1) AS stack FROM blocks "
+        "WHERE device = ? AND state <> 'inactive'",
+        [device],
+    ).fetchnumpy()
+    [reserved] = staging.one("SELECT sum(bytes)::BIGINT FROM segments WHERE device = ?", [device])
+    return Live(**{name: np.asarray(values, np.int64) for name, values in found.items()}), int(reserved)
+
+
+def part_times(staging: Staging, part: int) -> Int:
+    """Recorded times of a part in microseconds, 0 where missing."""
+    found = staging.connection.execute(
+        "SELECT coalesce(time_us, 0) AS time_us FROM recorded_entries WHERE part = ?", [part]
+    ).fetchnumpy()
+    return np.asarray(found["time_us"], np.int64)
+
+
+def stage_device(
+    staging: Staging, device: int, part: int | None, final: tuple[Live, int] | None, origin: int
+) -> tuple[Found, int, int | None]:
+    """Fill `allocator_events`, `allocations` and `raw_memory` of one device.
+
+    Args:
+        staging: Where to.
+        device: The device.
+        part: Its history; None if it has none.
+        final: The blocks in use and the reserved bytes at the end; None if no segments are recorded for it.
+        origin: Time of the recording's first event in ns, which becomes 0; 0 if it has no times.
+
+    Returns:
+        What does not fit together, how many times were mended, and the end of the history, relative to the origin.
+    """
+    columns = staging.connection.execute(_ENTRIES_SQL, [-1 if part is None else part]).fetchnumpy()
+    found = {name: np.asarray(values, np.int64) for name, values in columns.items()}
+    times = clock(found.pop("time_us"))
+    ts = np.arange(found["action"].size) if times.ns is None else times.ns - origin
+    live, reserved = final or (Live(*[np.zeros(0, np.int64)] * 4), None)
+    result = reconstruct(Entries(**found, ts=ts), live, reserved)
+    if part is not None:
+        staging.connection.register("clocked", pa.table({"ts": ts}))
+        staging.connection.execute(_EVENTS_SQL, {"device": device, "part": part})
+        staging.connection.unregister("clocked")
+    _stage_allocations(staging, device, part, result)
+    if result.memory:
+        memory = {**result.memory, "ts": result.memory["ts"] + origin}
+        memory["device"] = pa.array([device] * len(memory["ts"]), pa.int32())
+        staging.insert("raw_memory", pa.table(memory))
+    return result.found, times.mended, int(ts[-1]) if ts.size else None
+
+
+def _stage_allocations(staging: Staging, device: int, part: int | None, result: Device) -> None:
+    connection = staging.connection
+    connection.execute(_EXTRAS_SQL, [-1 if part is None else part])
+    connection.execute(_FINAL_SQL, [device])
+    connection.register("made", pa.table(result.allocations))
+    connection.execute(_ALLOCATIONS_SQL, {"device": device})
+    connection.unregister("made")
+
+
+_SEGMENT_SCHEMA: Final = pa.schema(
+    [
+        ("segment", pa.int64()), ("device", pa.int32()), ("address", pa.int64()), ("bytes", pa.int64()),
+        ("stream", pa.string()), ("kind", pa.string()), ("pool", pa.string()), ("expandable", pa.bool_()),
+        ("stack", pa.int64()),
+    ]
+)  # fmt: skip
+_BLOCK_SCHEMA: Final = pa.schema(
+    [
+        ("segment", pa.int64()), ("device", pa.int32()), ("address", pa.int64()), ("bytes", pa.int64()),
+        ("requested", pa.int64()), ("state", pa.string()), ("stack", pa.int64()),
+    ]
+)  # fmt: skip

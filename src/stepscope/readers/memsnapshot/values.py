@@ -1,0 +1,43 @@
+"""Values of a file that may hold anything, as the types that tables have."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_INT64: Final = 1 << 63
+
+
+def integer(value: Any) -> int | None:
+    """The value if it is an integer of 64 bits, else None."""
+    return value if type(value) is int and -_INT64 <= value < _INT64 else None
+
+
+def address(value: Any) -> int | None:
+    """An address as a signed integer of 64 bits: those of the upper half become negative."""
+    if type(value) is int and _INT64 <= value < 2 * _INT64:
+        return value - 2 * _INT64
+    return integer(value)
+
+
+def natural(value: Any) -> int | None:
+    """The value if it is an integer of 64 bits and not negative, else None."""
+    found = integer(value)
+    return None if found is None or found < 0 else found
+
+
+def short_text(value: Any, longest: int = 200) -> str | None:
+    """The value if it is a string and not empty, cut to a length; else None."""
+    return value[:longest] if isinstance(value, str) and value else None
+
+
+def rows_of(value: Any) -> list[dict[str, Any]]:
+    """The dictionaries in a list; nothing if it is no list."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def pool_name(value: Any) -> str | None:
+    """A private pool's id as `graph.user`; None for the default pool and where it is not recorded."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        return None
+    graph, user = integer(value[0]), integer(value[1])
+    return None if graph is None or user is None or (graph, user) == (0, 0) else f"{graph}.{user}"
