@@ -18,7 +18,10 @@ from stepscope.reports.exports.lanes import lanes
 from stepscope.reports.narrow import Filter, narrowed
 from support import Facts, shared, shared_traces
 
-EVENTS = "SELECT name, ts, dur, category, correlation, external_id, kind FROM events JOIN tracks USING (rank, track) ORDER BY ALL"
+EVENTS = (
+    "SELECT name, ts, dur, category, correlation, external_id, kind "
+    "FROM events JOIN tracks USING (rank, track) ORDER BY ALL"
+)
 RECORDINGS = sorted(p.name for p in (shared_traces() / "kineto").iterdir()) if shared_traces() else ["absent"]
 
 

@@ -1,0 +1,330 @@
+"""The commands, run in this process on small recordings of the simulator's."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from stepscope.cli.main import run
+from stepscope.demo import recording
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the demo's recording and a store."""
+    found = tmp_path_factory.mktemp("cli")
+    with recording() as path:
+        (found / "job.json.gz").write_bytes(path.read_bytes())
+    return found
+
+
+@pytest.fixture
+def call(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> object:
+    """Run a command; gives (status, standard output, standard error)."""
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def called(*arguments: str, debug: bool = False) -> tuple[int, str, str]:
+        status = run(list(arguments), debug=debug)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return called
+
+
+@pytest.fixture
+def job(folder: Path) -> str:
+    return str(folder / "job.json.gz")
+
+
+def test_version_and_help(call) -> None:
+    assert call("--version")[:2] == (0, "stepscope 0.1.0\n")
+    status, out, _ = call("--help")
+    assert status == 0
+    assert "analyze" in out
+    status, _, err = call()
+    assert status == 2
+    assert "analyze" in err
+
+
+def test_analyze_prints_a_report(call, job: str) -> None:
+    status, out, err = call("analyze", job)
+    assert (status, err) == (0, "")
+    for title in ("Health", "Where the time went", "Why idle", "What ran", "Not computed"):
+        assert f"\n{title} ─" in out
+
+
+def test_analyze_writes_all_files_at_once(call, job: str, tmp_path: Path) -> None:
+    names = {"--json": "r.json", "--xlsx": "r.xlsx", "--markdown": "r.md", "--html": "r.html"}
+    arguments = [part for option, name in names.items() for part in (option, str(tmp_path / name))]
+    status, out, err = call("analyze", job, *arguments)
+    assert (status, out) == (0, "")
+    assert err.count("wrote ") == 4
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(names.values())
+    assert json.loads((tmp_path / "r.json").read_text())["schema"] == "stepscope.report/1"
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_json_on_standard_output_is_nothing_but_json(call, job: str) -> None:
+    status, out, err = call("analyze", job, "--json", "-", "--table", "step_budget", "--step", "2")
+    assert (status, err) == (0, "")
+    document = json.loads(out)
+    assert list(document["tables"]) == ["step_budget"]
+    names = [column["name"] for column in document["tables"]["step_budget"]["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in document["tables"]["step_budget"]["rows"]]
+    assert [row["number"] for row in rows] == [2]
+    parts = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
+    assert all(sum(row[part] for part in parts) == row["total_ns"] for row in rows)
+
+
+def test_a_table_that_is_asked_for_has_all_columns(call, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    status, out, _ = call("analyze", job, "--table", "step_budget", "--top", "2")
+    assert status == 0
+    assert "exposed comm ms" in out
+    assert "more: --top N, or --json FILE for all" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("analyze", "nowhere.json"), "stepscope: nowhere.json does not exist; check the path.\n"),
+        (("analyze", "JOB", "--rank", "9"), "stepscope: the input has no rank 9; it has 0.\n"),
+        (("analyze", "JOB", "--step", "99"), "stepscope: the input has no step 99; it has 1 to 4.\n"),
+        (("analyze", "JOB", "--xlsx", "-"), "stepscope: a workbook can't be written to standard output; "),
+        (("analyze", "JOB", "--json", "/nowhere/r.json"), "stepscope: /nowhere/r.json can't be written (No such file"),
+        (("analyze", "JOB", "--json", "JOB"), "is an input; write to another file.\n"),
+        (("analyze", "JOB", "--top", "0"), "see --help.\n"),
+        (("analyze",), "see --help.\n"),
+        (("nonsense",), "see --help.\n"),
+        (("export", "JOB", "--to", "parquet"), "stepscope: Parquet is written into a folder; give --output DIR.\n"),
+        (("export", "JOB", "--to", "chrome", "--from", "soon"), "stepscope: --from 'soon' is no time; "),
+        (("export", "JOB", "--to", "chrome", "--category", "x"), "stepscope: no category is called 'x'; choose from"),
+        (("schema", "nothing"), "stepscope: no table is called 'nothing'; "),
+        (("simulate", "--preset", "nothing"), "stepscope: no preset is called 'nothing'; "),
+    ],
+)
+def test_wrong_use_is_one_sentence_and_status_2(call, job: str, arguments: tuple[str, ...], message: str) -> None:
+    status, out, err = call(*(job if part == "JOB" else part for part in arguments))
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert Path(job).stat().st_size > 0
+
+
+def test_nothing_usable(call, tmp_path: Path) -> None:
+    bad = tmp_path / "bad\x1b[31m.json"
+    bad.write_text("{}")
+    status, _, err = call("analyze", str(bad))
+    assert status == 2
+    assert err.startswith("stepscope: ")
+    assert "\x1b" not in err
+    assert "Traceback" not in call("analyze", str(bad))[2]
+    assert "Traceback" in call("analyze", str(bad), debug=True)[2]
+
+
+def test_an_unexpected_error_asks_for_debug(call, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import stepscope.reports.build
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("oops\nand more")
+
+    monkeypatch.setattr(stepscope.reports.build, "build_report", fail)
+    status, _, err = call("analyze", job)
+    assert status == 2
+    assert err == (
+        "stepscope: an unexpected error occurred (ZeroDivisionError: oops); run again with --debug and report it.\n"
+    )
+    assert "in fail" in call("analyze", job, debug=True)[2]
+
+
+def test_interruption(call, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import stepscope.reports.build
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stepscope.reports.build, "build_report", interrupt)
+    assert call("analyze", job)[0] == 130
+
+
+def test_schema(call) -> None:
+    status, out, _ = call("schema")
+    assert status == 0
+    assert "\nkernels: " in out
+    document = json.loads(call("schema", "--json")[1])
+    assert set(document) == {"canonical", "report"}
+    assert "event" in [column["name"] for column in document["canonical"]["copies"]["columns"]]
+    assert json.loads(call("schema", "events", "--json")[1])["report"] == {}
+    assert call("schema", "--markdown")[1].startswith("# Tables\n")
+
+
+def test_cache(call, job: str, tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    assert call("analyze", job, "--store", store, "--table", "step_budget")[0] == 0
+    status, out, _ = call("cache", "ls", "--store", store)
+    assert status == 0
+    assert job in out
+    assert "1 recording, " in out
+    assert call("cache", "clear", "--store", store)[1].startswith("removed 1 recording from")
+    assert "0 recordings" in call("cache", "ls", "--store", store)[1]
+    assert call("analyze", job, "--no-cache", "--store", store, "--table", "step_budget")[0] == 0
+    assert "0 recordings" in call("cache", "ls", "--store", store)[1]
+
+
+def test_export_chrome_packed_and_cut(call, job: str, tmp_path: Path) -> None:
+    out = tmp_path / "t.json.gz"
+    status, _, _ = call(
+        "export", job, "--to", "chrome", "-o", str(out), "--category", "kernel", "--from", "1ms", "--until", "5ms"
+    )
+    assert status == 0
+    events = [e for e in json.loads(gzip.decompress(out.read_bytes()))["traceEvents"] if e["ph"] == "X"]
+    assert events
+    assert {e["cat"] for e in events} == {"kernel"}
+    assert all(e["ts"] + e["dur"] > 1000 and e["ts"] < 5000 for e in events)
+
+
+def test_export_folded_and_parquet(call, job: str, tmp_path: Path) -> None:
+    status, out, _ = call("export", job, "--to", "folded", "--step", "1", "--time", "host")
+    assert status == 0
+    assert all(line.rsplit(" ", 1)[1].isdigit() for line in out.splitlines())
+    target = tmp_path / "new"
+    assert call("export", job, "--to", "parquet", "-o", str(target), "--step", "1")[0] == 0
+    steps = pq.read_table(target / "kernels.parquet").column("step").to_pylist()
+    assert set(steps) == {0}
+    assert call("export", job, "--to", "parquet", "-o", str(target))[0] == 2
+
+
+def test_simulate_is_registered(call, tmp_path: Path) -> None:
+    status, out, _ = call("simulate", "--preset", "tiny", "--out", str(tmp_path / "s.json"))
+    assert status == 0
+    assert (tmp_path / "s.json").exists()
+    assert "s.json" in out
+
+
+def test_demo_ends_by_itself_with_a_report(call) -> None:
+    status, out, err = call("demo")
+    assert (status, err) == (0, "")
+    assert "data wait" in out
+
+
+SELECT = "SELECT name, count(*) AS n FROM kernels GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3"
+
+
+def test_query_in_every_format(call, job: str, tmp_path: Path) -> None:
+    table = call("query", job, SELECT)[1]
+    assert table.splitlines()[0].split() == ["name", "n"]
+    assert table.endswith("(3 rows)\n")
+    rows = json.loads(call("query", job, SELECT, "--format", "json")[1])
+    assert [set(row) for row in rows] == [{"name", "n"}] * 3
+    text = call("query", job, SELECT, "--format", "csv")[1]
+    assert list(csv.DictReader(io.StringIO(text))) == [{"name": r["name"], "n": str(r["n"])} for r in rows]
+    target = tmp_path / "r.parquet"
+    assert call("query", job, SELECT, "--format", "parquet", "--output", str(target))[0] == 0
+    assert pq.read_table(target).to_pylist() == rows
+    assert json.loads(call("query", job, "SELECT 1 AS a WHERE false", "--format", "json")[1]) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM read_parquet('https://example.com/x.parquet')",
+        "SELECT * FROM parquet_metadata('/etc/passwd')",
+        "COPY kernels TO '/tmp/x.csv'",
+        "WITH x AS (COPY kernels TO '/tmp/x.csv') FROM x",
+        "WITH x AS (INSERT INTO kernels VALUES (1) RETURNING *) FROM x",
+        "SELECT * FROM query('COPY kernels TO ''/tmp/x.csv''')",
+        "ATTACH '/tmp/x.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "PRAGMA version",
+        "SET threads = 1",
+        "RESET threads",
+        "CREATE TABLE t (a INTEGER)",
+        "DROP VIEW kernels",
+        "EXPLAIN ANALYZE COPY kernels TO '/tmp/x.csv'",
+        "CALL pragma_version()",
+        "SELECT 1; SELECT 2",
+        "SELECT * FROM enable_logging(storage = 'file', storage_path = '/tmp/x')",
+        "SELEC 1",
+        "SELECT nothing FROM kernels",
+        "",
+    ],
+)
+def test_queries_only_read_the_trace(call, job: str, sql: str) -> None:
+    status, out, err = call("query", job, sql)
+    assert (status, out) == (2, "")
+    assert err.startswith("stepscope: ")
+    assert err.count("\n") == 1
+    assert not Path("/tmp/x.csv").exists()
+
+
+def test_a_query_that_takes_too_long_is_stopped(call, job: str) -> None:
+    sql = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3"
+    started = time.monotonic()
+    status, _, err = call("query", job, sql, "--timeout", "0.3")
+    assert status == 2
+    assert err == "stepscope: the query was stopped after 0.3 s; raise --timeout.\n"
+    assert time.monotonic() - started < 10
+
+
+def test_hostile_names_in_results(call, job: str) -> None:
+    _, out, _ = call("query", job, "SELECT chr(27) || '[31m' AS \"a\x1b\", 'x' || chr(10) || 'y' AS b")
+    assert "\x1b" not in out
+    assert "\\x1b[31m" in out
+    assert len(out.splitlines()) == 4
+
+
+def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from stepscope.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_a_closed_pipe_is_no_error(job: str) -> None:
+    command = f"'{sys.executable}' -c 'from stepscope.cli import main; main()' query '{job}' " + (
+        "'SELECT * FROM events' --format csv --no-cache | head -1"
+    )
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith("id,rank,ts")
+
+
+def test_status_of_the_process() -> None:
+    assert process("--version").returncode == 0
+    failed = process("analyze", "nowhere")
+    assert (failed.returncode, failed.stderr) == (2, "stepscope: nowhere does not exist; check the path.\n")
+    assert "Traceback" in process("analyze", "nowhere", "--debug").stderr
+
+
+def test_starting_up_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom stepscope.cli.main import run\nrun(['--version'])\n"
+        "heavy = {'numpy', 'pyarrow', 'duckdb', 'rich', 'pandas', 'xlsxwriter'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_command_imports_pandas(job: str) -> None:
+    code = f"import sys\nfrom stepscope.cli import main\ntry:\n    main(['analyze', {job!r}, '--no-cache'])\n" + (
+        "except SystemExit as end:\n    assert not end.code\nassert 'pandas' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
