@@ -108,3 +108,15 @@ def test_without_multiprocessors_only_the_time_is_known() -> None:
     f.host("op", "aten::mm", 0, 10)
     with pytest.raises(MissingInputError):
         device_utilisation(f.trace())
+
+
+def test_numbers_that_cannot_be_true_break_nothing() -> None:
+    most = 2**31 - 1
+    f = Facts()
+    f.row("devices", device=0, name="some device", **_LIMITS)
+    f.kernel("k", 0, 10, grid=[most, most, most], block=[most, most, most], registers=most, shared_bytes=2**62)
+    f.kernel("k", 20, 10, grid=[-1, 0, 5], block=[0, 0, 0])
+    trace = f.trace()
+    [row] = occupancy(trace).records()
+    assert (row["count"], row["resident_blocks"], row["fill"]) == (1, 1, 1)
+    assert device_utilisation(trace).column("sm_efficiency") == [10 / 30, 10 / 30]

@@ -99,6 +99,14 @@ def test_inputs_that_are_missing_or_broken_leave_the_cost_unknown(inputs: dict[s
     assert _kernels(facts) == [(None, None), (None, None)]
 
 
+def test_sizes_that_cannot_be_true_are_unknown() -> None:
+    facts = Facts()
+    op = facts.host("op", "aten::mm", 0, 100)
+    facts.row("op_inputs", event=op, shapes="[[10000000, 10000000], [10000000, 10000000]]", dtypes='["float", "float"]')
+    facts.kernel("ampere_sgemm_128x64_nn", 200, 50, launch=(10, 5))
+    assert _kernels(facts) == [(2e21, None)]
+
+
 def test_order_and_other_columns_of_kernels_stay() -> None:
     facts = Facts()
     op = facts.host("op", "aten::mm", 0, 100)

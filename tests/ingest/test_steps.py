@@ -165,6 +165,14 @@ def test_a_last_step_with_much_less_work_is_partial() -> None:
     assert [r["partial"] for r in steps(f)] == [False, False, True]
 
 
+def test_names_with_endless_numbers_break_nothing() -> None:
+    f = Facts()
+    loop(f, 3)
+    for i in range(3):
+        f.host("annotation", f"step {i}{'9' * 5000}", 1000 * i, 990)
+    assert [r["source"] for r in steps(f)] == ["annotation"] * 3
+
+
 def test_a_recording_without_events_has_no_steps() -> None:
     assert steps(Facts()) == []
 

@@ -38,11 +38,13 @@ DEVICE_UTILISATION = TableSchema(
     ),
 )  # fmt: skip
 
-_BLOCKS: Final = "coalesce(k.grid[1], 1)::BIGINT * coalesce(k.grid[2], 1) * coalesce(k.grid[3], 1)"
+#: As a double, which overflows for no grid; more blocks than this fill every device.
+_BLOCKS: Final = "coalesce(k.grid[1], 1)::DOUBLE * coalesce(k.grid[2], 1) * coalesce(k.grid[3], 1)"
+_MOST_BLOCKS: Final = 2**31
 _SQL: Final = f"""
 SELECT coalesce(k.device, -1)::INTEGER AS device, k.ts, k.ts + k.dur AS stop, coalesce(k.step, -1)::INTEGER AS step,
-    CASE WHEN k.grid IS NULL THEN 0
-        ELSE greatest({_BLOCKS}, 0) END AS blocks,
+    CASE WHEN k.grid IS NULL THEN 0::BIGINT
+        ELSE greatest(least({_BLOCKS}, {_MOST_BLOCKS}), 0)::BIGINT END AS blocks,
     coalesce(k.occupancy, -1)::DOUBLE AS occupancy, coalesce(d.sms, 0) AS sms
 FROM kernels k LEFT JOIN ({LIMITS_SQL}) d ON d.device IS NOT DISTINCT FROM k.device
 WHERE k.kind IN ('compute', 'comm') AND k.dur > 0

@@ -43,7 +43,8 @@ OCCUPANCY = TableSchema(
     ),
 )  # fmt: skip
 
-_PRODUCT: Final = "(coalesce({0}[1], 1)::BIGINT * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
+#: As doubles, which hold every product that occurs and overflow for none.
+_PRODUCT: Final = "(coalesce({0}[1], 1)::DOUBLE * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
 
 
 def _mean(column: str) -> str:
@@ -62,8 +63,9 @@ WITH launches AS (
     FROM kernels k LEFT JOIN ({LIMITS_SQL}) d ON d.device IS NOT DISTINCT FROM k.device
     WHERE k.kind = 'compute' AND k.grid IS NOT NULL AND k.block IS NOT NULL
 ), limited AS (
-    SELECT *, most // nullif(used, 0) AS by_threads, registers_per_sm // nullif(registers * used, 0) AS by_registers,
-        shared_bytes_per_sm // nullif(shared_bytes, 0) AS by_shared
+    SELECT *, floor(most / nullif(used, 0)) AS by_threads,
+        floor(registers_per_sm / nullif(registers * used, 0)) AS by_registers,
+        floor(shared_bytes_per_sm / nullif(shared_bytes, 0)) AS by_shared
     FROM launches
 ), resident AS (
     SELECT *, CASE WHEN fit >= 0 THEN greatest(fit, 1) END AS resident_blocks,

@@ -22,7 +22,8 @@ _LEVELS: Final = 5
 #: Their cost is that of the products inside them, whatever name those have.
 _PRODUCTS: Final = "('gemm', 'attention', 'convolution')"
 
-_INT64_MAX: Final = 2**63 - 1
+#: No call moves more bytes than this, 35 TB; shapes that say so are wrong.
+_MOST_BYTES: Final = 2**45
 
 #: Operators around each operator that launched compute, with itself as level 0.
 _AROUND_SQL: Final = (
@@ -134,7 +135,7 @@ def _cost_signatures(staging: Staging) -> None:
         found = cost(name, _parsed(shapes), _parsed(dtypes), _parsed(concrete))
         if found is None:
             continue
-        known = found.bytes is not None and found.bytes <= _INT64_MAX
+        known = found.bytes is not None and found.bytes <= _MOST_BYTES
         values = (signature, found.kind, float(found.flops), found.bytes if known else None)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)

@@ -24,8 +24,8 @@ _PART: Final = re.compile(
     r"|prefetch|batch_?norm|next|to_?(?:gpu|device)",
     re.I,
 )
-_NUMBER: Final = re.compile(r"(\d+)")
-_NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d+)", re.I)
+_NUMBER: Final = re.compile(r"(\d{1,18})")
+_NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)
 
 #: Share of the launches that must lie in annotations with a telling name, and in others.
 _NAMED_COVER: Final = 0.5
