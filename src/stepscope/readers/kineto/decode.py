@@ -12,7 +12,7 @@ import pyarrow as pa
 from stepscope.readers.kineto import sql
 from stepscope.readers.kineto.arguments import argument_views
 from stepscope.readers.kineto.framing import Chunk
-from stepscope.readers.kineto.mending import Mender
+from stepscope.readers.kineto.mending import Mended, Mender
 from stepscope.store.staging import Staging, first_row
 
 
@@ -118,15 +118,11 @@ class Decoder:
             [first],
         ).fetchnumpy()
         mended = self.mender.mend(chunk, first, dict(zip(odd["index"].tolist(), odd["is_json"].tolist(), strict=True)))
-        excluded = pa.array([first + index for index in mended.excluded], pa.int64())
-        shifts = [(first + index, surplus) for index, surplus in mended.shifts]
-        self.events += sum(surplus for _, surplus in shifts)
-        connection.register("excluded", pa.table({"i": excluded}))
+        self.events += sum(surplus for _, surplus in mended.shifts)
+        connection.register("pieces", _without(_text_batches(chunk, first), mended))
         connection.register("mended", pa.table({"i": pa.array(mended.ids, pa.int64()), "text": _strings(mended.texts)}))
-        shifted = "".join(f" + CASE WHEN i >= {start} THEN {surplus} ELSE 0 END" for start, surplus in shifts)
         lane.source = (
-            f"(SELECT i{shifted} AS i, text, flat, args FROM pieces ANTI JOIN excluded USING (i) "
-            "UNION ALL SELECT i, text, false, NULL FROM mended)"
+            "(SELECT i, text, flat, args FROM pieces WHERE kept UNION ALL SELECT i, text, false, NULL FROM mended)"
         )
         connection.execute(sql.parse_sql(lane.source, exact=True))
 
@@ -159,6 +155,18 @@ def _text_batches(chunk: Chunk, first: int) -> pa.Table:
             batches.append(pa.record_batch([ids, rows, flat, arguments], names=["i", "text", "flat", "args"]))
         first += size
     return pa.Table.from_batches(batches)
+
+
+def _without(pieces: pa.Table, mended: Mended) -> pa.Table:
+    """The pieces, with the ids they get and a column that tells which are used as they are."""
+    kept = np.ones(len(pieces), dtype=bool)
+    kept[mended.excluded] = False
+    if mended.shifts:
+        ids = pieces["i"].to_numpy().copy()
+        for start, surplus in mended.shifts:
+            ids[start:] += surplus
+        pieces = pieces.set_column(0, "i", pa.array(ids))
+    return pieces.append_column("kept", pa.array(kept))
 
 
 def _strings(texts: Sequence[bytes]) -> pa.Array:

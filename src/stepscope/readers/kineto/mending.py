@@ -97,8 +97,9 @@ class Mender:
         """Mend all pieces at once, those that need it further and further; returns those that became events."""
         fixed: dict[int, bytes] = {}
         # Where a separator is broken a piece holds several events, of which one must not swallow the others.
-        bad = [index for index in bad if chunk[index].count(b'"ph"') < 2]
-        texts = [clean(chunk[index]) for index in bad]
+        pieces = [(index, piece) for index, piece in zip(bad, chunk.take(bad), strict=True) if piece.count(b'"ph"') < 2]
+        bad = [index for index, _ in pieces]
+        texts = [clean(piece) for _, piece in pieces]
         for mend in (None, *MENDS):
             if not bad:
                 break

@@ -27,12 +27,16 @@ _LITERAL: Final = rb"(?:true|false|null|NaN|-?Infinity|-?(?:0|[1-9]\d*)(?:\.\d+)
 _VALUE: Final = re.compile(
     _STRING + rb"|([:\[,])(\s*)(?!" + _LITERAL + rb'\s*[,}\]])([^\s"\[\]{},:\0][^"\[\]{},\0]*)?(?=\s*([,}\]]))'
 )
+#: The same only for members of objects. A quote with a colon behind it ends a key, so that strings need no look.
+_MEMBER: Final = re.compile(
+    rb'(?<!\\)"(\s*:\s*)(?!' + _LITERAL + rb'\s*[,}\]])([^\s"\[\]{},:\0][^"\[\]{},\0]*)?(?=\s*[,}\]])'
+)
 _NUMBER: Final = re.compile(rb"([+-]?)0*(\d*)(?:\.(\d*))?([eE][+-]?\d+)?")
 _ABSENT: Final = frozenset({b"n/a", b"na", b"none", b"nil", b"undefined", b"unknown", b"-", b"--", b"?"})
 #: As the C libraries of Linux and Windows print them.
 _NOT_A_NUMBER: Final = re.compile(rb"[+-]?(?:\d\.#)?(?:[qs]?nan|inf(?:inity)?|ind)\d*(?:\(.*\))?", re.I | re.S)
-_SPACE_BEFORE_QUOTE: Final = re.compile(rb'([{,:\[])\s+"')
-_STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])"(?!\s*[:,}\]\0])')
+#: A quote that follows no bracket, comma or colon, directly, after a space or after an indent, and precedes none.
+_STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])(?<![{,:\[] )(?<!  )"(?!\s*[:,}\]\0])')
 
 
 def clean(piece: bytes) -> bytes:
@@ -47,7 +51,7 @@ def clean(piece: bytes) -> bytes:
 
 def double_backslashes(data: bytes) -> bytes:
     r"""Double all backslashes, but those before quotes, of strings that have one which begins no escape."""
-    return _ESCAPING.sub(_doubled, data)
+    return _ESCAPING.sub(_doubled, data) if b"\\" in data else data
 
 
 def double_all_backslashes(data: bytes) -> bytes:
@@ -66,8 +70,13 @@ def _is_raw(text: bytes) -> bool:
     return any(found[1] for found in _BAD_ESCAPE.finditer(text))
 
 
+def mend_members(data: bytes) -> bytes:
+    """Make JSON values of N/A, None, 007, +1, .5, 0x1f, bare words and nothing, where they are values of a key."""
+    return _MEMBER.sub(lambda match: b'"' + match[1] + _from_bare(match[2] or b"none"), data)
+
+
 def mend_values(data: bytes) -> bytes:
-    """Make JSON values of N/A, None, 007, +1, .5, 0x1f, bare words and nothing, and drop commas in excess."""
+    """The same everywhere, also in lists, and drop commas in excess."""
     return _VALUE.sub(_value, data)
 
 
@@ -101,8 +110,8 @@ def _from_bare(text: bytes) -> bytes:
 
 def escape_quotes(data: bytes) -> bytes:
     """Escape the quotes that neither begin a string, after `{ [ , :`, nor end one, before `: , } ]`."""
-    return _STRAY_QUOTE.sub(rb'\\"', _SPACE_BEFORE_QUOTE.sub(rb'\1"', data))
+    return _STRAY_QUOTE.sub(rb'\\"', data)
 
 
 #: In the order in which they are tried, each on top of the ones before it.
-MENDS: Final = (double_backslashes, mend_values, escape_quotes)
+MENDS: Final = (double_backslashes, mend_members, escape_quotes, mend_values)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from stepscope.readers.kineto.mends import MENDS, clean, double_all_backslashes
+from stepscope.readers.kineto.mends import clean, double_all_backslashes, double_backslashes, escape_quotes, mend_values
 from stepscope.readers.kineto.quotes import escape_inner_quotes
 
 # Integers are read as floats since Python refuses to convert very long ones; nobody uses the values.
@@ -90,12 +90,12 @@ def _mended(text: str) -> Reading | None:
     return best
 
 
-def _candidates(data: bytes) -> Iterator[bytes]:
-    raw = data
-    for mend in MENDS[:2]:
-        data = mend(data)
-        yield data
-    yield MENDS[2](data)
+def _candidates(raw: bytes) -> Iterator[bytes]:
+    data = double_backslashes(raw)
+    yield data
+    yield escape_quotes(data)
+    data = mend_values(data)
+    yield data
     yield escape_inner_quotes(data.decode("utf-8", "replace")).encode("utf-8", "replace")
     yield double_all_backslashes(raw)
 
