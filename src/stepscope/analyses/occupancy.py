@@ -1,8 +1,9 @@
 """How well launches fill the device: waves of blocks, the tail of the last one, occupancy.
 
 The number of blocks that a multiprocessor holds at once follows from its threads, registers and shared memory (CUDA
-C++ Programming Guide, "Hardware Implementation"). Granularities of allocation and the limit on blocks are not
-recorded, so that the true number can be a little lower, and waves a little higher.
+C++ Programming Guide, "Hardware Implementation"). Limits that are not recorded do not count: granularities of
+allocation, the limit on blocks and, from some recorders, registers and shared memory. So the true number can be
+lower, and waves higher.
 """
 
 from __future__ import annotations
