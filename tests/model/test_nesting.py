@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from stepscope.model.nesting import Nesting, nearest, nest, self_time
 
-SPANS = st.lists(
-    st.tuples(st.integers(0, 30), st.integers(0, 12)).map(lambda s: (s[0], s[0] + s[1])), max_size=25
-)
+SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)).map(lambda s: (s[0], s[0] + s[1])), max_size=25)
 
 
 @st.composite
@@ -44,6 +42,9 @@ def slow(spans: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
             if top > begin or (top == begin and begin == end):
                 break
             stack.pop()
+        while stack and spans[stack[-1]][0] < begin and out[stack[-1]][2] - begin < end - out[stack[-1]][2]:
+            elder = stack.pop()
+            out[elder] = (*out[elder][:2], begin)
         parent = stack[-1] if stack else -1
         out[i] = (len(stack), parent, min(end, out[parent][2]) if stack else end)
         stack.append(i)

@@ -28,8 +28,8 @@ class Nesting:
     Attributes:
         depth: int32[n], 0 is outermost.
         parent: int64[n], position of the innermost event that encloses this one, -1 at depth 0.
-        end: int64[n], the end clipped to the parent's; siblings never overlap.
-        clipped: How many events were clipped because they outlive their parent.
+        end: int64[n], the end clipped to the parent's and to the begin of the next sibling.
+        clipped: How many events were clipped.
     """
 
     depth: NDArray[np.int32]
@@ -41,7 +41,9 @@ class Nesting:
 def nest(ts: Times, end: Times) -> Nesting:
     """Find how the events of one thread nest.
 
-    An event belongs to the innermost event that is open when it starts. Of equal intervals the one given
+    An event belongs to the innermost event that is open when it starts. One that outlives it is cut at its end, unless
+    less of it lies inside than outside: then they follow each other, and the elder ends where the younger begins (on
+    coarse clocks an event may seem to start before its predecessor has ended). Of equal intervals the one given
     first is the outer one. An event without duration belongs to the event that starts there, else to the one
     that covers it or ends there.
 
@@ -97,11 +99,11 @@ def self_time(dur: Times, parent: Times) -> Times:
 
 
 def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
-    """Depth and parent by counting, clipping in place what plainly outlives its parent.
+    """Depth and parent by counting, clipping in place what plainly overlaps.
 
-    Where an event outlives its parent, counting takes it for open too long, so what starts in the excess is counted
-    too deep. Each round therefore clips only events that start in nobody's excess, whose parents are right, and counts
-    again. What is left after a few rounds, if anything, is for the stack.
+    Where an event outlives its parent, counting takes it or its parent for open too long, so what starts in that
+    excess is counted too deep. Each round therefore clips only events that start in nobody's excess, and around which nothing else is to be
+    clipped, and counts again. What is left after a few rounds, if anything, is for the stack.
     """
     for last_round in (*[False] * _ROUNDS, True):
         depth = _open_intervals(ts, end)
@@ -109,13 +111,20 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
         late = np.flatnonzero((depth > 0) & (end > end[parent]))
         if last_round or not late.size:
             break
-        limit = end[parent[late]]
-        believable = ts[late] < limit
-        excess = Intervals.union_of(np.where(believable, limit, ts[late]), end[late])
-        sure = believable & ~excess.at(ts[late])
+        begin, limit = ts[late], end[parent[late]]
+        believable = begin < limit
+        sibling = believable & (limit - begin < end[late] - limit) & (ts[parent[late]] < begin)
+        doubtful = np.where(sibling, begin + 1, np.where(believable, limit, begin))
+        excess = Intervals.union_of(doubtful, np.where(sibling, limit, end[late]))
+        moving = np.zeros(ts.size, np.bool_)
+        moving[late] = True
+        settled = nearest(moving, depth, parent)[parent[late]] < 0
+        sure = believable & ~excess.at(begin) & settled
         if not sure.any():
             break
-        end[late[sure]] = limit[sure]
+        inside, beside = sure & ~sibling, sure & sibling
+        end[late[inside]] = limit[inside]
+        np.minimum.at(end, parent[late[beside]], begin[beside])
     return depth, parent
 
 
@@ -164,19 +173,23 @@ def _same_cluster(marked: NDArray[np.bool_], ts: Times, end: Times) -> Times:
 
 def _repair(where: Times, ts: Times, end: Times, depth: NDArray[np.int32], parent: Times) -> None:
     """Nest the events at positions `where` with a stack, in place."""
-    stack: list[tuple[int, int]] = []  # (position, clipped end), ends never increase upwards
+    stack: list[tuple[int, int, int]] = []  # (position, begin, clipped end), ends never increase upwards
     for lo in range(0, where.size, _CHUNK):
         chunk = where[lo : lo + _CHUNK]
         ends, depths, parents = end[chunk].tolist(), [0] * chunk.size, [-1] * chunk.size
+        cut: dict[int, int] = {}
         for i, (position, begin) in enumerate(zip(chunk.tolist(), ts[chunk].tolist(), strict=True)):
             finish = ends[i]
             closes_at = begin if finish > begin else begin - 1
-            while stack and stack[-1][1] <= closes_at:
+            while stack and stack[-1][2] <= closes_at:
                 stack.pop()
+            while stack and stack[-1][1] < begin and stack[-1][2] - begin < finish - stack[-1][2]:
+                cut[stack.pop()[0]] = begin
             if stack:
-                parents[i], limit = stack[-1]
+                parents[i], _, limit = stack[-1]
                 depths[i] = len(stack)
                 if finish > limit:
                     ends[i] = finish = limit
-            stack.append((position, finish))
+            stack.append((position, begin, finish))
         end[chunk], depth[chunk], parent[chunk] = ends, depths, parents
+        end[list(cut)] = list(cut.values())
