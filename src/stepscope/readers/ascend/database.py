@@ -34,6 +34,9 @@ _METRICS: Final = {
     "large_packet_ratio": "Large Packet Ratio",
 }  # fmt: skip
 
+#: Columns about packets of one size, a row each.
+_PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
+
 
 def read_database(path: Path, staging: Staging, progress: Progress) -> Told:
     """Gather everything in a rank's database."""
@@ -63,25 +66,34 @@ def read_analysis(path: Path, staging: Staging) -> dict[str, str]:
     groups: dict[str, str] = {}
     for table, (source, keys) in _SUMS.items():
         columns = database.columns.get(table, ())
-        numbers = [c for c in columns if c not in (*keys, "step", "deviceId", "device_id")]
+        numbers = [c for c in columns if c not in (*keys, "step", "deviceId", "device_id", "package_size")]
+        others = [c for c in ("package_size",) if c in columns]
         if not set(keys) <= set(columns):
             continue
         steps = ("step",) if "step" in columns else ()
         rows: list[summaries.Row] = []
-        for values in database.rows(table, *steps, *keys, *numbers):
-            cells = dict(zip((*steps, *keys, *numbers), values, strict=True))
+        for values in database.rows(table, *steps, *keys, *others, *numbers):
+            cells = dict(zip((*steps, *keys, *others, *numbers), values, strict=True))
             step = re.sub(r"^step", "", str(cells.get("step") or "")) or None
             subject = _subject(source, cells)
             rows += [
-                (source, step, subject, _METRICS.get(c, c), float(cells[c]))
-                for c in numbers
-                if isinstance(cells[c], (int, float))
+                _row(source, step, subject, column, float(cells[column]), cells)
+                for column in numbers
+                if isinstance(cells[column], (int, float))
             ]
             if source == "communication":
                 groups[str(cells["hccl_op_name"])] = str(cells["group_name"])
         summaries.insert(staging, rows)
     database.observe(staging)
     return groups
+
+
+def _row(
+    source: str, step: str | None, subject: str, column: str, value: float, cells: dict[str, Any]
+) -> summaries.Row:
+    if column in _PACKETS:
+        return "packets", step, f"{subject} {cells.get('package_size')} MB", _PACKETS[column], value
+    return source, step, subject, _METRICS.get(column, column), value
 
 
 def _subject(source: str, cells: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ SELECT b.rowid, s.value, b."deviceId", b.size, b."allocationTime", b."releaseTim
 FROM db_blocks b LEFT JOIN db_strings s ON s.id = b.name
 """
 
+#: (The text export writes LLC hit rates as fractions, though their name says percent, and 2^20 bytes as MB.)
 #: Tables of samples: (table, columns, unit, [(name, value)]) with SQL over the columns, strings `v` by `text_id`.
 _SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str], ...]], ...]] = (
     (
@@ -37,7 +38,7 @@ _SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str
         "LLC", ("mode", "timestampNs", "llcId", "hitRate", "throughput"), "LLC", "timestampNs",
         (("'LLC ' || \"llcId\" || ' ' || upper(v[1]) || v[2:] || '/Throughput Throughput(MB/s)'",
           "throughput / 1048576"),
-         ("'LLC ' || \"llcId\" || ' ' || upper(v[1]) || v[2:] || '/Hit Rate Hit Rate(%)'", '"hitRate"')),
+         ("'LLC ' || \"llcId\" || ' ' || upper(v[1]) || v[2:] || '/Hit Rate Hit Rate(%)'", '"hitRate" / 100')),
     ),
     (
         "NPU_MEM", ("type", "timestampNs", "ddr", "hbm"), "NPU MEM", "timestampNs",

@@ -28,7 +28,8 @@ _PART_COLUMNS: Final[Columns] = {
     "name": "int", "globalTaskId": "int", "taskType": "int", "planeId": "int", "groupName": "int", "srcRank": "int",
     "dstRank": "int", "transportType": "int", "size": "int", "linkType": "int", "opId": "int",
 }  # fmt: skip
-_ENUMS: Final = ("HCCL_DATA_TYPE", "HCCL_TRANSPORT_TYPE", "HCCL_LINK_TYPE")
+_COPY_COLUMNS: Final[Columns] = {"globalTaskId": "int", "size": "int", "memcpyOperation": "int"}
+_ENUMS: Final = ("HCCL_DATA_TYPE", "HCCL_TRANSPORT_TYPE", "HCCL_LINK_TYPE", "MEMCPY_OPERATION")
 
 #: Strings of the kernel, by the names that they have in `kernel_details.csv`.
 _STRINGS: Final = {
@@ -57,7 +58,7 @@ SELECT b.i, t."startNs" AS ts, t."endNs" - t."startNs" AS dur, t."deviceId"::INT
     t."streamId"::VARCHAR AS stream, coalesce(n.value, y.value, 'task') AS name, y.value AS task_type,
     CASE WHEN c."globalTaskId" IS NOT NULL THEN 'compute' ELSE coalesce(k.kind, 'part') END AS kind,
     t."connectionId" AS connection, o.op, t."modelId" AS model, p.value AS op_type, r.value AS core,
-    {_args()}::VARCHAR AS args
+    json_merge_patch('{{}}'::JSON, {_args()})::VARCHAR AS args, m.size AS bytes, e.name AS direction
 FROM db_tasks t JOIN db_ids b ON b.source = 0 AND b.n = t.rowid
 LEFT JOIN db_compute c ON c."globalTaskId" = t."globalTaskId"
 LEFT JOIN db_strings n ON n.id = c.name
@@ -65,6 +66,8 @@ LEFT JOIN db_strings y ON y.id = t."taskType"
 LEFT JOIN db_strings p ON p.id = c."opType"
 LEFT JOIN db_strings r ON r.id = c."taskType"
 LEFT JOIN db_kinds k ON k.task_type = t."taskType"
+LEFT JOIN db_copies m ON m."globalTaskId" = t."globalTaskId"
+LEFT JOIN db_memcpy_operation e ON e.id = m."memcpyOperation"
 LEFT JOIN db_ops o ON o.connection = t."connectionId"
 WHERE t."startNs" IS NOT NULL
 """
@@ -141,6 +144,7 @@ def gather(database: Database, staging: Staging) -> None:
     compute = database.load(staging, "COMPUTE_TASK_INFO", _COMPUTE_COLUMNS, "db_compute")
     database.load(staging, "COMMUNICATION_OP", _OP_COLUMNS, "db_comm")
     database.load(staging, "COMMUNICATION_TASK_INFO", _PART_COLUMNS, "db_parts")
+    database.load(staging, "MEMCPY_INFO", _COPY_COLUMNS, "db_copies")
     database.load(staging, "TASK_PMU_INFO", {"globalTaskId": "int", "name": "int", "value": "real"}, "db_metrics")
     for enum in _ENUMS:
         database.load(staging, f"ENUM_{enum}", {"id": "int", "name": "text"}, f"db_{enum.lower()}")

@@ -57,9 +57,12 @@ LEFT JOIN (SELECT id, min("connectionId") AS key FROM db_connections GROUP BY 1)
     ON c.source = 0 AND q.id = c."connectionId"
 """
 
+#: Some versions write shapes into the column of types and the other way round; only types have letters.
 _INPUTS: Final = """
 INSERT INTO ascend_inputs
-SELECT c.i, s.value, d.value, k.stack, NULL, t."sequenceNumber", t."fwdThreadId"
+SELECT c.i, CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN d.value ELSE s.value END,
+    CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN s.value ELSE d.value END,
+    k.stack, NULL, t."sequenceNumber", t."fwdThreadId"
 FROM db_calls c JOIN db_torch t ON c.source = 0 AND t.rowid = c.n
 LEFT JOIN db_strings s ON s.id = t."inputShapes"
 LEFT JOIN db_strings d ON d.id = t."inputDtypes"

@@ -17,6 +17,7 @@ _DESCRIPTION: Final = (
     "Input Data Types", "Input Formats", "Output Shapes", "Output Data Types", "Output Formats", "Context ID",
     "Wait Time(us)", "Wait Time",
 )  # fmt: skip
+_NUMBERS: Final = frozenset(name for name in _DESCRIPTION if name.startswith(("Block", "Mix", "Wait")))
 _KEYS: Final = frozenset({
     "row", "step id", "device_id", "device id", "model id", "model name", "task id", "stream id", "name", "op name",
     "type", "op type", "accelerator core", "task type", "start time(us)", "start time", "task start time(us)",
@@ -62,7 +63,11 @@ def add_kernel_details(staging: Staging, table: CsvTable) -> None:
 
 def _args(table: CsvTable) -> str:
     """SQL of a JSON object with the columns that describe the kernel."""
-    pairs = [f"'{name}', {table.text(name)}" for name in _DESCRIPTION if table.has(name)]
+    pairs = [
+        f"'{name}', {table.number(name) if name in _NUMBERS else table.text(name)}"
+        for name in _DESCRIPTION
+        if table.has(name)
+    ]
     return f"json_object({', '.join(pairs)})" if pairs else "NULL::JSON"
 
 
