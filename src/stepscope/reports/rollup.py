@@ -15,9 +15,10 @@ from stepscope.model.table import Table
 _SUMS: Final = frozenset(
     {
         "count", "total_ns", "self_ns", "runtime_ns", "self_device_ns", "self_device_busy_ns", "total_device_ns",
-        "device_ns", "kernels", "activities", "bytes", "flops", "least_ns", "comm_ns", "overlapped_ns", "exposed_ns",
-        "busy_ns", "idle_ns", "refill_ns", "blocked_ns", "blocked_calls", "blocking", "short_work", "tensor_core_ns",
-        "used_ns", "unused_ns", "unknown_ns", "unattributed", "unattributed_ns", "host_ns", "names", "without_activity",
+        "device_ns", "backward_ns", "kernels", "activities", "bytes", "flops", "least_ns", "comm_ns", "overlapped_ns",
+        "exposed_ns", "busy_ns", "idle_ns", "refill_ns", "blocked_ns", "blocked_calls", "blocking", "short_work",
+        "tensor_core_ns", "used_ns", "unused_ns", "unknown_ns", "unattributed", "unattributed_ns", "host_ns", "names",
+        "without_activity",
     }
 )  # fmt: skip
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
 
-from stepscope.model.kernel_names import classify
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
 from stepscope.reports.outline import Block, Grid, Heading, Line, Section
@@ -51,11 +50,12 @@ def chosen(report: Report, top: int) -> Section:
 
 def grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
     """A grid for each view whose table has rows."""
-    return tuple(
+    found = (
         _view(report.tables[view.table], view, min(top, view.rows or top))
         for view in views
         if view.table in report.tables and len(report.tables[view.table])
     )
+    return tuple(grid for grid in found if grid.headings)
 
 
 def grid_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, top: int, table: str) -> Grid:
@@ -81,22 +81,20 @@ def grid_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: 
 
 def _view(table: Table, view: View, top: int) -> Grid:
     names = [name for name in dict.fromkeys((*view.keys, *view.columns)) if name in table.schema.names]
-    rows = rollup(_shortened(table) if view.kernels else table, view.keys)
-    order = view.order if view.order in table.schema.names else "total_ns"
-    if order != "total_ns" and order in names:
-        whole = sum(row[order] or 0 for row in rows)
-        rows = sorted(rows, key=lambda row: -(row[order] or 0))
+    rows = rollup(_renamed(table, view.shorten) if view.shorten else table, view.keys)
+    if view.order != "total_ns" and view.order in names:
+        whole = sum(row[view.order] or 0 for row in rows)
+        rows = sorted(rows, key=lambda row: -(row[view.order] or 0))
         for row in rows:
-            row["share"] = (row[order] or 0) / whole if whole else None
+            row["share"] = (row[view.order] or 0) / whole if whole else None
     columns = [table.schema[name] for name in names if name in view.keys or any(row[name] for row in rows[:top])]
     return grid_of(rows, columns, view.caption, top, view.table)
 
 
-def _shortened(table: Table) -> Table:
-    """The table with names of kernels that fit a column."""
-    short = [classify(name).short for name in table.column("name")]
-    at = table.schema.names.index("name")
-    return Table(table.schema, table.arrow.set_column(at, "name", pa.array(short, pa.string())))
+def _renamed(table: Table, shorten: Callable[[str], str]) -> Table:
+    """The table with shorter names."""
+    short = pa.array([shorten(name) for name in table.column("name")], pa.string())
+    return Table(table.schema, table.arrow.set_column(table.schema.names.index("name"), "name", short))
 
 
 def _heading(column: Column, one: Scale, position: int) -> Heading:

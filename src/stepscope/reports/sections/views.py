@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.model.kernel_names import classify
+
 _SUMMARY: Final = ("count", "total_ns", "share", "mean_ns", "min_ns", "max_ns")
+
+
+def short_kernel(name: str) -> str:
+    """A kernel's name without its parameters."""
+    return classify(name).short
+
+
+def module_class(name: str) -> str:
+    """`Linear` for the instance `Linear_12` of a module."""
+    return re.sub(r"_\d+$", "", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +33,7 @@ class View:
         columns: Columns shown after the keys, the most important first; those that the table lacks are left out.
         order: Column by which the largest come first; where it is not `total_ns`, shares are of its sum.
         rows: Most rows shown; None for as many as are asked for.
-        kernels: Whether `name` holds names of kernels: they are shortened, and those that then agree put together.
+        shorten: Makes names short; rows whose names then agree are put together.
     """
 
     table: str
@@ -28,7 +42,7 @@ class View:
     columns: tuple[str, ...] = _SUMMARY
     order: str = "total_ns"
     rows: int | None = None
-    kernels: bool = False
+    shorten: Callable[[str], str] | None = None
 
 
 #: What ran: classes, kernels, operators, modules.
@@ -39,7 +53,7 @@ RAN: Final = (
         "Kernels",
         ("name", "op_class"),
         ("total_ns", "share", "count", "mean_ns", "min_ns", "max_ns"),
-        kernels=True,
+        shorten=short_kernel,
     ),
     View(
         "operators",
@@ -49,12 +63,13 @@ RAN: Final = (
     ),
     View(
         "modules",
-        "Modules",
-        columns=("total_device_ns", "device_ns", "total_ns", "count"),
-        order="device_ns",
-        rows=6,
+        "Modules and annotations",
+        ("name", "kind"),
+        ("self_device_ns", "share", "device_ns", "backward_ns", "total_ns", "count"),
+        order="self_device_ns",
+        rows=8,
+        shorten=module_class,
     ),
-    View("annotations", "Annotations", columns=("device_ns", "total_ns", "count"), order="device_ns", rows=6),
     View("graphs", "Graphs", columns=("device_ns", "count", "kernels", "unattributed_ns"), rows=5),
 )
 
@@ -93,5 +108,13 @@ BESIDES: Final = (
         rows=5,
     ),
     View("dataloader", "Data loading", columns=("total_ns", "count", "per_step_ns", "share_of_steps"), rows=5),
-    View("memory_peaks", "Memory peaks", ("name",), rows=5),
+    View(
+        "memory_peaks",
+        "Memory peaks of rank",
+        ("rank", "device"),
+        ("peak_bytes", "peak_share", "peak_reserved_bytes", "reserved_share", "total_bytes"),
+        order="peak_bytes",
+        rows=8,
+    ),
+    View("memory_holders", "Held at the peak", ("operator",), ("bytes", "share", "count"), "bytes", 5),
 )
