@@ -33,7 +33,11 @@ class Time(str, Enum):
 
 To = Annotated[
     Target,
-    typer.Option("--to", help="parquet: a folder of tables; chrome: for Perfetto; folded: stacks for flame graphs."),
+    typer.Option(
+        "--to",
+        metavar="parquet|chrome|folded",
+        help="parquet: a folder of tables; chrome: for Perfetto; folded: stacks for flame graphs.",
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -48,7 +52,7 @@ Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Even
 Categories = Annotated[
     list[str] | None, typer.Option("--category", metavar="NAME", help="Only events of this category; may be repeated.")
 ]
-StackTime = Annotated[Time, typer.Option("--time", help="Whose time folded stacks count.")]
+StackTime = Annotated[Time, typer.Option("--time", metavar="host|device", help="Whose time folded stacks count.")]
 
 _UNITS: Final = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 

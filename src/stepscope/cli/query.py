@@ -22,7 +22,9 @@ class Format(str, Enum):
 
 
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the tables of `stepscope schema`.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to write the result.")]
+FormatOption = Annotated[
+    Format, typer.Option("--format", metavar="table|csv|json|parquet", help="How to write the result.")
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Timeout = Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS", help="Give up after this long.")]
 
