@@ -153,10 +153,11 @@ def check_invariants(trace: Trace) -> None:
             "SELECT k.event FROM kernels k LEFT JOIN spans e ON e.rank = k.rank AND e.id = k.event "
             "WHERE e.id IS NULL OR e.ts <> k.ts OR coalesce(e.dur, 0) <> k.dur OR e.track <> k.track"
         ),
+        # Parts of work that is a kernel as a whole are `other`, marks of the profiler `overhead`.
         "device work that is no kernel": (
             "SELECT id FROM spans e JOIN tracks USING (rank, track) "
             "ANTI JOIN kernels k ON k.event = e.id AND k.rank = e.rank "
-            "WHERE kind = 'device' AND category <> 'annotation'"
+            "WHERE kind = 'device' AND category NOT IN ('annotation', 'other', 'overhead')"
         ),
         "an event that is two kernels": "SELECT event FROM kernels GROUP BY rank, event HAVING count(*) > 1",
         "an unknown kind of work": f"SELECT event FROM kernels WHERE kind NOT IN {KERNEL_KINDS}",
