@@ -1,0 +1,113 @@
+"""What a look into the caching allocator says about its history: its memory after everything that it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+_HINT: Final = "record a memory snapshot (PyTorch: torch.cuda.memory._record_memory_history and _dump_snapshot)"
+
+_DEVICES_SQL: Final = """
+SELECT device FROM segments UNION SELECT device FROM allocator_events WHERE address IS NOT NULL ORDER BY device
+"""
+_ALLOCATIONS_SQL: Final = """
+SELECT requested, bytes, coalesce(stack, -1) AS stack, address, coalesce(seq, -1) AS seq,
+    coalesce(freed_seq, -1) AS freed, coalesce(reusable_seq, -1) AS reusable
+FROM allocations WHERE device = ?
+"""
+_EVENTS_SQL: Final = """
+SELECT ts, CASE WHEN action IN ('segment_alloc', 'segment_map') THEN coalesce(bytes, 0)
+    WHEN action IN ('segment_free', 'segment_unmap') THEN -coalesce(bytes, 0) ELSE 0 END AS reserved
+FROM allocator_events WHERE device = ? ORDER BY seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLevels:
+    """The memory of one device after each of the n entries of its history; row 0 is before the first.
+
+    Attributes:
+        device: Index.
+        ts: int64[n + 1], time of the entry; that of row 0 is the first entry's.
+        reserved: int64[n + 1], bytes held from the device.
+        allocated: int64[n + 1], bytes of blocks in use by the program.
+        active: int64[n + 1], and of those that it let go of but a queue may still use.
+        requested: int64[n + 1], bytes that the program had asked for and still used.
+        rows: The columns of `allocations` that the levels were made from, -1 for null.
+    """
+
+    device: int
+    ts: Times
+    reserved: Times
+    allocated: Times
+    active: Times
+    requested: Times
+    rows: dict[str, Any]
+
+    @property
+    def peak(self) -> int:
+        """Row of the highest `requested`, the first if there are several."""
+        return int(self.requested.argmax())
+
+    def live(self, row: int) -> Times:
+        """Positions in `rows` of the allocations that the program used after a row."""
+        made, freed = self.rows["seq"], self.rows["freed"]
+        # The entry at position p leads to row p + 1.
+        found: Times = np.flatnonzero((made < row) & ((freed < 0) | (freed >= row)))
+        return found
+
+
+def snapshot_devices(trace: Trace) -> list[int]:
+    """The devices that a look into the allocator, or its history, is recorded of.
+
+    Raises:
+        MissingInputError: There is none.
+    """
+    devices: list[int] = [row["device"] for row in trace.sql(_DEVICES_SQL).to_pylist() if row["device"] is not None]
+    if not devices:
+        raise MissingInputError("the recording has no memory snapshot", hint=_HINT)
+    return devices
+
+
+def snapshot_levels(trace: Trace) -> list[SnapshotLevels]:
+    """The levels of each device, by device; of those without history, only row 0, which is the end.
+
+    Raises:
+        MissingInputError: The recording has no memory snapshot.
+    """
+    return [_levels(trace, device) for device in snapshot_devices(trace)]
+
+
+def _levels(trace: Trace, device: int) -> SnapshotLevels:
+    rows = trace.columns(_ALLOCATIONS_SQL, [device])
+    events = trace.columns(_EVENTS_SQL, [device])
+    n = events["ts"].size
+    change = events["reserved"].astype(np.int64)
+    final = trace.scalar("SELECT sum(bytes)::BIGINT FROM segments WHERE device = ?", [device])
+    net = np.concatenate([[0], np.cumsum(change)])
+    base = -int(net.min()) if final is None else max(0, int(final) - int(net[-1]))
+    return SnapshotLevels(
+        device=device,
+        ts=np.concatenate([events["ts"][:1], events["ts"]]) if n else np.zeros(1, np.int64),
+        reserved=net + base,
+        allocated=_running(n, rows["bytes"], rows["seq"], rows["freed"]),
+        active=_running(n, rows["bytes"], rows["seq"], rows["reusable"]),
+        requested=_running(n, rows["requested"], rows["seq"], rows["freed"]),
+        rows=rows,
+    )
+
+
+def _running(n: int, amount: Times, begin: Times, end: Times) -> Times:
+    """Sum of what has begun and not ended after each of n entries; entry p counts from row p + 1 on."""
+    change = np.zeros(n + 1, np.int64)
+    np.add.at(change, begin + 1, amount)
+    ended = end >= 0
+    np.subtract.at(change, end[ended] + 1, amount[ended])
+    level: Times = np.cumsum(change)
+    return level
