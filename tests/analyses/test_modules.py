@@ -61,7 +61,7 @@ def test_a_module_and_an_annotation_of_one_name_are_told_apart() -> None:
 def test_an_inner_one_that_outlives_the_outer_one_is_cut() -> None:
     f = Facts()
     f.host("annotation", "a", 0, 100)
-    f.host("annotation", "b", 60, 100)
+    f.host("annotation", "b", 60, 60)
     found = tree(f)
     assert (found["a"]["self_ns"], found["a / b"]["total_ns"]) == (60, 40)
 

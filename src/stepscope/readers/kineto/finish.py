@@ -42,6 +42,16 @@ WHERE a.id = raw_events.id AND a.key IS NOT NULL
 """
 
 
+#: `hipExtModuleLaunchKernel` takes the global size in threads, and profilers record that as the grid.
+_GRIDS_IN_THREADS: Final = """
+UPDATE raw_kernels SET grid = list_transform(
+    list_zip(raw_kernels.grid, block), lambda axis: ((axis[1]::BIGINT + axis[2] - 1) // axis[2])::INTEGER)
+FROM raw_events e JOIN raw_events l ON l.correlation = e.correlation JOIN names n ON n.name_id = l.name_id
+WHERE raw_kernels.event = e.id AND n.name = 'hipExtModuleLaunchKernel' AND l.id <> e.id AND e.correlation > 0
+    AND len(raw_kernels.grid) = 3 AND len(block) = 3 AND list_min(block) > 0
+"""
+
+
 def collective_name(recorded: str) -> str:
     """The canonical name of a collective from any spelling of it (`_allgather_base`, `nccl:all_reduce`, ...)."""
     word = recorded.lower().split(":")[-1].replace("_", "")
@@ -54,6 +64,7 @@ def collective_name(recorded: str) -> str:
 def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
     """Stage collectives, arrows, counters, begin-end pairs and names of threads."""
     add_pairs(staging)
+    staging.connection.execute(_GRIDS_IN_THREADS)
     _stage_collectives(staging)
     _stage_flows(staging)
     _stage_counters(staging)
@@ -72,8 +83,9 @@ def _stage_collectives(staging: Staging) -> None:
         width = _SIZES.get((dtype or "").lower().rsplit("::", 1)[-1])
         elements = max(elements_in or 0, elements_out or 0)
         members = _ranks(ranks)
+        moved = elements * width if width and elements * width < 2**63 else None
         values = (
-            event, group or "default", seq, collective_name(collective), elements * width if width else None, dtype,
+            event, group or "default", seq, collective_name(collective), moved, dtype,
             size or (len(members) if members else None), members,
         )  # fmt: skip
         for name, value in zip(columns, values, strict=True):
