@@ -26,7 +26,8 @@ MEMORY_PEAKS = TableSchema(
         _DEVICE,
         size("total_bytes", "Memory of the device; null if not recorded.", nullable=True),
         size("peak_bytes", "Most bytes in use at a time."),
-        flag("peak_is_lower_bound", "Whether totals were not recorded, so that what was allocated before is missing."),
+        flag("peak_is_lower_bound", "Whether totals were not recorded, so that what was allocated before is missing, or "
+             "the recording lacks the begin of a history."),
         ns("peak_ts", "When that was first reached."),
         Column("peak_step", "int32", "Step in which it was; null outside every step.", "", True),
         fraction("peak_share", "peak_bytes / total_bytes; null if not recorded.", nullable=True),
@@ -56,6 +57,11 @@ MEMORY_HOLDERS = TableSchema(
     ),
 )
 
+#: What readers of memory snapshots say of histories that begin late or lost their begin.
+_PARTIAL_SQL: Final = """
+SELECT count(*) FROM health WHERE code IN ('history-lost', 'history-late', 'history-full', 'truncated') AND EXISTS (
+    FROM allocator_events)
+"""
 _STEPS_SQL: Final = "SELECT step, ts, ts + dur AS stop FROM steps ORDER BY ts"
 _OPERATORS_SQL: Final = """
 SELECT s.track, s.ts, s.ts + s.dur AS stop, s.name_id FROM spans s
@@ -74,6 +80,7 @@ def memory_peaks(trace: Trace) -> Table:
     """
     sizes = {row["device"]: row["memory_bytes"] for row in trace.sql("SELECT * FROM devices").to_pylist()}
     steps = trace.columns(_STEPS_SQL)
+    partial = bool(trace.scalar(_PARTIAL_SQL))
     rows: list[tuple[Any, ...]] = []
     for levels in memory_levels(trace):
         total = None if levels.device is None else sizes.get(levels.device)
@@ -83,7 +90,7 @@ def memory_peaks(trace: Trace) -> Table:
         held_ts = int(levels.ts[held]) if reserved >= 0 else None
         rows.append(
             (
-                trace.ranks[0], levels.device, total, peak, levels.rebuilt, int(levels.ts[top]),
+                trace.ranks[0], levels.device, total, peak, levels.rebuilt or partial, int(levels.ts[top]),
                 _step(steps, int(levels.ts[top])), peak / total if total else None,
                 reserved if reserved >= 0 else None, held_ts, None if held_ts is None else _step(steps, held_ts),
                 reserved / total if total and reserved >= 0 else None,

@@ -43,6 +43,13 @@ MODULES: Final[tuple[str, ...]] = (
     "memory_timeline",
     "memory_peaks",
     "memory_churn",
+    "memory_snapshot",
+    "memory_snapshot_timeline",
+    "memory_snapshot_peaks",
+    "memory_snapshot_spikes",
+    "memory_snapshot_unreturned",
+    "memory_snapshot_churn",
+    "memory_snapshot_oom",
 )
 
 
