@@ -315,7 +315,8 @@ def test_status_of_the_process() -> None:
 def test_starting_up_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom stepscope.cli.main import run\nrun(['--version'])\n"
-        "heavy = {'numpy', 'pyarrow', 'duckdb', 'rich', 'pandas', 'xlsxwriter'} & set(sys.modules)\nassert not heavy, heavy"
+        "heavy = {'numpy', 'pyarrow', 'duckdb', 'rich', 'pandas', 'xlsxwriter'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
     )
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
