@@ -26,8 +26,8 @@ MEMORY_PEAKS = TableSchema(
         _DEVICE,
         size("total_bytes", "Memory of the device; null if not recorded.", nullable=True),
         size("peak_bytes", "Most bytes in use at a time."),
-        flag("peak_is_lower_bound", "Whether totals were not recorded, so that what was allocated before is missing, or "
-             "the recording lacks the begin of a history."),
+        flag("peak_is_lower_bound", "Whether totals were not recorded, so that what was allocated before is missing, "
+             "or a history lacks its begin."),
         ns("peak_ts", "When that was first reached."),
         Column("peak_step", "int32", "Step in which it was; null outside every step.", "", True),
         fraction("peak_share", "peak_bytes / total_bytes; null if not recorded.", nullable=True),

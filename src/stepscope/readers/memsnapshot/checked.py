@@ -19,7 +19,7 @@ _HINT: Final = "give a snapshot as torch.cuda.memory._dump_snapshot writes it"
 class CheckedPickle:
     """What the unpickler reads instead of the file.
 
-    After each batch of dictionaries that a list gets (picklers write batches of 1000), BINPERSID is inserted: it hands
+    When a list has got dictionaries (picklers write batches of 1000), BINPERSID is inserted: it hands
     the list to the unpickler's `persistent_load`, which can take the dictionaries out while the rest is still unread.
     The file's own frames, whose lengths no longer fit, are replaced by one per block.
 
@@ -92,8 +92,8 @@ class CheckedPickle:
                 at = run.end()
                 continue
             opcode = data[at : at + 1]
-            if opcode == opcodes.APPENDS:
-                parts.append(opcodes.APPENDS + opcodes.BINPERSID)
+            if opcode in opcodes.APPEND:
+                parts.append(opcode + opcodes.BINPERSID)
                 at += 1
             elif opcode == opcodes.STOP:
                 parts.append(opcode)

@@ -16,7 +16,8 @@ from typing import Final
 PROTO: Final = b"\x80"
 FRAME: Final = b"\x95"
 STOP: Final = b"."
-APPENDS: Final = b"e"
+APPEND: Final = (b"a", b"e")
+"""APPEND and APPENDS."""
 BINUNICODE: Final = b"X"
 BINPERSID: Final = b"Q"
 
@@ -49,8 +50,8 @@ def _strings(opcode: bytes, zeros: bytes) -> bytes:
 def run_pattern(bits: int) -> re.Pattern[bytes]:
     """A run of admitted operations, none of which needs a closer look.
 
-    A run ends before an APPENDS that follows SETITEMS (a list of dictionaries has just got a batch of them), before
-    FRAME, STOP and a string of more than 255 bytes, and before anything that is not admitted.
+    A run ends before an APPEND or APPENDS that follows SETITEMS (a list has just got dictionaries), before FRAME,
+    STOP and a string of more than 255 bytes, and before anything that is not admitted.
 
     Args:
         bits: Indices of the memo may have so many bits, 16 to 32. The unpickler makes a table up to the greatest
@@ -63,8 +64,8 @@ def run_pattern(bits: int) -> re.Pattern[bytes]:
     i = _INTEGER
     operations = (
         b"[hq].|j.{4}",  # BINGET, BINPUT, LONG_BINGET
-        b"[N\\x88\\x89\\]})(as\\x94]",  # NONE, booleans, EMPTY_LIST/DICT/TUPLE, MARK, APPEND, SETITEM, MEMOIZE
-        b"u|(?<!u)e",  # SETITEMS, APPENDS
+        b"[N\\x88\\x89\\]})(s\\x94]",  # NONE, booleans, EMPTY_LIST/DICT/TUPLE, MARK, SETITEM, MEMOIZE
+        b"u|(?<!u)[ae]",  # SETITEMS, APPEND, APPENDS
         i + i + i + b"\\x87|" + i + i + b"\\x86|" + i + b"\\x85?",  # TUPLE3, TUPLE2, TUPLE1 of numbers, or a number
         b"r" + index,  # LONG_BINPUT
         b"G.{8}",  # BINFLOAT

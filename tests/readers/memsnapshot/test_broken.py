@@ -1,0 +1,114 @@
+"""Files that were cut or damaged: what can be read, or one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+
+from readers.conformance import check_invariants, check_sniffing, check_unusable
+from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot
+from stepscope.model.errors import UserError
+from support import shared
+
+
+def _data(entries: int = 5000, protocol: int = 4) -> bytes:
+    history = History()
+    for number in range(entries):
+        history.alloc(512 * number, 100 + number, f"f{number % 7}", "main")
+    live = [block(512, "active_allocated") for _ in range(10)]
+    content = snapshot([segment(0, live, device=1)], History(), history)
+    return pickle.dumps(content, protocol=protocol)
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_a_cut_history_gives_all_whole_batches_before_the_cut(tmp_path: Path, protocol: int) -> None:
+    data = _data(protocol=protocol)
+    target = tmp_path / "cut.pickle"
+    target.write_bytes(data[: int(len(data) * 0.7)])
+    with opened(target) as trace:
+        check_invariants(trace)
+        kept = trace.scalar("SELECT count(*) FROM allocator_events WHERE device = 1")
+        assert 3000 <= kept <= 3500
+        assert kept % 1000 == 0
+        assert health(trace)["truncated"] == 1
+        assert trace.sql("SELECT requested FROM allocations WHERE seq = 2999").to_pylist() == [{"requested": 3099}]
+
+
+def test_every_cut_gives_a_trace_or_one_sentence(tmp_path: Path) -> None:
+    data = _data(1500)
+    chosen = random.Random(1)
+    opened_ones = 0
+    for cut in [1, 2, 3, 5, *(chosen.randrange(len(data)) for _ in range(12)), len(data) - 1]:
+        opened_ones += _tried(tmp_path / "cut.pickle", data[:cut])
+    assert opened_ones > 2
+
+
+def test_random_damage_gives_a_trace_or_one_sentence(tmp_path: Path) -> None:
+    data = _data(1500)
+    chosen = random.Random(2)
+    opened_ones = 0
+    for _ in range(20):
+        damaged = bytearray(data)
+        for _ in range(chosen.choice([1, 20])):
+            damaged[chosen.randrange(2, len(data))] = chosen.randrange(256)
+        opened_ones += _tried(tmp_path / "damaged.pickle", bytes(damaged))
+    assert opened_ones > 2
+
+
+def test_a_cut_recording(tmp_path: Path) -> None:
+    data = shared("memory", "train_1024_stranded.pickle").read_bytes()
+    target = tmp_path / "cut.pickle.gz"
+    packed = gzip.compress(data, 1)
+    target.write_bytes(packed[: len(packed) * 3 // 4])
+    with opened(target) as trace:
+        check_invariants(trace)
+        assert trace.scalar("SELECT count(*) FROM allocator_events") > 5000
+        assert trace.scalar("SELECT count(*) FROM segments") == 234
+        assert health(trace)["truncated"] == 1
+
+
+def _tried(target: Path, data: bytes) -> bool:
+    """Whether the file could be opened; if not, the error is as it should be."""
+    target.write_bytes(data)
+    try:
+        trace = opened(target)
+    except UserError:
+        check_unusable(target)
+        return False
+    with trace:
+        check_invariants(trace)
+    return True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"segments": [{"total_size": 1, "blocks": [',
+        b'{"segments": [], "device_traces": [], "total_size": 0, "blocks": 1}',
+        b'[{"total_size": "x", "blocks": 7, ' + b'"a": [' * 5000, b"[[1, 2], [3, 4]]", b"[[-1, 1, 5, 99], [7, 9, 1, 1]",
+    ],
+)  # fmt: skip
+def test_json_that_is_cut_or_empty_is_refused_in_one_sentence(tmp_path: Path, text: bytes) -> None:
+    assert not _tried(tmp_path / "unknown", text)
+
+
+def test_snapshots_are_recognised_by_content(tmp_path: Path) -> None:
+    target = tmp_path / "memory.json"
+    target.write_bytes(_data(10))
+    check_sniffing(target)
+    target.write_bytes(b'{"segments": [{"device": 0, "total_size": 5, "blocks": []}]}')
+    check_sniffing(target)
+    target.write_bytes(b"[[-1, 1, 1024, 0], [5, 2, 7, 3]]")
+    check_sniffing(target)
+
+
+def test_a_pickle_of_something_else_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "weights.pkl"
+    for content in ({"a": 1}, [1, 2, 3], "text", [], {"segments": MIB}):
+        target.write_bytes(pickle.dumps(content))
+        with pytest.raises(UserError):
+            opened(target)
