@@ -100,7 +100,7 @@ def _gather_modules(database: Database, staging: Staging) -> None:
     database.load(staging, "ENUM_MODULE", {"id": "int", "name": "text"}, "db_module_names")
     connection.execute(
         "INSERT INTO ascend_counters SELECT \"timestampNs\", 'module memory', "
-        'coalesce(n.name, m."moduleId"::VARCHAR) || \' reserved\', "totalReserved" FROM db_modules m '
+        "'module ' || coalesce(n.name, m.\"moduleId\"::VARCHAR) || ' reserved', \"totalReserved\" FROM db_modules m "
         'LEFT JOIN db_module_names n ON n.id = m."moduleId" '
         'WHERE "timestampNs" IS NOT NULL AND "totalReserved" IS NOT NULL'
     )

@@ -63,7 +63,8 @@ def read_components(staging: Staging, table: CsvTable) -> None:
 def read_modules(staging: Staging, table: CsvTable) -> None:
     """Memory that each module of CANN holds (`npu_module_mem.csv`) as counters, in bytes."""
     staging.connection.execute(
-        "INSERT INTO ascend_counters SELECT ts, 'module memory', component || ' reserved', value FROM (SELECT "
+        "INSERT INTO ascend_counters SELECT ts, 'module memory', 'module ' || component || ' reserved', value "
+        "FROM (SELECT "
         f"{table.nanoseconds('Timestamp(us)')} AS ts, {table.text('Component')} AS component, "
         f"{table.scaled(_MIB, 'Total Reserved(MB)')} AS value FROM {table.name}) "
         "WHERE ts IS NOT NULL AND value IS NOT NULL AND component IS NOT NULL"

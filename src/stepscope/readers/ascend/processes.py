@@ -21,7 +21,8 @@ _ROLES: Final = {
 }
 
 #: Ids of made-up processes are (id of the operating system << 10) | (sort index << 5) | device.
-_MADE_UP: Final = 2**32 // 4
+#: Where the process that was profiled is not named, ids beyond this are taken for such.
+_MADE_UP: Final = 2**30
 _GROUP: Final = re.compile(r"group\s+(\S+)", re.IGNORECASE)
 _PLANE: Final = re.compile(r"plane\s+(\d+)", re.IGNORECASE)
 _DEVICE: Final = re.compile(r"NPU\s+(\d+)")
@@ -56,11 +57,15 @@ def processes(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> di
     known = {pid: _ROLES.get(re.sub(r"\s*\(.*", "", name).strip().lower(), "other") for pid, name in names.items()}
     used = [row[0] for row in staging.connection.execute("SELECT DISTINCT pid FROM ascend_spans").fetchall()]
     used += [row[0] for row in staging.connection.execute("SELECT DISTINCT pid FROM ascend_flows").fetchall()]
-    roles = {pid: known.get(pid) or _guess(pid) for pid in {*used, *names}}
+    named = {pid for pid, role in known.items() if role == "python"}
+    roles = {pid: known.get(pid) or _guess(pid, named) for pid in {*used, *names}}
     system = _system(roles)
     found = {
         pid: Process(
-            names.get(pid, ""), role, pid if role == "python" else system, _device(pid, role, labels.get(pid, ""))
+            names.get(pid, ""),
+            role,
+            pid if role == "python" else system,
+            _device(pid, labels.get(pid, ""), named) if role in ("hardware", "comm") else None,
         )
         for pid, role in sorted(roles.items())
     }
@@ -84,9 +89,13 @@ def _value(args: str) -> Any:
     return next(iter(value.values()), None) if isinstance(value, dict) else None
 
 
-def _guess(pid: str) -> str:
+def _is_made_up(pid: str, python: set[str]) -> bool:
+    return pid.isdigit() and len(pid) < 20 and (str(int(pid) >> 10) in python or int(pid) >= _MADE_UP)
+
+
+def _guess(pid: str, python: set[str]) -> str:
     """The role of a process without a name: traces of level 0 name none for CANN."""
-    if pid.isdigit() and int(pid) >= _MADE_UP:
+    if _is_made_up(pid, python):
         return {7: "cann", 13: "hardware", 15: "comm", 23: "overlap"}.get(int(pid) >> 5 & 31, "other")
     return "python"
 
@@ -100,14 +109,12 @@ def _system(roles: dict[str, str]) -> str:
     return next((pid for pid in made_up if pid in python), python[0] if python else next(iter(made_up), ""))
 
 
-def _device(pid: str, role: str, label: str) -> int | None:
-    if role not in ("hardware", "comm"):
-        return None
+def _device(pid: str, label: str, python: set[str]) -> int | None:
     match = _DEVICE.search(label)
     if match:
         return int(match[1])
     # Older versions number processes otherwise: a small id says nothing.
-    return int(pid) & 31 if pid.isdigit() and int(pid) >= _MADE_UP else None
+    return int(pid) & 31 if _is_made_up(pid, python) else None
 
 
 def _lanes(threads: dict[str, str], order: dict[str, float]) -> dict[str, tuple[str, int | None]]:

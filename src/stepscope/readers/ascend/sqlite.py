@@ -43,6 +43,8 @@ class Database:
     damage: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        if missing := _missing_bytes(self.path):
+            self.damage.append(f"the last {missing} bytes are missing")
         try:
             with closing(self._connect()) as connection:
                 tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -109,6 +111,15 @@ class Database:
         connection = sqlite3.connect(uri, uri=True)
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         return connection
+
+
+def _missing_bytes(path: Path) -> int:
+    """By how much a file is shorter than its header says (SQLite's file format, section 1.3)."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    page = int.from_bytes(header[16:18], "big")
+    size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+    return max(0, size - path.stat().st_size)
 
 
 def _quoted(name: str) -> str:

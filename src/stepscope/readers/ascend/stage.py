@@ -34,13 +34,13 @@ JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM d.dev
 JOIN names n USING (name)
 """
 
+#: Those of streams are rows of `kernels`, if they are waits.
 _PARTS: Final = """
 INSERT INTO raw_events
-SELECT p.i, p.ts, p.dur, t.track, n.name_id, CASE WHEN k.kind = 'wait' THEN 'sync' ELSE 'other' END, NULL, NULL
+SELECT p.i, p.ts, p.dur, t.track, n.name_id, 'other', NULL, NULL
 FROM ascend_parts p
 JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM p.device::VARCHAR
     AND t.second = 'group ' || p.lane || ' plane ' || coalesce(p.plane, 0)
-JOIN ascend_part_kinds k ON k.task_type = coalesce(p.task_type, p.name)
 JOIN names n USING (name)
 """
 

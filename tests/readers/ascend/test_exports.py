@@ -1,0 +1,114 @@
+"""The text and the database export of one job give the same tables.
+
+The shared recordings of both kinds are two runs of one program, so that times differ; everything else is compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from stepscope.ingest import Options, open_trace
+from stepscope.model.trace import Trace
+from support import shared
+
+
+@pytest.fixture(scope="module", params=[0, 1])
+def pair(request: pytest.FixtureRequest) -> Any:
+    paths = (
+        shared("ascend", f"alexnet_ddp_level1_{kind}", f"rank{request.param}_ascend_pt") for kind in ("text", "db")
+    )
+    traces = tuple(open_trace(path, Options(cache=False)) for path in paths)
+    yield traces
+    for trace in traces:
+        trace.close()
+
+
+def _count(trace: Trace, query: str) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row.values()) for row in trace.sql(query).to_pylist())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT kind, op_class, core, op_type, name, stream, dtype, flops, bytes FROM kernels "
+        "WHERE kind NOT IN ('comm', 'copy')",
+        "SELECT kind, op_class, op_type, stream FROM kernels WHERE kind IN ('comm', 'copy')",
+        "SELECT k.name, o.name AS op, l.name AS launch, m.name AS module, k.step FROM kernels k "
+        "LEFT JOIN events o ON o.id = k.op LEFT JOIN events l ON l.id = k.launch LEFT JOIN events m ON m.id = k.module "
+        "WHERE k.kind <> 'comm'",
+        "SELECT collective, seq, bytes, dtype, world_size FROM collectives",
+        "SELECT kind, plane, src, dst, transport, link, bytes FROM comm_tasks",
+        "SELECT name, shapes, dtypes, stack, module FROM op_inputs i JOIN events e ON e.id = i.event",
+        "SELECT kind FROM flows",
+        "SELECT m.bytes, m.device, e.name FROM memory m LEFT JOIN events e ON e.id = m.owner",
+        "SELECT name, number, source FROM steps",
+        "SELECT kind FROM tracks WHERE kind <> 'counter'",
+        "SELECT DISTINCT source, metric FROM recorded WHERE source IN ('steps', 'bandwidth', 'matrix', 'packets')",
+    ],
+)
+def test_tables_are_the_same(pair: tuple[Trace, Trace], query: str) -> None:
+    text, database = (_count(trace, query) for trace in pair)
+    assert text, "nothing was compared"
+    assert text == database
+
+
+def test_differences_are_those_that_are_known(pair: tuple[Trace, Trace]) -> None:
+    """Each line is something that one of the exports does not hold."""
+    text, database = pair
+    # Tasks of the device that no table of the database describes: wrappers of other tasks.
+    query = (
+        "SELECT category, name FROM events e JOIN tracks USING (track) WHERE kind = 'device' AND name NOT LIKE 'hcom%'"
+    )
+    left, right = _count(text, query), _count(database, query)
+    assert not left - right
+    assert {name for _, name in right - left} <= {"AI_CORE", "KERNEL_AICORE"}
+    assert {category for category, _ in right - left} == {"other"}
+    # Only the trace says which engine copied, which tells copies within the device.
+    assert _count(text, "SELECT direction FROM copies") == Counter({("unknown",): 12, ("DtoD",): 10, ("HtoD",): 2})
+    assert _count(database, "SELECT direction FROM copies") == Counter({("unknown",): 22, ("HtoD",): 2})
+    # The database has counters that are always 0, and lacks those that are computed from others.
+    left, right = (_count(trace, "SELECT DISTINCT metric FROM kernel_metrics") for trace in pair)
+    assert {metric for (metric,) in left - right} == {"cube_utilization", "l2_victim_rate"}
+    assert {metric for (metric,) in right - left} == {
+        "aiv_mac_time",
+        "aiv_mac_ratio",
+        "aiv_mte1_time",
+        "aiv_mte1_ratio",
+    }
+    # Only the database names the device and the host.
+    assert [trace.scalar("SELECT name FROM devices") for trace in pair] == [None, "Ascend910B"]
+    assert [trace.recordings[trace.ranks[0]].host for trace in pair] == [None, "ubuntu"]
+
+
+def test_groups_are_called_by_the_same_number(pair: tuple[Trace, Trace]) -> None:
+    """The text export gives only the number that stands for a group, the database only the id it is made of."""
+    for trace in pair:
+        [group] = trace.sql('SELECT DISTINCT "group" FROM collectives').to_pydict()["group"]
+        [recorded] = trace.sql(
+            "SELECT DISTINCT regexp_extract(subject, '@(\\d+)', 1) AS name FROM recorded "
+            "WHERE source = 'communication' AND subject LIKE '%@%'"
+        ).to_pydict()["name"]
+        assert group == recorded
+        assert trace.scalar("SELECT name FROM kernels WHERE kind = 'comm'").split("__")[1][:3] == group[-3:]
+
+
+def test_counters_have_the_same_names_and_magnitudes(pair: tuple[Trace, Trace]) -> None:
+    """Modules come and go between runs; QoS is in the trace only, GE's active total in the database only."""
+    query = (
+        "SELECT c.name, max(value) AS high FROM counters c JOIN tracks t USING (track) "
+        "WHERE process <> 'module memory' GROUP BY 1"
+    )
+    text, database = ({r["name"]: r["high"] for r in trace.sql(query).to_pylist()} for trace in pair)
+    assert set(text) - set(database) <= {"QoS OTHERS", "APP reserved"}
+    assert set(database) - set(text) <= {"GE active"}
+    for name in (
+        "AI Core Freq MHz",
+        "PTA reserved",
+        "PTA+GE reserved",
+        "APP/HBM KB",
+        "LLC 0 Read/Hit Rate Hit Rate(%)",
+    ):
+        assert text[name] == pytest.approx(database[name], rel=0.1), name
