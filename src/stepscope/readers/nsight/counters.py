@@ -89,7 +89,7 @@ def _load_memory(intake: Intake) -> None:
     connection = intake.staging.connection
     for _ in intake.chunks("CUDA_GPU_MEMORY_USAGE_EVENTS", _MEMORY):
         keys = connection.execute(
-            "SELECT DISTINCT coalesce(globalPid, 0), coalesce(deviceId, 0) FROM chunk ORDER BY ALL"
+            "SELECT coalesce(globalPid, 0), coalesce(deviceId, 0) FROM chunk GROUP BY ALL ORDER BY min(id)"
         ).fetchall()
         numbers = [intake.devices.number(pid(process), device) for process, device in keys]
         columns = {"process": [k[0] for k in keys], "own": [k[1] for k in keys], "number": numbers}
@@ -109,7 +109,8 @@ def _insert(intake: Intake, time: str, keys: tuple[str, ...], value: str, descri
     connection = intake.staging.connection
     aliases = [f"k{index}" for index in range(len(keys))]
     listed = ", ".join(f"{key} AS {alias}" for key, alias in zip(keys, aliases, strict=True))
-    found = connection.execute(f"SELECT DISTINCT {listed} FROM chunk ORDER BY ALL").fetchall()
+    first = f"SELECT {', '.join(aliases)} FROM (SELECT id, {listed} FROM chunk) GROUP BY ALL ORDER BY min(id)"
+    found = connection.execute(first).fetchall()
     described = [describe(key) for key in found]
     tracks = [intake.staging.track("counter", process=process, thread=label) for process, label, _ in described]
     columns = {alias: pa.array([key[i] for key in found], pa.int64()) for i, alias in enumerate(aliases)}

@@ -51,9 +51,10 @@ WHERE c.start IS NOT NULL
 _NAME_ID: Final = "coalesce(demangledName, mangledName, shortName)"
 _KERNEL_FACTS: Final = """
 INSERT INTO raw_kernels BY NAME
-SELECT id AS event, CASE WHEN gridX IS NOT NULL THEN [gridX, coalesce(gridY, 1), coalesce(gridZ, 1)]::INTEGER[] END
-        AS grid,
-    CASE WHEN blockX IS NOT NULL THEN [blockX, coalesce(blockY, 1), coalesce(blockZ, 1)]::INTEGER[] END AS block,
+SELECT id AS event,
+    CASE WHEN gridX IS NOT NULL THEN try_cast([gridX, coalesce(gridY, 1), coalesce(gridZ, 1)] AS INTEGER[]) END AS grid,
+    CASE WHEN blockX IS NOT NULL THEN try_cast([blockX, coalesce(blockY, 1), coalesce(blockZ, 1)] AS INTEGER[]) END
+        AS block,
     try_cast(registersPerThread AS INTEGER) AS registers,
     staticSharedMemory + coalesce(dynamicSharedMemory, 0) AS shared_bytes,
     CASE WHEN graphNodeId > 0 THEN true END AS in_graph

@@ -47,11 +47,20 @@ class FolderTables:
         if path is None:
             return
         types = columns.types()
+        gathered: list[pa.Table] = []
+        size = 0
         try:
             for batch in _parquet(path, types) if path.suffix == ".parquet" else _arrow(path):
-                yield pa.table({name: _column(batch, name, kind) for name, kind in types.items()})
+                gathered.append(pa.table({name: _column(batch, name, kind) for name, kind in types.items()}))
+                size += batch.num_rows
+                if size >= CHUNK_ROWS:
+                    yield pa.concat_tables(gathered)
+                    gathered, size = [], 0
         except (pa.ArrowException, OSError, ValueError) as error:
-            self.damage.append(f"table {table} ({str(error).splitlines()[0][:200]})")
+            said = str(error).splitlines() or [type(error).__name__]
+            self.damage.append(f"table {table} ({said[0][:200]})")
+        if size:
+            yield pa.concat_tables(gathered)
 
     def close(self) -> None:
         """Files are open only while they are read."""

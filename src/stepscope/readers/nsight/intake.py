@@ -48,6 +48,8 @@ def pid(identity: int) -> int:
 class Intake:
     """The state of reading one export.
 
+    Whatever gets a number gets it in the order in which it first appears, so that the sizes of chunks do not matter.
+
     Attributes:
         staging: Where facts go.
         tables: The export.
@@ -106,7 +108,7 @@ class Intake:
         return {key: ("unnamed" if key < 0 else f"#{key}") if value is None else value for key, value in rows}
 
     def number_processes(self, query: str) -> None:
-        """Number the processes whose globalPids the query yields, from 0 in the order of their first appearance."""
+        """Number the processes whose globalPids the query yields, from 0 in that order."""
         for (global_pid,) in self.staging.connection.execute(query).fetchall():
             if global_pid is not None and global_pid not in self._processes:
                 number = self._processes[global_pid] = len(self._processes)
@@ -121,14 +123,14 @@ class Intake:
         """Number the threads in a column; rows without one get a thread of their own, 0."""
         connection = self.staging.connection
         rows = connection.execute(
-            f"SELECT DISTINCT coalesce(r.{column}, 0) FROM {relation} r "
-            f"ANTI JOIN nsight_threads t ON t.global_tid = coalesce(r.{column}, 0) ORDER BY 1"
+            f"SELECT coalesce(r.{column}, 0) FROM {relation} r "
+            f"ANTI JOIN nsight_threads t ON t.global_tid = coalesce(r.{column}, 0) GROUP BY 1 ORDER BY min(r.id)"
         ).fetchall()
         for (global_tid,) in rows:
             track = self.thread(global_tid)
             connection.execute("INSERT INTO nsight_threads VALUES (?, ?)", [global_tid, track])
         self.number_processes(
-            f"SELECT DISTINCT {process_of(column)} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
+            f"SELECT {process_of(column)} FROM {relation} WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY min(id)"
         )
 
     def thread(self, global_tid: int, suffix: str = "") -> int:
@@ -144,10 +146,10 @@ class Intake:
                 is; that of their context counts.
         """
         connection = self.staging.connection
-        self.number_processes("SELECT DISTINCT globalPid FROM chunk WHERE globalPid IS NOT NULL ORDER BY 1")
+        self.number_processes("SELECT globalPid FROM chunk WHERE globalPid IS NOT NULL GROUP BY 1 ORDER BY min(id)")
         rows = connection.execute(
-            f"SELECT * FROM (SELECT DISTINCT {QUEUE_KEY} FROM chunk) ANTI JOIN nsight_queues "
-            "USING (global_pid, device, context, stream) ORDER BY ALL"
+            f"SELECT global_pid, device, context, stream FROM (SELECT id, {QUEUE_KEY} FROM chunk) "
+            "ANTI JOIN nsight_queues USING (global_pid, device, context, stream) GROUP BY ALL ORDER BY min(id)"
         ).fetchall()
         for global_pid, device, context, stream in rows:
             seen = self._contexts.setdefault((global_pid, context), device)

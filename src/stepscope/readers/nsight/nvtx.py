@@ -63,7 +63,7 @@ JOIN nsight_range_names m ON m.name = r.name
 """
 _INPUTS: Final = r"""
 INSERT INTO op_inputs BY NAME
-SELECT id AS event, nullif(regexp_extract(suffix, 'sizes = (\[.*\])(, input_op_ids|$)', 1), '') AS shapes,
+SELECT id AS event, nullif(regexp_extract(suffix, 'sizes = (\[.*?\])(, input_op_ids.*)?$', 1), '') AS shapes,
     try_cast(regexp_extract(suffix, 'seq = (\d+)', 1) AS BIGINT) AS sequence
 FROM nsight_ranges WHERE contains(suffix, 'seq = ') OR contains(suffix, 'sizes = ')
 """

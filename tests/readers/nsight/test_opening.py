@@ -1,0 +1,254 @@
+"""What is recognised, how it is packed, what is damaged, and reports that only `nsys` can read."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import shutil
+import sqlite3
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from readers.conformance import assert_same, check_invariants, check_splits, open_fresh, packings, tables
+from readers.nsight.database import Export, write
+from stepscope.ingest import Options, open_trace
+from stepscope.model.errors import UserError
+from stepscope.readers.nsight.read import NsightReader
+from stepscope.readers.nsight.sqlite_tables import SqliteTables
+from stepscope.readers.nsight.tables import Columns
+from stepscope.readers.protocol import MAYBE, NO, YES
+from support import shared, shared_traces
+
+RECORDINGS = sorted(((shared_traces() or Path()) / "nsys").glob("*.sqlite")) if shared_traces() else []
+
+
+@pytest.fixture
+def export():
+    """Enough of everything that every kind of table is there."""
+    export = Export()
+    for index in range(20):
+        export.call("cudaLaunchKernel_v7000", 100 * index, 100 * index + 10, index + 1)
+        export.kernel(f"kernel {index % 3}", 100 * index + 20, 100 * index + 80, index + 1, gridX=1, blockX=32)
+    export.nvtx(59, "range", 0, 500)
+    export.row("META_DATA_EXPORT", name="EXPORT_SCHEMA_VERSION", value="3.25.0")
+    return export
+
+
+@pytest.mark.parametrize("kind", ["parquet", "file", "stream"])
+def test_folders_of_tables_give_the_same(export, kind, tmp_path):
+    with open_fresh(export.sqlite(tmp_path / "export.sqlite")) as expected:
+        folder = export.folder(tmp_path / "report_dir", kind)
+        assert NsightReader().sniff(folder, b"") == YES
+        with open_fresh(folder) as trace:
+            check_invariants(trace)
+            assert_same(tables(expected), tables(trace))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "stream"])
+def test_a_real_recording_as_a_folder_gives_the_same(kind, tmp_path):
+    """With the types of the originals: 64 bits without a sign, and texts as numbers of a dictionary."""
+    path = shared("nsys", "mfu_2gpu_before.sqlite")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        cursor = connection.execute(f'SELECT * FROM "{name}"')
+        rows = cursor.fetchall()
+        table = pa.table({d[0]: [row[i] for row in rows] for i, d in enumerate(cursor.description)})
+        for column in {"globalTid", "globalPid", "correlationId"} & set(table.column_names if len(table) else []):
+            index = table.column_names.index(column)
+            table = table.set_column(index, column, table[column].cast(pa.uint64()))
+        if name == "StringIds":
+            table = table.set_column(1, "value", table["value"].dictionary_encode())
+        write(table, folder / name, kind, 1000)
+    connection.close()
+    with open_fresh(path) as expected, open_fresh(folder) as trace:
+        assert_same(tables(expected), tables(trace))
+
+
+def test_a_folder_with_a_damaged_table(export, tmp_path):
+    folder = export.folder(tmp_path / "folder", "parquet")
+    target = folder / "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
+    target.write_bytes(target.read_bytes()[:-10])
+    with open_fresh(folder) as trace:
+        check_invariants(trace)
+        assert "tables-damaged" in trace.sql("SELECT code FROM health").to_pydict()["code"]
+        assert trace.scalar("SELECT count(*) FROM spans") == 21
+
+
+def test_every_packing_gives_the_same_tables(export, tmp_path):
+    plain = export.sqlite(tmp_path / "export.sqlite")
+    with open_fresh(plain) as trace:
+        first = tables(trace)
+    for packing, packed in packings(plain.read_bytes()).items():
+        target = tmp_path / "unknown"
+        target.write_bytes(packed)
+        with open_fresh(target) as trace:
+            assert_same(first, tables(trace))
+            assert len(trace.notes) == (packing == "zip"), packing
+
+
+def test_the_store_gives_the_same_tables(tmp_path):
+    path = shared("nsys", "windows_low_util.sqlite")
+    options = Options(store=tmp_path / "store")
+    with open_trace(path, options) as first, open_trace(path, options) as second:
+        assert_same(tables(first), tables(second))
+
+
+def test_progress_adds_up_to_the_file(export, tmp_path):
+    path = export.sqlite(tmp_path / "export.sqlite")
+    said: list[tuple[int, int]] = []
+    open_trace(path, Options(cache=False, report=lambda _, done, total: said.append((done, total)))).close()
+    assert all(total == path.stat().st_size for _, total in said)
+    assert sorted(said) == said
+    assert said[-1][0] <= path.stat().st_size
+
+
+def test_other_databases_are_not_recognised(tmp_path):
+    path = tmp_path / "other.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE TASK (startNs, endNs)")
+    connection.execute("CREATE TABLE STRING_IDS (id, value)")
+    connection.commit()
+    connection.close()
+    assert NsightReader().sniff(path, path.read_bytes()) == NO
+    empty = tmp_path / "folder"
+    empty.mkdir()
+    (empty / "numbers.parquet").write_bytes(b"PAR1")
+    assert NsightReader().sniff(empty, b"") == NO
+
+
+def test_virtual_tables_are_not_opened(export, tmp_path):
+    path = export.sqlite(tmp_path / "export.sqlite")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE VIRTUAL TABLE OSRT_API USING fts5(start)")
+    connection.commit()
+    connection.close()
+    assert "OSRT_API" not in SqliteTables(path).names()
+
+
+def test_a_report_without_nsys_says_what_to_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    report = tmp_path / "job.nsys-rep"
+    report.write_bytes(b"something")
+    with pytest.raises(UserError, match=r"no `nsys` on this machine; run `nsys export --type sqlite job.nsys-rep`"):
+        open_fresh(report)
+
+
+def with_nsys(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a program `nsys` that runs a Python script first on the path."""
+    folder.mkdir()
+    program = folder / "nsys"
+    lines = (f"#!{sys.executable}", "import shutil, sys", "arguments = sys.argv[1:]", script, "")
+    program.write_text("\n".join(lines), encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+def test_a_report_is_converted_where_nsys_is(export, tmp_path, monkeypatch):
+    exported = export.sqlite(tmp_path / "elsewhere.sqlite")
+    with_nsys(
+        tmp_path / "bin", monkeypatch,
+        f"assert arguments[0] == 'export'\nshutil.copy({str(exported)!r}, arguments[arguments.index('--output') + 1])",
+    )  # fmt: skip
+    report = tmp_path / "-job.nsys-rep"
+    report.write_bytes(b"something")
+    with open_fresh(exported) as expected, open_fresh(report) as trace:
+        assert_same(tables(expected), tables(trace))
+
+
+def test_a_report_that_nsys_can_not_convert(tmp_path, monkeypatch):
+    with_nsys(tmp_path / "bin", monkeypatch, "sys.exit('the report is too new')")
+    report = tmp_path / "job.qdrep"
+    report.write_bytes(b"something")
+    with pytest.raises(UserError, match="nsys says 'the report is too new'"):
+        open_fresh(report)
+
+
+def test_a_report_beside_its_export_is_not_read_twice(export, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    export.sqlite(folder / "job.sqlite")
+    report = folder / "job.nsys-rep"
+    report.write_bytes(b"something")
+    assert NsightReader().sniff(report, b"") == MAYBE
+    with open_fresh(folder) as trace:
+        assert trace.ranks == (0,)
+
+
+def check_broken(data: bytes, target: Path) -> int:
+    """Open a damaged database: events that were read, or 0 if one sentence says that there are none."""
+    target.write_bytes(data)
+    said: UserError | None = None
+    try:
+        trace = open_fresh(target)
+    except UserError as error:
+        said = error
+    if said is not None:
+        assert said.exit_code == 2
+        assert "\n" not in str(said)
+        return 0
+    with trace:
+        check_invariants(trace)
+        if trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
+            check_splits(trace)
+        return int(trace.scalar("SELECT count(*) FROM spans"))
+
+
+@pytest.mark.parametrize("path", RECORDINGS[::2], ids=lambda path: path.stem)
+def test_a_database_that_was_cut(path, tmp_path):
+    data = path.read_bytes()
+    whole = check_broken(data, tmp_path / "whole.sqlite")
+    found = [check_broken(data[: int(len(data) * share)], tmp_path / "cut.sqlite") for share in (0.01, 0.4, 0.8, 0.999)]
+    assert found == sorted(found)
+    assert 0 < found[-1] <= whole
+
+
+@pytest.mark.parametrize("path", RECORDINGS[1::2], ids=lambda path: path.stem)
+def test_a_database_with_damaged_pages(path, tmp_path):
+    data = path.read_bytes()
+    chosen = random.Random(path.stem)
+    for pages in (1, 5, 60):
+        broken = bytearray(data)
+        for _ in range(pages):
+            page = chosen.randrange(1, len(data) // 4096) * 4096
+            broken[page : page + 4096] = chosen.choice([bytes(4096), chosen.randbytes(4096)])
+        for _ in range(pages):
+            broken[chosen.randrange(100, len(data))] = chosen.randrange(256)
+        check_broken(bytes(broken), tmp_path / "broken.sqlite")
+
+
+def test_rows_on_both_sides_of_a_damaged_page_are_read(tmp_path):
+    path = tmp_path / "export.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA page_size = 4096")
+    connection.execute("CREATE TABLE rows (a)")
+    connection.executemany("INSERT INTO rows VALUES (?)", ((i,) for i in range(20_000)))
+    connection.commit()
+    connection.close()
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 8192 * 4096
+    data[middle : middle + 4096] = bytes(4096)
+    path.write_bytes(data)
+    opened = SqliteTables(path)
+    found = [value for chunk in opened.scan("rows", Columns(ints=("a",))) for value in chunk["a"].to_pylist()]
+    assert found == sorted(set(found))
+    assert 19_000 < len(found) < 20_000
+    assert (found[0], found[-1]) == (0, 19_999)
+    assert len(opened.damage) == 1
+
+
+def test_a_cut_packed_database(tmp_path):
+    path = shared("nsys", "lm_2_7b.sqlite")
+    packed = tmp_path / "cut.sqlite.gz"
+    with path.open("rb") as source, gzip.open(packed, "wb", compresslevel=1) as target:
+        shutil.copyfileobj(source, target)
+    packed.write_bytes(packed.read_bytes()[:-100_000])
+    with open_fresh(packed) as trace:
+        codes = trace.sql("SELECT code FROM health").to_pydict()["code"]
+        assert {"input-damaged", "tables-damaged"} <= set(codes)
+        assert trace.scalar("SELECT count(*) FROM kernels") > 1000
