@@ -9,7 +9,7 @@ from typing import Final
 
 from stepscope.readers.kineto.framing import EVENT_LIMIT, Chunk, unblanked
 from stepscope.readers.kineto.mends import MENDS, SEPARATOR, clean
-from stepscope.readers.kineto.repair import Reading, repair
+from stepscope.readers.kineto.repair import Reading, read_cleaned, repair
 
 #: Tells of JSON texts which are events: objects with a phase.
 EventCheck = Callable[[Sequence[bytes]], Sequence[bool]]
@@ -84,7 +84,7 @@ class Mender:
         last_event = _last_event(chunk, left, runs)
         if self.trailer is not None:
             if last_event < 0:
-                self.trailer += _text(chunk, 0)
+                self.trailer += _text(chunk, 0, len(chunk)).decode("utf-8", "replace")
                 return Mended(broken)
             # What looked like the end of the list was the end of something inside an event.
             self.trailer = None
@@ -124,19 +124,32 @@ class Mender:
             yield _Run(held_first, -1, stop, _joined(pieces) or repair(pieces[0]))
             position = stop
         for index in [index for index, is_json in left.items() if not is_json and index >= position]:
-            if index < position:
-                continue
-            position = index + 1
-            reading = repair(unblanked(chunk[index]))
-            if reading.open:
-                stop = _extent(chunk, position, left)
-                if stop == len(chunk) and not chunk.last:
-                    self._held = (first + index, [chunk[i] for i in range(index, stop)])
+            if index >= position:
+                run = self._run_at(chunk, first, index, left)
+                if run is None:
                     return
-                joined = _joined([chunk[i] for i in range(index, stop)])
-                if joined is not None and (not joined.open or stop == len(chunk)):
-                    reading, position = joined, stop
-            yield _Run(first + index, index, position, reading)
+                position = run.stop
+                yield run
+
+    def _run_at(self, chunk: Chunk, first: int, index: int, left: dict[int, bool]) -> _Run | None:
+        """The run that begins with a broken piece; None if it is held back since it may go on in the next chunk."""
+        piece = unblanked(chunk[index])
+        reading = read_cleaned(piece)
+        stop = _extent(chunk, index + 1, left)
+        if reading.open and index + 1 < stop < len(chunk):
+            # The common case: an event that holds a list of objects.
+            whole = read_cleaned(_text(chunk, index, stop))
+            if whole.events and not whole.gaps:
+                return _Run(first + index, index, stop, whole)
+        reading = repair(piece) if reading.gaps else reading
+        if reading.open:
+            if stop == len(chunk) and not chunk.last:
+                self._held = (first + index, [chunk[i] for i in range(index, stop)])
+                return None
+            joined = _joined([chunk[i] for i in range(index, stop)])
+            if joined is not None and (not joined.open or stop == len(chunk)):
+                return _Run(first + index, index, stop, joined)
+        return _Run(first + index, index, index + 1, reading)
 
     def _up_to_end(self, chunk: Chunk, runs: list[_Run], last_event: int) -> list[_Run]:
         """The runs up to the end of the event list, which becomes known if it is among them."""
@@ -144,7 +157,8 @@ class Mender:
             if run.reading.rest is None:
                 continue
             if run.stop > last_event:
-                self.trailer = run.reading.rest + _text(chunk, run.stop)
+                following = _text(chunk, run.stop, len(chunk))
+                self.trailer = run.reading.rest + following.decode("utf-8", "replace")
                 return runs[: number + 1]
             self.lost += not run.reading.lost and bool(run.reading.rest.strip(" ,]}"))
         return runs
@@ -162,16 +176,17 @@ class Mender:
 
     def _result(self, first: int, broken: list[int], fixed: dict[int, bytes], runs: list[_Run]) -> Mended:
         result = Mended(broken)
-        for run in runs:
+        texts = [[text.encode("utf-8", "replace") for text in run.reading.events] for run in runs]
+        # Python's parser takes a little more than the database's.
+        good = iter(self._check([text for found in texts for text in found]))
+        for run, found in zip(runs, texts, strict=True):
             result.excluded += range(max(run.index, 0), run.stop)
-            texts = [text.encode("utf-8", "replace") for text in run.reading.events]
-            good = self._check(texts)
-            texts = [text for text, ok in zip(texts, good, strict=True) if ok]
-            self.lost += len(good) - len(texts)
+            events = [text for text in found if next(good)]
+            self.lost += len(found) - len(events)
             start = run.first if run.index < 0 else run.first + _shift(result, run.index)
-            result.ids += range(start, start + len(texts))
-            result.texts += texts
-            surplus = len(texts) - (first + run.stop - run.first)
+            result.ids += range(start, start + len(events))
+            result.texts += events
+            surplus = len(events) - (first + run.stop - run.first)
             if surplus > 0:
                 result.shifts.append((run.stop, surplus))
         for index, text in fixed.items():
@@ -210,9 +225,9 @@ def _last_event(chunk: Chunk, left: dict[int, bool], runs: list[_Run]) -> int:
     return max(found, next((index for index in range(len(chunk) - 1, -1, -1) if index not in left), -1))
 
 
-def _text(chunk: Chunk, index: int) -> str:
-    """The text from piece `index` to the chunk's end."""
-    return b"".join(unblanked(chunk[i]) for i in range(index, len(chunk))).decode("utf-8", "replace")
+def _text(chunk: Chunk, index: int, stop: int) -> bytes:
+    """The text of the pieces from `index` to before `stop`."""
+    return b"".join(unblanked(chunk[i]) for i in range(index, stop))
 
 
 def _shift(result: Mended, index: int) -> int:

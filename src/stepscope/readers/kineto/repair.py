@@ -13,6 +13,7 @@ from stepscope.readers.kineto.quotes import escape_inner_quotes
 
 # Integers are read as floats since Python refuses to convert very long ones; nobody uses the values.
 _DECODER: Final = json.JSONDecoder(strict=False, parse_int=float)
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _SPACE: Final = re.compile(r"[\s,\ufeff]*")
 _EVENTS_KEY: Final = re.compile(r'"traceEvents"\s*:\s*\[')
 _EVENT_START: Final = re.compile(r'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s|tts)"\s*:')
@@ -54,10 +55,16 @@ class Reading:
         return len(self.gaps) - self.open
 
 
+def read_cleaned(piece: bytes) -> Reading:
+    """Read what can be read of a text once control characters are blanked."""
+    reading = read(clean(piece).decode("utf-8", "replace"))
+    reading.repaired = len(reading.events) if reading.events and _was_changed(piece) else 0
+    return reading
+
+
 def repair(piece: bytes) -> Reading:
     """Read what can be read of a text, mended as little as possible: whole events are left as they are."""
-    reading = read(clean(piece).decode("utf-8", "replace"))
-    reading.repaired = len(reading.events) if _has_inner_control(piece) else 0
+    reading = read_cleaned(piece)
     gaps, reading.gaps = reading.gaps, []
     added = 0
     for gap in gaps:
@@ -100,12 +107,15 @@ def _candidates(raw: bytes) -> Iterator[bytes]:
     yield double_all_backslashes(raw)
 
 
-def _has_inner_control(text: bytes) -> bool:
+def _was_changed(piece: bytes) -> bool:
+    """Whether `clean` does more to a piece than to blank white space."""
+    if _CONTROL.search(piece) is not None:
+        return True
     try:
-        decoded = text.decode()
+        piece.decode()
     except UnicodeDecodeError:
         return True
-    return any(ord(char) < 32 and char not in "\t\r\n" for char in decoded)
+    return False
 
 
 def read(text: str) -> Reading:
