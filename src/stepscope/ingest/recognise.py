@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,70 +19,113 @@ from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
 #: In order of precedence among equally sure readers.
 READERS: Final[tuple[Reader, ...]] = (AscendReader(), KinetoReader(), NsightReader(), MemorySnapshotReader())
 
+_HINT: Final = (
+    "give a recording of a profiler, such as trace.json or trace.json.gz of torch.profiler, or a folder of them"
+)
+#: How much of a file is looked at if its beginning leaves the reader in doubt; some have long headers.
+_LONG_HEAD: Final = 4 << 20
+
 
 @dataclass(slots=True)
 class Recognised:
-    """The recordings in an input, and the files that are none."""
+    """The recordings in an input, each once, and the files that are none."""
 
     sources: list[tuple[Source, Reader]] = field(default_factory=list)
     skipped: list[Path] = field(default_factory=list)
+    _seen: set[tuple[int, int]] = field(default_factory=set)
+
+    def is_new(self, path: Path) -> bool:
+        """Whether a file or folder is met for the first time, under this name or another.
+
+        Raises:
+            OSError: Nothing can be learned about it.
+        """
+        status = path.stat()
+        key = (status.st_dev, status.st_ino)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
 
 
 def recognise(paths: Sequence[Path]) -> Recognised:
     """Find the recordings in files and folders.
 
-    A file that is named must be a recording; in folders, which are searched to the bottom, other files are skipped.
+    Folders are searched to the bottom. Files that are no recordings are skipped, unless nothing else is given.
 
     Raises:
-        UserError: A path does not exist, or nothing in the input is a recording.
+        UserError: A path can't be read, or nothing in the input is a recording.
     """
     found = Recognised()
     for path in paths:
-        if not path.exists():
-            raise UserError(f"{path} does not exist", hint="check the path")
-        if path.is_dir():
-            _add_folder(path, found)
-        else:
-            _add_file(path, found)
+        try:
+            _add_named(path, found)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError):
+                raise UserError(f"{path} does not exist", hint="check the path") from error
+            raise UserError(
+                f"{path} can't be read ({error.strerror})", hint="check the path and its permissions"
+            ) from error
     if not found.sources:
-        listed = ", ".join(str(path) for path in paths)
-        raise UserError(
-            f"{listed} holds no recording that stepscope can read",
-            hint="give a trace of torch.profiler (.json or .json.gz) or a folder of them",
-        )
+        raise UserError(_nothing_in(paths), hint=_HINT)
     return found
 
 
+def _nothing_in(paths: Sequence[Path]) -> str:
+    if len(paths) == 1 and paths[0].is_file():
+        if paths[0].stat().st_size == 0:
+            return f"{paths[0]} is empty"
+        return f"{paths[0]} is no recording that stepscope can read"
+    return f"{', '.join(map(str, paths))} holds no recording that stepscope can read"
+
+
+def _add_named(path: Path, found: Recognised) -> None:
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        _add_folder(path, found)
+    elif stat.S_ISREG(mode):
+        _add_file(path, found, least=MAYBE)
+    else:
+        # A pipe would have to be read twice: once to see what it is.
+        raise UserError(f"{path} is neither a file nor a folder", hint="save the recording to a file first")
+
+
 def _add_folder(folder: Path, found: Recognised) -> None:
-    reader = _reader_of(Source(folder), b"")
+    if not found.is_new(folder):
+        return
+    reader = _reader_of(Source(folder), b"", YES)
     if reader is not None:
         found.sources.append((Source(folder), reader))
         return
     for child in sorted(folder.iterdir()):
         if child.name.startswith("."):
             continue
-        if child.is_dir():
-            _add_folder(child, found)
-        elif child.is_file():
-            _add_file(child, found, named=False)
-
-
-def _add_file(path: Path, found: Recognised, *, named: bool = True) -> None:
-    sources = [Source(path, member) for member in content.archive_members(path)] or [Source(path)]
-    for source in sources:
         try:
-            head = content.head(source)
-        except OSError as error:
-            if named:
-                raise UserError(f"{path} can't be read ({error.strerror})", hint="check its permissions") from error
-            head = b""
-        reader = _reader_of(source, head, least=MAYBE if named else YES)
+            if child.is_dir():
+                _add_folder(child, found)
+            elif child.is_file():
+                _add_file(child, found, least=YES)
+        except OSError:
+            found.skipped.append(child)
+
+
+def _add_file(path: Path, found: Recognised, least: int) -> None:
+    if not found.is_new(path):
+        return
+    members = content.archive_members(path)
+    if len(members) > 1:
+        least = YES
+    for source in [Source(path, member) for member in members] or [Source(path)]:
+        head = content.head(source)
+        reader = _reader_of(source, head, least)
+        if reader is None and _reader_of(source, head, MAYBE) is not None:
+            reader = _reader_of(source, content.head(source, _LONG_HEAD), least)
         if reader is not None:
             found.sources.append((source, reader))
         else:
-            found.skipped.append(path)
+            found.skipped.append(Path(str(source)))
 
 
-def _reader_of(source: Source, head: bytes, least: int = YES) -> Reader | None:
+def _reader_of(source: Source, head: bytes, least: int) -> Reader | None:
     sure, reader = max(((r.sniff(source.path, head), r) for r in READERS), key=lambda pair: pair[0])
     return reader if sure >= max(least, NO + 1) else None

@@ -1,0 +1,116 @@
+"""Recordings are found by their content, and what is none is named."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from readers.kineto_text import document, op
+from stepscope.ingest.recognise import Recognised, recognise
+from stepscope.model.errors import UserError
+
+TRACE = document(op()).encode()
+
+
+def found_names(found: Recognised) -> list[str]:
+    return [str(source).rsplit("/", 1)[-1] for source, _ in found.sources]
+
+
+def refused(*paths: Path) -> str:
+    with pytest.raises(UserError) as error:
+        recognise(list(paths))
+    assert error.value.exit_code == 2
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_names_and_endings_do_not_matter(tmp_path):
+    (tmp_path / "a.txt").write_bytes(TRACE)
+    (tmp_path / "b").write_bytes(gzip.compress(TRACE))
+    (tmp_path / "c.json").write_bytes(b"[" + op().encode())
+    assert found_names(recognise([tmp_path])) == ["a.txt", "b", "c.json"]
+
+
+def test_folders_are_searched_to_the_bottom_and_other_files_are_named(tmp_path):
+    deep = tmp_path / "runs" / "one"
+    deep.mkdir(parents=True)
+    (deep / "trace.json").write_bytes(TRACE)
+    (deep / "notes.txt").write_text("nothing")
+    (deep / "settings.json").write_text('{"a": 1}')
+    (deep / "empty.json").write_bytes(b"")
+    (deep / ".hidden.json").write_bytes(TRACE)
+    found = recognise([tmp_path])
+    assert found_names(found) == ["trace.json"]
+    assert sorted(path.name for path in found.skipped) == ["empty.json", "notes.txt", "settings.json"]
+
+
+def test_a_long_header_is_looked_through(tmp_path):
+    header = '{"metadata": {"text": "' + "x" * 200_000 + '"}, "traceEvents": ['
+    (tmp_path / "trace.json").write_text(document(op(), header=header))
+    assert found_names(recognise([tmp_path])) == ["trace.json"]
+
+
+def test_an_archive_may_hold_several(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("rank0.json", TRACE)
+        archive.writestr("rank1.json.gz", gzip.compress(TRACE))
+        archive.writestr("readme", "nothing")
+        archive.writestr("other.json", "{}")
+    found = recognise([tmp_path / "all.zip"])
+    assert found_names(found) == ["all.zip!rank0.json", "all.zip!rank1.json.gz"]
+    assert [path.name for path in found.skipped] == ["all.zip!readme", "all.zip!other.json"]
+
+
+def test_a_file_is_read_once(tmp_path):
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    (tmp_path / "link.json").symlink_to("trace.json")
+    assert len(recognise([tmp_path, tmp_path / "trace.json"]).sources) == 1
+
+
+def test_loops_of_links_end(tmp_path):
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "up").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "self").symlink_to("self")
+    assert found_names(recognise([tmp_path])) == ["trace.json"]
+    assert "self" in refused(tmp_path / "self")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert "neither a file nor a folder" in refused(tmp_path / "pipe")
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    assert found_names(recognise([tmp_path])) == ["trace.json"]
+
+
+def test_what_is_missing_empty_or_foreign_is_refused(tmp_path):
+    assert "does not exist" in refused(tmp_path / "missing")
+    assert "no recording" in refused(tmp_path)
+    (tmp_path / "empty").write_bytes(b"")
+    assert "is empty" in refused(tmp_path / "empty")
+    (tmp_path / "text").write_text("hello")
+    assert "is no recording" in refused(tmp_path / "text")
+    assert "no recording" in refused(tmp_path / "text", tmp_path / "empty")
+    (tmp_path / "broken.zip").write_bytes(b"PK\x03\x04 and no more")
+    assert "is no recording" in refused(tmp_path / "broken.zip")
+
+
+def test_a_file_that_may_not_be_read_is_refused_and_skipped_in_a_folder(tmp_path, monkeypatch):
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    (tmp_path / "secret.json").write_bytes(TRACE)
+    opened = Path.open
+
+    def guarded(self, *args, **kwargs):
+        if self.name == "secret.json":
+            raise PermissionError(13, "Permission denied")
+        return opened(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", guarded)
+    assert "Permission denied" in refused(tmp_path / "secret.json")
+    found = recognise([tmp_path])
+    assert found_names(found) == ["trace.json"]
+    assert [path.name for path in found.skipped] == ["secret.json"]
