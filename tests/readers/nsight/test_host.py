@@ -302,9 +302,10 @@ def test_what_the_profiler_said_and_who_recorded(export, opened):
     export.row("META_DATA_EXPORT", name="EXPORT_PRODUCT_VERSION", value="2025.1")
     export.row("TARGET_INFO_SYSTEM_ENV", globalVid=0, name="Hostname", value="node7")
     trace = opened(export)
-    assert rows(trace, "SELECT severity, message FROM health WHERE code = 'profiler-message'") == [
-        ("warning", "the profiler reported: It failed"), ("info", "the profiler reported: Some events were lost"),
-    ]  # fmt: skip
+    assert rows(trace, "SELECT code, severity, message FROM health WHERE code LIKE 'profiler-%' ORDER BY 1") == [
+        ("profiler-failed", "warning", "messages of the profiler: It failed"),
+        ("profiler-warned", "info", "messages of the profiler: Some events were lost"),
+    ]
     [(rank, recording)] = trace.recordings.items()
     assert (rank, recording.rank, recording.world_size, recording.host) == (3, 3, 8, "node7")
     assert recording.attributes == {"nsys_version": "2025.1", "cuda_graph_trace": "Graph"}

@@ -38,7 +38,7 @@ _WARNING: Final = 2
 _ERROR: Final = 3
 #: The profiler warns of every programming interface that the program does not use; those of graphics say nothing.
 _IRRELEVANT: Final = re.compile(r"OpenGL|Vulkan|DirectX|DX1[12]|WDDM|OpenXR|No NVTX events|MMAP events")
-_MOST_MESSAGES: Final = 20
+_SHOWN_MESSAGES: Final = 4
 
 #: Names that the system gives to threads that nobody named.
 _GENERIC: Final = re.compile(r"^(python[\d.]*|pt_main_thread|main|\[.*\])$")
@@ -129,16 +129,17 @@ def label_threads(intake: Intake, given: list[tuple[int, str]]) -> None:
 
 def observe_messages(intake: Intake) -> None:
     """Pass on what the profiler itself said is missing or went wrong."""
-    counts: dict[tuple[int, str], int] = {}
+    said: dict[int, list[str]] = {_WARNING: [], _ERROR: []}
     for row in records(intake.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
-        text = row["text"] or ""
-        if row["severity"] in (_WARNING, _ERROR) and text and not _IRRELEVANT.search(text):
-            key = (row["severity"], text[:300].rstrip(". \n"))
-            counts[key] = counts.get(key, 0) + 1
-    ordered = sorted(counts.items(), key=lambda item: (-item[0][0], -item[1]))
-    for (severity, text), count in ordered[:_MOST_MESSAGES]:
+        text = (row["text"] or "").strip()[:300].rstrip(". \n")
+        if row["severity"] in said and text and not _IRRELEVANT.search(text):
+            said[row["severity"]].append(text)
+    for severity, texts in said.items():
+        different = list(dict.fromkeys(texts))
+        more = f"; and {len(different) - _SHOWN_MESSAGES} more" if len(different) > _SHOWN_MESSAGES else ""
         intake.staging.observe(
-            "profiler-message", "warning" if severity == _ERROR else "info", count, f"the profiler reported: {text}",
+            "profiler-failed" if severity == _ERROR else "profiler-warned", "warning" if severity == _ERROR else "info",
+            len(texts), f"messages of the profiler: {'; '.join(different[:_SHOWN_MESSAGES])}{more}",
             "something that was asked for may be missing from the recording",
         )  # fmt: skip
 
