@@ -38,8 +38,9 @@ from stepscope.readers.ascend.meanings import (
 
 def _kernels(trace: Trace) -> list[dict[str, Any]]:
     return trace.sql(
-        "SELECT k.name, k.kind, k.ts, k.dur, k.device, k.stream, k.core, k.op_type, o.name AS op, "
-        "l.name AS launch, k.step FROM kernels k LEFT JOIN events o ON o.id = k.op LEFT JOIN events l ON l.id = k.launch ORDER BY k.ts, k.name"
+        "SELECT k.name, k.kind, k.ts, k.dur, k.device, k.stream, k.core, k.op_type, o.name AS op, l.name AS launch, "
+        "k.step FROM kernels k LEFT JOIN events o ON o.id = k.op LEFT JOIN events l ON l.id = k.launch "
+        "ORDER BY k.ts, k.name"
     ).to_pylist()
 
 
@@ -236,7 +237,7 @@ def test_a_database_that_was_cut(tmp_path: Path, share: float) -> None:
     whole = write_database(tmp_path / "ascend_pytorch_profiler_3.db").read_bytes()
     path = tmp_path / "ascend_pytorch_profiler_4.db"
     path.write_bytes(whole[: int(len(whole) * share)])
-    if share < 0.5:
+    if share < 0.1:
         check_unusable(path)
         return
     with open_fresh(path) as trace:

@@ -109,6 +109,9 @@ class Database:
         # Immutable: no lock is taken and no journal is looked for, so that it works on read-only media.
         uri = f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1"
         connection = sqlite3.connect(uri, uri=True)
+        if self.damage:
+            # SQLite refuses a file that is shorter than its header says, unless its schema may be repaired.
+            connection.execute("PRAGMA writable_schema = ON")
         connection.text_factory = lambda data: data.decode("utf-8", "replace")
         return connection
 
