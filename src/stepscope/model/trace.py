@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +59,8 @@ class Trace:
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
+        #: The trace that this one is a part of: files of an input that is not cached live as long as it does.
+        self._whole: Trace | None = None
         self._views: dict[str, str] = {}
         self._memo = _Memo()
 
@@ -80,7 +84,9 @@ class Trace:
             raise KeyError(f"the trace has no rank {rank}")
         if len(self._recordings) == 1:
             return self
-        return self._select_rank(rank)
+        part = self._select_rank(rank)
+        part._whole = self
+        return part
 
     def narrowed(self, views: Mapping[str, str]) -> Trace:
         """The same trace with some tables replaced, each by a query over the tables of the schema `whole`.
@@ -101,6 +107,7 @@ class Trace:
             cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
         trace = Trace(cursor, self._recordings, self._select_rank, self.notes)
         trace._views = dict(views)
+        trace._whole = self
         return trace
 
     def once(self, compute: Callable[[Trace], _T]) -> _T:
@@ -118,6 +125,12 @@ class Trace:
         for name, table in tables.items():
             self._connection.register(name, table)
         return self
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Let queries use this much memory, and disk beyond it."""
+        folder = tempfile.gettempdir().replace("'", "''")
+        self._connection.execute(f"SET temp_directory = '{folder}/stepscope-{os.getpid()}'")
+        self._connection.execute(f"SET memory_limit = '{megabytes}MB'")
 
     def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:
         """The result of a query over the canonical tables, as an Arrow table."""

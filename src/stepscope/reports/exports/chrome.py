@@ -19,6 +19,8 @@ from stepscope.reports.exports.chrome_metadata import document_head, metadata_ev
 from stepscope.reports.exports.chrome_tracks import Places, places_of
 
 _BATCH_ROWS: Final = 20_000
+#: Sorting spills to disk beyond it.
+_MEMORY_MB: Final = 1000
 
 _CATEGORIES: Final = pa.schema(
     [("category", pa.string()), ("on_device", pa.bool_()), ("name", pa.string()), ("cat", pa.string())]
@@ -53,6 +55,7 @@ def _of_rank(trace: Trace, places: Places, first_flow: int) -> Iterator[str]:
         yield json.dumps(event)
     kinds = pa.Table.from_pylist(category_rows(trace.sql(_KINDS_SQL).to_pylist()), schema=_CATEGORIES)
     joined = trace.with_tables(export_places=places.events, export_categories=kinds)
+    joined.limit_memory(_MEMORY_MB)
     for query, parameters in (
         (chrome_sql.EVENTS, None),
         (chrome_sql.FLOWS, {"first": first_flow}),

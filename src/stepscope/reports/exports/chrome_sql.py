@@ -55,16 +55,19 @@ _EVENT: Final = json_object(
     tail=f"{_MAYBE_DURATION} || {_MAYBE_ARGS}",
 )
 
+_BLANKS: Final = "' \t\r\n'"
+
 #: `original` is what lies between the braces of the recorded arguments.
-EVENTS: Final = rf"""
+EVENTS: Final = f"""
 SELECT {_EVENT} AS line
 FROM (
-    SELECT *, coalesce(regexp_extract(args, '^\s*\{{\s*(.*?)\s*\}}\s*$', 1, 's'), '') AS original,
+    SELECT *, coalesce(trim(trim(args, {_BLANKS})[2:-2], {_BLANKS}), '') AS original,
         concat_ws(',', {_MISSING_KEYS}) AS missing
     FROM events
 ) e
 JOIN export_places p ON p.id = e.id
-JOIN export_categories c ON c.category = e.category AND c.on_device = p.on_device AND c.name = e.name
+JOIN tracks t ON t.track = e.track
+JOIN export_categories c ON c.category = e.category AND c.name = e.name AND c.on_device = (t.kind = 'device')
 ORDER BY e.track, e.ts, coalesce(e.dur, -1) DESC, e.depth, e.id
 """
 

@@ -37,7 +37,7 @@ class Places:
     Attributes:
         threads: All threads.
         processes: Names by number.
-        events: Arrow table (id, pid, tid, on_device).
+        events: Arrow table (id, pid, tid).
         host_pid: The process that what has no track is put to.
     """
 
@@ -65,7 +65,6 @@ def places_of(trace: Trace, *, several: bool) -> Places:
     processes: dict[int, str] = {}
     pid_of = np.zeros(rows["id"].size, np.int64)
     tid_of = np.zeros(rows["id"].size, np.int64)
-    on_device = np.zeros(rows["id"].size, np.bool_)
     edges = np.flatnonzero(np.diff(rows["track"])) + 1
     bounds = [0, *edges.tolist(), rows["id"].size] if rows["id"].size else [0]
     for low, high in pairwise(bounds):
@@ -80,8 +79,8 @@ def places_of(trace: Trace, *, several: bool) -> Places:
             label = track["label"] + (f" ({number + 1})" if number else "")
             threads.append(Thread(pid, tid, label, len(threads)))
             tid_of[low:high][lane == number] = tid
-        pid_of[low:high], on_device[low:high] = pid, device
-    events = pa.table({"id": rows["id"], "pid": pid_of, "tid": tid_of, "on_device": on_device})
+        pid_of[low:high] = pid
+    events = pa.table({"id": rows["id"], "pid": pid_of, "tid": tid_of})
     host = next((pid for pid, name in processes.items() if " process " in name), numbers.process("host", None))
     return Places(tuple(threads), processes, events, host)
 
