@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from stepscope.reports.outline import Line, Section
 from stepscope.reports.report import Report
@@ -11,6 +11,10 @@ from stepscope.reports.sections.tables import grids
 from stepscope.reports.sections.views import EFFICIENCY
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent, quantity
+
+
+#: Share of the time of matrix kernels whose operations must be known for an MFU to mean anything.
+_COVERED: Final = 0.8
 
 
 def efficiency(report: Report, top: int) -> Section:
@@ -31,6 +35,10 @@ def _mfu(report: Report) -> Iterator[Line]:
     flops = sum(row["flops"] for row in rows if row["flops"] is not None)
     peaks = {(row["peak"], row["peak_flop_rate"]) for row in rows if row["peak_flop_rate"]}
     if not time or not flops:
+        return
+    covered = min((row["covered"] for row in rows if row["covered"] is not None), default=0.0)
+    if covered < _COVERED:
+        yield Line(f"MFU unknown: the operations of only {percent(covered)} of the time of such kernels are known")
         return
     rate = quantity(1e9 * flops / time, "FLOP/s")
     if len(peaks) != 1:
