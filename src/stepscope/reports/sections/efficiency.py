@@ -12,7 +12,6 @@ from stepscope.reports.sections.views import EFFICIENCY
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent, quantity
 
-
 #: Share of the time of matrix kernels whose operations must be known for an MFU to mean anything.
 _COVERED: Final = 0.8
 
@@ -38,7 +37,7 @@ def _mfu(report: Report) -> Iterator[Line]:
         return
     covered = min((row["covered"] for row in rows if row["covered"] is not None), default=0.0)
     if covered < _COVERED:
-        yield Line(f"MFU unknown: the operations of only {percent(covered)} of the time of such kernels are known")
+        yield Line(f"MFU unknown: the operations of only {percent(covered)} of the time of matrix kernels are known")
         return
     rate = quantity(1e9 * flops / time, "FLOP/s")
     if len(peaks) != 1:
