@@ -52,7 +52,7 @@ def layout(trace: Trace, levels: SnapshotLevels, row: int) -> Layout:
     starts = np.array(sorted(ranges), np.int64)
     ends = np.array([ranges[start][0] for start in starts.tolist()], np.int64)
     rows = levels.rows
-    active = np.flatnonzero((rows["seq"] < row) & ((rows["reusable"] < 0) | (rows["reusable"] >= row)))
+    active = np.flatnonzero((rows["seq"] < row) & (rows["reusable"] >= row))
     return _measured(starts, ends, rows["address"][active], rows["bytes"][active])
 
 

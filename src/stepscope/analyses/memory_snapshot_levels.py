@@ -16,9 +16,12 @@ _HINT: Final = "record a memory snapshot (PyTorch: torch.cuda.memory._record_mem
 _DEVICES_SQL: Final = """
 SELECT device FROM segments UNION SELECT device FROM allocator_events WHERE address IS NOT NULL ORDER BY device
 """
-_ALLOCATIONS_SQL: Final = """
+#: In place of the end of what has none; beyond every position.
+NEVER: Final = 1 << 62
+
+_ALLOCATIONS_SQL: Final = f"""
 SELECT requested, bytes, coalesce(stack, -1) AS stack, address, coalesce(seq, -1) AS seq,
-    coalesce(freed_seq, -1) AS freed, coalesce(reusable_seq, -1) AS reusable
+    coalesce(freed_seq, {NEVER}) AS freed, coalesce(reusable_seq, {NEVER}) AS reusable
 FROM allocations WHERE device = ?
 """
 _EVENTS_SQL: Final = """
@@ -39,7 +42,8 @@ class SnapshotLevels:
         allocated: int64[n + 1], bytes of blocks in use by the program.
         active: int64[n + 1], and of those that it let go of but a queue may still use.
         requested: int64[n + 1], bytes that the program had asked for and still used.
-        rows: The columns of `allocations` that the levels were made from, -1 for null.
+        rows: The columns of `allocations` that the levels were made from: -1 for no stack and for what is older than
+            the history, NEVER for an end that is not there.
     """
 
     device: int
@@ -59,7 +63,7 @@ class SnapshotLevels:
         """Positions in `rows` of the allocations that the program used after a row."""
         made, freed = self.rows["seq"], self.rows["freed"]
         # The entry at position p leads to row p + 1.
-        found: Times = np.flatnonzero((made < row) & ((freed < 0) | (freed >= row)))
+        found: Times = np.flatnonzero((made < row) & (freed >= row))
         return found
 
 
@@ -107,7 +111,7 @@ def _running(n: int, amount: Times, begin: Times, end: Times) -> Times:
     """Sum of what has begun and not ended after each of n entries; entry p counts from row p + 1 on."""
     change = np.zeros(n + 1, np.int64)
     np.add.at(change, begin + 1, amount)
-    ended = end >= 0
+    ended = end < n
     np.subtract.at(change, end[ended] + 1, amount[ended])
     level: Times = np.cumsum(change)
     return level

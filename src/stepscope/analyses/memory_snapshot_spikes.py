@@ -113,7 +113,7 @@ def _row(levels: SnapshotLevels, spike: Spike, peak: int) -> list[Any]:
     end = spike.top + int(below[0]) if below.size else spike.after
     live = levels.live(spike.top)
     freed = levels.rows["freed"][live]
-    live = live[(levels.rows["seq"][live] >= spike.before) & (freed >= 0) & (freed < spike.after)]
+    live = live[(levels.rows["seq"][live] >= spike.before) & (freed < spike.after)]
     sizes, stacks = levels.rows["requested"][live], levels.rows["stack"][live]
     names, group = np.unique(stacks, return_inverse=True)
     sums = np.bincount(group, weights=sizes).astype(np.int64) if live.size else np.zeros(1, np.int64)

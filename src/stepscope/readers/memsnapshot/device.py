@@ -11,8 +11,10 @@ import pyarrow as pa
 from stepscope.readers.memsnapshot.clock import Int
 from stepscope.readers.memsnapshot.lifetimes import (
     ALLOC,
+    BEFORE,
     FREE_COMPLETED,
     FREE_REQUESTED,
+    NEVER,
     OTHER,
     Lifetimes,
     lifetimes,
@@ -26,7 +28,7 @@ ROUNDING: Final = 512
 GROWS, SHRINKS = 4, 5
 ACTION_SQL: Final = f"""CASE WHEN address IS NULL THEN {OTHER} ELSE CASE action
     WHEN 'alloc' THEN {ALLOC} WHEN 'free_requested' THEN {FREE_REQUESTED}
-    WHEN 'free_completed' THEN {FREE_COMPLETED} WHEN 'free' THEN {FREE_COMPLETED}
+    WHEN 'free_completed' THEN {FREE_COMPLETED} WHEN 'free' THEN {FREE_REQUESTED}
     WHEN 'segment_alloc' THEN {GROWS} WHEN 'segment_map' THEN {GROWS}
     WHEN 'segment_free' THEN {SHRINKS} WHEN 'segment_unmap' THEN {SHRINKS} ELSE {OTHER} END END::TINYINT"""
 
@@ -104,14 +106,16 @@ def reconstruct(entries: Entries, live: Live, reserved: int | None) -> Device:
     size = np.maximum(1, -(-requested // ROUNDING)) * ROUNDING
     size[: known.size][known] = live.bytes[at_end[known]]
     size[known.size :] = live.bytes[early]
-    none = np.full(early.size, -1, np.int64)
-    made, freed, reusable = (np.concatenate([rows, none]) for rows in (life.made, life.freed, life.reusable))
+    made, freed, reusable = (
+        np.concatenate([rows, np.full(early.size, rest, np.int64)])
+        for rows, rest in ((life.made, BEFORE), (life.freed, NEVER), (life.reusable, NEVER))
+    )
     stack = np.concatenate([np.where(life.made >= 0, entries.stack[shown], -1), live.stack[early]])
     device = Device()
     device.found = Found(
         lost=int((life.made < 0).sum()),
         early=int(early.size),
-        vanished=int(((life.reusable < 0) & ~known).sum()) if reserved is not None else 0,
+        vanished=int(((life.freed == NEVER) & ~known).sum()) if reserved is not None else 0,
         unfreed=life.unfreed,
     )
     device.allocations = {
@@ -121,7 +125,7 @@ def reconstruct(entries: Entries, live: Live, reserved: int | None) -> Device:
         "stack": nullable(stack),
         "seq": nullable(made),
         "ts": _times(entries.ts, made),
-        "freed_seq": nullable(freed),
+        "freed_seq": pa.array(np.maximum(freed, -1), mask=freed == NEVER),
         "freed_ts": _times(entries.ts, freed),
         "reusable_seq": nullable(reusable),
         "reusable_ts": _times(entries.ts, reusable),
@@ -149,7 +153,7 @@ def _memory(entries: Entries, asked: tuple[Int, Int, Int], reserved: int | None)
     """Rows of `raw_memory`: a total before the history, then every allocation, free and change of the segments."""
     requested, made, freed = asked
     rows = entries.ts.size
-    base = int(requested[made < 0].sum())
+    base = int(requested[(made < 0) & (freed != BEFORE)].sum())
     allocated = running(rows, base, requested, made, requested, freed)
     held = _reserved(entries, reserved)
     changes = np.flatnonzero((entries.action == GROWS) | (entries.action == SHRINKS))
@@ -179,7 +183,7 @@ def _reserved(entries: Entries, final: int | None) -> Int:
 
 
 def nullable(values: Int) -> pa.Array:
-    """Values as an Arrow array in which -1 is null."""
+    """Values as an Arrow array in which negative ones are null."""
     return pa.array(values, mask=values < 0)
 
 

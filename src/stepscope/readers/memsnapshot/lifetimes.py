@@ -13,15 +13,18 @@ Int = NDArray[np.int64]
 #: Codes of the actions that matter here; anything else is OTHER.
 ALLOC, FREE_REQUESTED, FREE_COMPLETED, OTHER = 0, 1, 2, 3
 
+#: In place of a row: what never happened, and what happened before the history.
+NEVER, BEFORE = -1, -2
+
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
     """One element per allocation, in the order in which they first appear.
 
     Attributes:
-        made: Row of the alloc; -1 if it was made before the history.
-        freed: Row at which the program let go of it; -1 if it never did.
-        reusable: Row at which it was usable again; -1 if it never was.
+        made: Row of the alloc; BEFORE if it is older than the history.
+        freed: Row at which the program let go of it; NEVER, or BEFORE if only the end of the free is in the history.
+        reusable: Row at which it was usable again, or NEVER.
         address: Its address.
         unfreed: How many addresses were allocated again though no free of them was recorded.
     """
@@ -66,18 +69,19 @@ def lifetimes(action: NDArray[Any], address: Int) -> Lifetimes:
     count = int(owner[-1]) + 1 if rows.size else 0
 
     def row_of(code: int) -> Int:
-        found = np.full(count, -1, np.int64)
+        found = np.full(count, NEVER, np.int64)
         mine = acts == code
         found[owner[mine]] = rows[mine]
         return found
 
     made, freed, reusable = row_of(ALLOC), row_of(FREE_REQUESTED), row_of(FREE_COMPLETED)
+    made[made < 0] = BEFORE
     again = np.flatnonzero(start & (acts == ALLOC) & (before == ALLOC))
     freed[owner[again] - 1] = rows[again]
     reusable[owner[again] - 1] = rows[again]
     pending = np.flatnonzero(start & (acts == ALLOC) & (before == FREE_REQUESTED))
     reusable[owner[pending] - 1] = rows[pending]
-    freed = np.where(freed < 0, reusable, freed)
+    freed = np.where(freed >= 0, freed, np.where((made >= 0) | (reusable < 0), reusable, BEFORE))
     result = Lifetimes(made, freed, reusable, places[start], int(again.size))
     order = np.argsort(result.first, kind="stable")
     return Lifetimes(made[order], freed[order], reusable[order], result.address[order], result.unfreed)
@@ -90,9 +94,9 @@ def running(size: int, base: int, added: Int, added_at: Int, removed: Int, remov
         size: Number of rows.
         base: The total before the first row.
         added: Amounts that are added.
-        added_at: Row of each; those at -1 are part of the base already.
+        added_at: Row of each; negative ones are part of the base already.
         removed: Amounts that are taken away.
-        removed_at: Row of each; those at -1 never are.
+        removed_at: Row of each; negative ones never are.
     """
     change = np.zeros(size, np.int64)
     np.add.at(change, added_at[added_at >= 0], added[added_at >= 0])
