@@ -42,7 +42,7 @@ def looks_like_export(path: Path, start: bytes) -> bool | None:
     """Whether a file that begins with `start`, when unpacked, is an export in SQLite; None if it is too damaged."""
     if not start.startswith(MAGIC):
         return False
-    if b"TABLE StringIds" in start and any(sign.encode() in start for sign in (*_SIGNS, *_PREFIXES)):
+    if b"StringIds" in start and any(sign.encode() in start for sign in (*_SIGNS, *_PREFIXES)):
         return True
     if not path.is_file():
         return False
