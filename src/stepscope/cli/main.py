@@ -14,7 +14,7 @@ from stepscope.cli.cache import cache
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.query import query
-from stepscope.cli.quick import skip_pandas
+from stepscope.cli.quick import without_pandas
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.model.errors import StepscopeError
@@ -66,8 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
-    skip_pandas()
-    sys.exit(run([argument for argument in arguments if argument != "--debug"], debug=debug))
+    with without_pandas():
+        status = run([argument for argument in arguments if argument != "--debug"], debug=debug)
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str], *, debug: bool = False) -> int:
