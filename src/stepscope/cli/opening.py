@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def progress(verb: str) -> Iterator[Report]:
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
-    started = time.monotonic()
+    started = monotonic()
     bar: Any = None
     task: Any = None
 
     def report(what: str, done: int, total: int) -> None:
         nonlocal bar, task
         if bar is None:
-            if time.monotonic() - started < _SHOWN_AFTER_SECONDS:
+            if monotonic() - started < _SHOWN_AFTER_SECONDS:
                 return
             bar = _bar()
             bar.start()
