@@ -157,13 +157,14 @@ def types_json(text: str) -> str:
 
 def _stage_counters(staging: Staging) -> None:
     connection = staging.connection
+    connection.execute("CREATE TABLE ascend_series (unit VARCHAR, name VARCHAR, track INTEGER)")
     for unit, name in connection.execute("SELECT DISTINCT unit, name FROM ascend_counters ORDER BY 1, 2").fetchall():
         track = staging.track("counter", process=unit, thread=name)
-        connection.execute(
-            "INSERT INTO counters SELECT ts, ?, name, value FROM ascend_counters "
-            "WHERE unit IS NOT DISTINCT FROM ? AND name = ? ORDER BY ts",
-            [track, unit, name],
-        )
+        connection.execute("INSERT INTO ascend_series VALUES (?, ?, ?)", [unit, name, track])
+    connection.execute(
+        "INSERT INTO counters SELECT c.ts, s.track, c.name, c.value FROM ascend_counters c JOIN ascend_series s "
+        "ON s.unit IS NOT DISTINCT FROM c.unit AND s.name = c.name ORDER BY s.track, c.ts"
+    )
 
 
 def stage_collectives(staging: Staging, groups: dict[str, str], members: dict[str, list[int]]) -> None:
