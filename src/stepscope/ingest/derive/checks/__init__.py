@@ -1,0 +1,35 @@
+"""What is wrong with a recording or missing from it, one question per function.
+
+Every check takes the staging area once all tables are derived, and returns what it observed, or None. Checks count;
+they change nothing. Their codes are explained in `docs/health.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from stepscope.ingest.derive.checks import contents, device, host, launches, steps
+from stepscope.store.staging import Observation, Staging
+
+Check = Callable[[Staging], "Observation | None"]
+
+CHECKS: Final[tuple[Check, ...]] = (
+    contents.device_activity,
+    contents.options,
+    contents.device_names,
+    device.zero_durations,
+    device.overlaps,
+    launches.warm_up,
+    launches.kernels_without_launch,
+    launches.launches_without_kernel,
+    launches.starts_before_launch,
+    launches.graphs,
+    steps.missing_steps,
+    steps.steps_not_recorded,
+    steps.partial_steps,
+    host.profiler_overhead,
+    host.unclosed_frames,
+)
+
+__all__ = ["CHECKS", "Check"]

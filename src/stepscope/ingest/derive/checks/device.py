@@ -1,0 +1,40 @@
+"""Times of device work."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.ingest.derive.checks.share import share
+from stepscope.store.staging import Observation, Staging
+
+_OVERLAPS_SQL: Final = """
+SELECT count(*) FROM (
+    SELECT ts, max(ts + dur) OVER earlier AS before FROM kernels WHERE kind <> 'sync'
+    WINDOW earlier AS (PARTITION BY track ORDER BY ts, event ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+) WHERE ts < before
+"""
+
+
+def zero_durations(staging: Staging) -> Observation | None:
+    """Device work that took no time."""
+    zero, of = staging.one(
+        "SELECT count(*) FILTER (WHERE e.dur = 0), count(*) FROM kernels k JOIN raw_events e ON e.id = k.event "
+        "WHERE k.kind <> 'sync'"
+    )
+    if not zero:
+        return None
+    return Observation(
+        "duration-zero", "warning" if zero * 100 > of else "info", zero,
+        f"device activities ({share(zero, of)}) have a duration of zero", "their time is missing from sums",
+    )  # fmt: skip
+
+
+def overlaps(staging: Staging) -> Observation | None:
+    """Work that starts before its predecessor on the stream has ended."""
+    [count] = staging.one(_OVERLAPS_SQL)
+    if not count:
+        return None
+    return Observation(
+        "kernels-overlap", "info", count, "device activities overlap another one on their stream",
+        "none: time in which several run counts once (they may be launched to start early)",
+    )  # fmt: skip

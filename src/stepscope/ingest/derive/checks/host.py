@@ -1,0 +1,56 @@
+"""Host threads."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.ingest.derive.checks.share import share
+from stepscope.store.staging import Observation, Staging
+
+#: Overhead of the profiler below this share of the recording is normal.
+_OVERHEAD_SHARE: Final = 0.02
+#: Frames that were open all the time are as they should be; those that begin later than this share of the recording
+#: and last longer than it until its very end were left open.
+_FRAME_SHARE: Final = 0.05
+
+#: But for the profiler's own frames at its stop, and what is called inside them.
+_FRAMES_SQL: Final = """
+WITH late AS (
+    SELECT e.track, e.ts, n.name FROM raw_events e JOIN names n USING (name_id) JOIN (
+        SELECT track, min(ts) AS start, max(ts + coalesce(dur, 0)) AS stop FROM raw_events
+        WHERE category IN ('python', 'module') GROUP BY track
+    ) t USING (track)
+    WHERE e.category IN ('python', 'module') AND e.ts + e.dur = t.stop
+        AND e.ts - t.start > $share * (t.stop - t.start) AND e.dur > $share * (t.stop - t.start)
+)
+SELECT count(*) FROM late LEFT JOIN (
+    SELECT track, min(ts) AS stopping FROM late WHERE regexp_matches(name, 'profiler\\.py\\(') GROUP BY track
+) USING (track)
+WHERE stopping IS NULL OR ts < stopping
+"""
+
+
+def profiler_overhead(staging: Staging) -> Observation | None:
+    """Time that the profiler took for itself."""
+    count, own, span = staging.one(
+        "SELECT count(*) FILTER (WHERE own), coalesce(sum(dur) FILTER (WHERE own), 0), max(ts + coalesce(dur, 0)) "
+        "FROM (SELECT *, category = 'overhead' AS own FROM raw_events)"
+    )
+    if not span or own < _OVERHEAD_SHARE * span:
+        return None
+    return Observation(
+        "profiler-overhead", "warning", count,
+        f"events are the profiler's own work ({share(own, span)} of the recording)",
+        "steps are longer than without the profiler; record fewer details or a later step",
+    )  # fmt: skip
+
+
+def unclosed_frames(staging: Staging) -> Observation | None:
+    """Frames of Python that the profiler closed only when it stopped."""
+    [count] = staging.one(_FRAMES_SQL, {"share": _FRAME_SHARE})
+    if not count:
+        return None
+    return Observation(
+        "frames-unclosed", "warning", count, "Python frames last until the very end of the recording",
+        "their return was not seen: their time is too long, and what ran after them seems to be inside them",
+    )  # fmt: skip
