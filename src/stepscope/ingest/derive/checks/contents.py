@@ -19,7 +19,7 @@ def device_activity(staging: Staging) -> Observation | None:
     if launched:
         return Observation(
             "device-lost", "error", 1, "calls that launch device work were recorded, but none of the work",
-            "there is no device time; check that no other profiler holds the device, and that its tracing library loads",
+            "there is no device time; check that no other profiler holds the device, and that its tracer loads",
         )  # fmt: skip
     return Observation(
         "no-device", "warning", 1, "no device activity was recorded",

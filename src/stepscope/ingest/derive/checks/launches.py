@@ -38,7 +38,8 @@ def kernels_without_launch(staging: Staging) -> Observation | None:
     if not count:
         return None
     return Observation(
-        "kernels-without-launch", "warning", count, f"device activities ({share(count, of)}) have no launch on the host",
+        "kernels-without-launch", "warning", count,
+        f"device activities ({share(count, of)}) have no launch on the host",
         "their launch delay is unknown, and their operator too unless the recording tells it otherwise",
     )  # fmt: skip
 
@@ -55,7 +56,8 @@ def launches_without_kernel(staging: Staging) -> Observation | None:
         return None
     many = lost > _LOST_SHARE * of
     return Observation(
-        "launches-without-kernel", "warning" if many else "info", lost, f"launches ({share(lost, of)}) have no device activity",
+        "launches-without-kernel", "warning" if many else "info", lost,
+        f"launches ({share(lost, of)}) have no device activity",
         "device time is too low if the profiler lost their records" if many else "device time may be slightly too low",
     )  # fmt: skip
 
