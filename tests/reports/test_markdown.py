@@ -15,7 +15,7 @@ Device X · rank 0 of 2 · 1,234 events
 1 error, 1 note
 
 - **error**: the recording gemm ends early → sums are too low
-- 12 events were renamed → none
+- 12 events were renamed
 
 ## Where the time went
 

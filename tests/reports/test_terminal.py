@@ -14,7 +14,7 @@ Device X · rank 0 of 2 · 1,234 events
 
 Health ───────────────────────────────────────────────────────── 1 error, 1 note
  ✗ the recording gemm ends early → sums are too low
- · 12 events were renamed → none
+ · 12 events were renamed
 
 Where the time went ──────────────────────────────────────────────────── 2 steps
                                                  compute    comm    copy    idle

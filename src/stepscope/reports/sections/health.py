@@ -45,4 +45,5 @@ def _line(same: list[HealthLine]) -> Line:
     ranks = sorted({line.rank for line in same if line.rank is not None})
     where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else ""
     counted = f"{number:,} " if number > 1 and first.message[:1].islower() and not first.message[:1].isdigit() else ""
-    return Line(visible(f"{counted}{first.message}{where}"), visible(first.effect), first.severity)
+    effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
+    return Line(visible(f"{counted}{first.message}{where}"), visible(effect), first.severity)
