@@ -210,3 +210,10 @@ def check_splits(trace: Trace) -> None:
         parts = [row[name] for name in ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")]
         assert sum(parts) == row["total_ns"], row
         assert min(parts) >= 0, row
+    causes: Counter[tuple[int | None, int | None]] = Counter()
+    for row in analyses()["idle_causes"].run(trace).records():
+        assert row["total_ns"] > 0, row
+        causes[row["device"], row["step"]] += row["total_ns"]
+    for row in budget:
+        if row["step"] is not None:
+            assert causes[row["device"], row["step"]] == row["idle_ns"], row

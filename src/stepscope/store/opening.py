@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +49,9 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
+        # Queries that need more spill to disk, outside the current folder and only while they run.
+        "memory_limit": "700MB",
+        "temp_directory": str(Path(tempfile.gettempdir()) / f"stepscope-{os.getpid()}"),
     }
     connection = duckdb.connect(":memory:", config=config)
     create_views(connection, stores)
