@@ -42,14 +42,17 @@ def analyze(
 
     Prints a report to the terminal, or writes the files asked for instead.
     """
+    files = {"json": json, "xlsx": xlsx, "markdown": markdown, "html": html}
+    wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.opening import open_input, progress
     from stepscope.reports.build import Options, build_report
 
     with open_input(paths, cache=not no_cache, store=store) as trace, progress("analysing") as report_progress:
-        options = Options(tuple(step or ()), tuple(rank or ()), tuple(table or ()), bool(ctx.obj), report_progress)
+        options = Options(
+            tuple(step or ()), tuple(rank or ()), tuple(table or ()),
+            page=not (json or xlsx or html), strict=bool(ctx.obj), progress=report_progress,
+        )  # fmt: skip
         report = build_report(trace, options)
-    files = {"json": json, "xlsx": xlsx, "markdown": markdown, "html": html}
-    wanted = {kind: path for kind, path in files.items() if path is not None}
     for kind, path in wanted.items():
         _write(report, kind, path, paths, top)
     if not wanted:

@@ -18,6 +18,7 @@ from stepscope.model.trace import Trace
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
 from stepscope.reports.narrow import Filter, narrowed
 from stepscope.reports.report import RankLine, Report
+from stepscope.reports.sections.views import SHOWN
 from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank
 
 #: Called with (what is being done, done, in all).
@@ -32,6 +33,7 @@ class Options:
         steps: Steps to look at, by their recorded number, or by index where steps have none; empty for all.
         ranks: Ranks to look at; empty for all.
         tables: Names of the tables to compute; empty for all.
+        page: Compute only what a page shows something of, unless tables are named.
         strict: Let unexpected errors of an analysis through instead of noting them in health.
         progress: Told of the progress.
     """
@@ -39,6 +41,7 @@ class Options:
     steps: tuple[int, ...] = ()
     ranks: tuple[int, ...] = ()
     tables: tuple[str, ...] = ()
+    page: bool = False
     strict: bool = False
     progress: Progress = lambda *_: None
 
@@ -50,7 +53,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
         UserError: The options name a rank, step or table that does not exist.
     """
     options = options or Options()
-    wanted = _wanted(options.tables)
+    wanted = _wanted(options.tables, options.page)
     ranks = chosen_ranks(trace, options.ranks)
     selection = Selection(options.steps, options.ranks, options.tables)
     steps = steps_of_rank(trace, ranks, options.steps)
@@ -131,12 +134,13 @@ class _Question:
         return rows_of_steps(table, self.steps) if by_step and self.steps is not None else table
 
 
-def _wanted(names: tuple[str, ...]) -> list[Analysis]:
+def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
     known = analyses()
     for name in names:
         if name not in known:
             raise UserError(f"no table is called {name!r}", hint=f"choose from {', '.join(known)}")
-    return [analysis for name, analysis in known.items() if not names or name in names]
+    shown = names or (SHOWN if page else known)
+    return [analysis for name, analysis in known.items() if name in shown]
 
 
 def _joined(analysis: Analysis, parts: list[pa.Table]) -> Table:

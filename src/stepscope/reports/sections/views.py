@@ -118,3 +118,9 @@ BESIDES: Final = (
     ),
     View("memory_holders", "Held at the peak", ("operator",), ("bytes", "share", "count"), "bytes", 5),
 )
+
+#: Every table that a page shows something of.
+SHOWN: Final = frozenset(
+    {"step_budget", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
+    | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES)}
+)
