@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from readers.conformance import check_invariants
 from readers.memsnapshot.snapshots import (
     MIB,
     T0,
@@ -22,6 +26,8 @@ from readers.memsnapshot.snapshots import (
     trace_of,
     write,
 )
+from stepscope.analyses.registry import analyses
+from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.tables import BY_NAME
 
 _FRAMES = (
@@ -247,3 +253,52 @@ def test_values_of_wrong_types_cost_no_more_than_themselves(tmp_path: Path) -> N
         assert table(trace, "SELECT bytes, requested, state FROM blocks ORDER BY state") == [
             (0, None, "active"), (10, 10, "unknown"),
         ]  # fmt: skip
+
+
+_ODD = (
+    -1,
+    0,
+    1,
+    (1 << 63) - 1,
+    -(1 << 63),
+    1 << 64,
+    1 << 200,
+    0.5,
+    float("nan"),
+    float("inf"),
+    True,
+    None,
+    "x",
+    "\ud800",
+)
+_ODD_VALUES = st.sampled_from([*_ODD, [], [1], {}, {"a": 1}, (1, 2), [[1, 2]]])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_value_anywhere_breaks_the_reading(tmp_path: Path, data: st.DataObject) -> None:
+    """One to three values of a snapshot are replaced by odd ones, in the pickle."""
+    segments, history = _job()
+    marks = [{"stage": stage, "name": "forward", "device": 0, "time_us": T0 + 1} for stage in ("START", "END")]
+    content = snapshot(segments, history, allocator_settings={"a": 1}, external_annotations=marks)
+    places = [content, *segments, *segments[0]["blocks"], *history.entries, *marks, history.entries[1]["frames"][0]]
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.sampled_from(places))
+        place[data.draw(st.sampled_from(sorted(place)))] = data.draw(_ODD_VALUES)
+    try:
+        trace = opened(write(tmp_path, content))
+    except UserError as error:
+        odd = str(error)
+        assert "no segments" in odd or "damaged" in odd or "would make objects" in odd
+        return
+    with trace:
+        check_invariants(trace)
+        for name in (
+            "memory_snapshot",
+            "memory_spikes",
+            "memory_unreturned",
+            "memory_peak_stacks",
+            "allocator_timeline",
+        ):
+            with suppress(MissingInputError):
+                analyses()[name].run(trace)

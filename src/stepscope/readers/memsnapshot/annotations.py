@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepscope.readers.memsnapshot.values import natural
+from stepscope.readers.memsnapshot.values import device, natural, short_text
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
 _LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__")
@@ -35,14 +35,14 @@ def stretches(recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None) -
     open_ones: dict[tuple[str, int], list[int]] = {}
     unmatched = 0
     for row in recorded:
-        name, time, stage = row.get("name"), natural(row.get("time_us")), row.get("stage")
-        if not isinstance(name, str) or not time or stage not in ("START", "END"):
+        name, time, stage = short_text(row.get("name"), 1000), natural(row.get("time_us"), 1 << 52), row.get("stage")
+        if not name or not time or stage not in ("START", "END"):
             unmatched += 1
             continue
         if span_ns and not span_ns[0] - _DAY_NS < time * 1000 < span_ns[1] + _DAY_NS:
             unmatched += 1
             continue
-        key = (name[:1000], natural(row.get("device")) or 0)
+        key = (name, device(row.get("device")))
         if stage == "START":
             open_ones.setdefault(key, []).append(time)
         elif open_ones.get(key):
@@ -57,6 +57,6 @@ def stretches(recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None) -
 
 
 def _stretch(key: tuple[str, int], begin_us: int, dur_us: int | None) -> Stretch:
-    name, device = key
+    name, on = key
     category = "step" if _STEP.match(name) else "dataloader" if _LOADER.search(name) else "annotation"
-    return Stretch(name, device, category, begin_us * 1000, None if dur_us is None else dur_us * 1000)
+    return Stretch(name, on, category, begin_us * 1000, None if dur_us is None else dur_us * 1000)

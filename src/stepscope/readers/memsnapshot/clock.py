@@ -11,6 +11,8 @@ Int = NDArray[np.int64]
 
 #: Entries further than this from the middle of the history have a wrong time: no history lasts a day.
 _DAY_US = 24 * 3600 * 10**6
+#: Times from the year 2112 on are damaged.
+_LATEST_US = 1 << 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,11 @@ def clock(time_us: Int) -> Clock:
     Order is certain, since the allocator works under a lock; its clock's ticks are converted with an error of some
     microseconds. So an entry is at least as late as those before it.
     """
-    known = time_us[time_us > 0]
+    known = time_us[(time_us > 0) & (time_us < _LATEST_US)]
     if not known.size:
         return Clock(None, 0)
     middle = int(np.median(known))
-    usable = (time_us > 0) & (np.abs(time_us - middle) < _DAY_US)
+    usable = (time_us > 0) & (time_us < _LATEST_US) & (np.abs(time_us - middle) < _DAY_US)
     filled = np.maximum.accumulate(np.where(usable, time_us, 0))
     filled = np.maximum(filled, int(time_us[usable][0]))
     return Clock(filled * 1000, int((filled != time_us).sum()))

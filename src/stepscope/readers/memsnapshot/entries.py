@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.memsnapshot.stacks import Stacks
-from stepscope.readers.memsnapshot.values import address, integer, natural, pool_name, rows_of, short_text
+from stepscope.readers.memsnapshot.values import address, integer, natural, pool_name, rows_of, short_text, size
 
 #: address or None, size, requested, state, stack
 Block = tuple[int | None, int, int | None, str, int | None]
@@ -31,10 +31,10 @@ def stream(value: Any) -> str | None:
 _FIELDS: Final[tuple[tuple[str, str, Any, Callable[[Any], Any]], ...]] = (
     ("action", "action", pa.string(), short_text),
     ("address", "addr", pa.int64(), address),
-    ("bytes", "size", pa.int64(), natural),
+    ("bytes", "size", pa.int64(), size),
     ("stream", "stream", pa.int64(), stream),
     ("time_us", "time_us", pa.int64(), natural),
-    ("device_free", "device_free", pa.int64(), natural),
+    ("device_free", "device_free", pa.int64(), size),
     ("category", "category", pa.string(), short_text),
     ("context", "compile_context", pa.string(), short_text),
     ("metadata", "user_metadata", pa.string(), short_text),
@@ -75,12 +75,12 @@ def block(recorded: dict[str, Any], stacks: Stacks) -> Block:
     PyTorch 2.0 keeps stacks in a history per block, newest first, which also has the size that was asked for.
     """
     get = recorded.get
-    size = natural(get("size")) or 0
+    width = size(get("size")) or 0
     state = _STATES.get(str(get("state")), "unknown")
     history = rows_of(get("history"))
     frames = get("frames")
-    requested = natural(get("requested_size"))
+    requested = size(get("requested_size"))
     if history:
         frames = frames or history[0].get("frames")
-        requested = natural(history[0].get("real_size")) if requested is None else requested
-    return address(get("address")), size, requested, state, stacks.number(frames)
+        requested = size(history[0].get("real_size")) if requested is None else requested
+    return address(get("address")), width, requested, state, stacks.number(frames)

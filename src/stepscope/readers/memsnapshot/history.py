@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from stepscope.readers.memsnapshot.entries import Block, block, entry_columns
 from stepscope.readers.memsnapshot.stacks import Stacks
+from stepscope.readers.memsnapshot.values import LARGEST, LIMIT
 from stepscope.store.staging import Staging
 
 _BATCH: Final = 1 << 15
@@ -25,6 +26,14 @@ _SQL: Final = (
     "stream VARCHAR, time_us BIGINT, device_free BIGINT, stack BIGINT, pool VARCHAR, category VARCHAR, "
     "context VARCHAR, metadata VARCHAR)"
 )
+#: Numbers that can't be true would overflow sums.
+_VIEW: Final = f"""
+CREATE TEMP VIEW usable_entries AS SELECT * REPLACE (
+    CASE WHEN abs(address) < {LIMIT} THEN address END AS address,
+    CASE WHEN bytes >= 0 AND bytes < {LARGEST} THEN bytes END AS bytes,
+    CASE WHEN device_free >= 0 AND device_free < {LARGEST} THEN device_free END AS device_free
+) FROM recorded_entries
+"""
 
 
 class History:
@@ -43,6 +52,7 @@ class History:
         self._pending: list[pa.Table] = []
         self._waiting = 0
         staging.connection.execute(_SQL)
+        staging.connection.execute(_VIEW)
 
     def batch(self, items: Any) -> None:
         """Take what a list of dictionaries holds so far; other lists stay as they are."""

@@ -84,10 +84,10 @@ def load_pickle(blocks: Iterator[bytes], history: History, label: str) -> Loaded
         with _uncollected():
             top = unpickler.load()
     except EOFError:
-        return _salvaged(history, "the file ends in the middle")
+        return _salvaged(history, "the file ends in the middle or is damaged")
     except pickle.UnpicklingError as error:
         if "truncated" in str(error):
-            return _salvaged(history, "the file ends in the middle")
+            return _salvaged(history, "the file ends in the middle or is damaged")
         return _salvaged(history, f"the pickle is damaged ({error})")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, MemoryError) as error:
         return _salvaged(history, f"the pickle is damaged ({type(error).__name__}: {error})")

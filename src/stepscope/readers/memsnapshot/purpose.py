@@ -65,7 +65,7 @@ def frame_text(frame: Any) -> str:
     node = frame.get("fx_node_name")
     if isinstance(node, str) and node:
         text += f" [{node}]"
-    return text.replace("\\", "/")[:1000]
+    return text[:1000].replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
 
 
 def understood(text: str) -> Frame:

@@ -12,27 +12,27 @@ from stepscope.readers.memsnapshot.device import ACTION_SQL, Device, Entries, Fo
 from stepscope.readers.memsnapshot.entries import Block, stream
 from stepscope.readers.memsnapshot.history import History
 from stepscope.readers.memsnapshot.load import Loaded
-from stepscope.readers.memsnapshot.values import address, natural, pool_name
+from stepscope.readers.memsnapshot.values import address, device, pool_name, size
 from stepscope.store.staging import Staging
 
 _ENTRIES_SQL: Final = f"""
-SELECT {ACTION_SQL} AS action, coalesce(address, 0) AS address, greatest(coalesce(bytes, 0), 0) AS bytes,
+SELECT {ACTION_SQL} AS action, coalesce(address, 0) AS address, coalesce(bytes, 0) AS bytes,
     coalesce(stack, -1) AS stack, coalesce(time_us, 0) AS time_us
-FROM recorded_entries WHERE part = ?
+FROM usable_entries WHERE part = ?
 """
 
 _EVENTS_SQL: Final = """
 INSERT INTO allocator_events BY NAME
 SELECT e.seq, c.ts, $device::INTEGER AS device, coalesce(left(e.action, 40), 'unknown') AS action, e.address,
-    CASE WHEN e.bytes >= 0 THEN e.bytes END AS bytes, e.stream, e.pool, e.stack, e.device_free,
+    e.bytes, e.stream, e.pool, e.stack, e.device_free,
     nullif(e.category, '') AS category, nullif(nullif(e.context, ''), 'N/A') AS context,
     nullif(left(e.metadata, 200), '') AS metadata
-FROM (SELECT * FROM recorded_entries WHERE part = $part) e POSITIONAL JOIN clocked c
+FROM (SELECT * FROM usable_entries WHERE part = $part) e POSITIONAL JOIN clocked c
 """
 
 _EXTRAS_SQL: Final = """
 CREATE OR REPLACE TEMP TABLE extras AS
-SELECT seq, stream, category FROM recorded_entries WHERE part = ? AND (stream IS NOT NULL OR category IS NOT NULL)
+SELECT seq, stream, category FROM usable_entries WHERE part = ? AND (stream IS NOT NULL OR category IS NOT NULL)
 """
 
 #: A block in use that the history does not know is on the stream of its segment.
@@ -56,28 +56,14 @@ def stage_segments(staging: Staging, loaded: Loaded, history: History) -> dict[i
     """Fill `segments` and `blocks`; returns the blocks in use and the reserved bytes of each device."""
     segments: list[dict[str, Any]] = []
     blocks: list[tuple[int, int, int, int, int | None, str, int | None]] = []
-    for row in sorted(
-        loaded.segments, key=lambda row: (natural(row.get("device")) or 0, address(row.get("address")) or 0)
-    ):
-        number = len(segments)
-        device = natural(row.get("device")) or 0
-        first = address(row.get("address")) or 0
+    for row in sorted(loaded.segments, key=lambda row: (device(row.get("device")), address(row.get("address")) or 0)):
+        segment = _segment(row, len(segments), history)
+        segments.append(segment)
+        at = segment["address"]
         held: list[Block] = row["blocks"]
-        size = natural(row.get("total_size"))
-        segments.append(
-            {
-                "segment": number, "device": device, "address": first, "stream": stream(row.get("stream")),
-                "bytes": sum(block[1] for block in held) if size is None else size,
-                "kind": kind if (kind := row.get("segment_type")) in ("small", "large") else None,
-                "pool": pool_name(row.get("segment_pool_id")),
-                "expandable": bool(row["is_expandable"]) if "is_expandable" in row else None,
-                "stack": history.stacks.number(row.get("frames")),
-            }
-        )  # fmt: skip
-        at = first
         for place, width, requested, state, stack in held:
             at = at if place is None else place
-            blocks.append((number, device, at, width, requested, state, stack))
+            blocks.append((segment["segment"], segment["device"], at, width, requested, state, stack))
             at += width
     history.flush()
     if segments:
@@ -86,35 +72,51 @@ def stage_segments(staging: Staging, loaded: Loaded, history: History) -> dict[i
         columns = zip(*blocks, strict=True)
         arrays = [pa.array(values, field.type) for field, values in zip(_BLOCK_SCHEMA, columns, strict=True)]
         staging.insert("blocks", pa.Table.from_arrays(arrays, schema=_BLOCK_SCHEMA))
-    return {device: _live(staging, device) for device in sorted({row["device"] for row in segments})}
+    return {index: _live(staging, index) for index in sorted({row["device"] for row in segments})}
 
 
-def _live(staging: Staging, device: int) -> tuple[Live, int]:
+def _segment(row: dict[str, Any], number: int, history: History) -> dict[str, Any]:
+    width = size(row.get("total_size"))
+    kind = row.get("segment_type")
+    return {
+        "segment": number,
+        "device": device(row.get("device")),
+        "address": address(row.get("address")) or 0,
+        "bytes": sum(block[1] for block in row["blocks"]) if width is None else width,
+        "stream": stream(row.get("stream")),
+        "kind": kind if kind in ("small", "large") else None,
+        "pool": pool_name(row.get("segment_pool_id")),
+        "expandable": bool(row["is_expandable"]) if "is_expandable" in row else None,
+        "stack": history.stacks.number(row.get("frames")),
+    }
+
+
+def _live(staging: Staging, index: int) -> tuple[Live, int]:
     found = staging.connection.execute(
         "SELECT address, bytes, coalesce(requested, bytes) AS requested, coalesce(stack, -1) AS stack FROM blocks "
         "WHERE device = ? AND state <> 'inactive'",
-        [device],
+        [index],
     ).fetchnumpy()
-    [reserved] = staging.one("SELECT sum(bytes)::BIGINT FROM segments WHERE device = ?", [device])
+    [reserved] = staging.one("SELECT sum(bytes)::BIGINT FROM segments WHERE device = ?", [index])
     return Live(**{name: np.asarray(values, np.int64) for name, values in found.items()}), int(reserved)
 
 
 def part_times(staging: Staging, part: int) -> Int:
     """Recorded times of a part in microseconds, 0 where missing."""
     found = staging.connection.execute(
-        "SELECT coalesce(time_us, 0) AS time_us FROM recorded_entries WHERE part = ?", [part]
+        "SELECT coalesce(time_us, 0) AS time_us FROM usable_entries WHERE part = ?", [part]
     ).fetchnumpy()
     return np.asarray(found["time_us"], np.int64)
 
 
 def stage_device(
-    staging: Staging, device: int, part: int | None, final: tuple[Live, int] | None, origin: int
+    staging: Staging, index: int, part: int | None, final: tuple[Live, int] | None, origin: int
 ) -> tuple[Found, int, int | None]:
     """Fill `allocator_events`, `allocations` and `raw_memory` of one device.
 
     Args:
         staging: Where to.
-        device: The device.
+        index: The device.
         part: Its history; None if it has none.
         final: The blocks in use and the reserved bytes at the end; None if no segments are recorded for it.
         origin: Time of the recording's first event in ns, which becomes 0; 0 if it has no times.
@@ -130,22 +132,22 @@ def stage_device(
     result = reconstruct(Entries(**found, ts=ts), live, reserved)
     if part is not None:
         staging.connection.register("clocked", pa.table({"ts": ts}))
-        staging.connection.execute(_EVENTS_SQL, {"device": device, "part": part})
+        staging.connection.execute(_EVENTS_SQL, {"device": index, "part": part})
         staging.connection.unregister("clocked")
-    _stage_allocations(staging, device, part, result)
+    _stage_allocations(staging, index, part, result)
     if result.memory:
         memory = {**result.memory, "ts": result.memory["ts"] + origin}
-        memory["device"] = pa.array([device] * len(memory["ts"]), pa.int32())
+        memory["device"] = pa.array([index] * len(memory["ts"]), pa.int32())
         staging.insert("raw_memory", pa.table(memory))
     return result.found, times.mended, int(ts[-1]) if ts.size else None
 
 
-def _stage_allocations(staging: Staging, device: int, part: int | None, result: Device) -> None:
+def _stage_allocations(staging: Staging, index: int, part: int | None, result: Device) -> None:
     connection = staging.connection
     connection.execute(_EXTRAS_SQL, [-1 if part is None else part])
-    connection.execute(_FINAL_SQL, [device])
+    connection.execute(_FINAL_SQL, [index])
     connection.register("made", pa.table(result.allocations))
-    connection.execute(_ALLOCATIONS_SQL, {"device": device})
+    connection.execute(_ALLOCATIONS_SQL, {"device": index})
     connection.unregister("made")
 
 

@@ -8,8 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.model.errors import UnusableInputError
-from stepscope.readers.memsnapshot.values import integer
+from stepscope.readers.memsnapshot.values import LARGEST, LIMIT, natural
 from stepscope.store.staging import Staging
+
+#: Times from the year 2112 on are damaged, and so is what is no number.
+_LATEST_US: Final = 1 << 52
 
 #: In the order of their numbers (torch/profiler/_memory_profiler.py: _CATEGORY_TO_INDEX).
 CATEGORIES: Final = (
@@ -29,7 +32,7 @@ def stage_timeline(staging: Staging, top: list[Any], label: str) -> None:
     if len(top) == 2 and all(isinstance(part, list) for part in top) and _is_summed(top[0], top[1]):
         _stage_summed(staging, top[0], top[1])
         return
-    rows = [row for row in top if isinstance(row, list) and len(row) == 4 and all(integer(v) is not None for v in row)]
+    rows = [row for row in top if isinstance(row, list) and len(row) == 4 and all(_fits(v) for v in row)]
     rows = [row for row in rows if row[1] in _ACTIONS]
     if not rows:
         raise UnusableInputError(
@@ -39,6 +42,10 @@ def stage_timeline(staging: Staging, top: list[Any], label: str) -> None:
     staging.observe("rows-skipped", "warning", len(top) - len(rows), "rows of the memory timeline could not be read",
                     "they are missing from every number")  # fmt: skip
     _stage_raw(staging, np.array(rows, np.int64))
+
+
+def _fits(value: Any) -> bool:
+    return type(value) is int and -LIMIT < value < LIMIT
 
 
 def _is_summed(times: list[Any], sizes: list[Any]) -> bool:
@@ -73,9 +80,9 @@ def _stage_summed(staging: Staging, times: list[Any], sizes: list[list[Any]]) ->
     """Times in microseconds, and for each the bytes of a constant 0 and of every category."""
     width = len(CATEGORIES)
     kept = [
-        (time, [integer(size) or 0 for size in row[1 : width + 1]])
+        (time, [natural(value, LARGEST) or 0 for value in row[1 : width + 1]])
         for time, row in zip(times, sizes, strict=True)
-        if isinstance(time, (int, float)) and len(row) >= width + 1
+        if isinstance(time, (int, float)) and -_LATEST_US < time < _LATEST_US and len(row) >= width + 1
     ]
     staging.observe("rows-skipped", "warning", len(times) - len(kept), "rows of the memory timeline could not be read",
                     "they are missing from every number")  # fmt: skip

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 _INT64: Final = 1 << 63
+#: Sums and differences of a few values below this fit into 64 bits.
+LIMIT: Final = 1 << 61
+#: No device has so much memory (16 TiB).
+LARGEST: Final = 1 << 44
 
 
 def integer(value: Any) -> int | None:
@@ -13,21 +17,30 @@ def integer(value: Any) -> int | None:
 
 
 def address(value: Any) -> int | None:
-    """An address as a signed integer of 64 bits: those of the upper half become negative."""
+    """An address as a signed integer, so that those of the upper half become negative; None if it can't be one."""
     if type(value) is int and _INT64 <= value < 2 * _INT64:
-        return value - 2 * _INT64
-    return integer(value)
+        value -= 2 * _INT64
+    return value if type(value) is int and -LIMIT < value < LIMIT else None
 
 
-def natural(value: Any) -> int | None:
-    """The value if it is an integer of 64 bits and not negative, else None."""
-    found = integer(value)
-    return None if found is None or found < 0 else found
+def natural(value: Any, limit: int = LIMIT) -> int | None:
+    """The value if it is an integer from 0 up to below `limit`, else None."""
+    return value if type(value) is int and 0 <= value < limit else None
+
+
+def size(value: Any) -> int | None:
+    """The value if it can be a number of bytes, else None."""
+    return natural(value, LARGEST)
+
+
+def device(value: Any) -> int:
+    """A device's index; 0 if it can't be one."""
+    return natural(value, 1 << 16) or 0
 
 
 def short_text(value: Any, longest: int = 200) -> str | None:
-    """The value if it is a string and not empty, cut to a length; else None."""
-    return value[:longest] if isinstance(value, str) and value else None
+    """The value if it is a string and not empty, cut to a length and without broken characters; else None."""
+    return value[:longest].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) and value else None
 
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
