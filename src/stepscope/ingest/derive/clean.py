@@ -1,4 +1,4 @@
-"""Times that can't be true: found, repaired where possible, counted."""
+"""Times that can't be true and events that are there twice: found, repaired where possible, counted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ _HOUR_NS: Final = 60 * _MINUTE_NS
 _WEEK_NS: Final = 7 * 24 * _HOUR_NS
 
 
+#: Tables whose rows belong to one event.
+_ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "op_inputs")
+_DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
+_SAME: Final = "track, ts, dur, name_id, correlation"
+
+
 def clean_times(staging: Staging) -> int | None:
     """Drop events without a usable time, null unusable durations, and shift time to start at 0.
 
     Returns:
         The time on the recording's clock that became 0, or None if no event is left.
     """
-    _drop_misplaced(staging)
+    dropped = _drop_misplaced(staging) + _drop_copies(staging)
+    if dropped:
+        for table in _ABOUT_EVENTS:
+            staging.connection.execute(f"DELETE FROM {table} WHERE event NOT IN (SELECT id FROM raw_events)")
     _null_durations(staging)
     [origin] = staging.one("SELECT min(ts) FROM raw_events")
     if origin is None:
@@ -31,14 +40,15 @@ def clean_times(staging: Staging) -> int | None:
     return int(origin)
 
 
-def _drop_misplaced(staging: Staging) -> None:
+def _drop_misplaced(staging: Staging) -> int:
+    """Drop events that have no place in time; returns their number."""
     connection = staging.connection
     middle, first = staging.one(
         "SELECT median(ts)::BIGINT, min(ts) FILTER (WHERE ts > 0) FROM raw_events WHERE id % (1 + (SELECT count(*) "
         "FROM raw_events) // 100000) = 0 AND ts <> 0"
     )
     if middle is None:
-        return
+        return 0
     # An event at exactly 0 is a missing time unless the clock itself starts near 0.
     zero = "ts = 0" if first is not None and first > _MINUTE_NS else "false"
     condition = f"abs(ts - {middle}) > {_WEEK_NS} OR {zero}"
@@ -52,6 +62,32 @@ def _drop_misplaced(staging: Staging) -> None:
     )
     for table in ("raw_memory", "raw_flows", "counters"):
         connection.execute(f"DELETE FROM {table} WHERE {condition}")
+    return int(dropped)
+
+
+def _drop_copies(staging: Staging) -> int:
+    """Drop events that are there twice, the same in everything; returns their number.
+
+    Nothing on a device runs twice at once, so that equal device work shows at little cost whether a recording has
+    copies at all. On a host only events with ids are compared: frames of a recursion may be equal where the clock is
+    coarse.
+    """
+    [copies] = staging.one(
+        f"SELECT count(*) - count(DISTINCT hash({_SAME})) FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
+    )
+    if not copies:
+        return 0
+    [dropped] = staging.one(
+        "DELETE FROM raw_events WHERE id IN (SELECT id FROM ("
+        f"SELECT id, row_number() OVER (PARTITION BY {_SAME}, external_id ORDER BY id) AS nth FROM raw_events "
+        f"WHERE dur > 0 AND (correlation IS NOT NULL OR external_id IS NOT NULL OR category IN {_DEVICE_WORK})) "
+        "WHERE nth > 1)"
+    )
+    staging.observe(
+        "events-duplicated", "warning", dropped, "events are there twice, the same in everything",
+        "each counts once",
+    )  # fmt: skip
+    return int(dropped)
 
 
 def _null_durations(staging: Staging) -> None:

@@ -46,6 +46,8 @@ class Decoder:
     Attributes:
         events: Number of pieces so far, which is also the id of the next one.
         untimed: Intervals without a number as their start.
+        endless: Intervals without a number as their duration.
+        foreign: Events of a kind that is not read.
         mender: Reads what is no event by itself.
         metadata: Rows (name, pid, tid, arguments) of metadata events.
     """
@@ -57,7 +59,7 @@ class Decoder:
         self._lanes = (Lane(staging), Lane(staging))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
         self.events = 0
-        self.untimed = 0
+        self.untimed = self.endless = self.foreign = 0
         self.mender = Mender(self._are_events)
         self.metadata: list[tuple[str, str, str, str]] = []
 
@@ -88,8 +90,10 @@ class Decoder:
     def _finish_chunk(self, lane: Lane) -> None:
         self._stage(lane)
         self.metadata += lane.connection.execute(sql.METADATA).fetchall()
-        [untimed] = first_row(lane.connection, "SELECT count(*) FROM parsed WHERE ph = 'X' AND ts IS NULL")
+        untimed, endless, foreign = first_row(lane.connection, sql.UNUSED)
         self.untimed += untimed
+        self.endless += endless
+        self.foreign += foreign
         lane.connection.unregister("pieces")
 
     def _parse(self, lane: Lane) -> bool:

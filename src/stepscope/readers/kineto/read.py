@@ -96,6 +96,14 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
         "events-untimed", "warning", decoder.untimed, "events have no number as their start time",
         "they are missing from every number",
     )  # fmt: skip
+    staging.observe(
+        "durations-missing", "warning", decoder.endless, "intervals have no number as their duration",
+        "they count as events of no duration",
+    )  # fmt: skip
+    staging.observe(
+        "events-foreign", "info", decoder.foreign, "events are of kinds that are not read (async, samples)",
+        "none for numbers of steps, operators and device work",
+    )  # fmt: skip
     if decoder.mender.cut or (decoder.mender.trailer is None and not framer.bare):
         staging.observe(
             "truncated", "error", 1, "the recording ends in the middle",

@@ -10,13 +10,22 @@ from stepscope.readers.kineto import names
 #: Arguments that any event may have. (Field names of a structure ignore case, JSON keys do not: other spellings of
 #: the same key are looked up apart.)
 _COMMON: Final = {
-    "External id": "BIGINT",
-    "correlation": "BIGINT",
+    "External id": "UBIGINT",
+    "correlation": "UBIGINT",
     "device": "BIGINT",
     "stream": "VARCHAR",
     "sycl queue": "VARCHAR",
     "l0 queue": "VARCHAR",
 }
+
+
+def _signed(value: str) -> str:
+    """SQL that fits an unsigned id into a signed column; the last 2^32 are negative numbers, which stand for none."""
+    return (
+        f"CASE WHEN {value} < 9223372036854775808::UBIGINT THEN CAST({value} AS BIGINT) "
+        f"WHEN {value} < 18446744069414584320::UBIGINT THEN CAST({value} - 9223372036854775807::UBIGINT AS BIGINT) END"
+    )
+
 
 _INPUT_ARGS: Final = {
     "Input Dims": "JSON",
@@ -43,16 +52,21 @@ _EVENT: Final = {
 #: 2^43 µs: below it a double resolves less than a nanosecond, so that rounding µs × 1000 gives the exact ns.
 EXACT_MICROSECONDS: Final = 2**43
 
-_TS_TEXT: Final = r"""'"ts"\s*:\s*"?(-?[0-9]+(?:\.[0-9]+)?)'"""
+_TS_TEXT: Final = r"""'"ts"\s*:\s*"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'"""
 
 #: Nanoseconds from the double that the JSON parser made of `ts`.
 #: Whole microseconds and the rest apart, since a product of a thousand may have more digits than a double.
 _FAST_TS: Final = "CAST(floor(e.ts) AS BIGINT) * 1000 + CAST(round((e.ts - floor(e.ts)) * 1000) AS BIGINT)"
-#: The same from the digits in the text, for times that a double can't hold. The text found may belong to an
+#: The same from the digits in the text, for times that a double can't hold. What is found there may belong to an
 #: argument called "ts": it is taken only if it is the same number as far as doubles go.
+_IS_TS: Final = "abs(try_cast({found} AS DOUBLE) - e.ts) <= 1"
+_FIRST_TS: Final = f"regexp_extract(text, {_TS_TEXT}, 1)"
+_LATER_TS: Final = (
+    f"list_filter(regexp_extract_all(text, {_TS_TEXT}, 1), lambda found: {_IS_TS.format(found='found')})[-1]"
+)
 _EXACT_TS: Final = (
-    f"CASE WHEN abs(try_cast(regexp_extract(text, {_TS_TEXT}, 1) AS DOUBLE) - e.ts) <= 1 "
-    f"THEN CAST(try_cast(regexp_extract(text, {_TS_TEXT}, 1) AS DECIMAL(28, 3)) * 1000 AS BIGINT) ELSE {_FAST_TS} END"
+    f"coalesce(CAST(try_cast(CASE WHEN {_IS_TS.format(found=_FIRST_TS)} THEN {_FIRST_TS} ELSE {_LATER_TS} END "
+    f"AS DECIMAL(28, 3)) * 1000 AS BIGINT), {_FAST_TS})"
 )
 
 _ON_DEVICE: Final = (
@@ -111,7 +125,8 @@ def parse_sql(source: str, *, exact: bool) -> str:
             CASE WHEN isfinite(e.dur)
                 THEN CAST(round(least(greatest(e.dur, -1), {_LIMIT_US}) * 1000) AS BIGINT) END AS dur,
             CASE WHEN args IS NOT NULL THEN args WHEN NOT flat THEN json_extract(text, '$.args')::VARCHAR END AS args,
-            e.args.correlation AS correlation, e.args."External id" AS external, e.args.device AS device,
+            {_signed("e.args.correlation")} AS correlation, {_signed('e.args."External id"')} AS external,
+            e.args.device AS device,
             coalesce(e.args.stream, e.args."sycl queue", e.args."l0 queue") AS stream,
             e.args."Input Dims" AS shapes, e.args."Input type" AS dtypes, e.args."Input Strides" AS strides,
             e.args."Concrete Inputs" AS concrete, e.args."Call stack" AS stack, e.args."Module Hierarchy" AS module,
@@ -155,7 +170,9 @@ FROM parsed JOIN kineto_names USING (name_key) JOIN kineto_tracks USING (track_k
 WHERE is_span
 """
 
-ARGS: Final = "SELECT i AS id, args::VARCHAR AS args FROM parsed WHERE is_span AND args NOT IN ('{}', 'null')"
+ARGS: Final = (
+    "SELECT i AS id, args::VARCHAR AS args FROM parsed WHERE (is_span OR ph = 'B') AND args NOT IN ('{}', 'null')"
+)
 
 _WORK_ARGS: Final = {
     "grid": ["INTEGER"],
@@ -293,13 +310,21 @@ COUNTERS: Final = f"""
 INSERT INTO kineto_counters
 SELECT ts, {PROCESS}, name, kv.key, try_cast(kv.value AS DOUBLE)
 FROM parsed, unnest(
-    CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args AS MAP(VARCHAR, VARCHAR))) END
+    CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args::JSON AS MAP(VARCHAR, VARCHAR))) END
 ) AS u(kv)
 WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL
 """
 
 METADATA: Final = f"""
 SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM parsed WHERE ph = 'M' AND args IS NOT NULL ORDER BY i
+"""
+
+#: Events that lack something, or are of a kind that nobody reads: asynchronous intervals, objects, samples, dumps.
+UNUSED: Final = """
+SELECT count(*) FILTER (WHERE ph = 'X' AND ts IS NULL),
+    count(*) FILTER (WHERE ph = 'X' AND ts IS NOT NULL AND dur IS NULL),
+    count(*) FILTER (WHERE ph NOT IN ('X', 'B', 'E', 'i', 'I', 'M', 'C', 's', 't', 'f'))
+FROM parsed
 """
 
 #: Begin and end events of the Chrome format, to be paired when all are known.

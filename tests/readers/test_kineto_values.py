@@ -1,0 +1,243 @@
+"""Values of fields: numbers and texts of every kind, without loss."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from readers.conformance import check_unusable
+from readers.kineto_text import document, health, names, op, opened
+
+
+def event(cat: str, name: str, ts: object = 10, **more: Any) -> str:
+    where: dict[str, Any] = {"pid": 1, "tid": 1}
+    return json.dumps({"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": 5, **where, **more})
+
+
+def raw(name: str, ts: str, dur: str = "1", args: str = "{}") -> str:
+    """An event whose times are put into the text as they are."""
+    return f'{{"ph":"X","cat":"cpu_op","name":"{name}","pid":1,"tid":1,"ts":{ts},"dur":{dur},"args":{args}}}'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "apart"),
+    [
+        ("0.001", "0.002", 1),
+        ("1700000000123456.001", "1700000000123456.789", 788),
+        ("1606910596297023", "1606910596297024", 1_000),
+        ('"1700000000123456.001"', '"1700000000123456.002"', 1),
+        ('"12.5"', "12.501", 1),
+        ("1.5e3", "1500.001", 1),
+        ("1.700000000123456e15", "1700000000123457", 1_000),
+        ("-5.5", "5.5", 11_000),
+        ("8000000000000.123", "8000000000000.124", 1),
+        ("9000000000000.123", "9000000000000.124", 1),
+    ],
+)
+def test_start_times_are_exact(first, second, apart, tmp_path):
+    with opened(document(raw("a", first), raw("b", second)), tmp_path) as trace:
+        assert trace.sql("SELECT ts FROM events ORDER BY id").to_pydict()["ts"] == [0, apart]
+
+
+def test_times_out_of_range_are_no_times(tmp_path):
+    (tmp_path / "trace.json").write_text(document(raw("a", "17000000001234567.1")))
+    check_unusable(tmp_path / "trace.json")
+
+
+def test_an_argument_called_ts_is_not_the_time(tmp_path):
+    text = '{"args":{"ts":5,"dur":6},"ph":"X","name":"a","pid":1,"tid":1,"ts":1700000000123456.001,"dur":0.25}'
+    with opened(document(text, raw("b", "1700000000123456.002")), tmp_path) as trace:
+        assert trace.sql("SELECT ts, dur FROM events ORDER BY id").to_pylist() == [
+            {"ts": 0, "dur": 250}, {"ts": 1, "dur": 1_000}
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dur", "kept"),
+    [("2.001", 2_001), ('"2.001"', 2_001), ("1e-3", 1), ("0", 0), ("null", None), ('"long"', None), ("-4", None),
+     ("18446744073709549.664", None), ("1e300", None)],
+)  # fmt: skip
+def test_durations(dur, kept, tmp_path):
+    with opened(document(raw("a", "1", dur), raw("b", "2")), tmp_path) as trace:
+        assert trace.sql("SELECT dur FROM events ORDER BY id").to_pydict()["dur"] == [kept, 1_000]
+        assert (kept is None) == bool(
+            {"durations-missing", "duration-negative", "duration-overflow"} & set(health(trace))
+        )
+
+
+def test_events_without_a_time_are_counted(tmp_path):
+    texts = [raw("a", "null"), raw("b", '"soon"'), op("c").replace('"ts"', '"when"'), op("d")]
+    with opened(document(*texts), tmp_path) as trace:
+        assert names(trace) == ["d"]
+        assert health(trace) == {"events-untimed": 3}
+
+
+def pair(correlation: str, **kernel: Any) -> list[str]:
+    """A launch and its kernel with a correlation that is put into the text as it is."""
+    launch = event("cuda_runtime", "cudaLaunchKernel", args={"correlation": "ID"})
+    work = event("kernel", "gemm", 20, pid=0, tid=7, args={"device": 0, "stream": 7, "correlation": "ID", **kernel})
+    return [text.replace('"ID"', correlation) for text in (launch, work)]
+
+
+@pytest.mark.parametrize(
+    "correlation",
+    ["5", '"5"', "5.0", "4294967295", "9223372036854775807", "9223372036854775808", '"0x1f"', "18446744069414584319"],
+)
+def test_correlations_of_any_size(correlation, tmp_path):
+    with opened(document(*pair(correlation)), tmp_path) as trace:
+        assert trace.sql("SELECT launch FROM kernels").to_pydict()["launch"] == [0]
+
+
+@pytest.mark.parametrize("correlation", ["0", "-1", "18446744073709551615", "null", '"none"', "1e40"])
+def test_correlations_that_are_none(correlation, tmp_path):
+    with opened(document(*pair(correlation)), tmp_path) as trace:
+        assert trace.sql("SELECT launch FROM kernels").to_pydict()["launch"] == [None]
+        assert health(trace)["kernels-without-launch"] == 1
+
+
+@pytest.mark.parametrize(
+    ("where", "device", "stream"),
+    [
+        ({"pid": 0, "tid": 7, "args": {"device": 0, "stream": 7}}, 0, "7"),
+        ({"pid": 0, "tid": 0, "args": {"device": 0, "stream": 0}}, 0, "0"),
+        ({"pid": "0", "tid": "stream 7", "args": {}}, 0, "7"),
+        ({"pid": 1, "tid": 3, "args": {"device": "1", "stream": "3"}}, 1, "3"),
+        ({"pid": 0, "tid": -1, "args": {"device": 0, "stream": -1}}, 0, "-1"),
+        ({"pid": 2, "tid": 9, "args": {"device": 2, "sycl queue": "0x55aa"}}, 2, "0x55aa"),
+        ({"pid": 2, "tid": 9, "args": {"device": 2, "l0 queue": "q"}}, 2, "q"),
+        ({"pid": "GPU \u00b2", "tid": "main", "args": {}}, None, "main"),
+        ({"pid": "--5", "tid": "x", "args": {}}, None, "x"),
+        ({"pid": 0, "tid": 7, "args": {"device": 99999999999, "stream": 7}}, None, "7"),
+    ],
+)
+def test_devices_and_streams(where, device, stream, tmp_path):
+    with opened(document(op(), event("kernel", "gemm", 20, **where)), tmp_path) as trace:
+        assert trace.sql("SELECT device, stream FROM kernels").to_pylist() == [{"device": device, "stream": stream}]
+
+
+@pytest.mark.parametrize("tid", [5, "5", "main thread", -3, 2**63, 0])
+def test_threads(tid, tmp_path):
+    with opened(document(op(tid=tid), op("child", 11, dur=1, tid=tid)), tmp_path) as trace:
+        assert trace.sql("SELECT thread FROM tracks").to_pydict()["thread"] == [str(tid)]
+        assert trace.sql("SELECT parent FROM events ORDER BY id").to_pydict()["parent"] == [None, 0]
+
+
+@pytest.mark.parametrize(
+    ("cat", "name", "category"),
+    [
+        ("cpu_op", "aten::mm", "op"), ("Operator", "aten::mm", "op"), ("python_function", "f.py(1): g", "python"),
+        ("python_function", "nn.Module: Linear_0", "module"), ("user_annotation", "loss", "annotation"),
+        ("user_annotation", "ProfilerStep#3", "step"), ("cuda_runtime", "cudaLaunchKernel", "launch"),
+        ("hip_runtime", "hipLaunchKernel", "launch"), ("xpu_runtime", "urEnqueueKernelLaunch", "launch"),
+        ("cuda_driver", "cuLaunchKernelEx", "launch"), ("privateuse1_runtime", "aclrtSynchronizeStream", "sync"),
+        ("Runtime", "cudaMalloc", "runtime"), ("overhead", "Lazy Init", "overhead"), ("", "whatever", "other"),
+        ("new_category", "x", "other"),
+    ],
+)  # fmt: skip
+def test_host_categories(cat, name, category, tmp_path):
+    with opened(document(event(cat, name)), tmp_path) as trace:
+        assert trace.sql("SELECT category FROM events").to_pydict()["category"] == [category]
+
+
+@pytest.mark.parametrize(
+    ("cat", "name", "kind"),
+    [
+        ("kernel", "ampere_sgemm", "compute"), ("Kernel", "ampere_sgemm", "compute"),
+        ("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "comm"), ("gpu_memcpy", "Memcpy HtoD", "copy"),
+        ("Memcpy", "Memcpy HtoD", "copy"), ("gpu_memset", "Memset", "set"), ("cuda_sync", "Stream Sync", "sync"),
+        ("privateuse1_kernel", "MatMulV2", "compute"), ("mtia_ccp_events", "fc", "compute"),
+    ],
+)  # fmt: skip
+def test_device_categories(cat, name, kind, tmp_path):
+    work = event(cat, name, 20, pid=0, tid=7, args={"device": 0, "stream": 7})
+    with opened(document(op(), work), tmp_path) as trace:
+        assert trace.sql("SELECT kind FROM kernels").to_pydict()["kind"] == [kind]
+
+
+def test_begin_and_end_events_become_intervals(tmp_path):
+    def end_point(ph: str, name: str, ts: float) -> str:
+        return json.dumps({"ph": ph, "name": name, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": ts, "args": {"n": name}})
+
+    texts = [
+        end_point("E", "before", 1), end_point("B", "outer", 2), end_point("B", "inner", 3),
+        end_point("E", "inner", 4), end_point("E", "outer", 6), end_point("B", "open", 7),
+    ]  # fmt: skip
+    with opened(document(*texts), tmp_path) as trace:
+        assert trace.sql("SELECT name, ts, dur, depth FROM events ORDER BY id").to_pylist() == [
+            {"name": "outer", "ts": 0, "dur": 4_000, "depth": 0},
+            {"name": "inner", "ts": 1_000, "dur": 1_000, "depth": 1},
+            {"name": "open", "ts": 5_000, "dur": None, "depth": 0},
+        ]
+        assert trace.scalar("SELECT args->>'$.n' FROM events WHERE name = 'outer'") == "outer"
+        assert trace.scalar("SELECT count FROM health WHERE code = 'ends-unmatched'") == 1
+
+
+def test_counters_instants_and_foreign_events(tmp_path):
+    texts = [
+        op(),
+        json.dumps({"ph": "C", "name": "power", "pid": 1, "ts": 11, "args": {"W": 300.5, "bad": "x"}}),
+        json.dumps({"ph": "i", "name": "mark", "pid": 1, "tid": 1, "ts": 12, "s": "t"}),
+        *(json.dumps({"ph": ph, "name": "a", "cat": "x", "id": 1, "pid": 1, "tid": 1, "ts": 13}) for ph in "bneNODP"),
+        json.dumps({"ph": "Q", "name": "new", "ts": 14}),
+        json.dumps({"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "main"}}),
+    ]
+    with opened(document(*texts), tmp_path) as trace:
+        assert names(trace) == ["aten::mm", "mark"]
+        assert trace.sql("SELECT ts, name, value FROM counters").to_pylist() == [
+            {"ts": 1_000, "name": "power W", "value": 300.5}
+        ]
+        assert trace.sql("SELECT label FROM tracks WHERE kind = 'host'").to_pydict()["label"] == ["main"]
+        assert trace.scalar("SELECT count FROM health WHERE code = 'events-foreign'") == 8
+
+
+def test_allocations(tmp_path):
+    args = {
+        "Device Type": 1,
+        "Device Id": 0,
+        "Addr": 140000000000000,
+        "Bytes": -512,
+        "Total Allocated": 0,
+        "Total Reserved": 99,
+    }
+    instant = {"ph": "i", "name": "[memory]", "cat": "cpu_instant_event", "pid": 1, "tid": 1, "ts": 12, "args": args}
+    with opened(document(op(), json.dumps(instant)), tmp_path) as trace:
+        assert trace.sql("SELECT ts, device, bytes, reserved, owner FROM memory").to_pylist() == [
+            {"ts": 2_000, "device": 0, "bytes": -512, "reserved": 99, "owner": 0}
+        ]
+
+
+def test_keys_given_twice_and_odd_types_are_no_obstacle(tmp_path):
+    texts = [
+        '{"ph":"X","ph":"X","name":"twice","name":"again","pid":1,"tid":1,"ts":1,"dur":1}',
+        '{"ph":"X","name":5,"cat":null,"pid":{"a":1},"tid":[1],"ts":2,"dur":1,"args":"text"}',
+        '{"ph":"X","name":["a"],"pid":1,"tid":1,"ts":3,"dur":1,"args":[1,2]}',
+        '{"ph":"X","pid":1,"tid":1,"ts":4,"dur":1,"args":null}',
+        '{"ph":"X","name":"null \\u0000 inside","pid":1,"tid":1,"ts":5,"dur":1}',
+    ]
+    with opened(document(*texts), tmp_path) as trace:
+        assert names(trace)[:2] == ["twice", "5"]
+        assert len(names(trace)) == 5
+        assert names(trace)[4] == "null \0 inside"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{}", "[]", "hello", "[1, 2, 3]", '{"a": 1}', '{"ph": "of water is 7"}', '{"traceEvents": []}',
+        '{"traceEvents": [{}]}', '{"traceEvents": null}', '[{"ph": "M", "name": "x"}]',
+    ],
+)  # fmt: skip
+def test_what_is_no_trace_is_refused_in_one_sentence(text, tmp_path):
+    (tmp_path / "trace.json").write_text(text)
+    check_unusable(tmp_path / "trace.json")
+
+
+def test_the_base_of_times_is_added_to_the_origin(tmp_path):
+    for position in ("before", "after"):
+        base = '"baseTimeNanoseconds": 1700000000000000000'
+        header = "{" + (base + ", " if position == "before" else "") + '"traceEvents": ['
+        tail = "]" + (", " + base if position == "after" else "") + "}"
+        with opened(document(op(ts=10.5), header=header, tail=tail), tmp_path) as trace:
+            assert trace.recordings[0].origin_unix_ns == 1_700_000_000_000_010_500
