@@ -84,8 +84,7 @@ def _analyze(path: Path, *, fresh: bool) -> Measured:
     cache = OUT / "cache"
     if fresh:
         shutil.rmtree(cache, ignore_errors=True)
-    command = [sys.executable, "-m", "stepscope", "analyze", str(path), "--store", str(cache), "--json"]
-    return measure([*command, str(OUT / "report.json")])
+    return measure([sys.executable, "-m", "stepscope", "analyze", str(path), "--store", str(cache)])
 
 
 def _open_cached(path: Path) -> float:

@@ -21,14 +21,15 @@ def repeat(source: Path, target: Path, size: int) -> int:
     timed = [event for event in events if event.get("ph") != "M"]
     span = max(e["ts"] + e.get("dur", 0) for e in timed) - min(e["ts"] for e in timed) + 1000
     stride = 1 + max((_largest_id(event) for event in timed), default=0)
-    last_step = 1 + max((_step_number(e) for e in timed), default=0)
+    numbers = [_step_number(event) for event in timed if event["name"].startswith("ProfilerStep#")]
+    steps = 1 + max(numbers) - min(numbers) if numbers else 0
     count = 0
     with target.open("w", encoding="utf-8") as out:
         out.write(json.dumps(trace)[:-1] + (', "traceEvents": [\n' if trace else '"traceEvents": [\n'))
         out.write(",\n".join(_dumps(event) for event in events if event.get("ph") == "M"))
         while out.tell() < size:
             for event in timed:
-                out.write(",\n" + _dumps(_shifted(event, span * count, stride * count, last_step * count)))
+                out.write(",\n" + _dumps(_shifted(event, span * count, stride * count, steps * count)))
             count += 1
         out.write("\n]}\n")
     return count
