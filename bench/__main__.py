@@ -102,10 +102,12 @@ def _startup() -> tuple[str, str, str, str]:
 def _hta_python() -> Path:
     home = OUT / "hta"
     python = home / "bin" / "python"
-    if not python.exists():
+    installed = home / "installed"
+    if not installed.exists():
         OUT.mkdir(exist_ok=True)
-        venv.create(home, with_pip=True)
+        venv.create(home, with_pip=True, clear=True)
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", _HTA], check=True)
+        installed.touch()
     return python
 
 
