@@ -49,6 +49,14 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
                 "ranks were taken from file names or from the order of the files",
             )
         )  # fmt: skip
+    size = max((recording.world_size or 0 for recording in recordings), default=0)
+    if size > len(recordings):
+        notes.append(
+            (
+                "ranks-missing", "info", size - len(recordings), f"ranks of the job's {size} are not given",
+                "in collectives, waiting can't be told from transfer; give the recordings of all ranks",
+            )
+        )  # fmt: skip
     return ranks, notes
 
 

@@ -68,9 +68,8 @@ def _drop_misplaced(staging: Staging) -> int:
 def _drop_copies(staging: Staging) -> int:
     """Drop events that are there twice, the same in everything; returns their number.
 
-    Nothing on a device runs twice at once, so that equal device work shows at little cost whether a recording has
-    copies at all. On a host only events with ids are compared: frames of a recursion may be equal where the clock is
-    coarse.
+    Nothing on a queue runs twice at once, so that equal device work shows at little cost whether a recording has
+    copies at all. Without it, equal events on a host may be frames of a recursion on a coarse clock.
     """
     [copies] = staging.one(
         f"SELECT count(*) - count(DISTINCT hash({_SAME})) FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
@@ -80,8 +79,7 @@ def _drop_copies(staging: Staging) -> int:
     [dropped] = staging.one(
         "DELETE FROM raw_events WHERE id IN (SELECT id FROM ("
         f"SELECT id, row_number() OVER (PARTITION BY {_SAME}, external_id ORDER BY id) AS nth FROM raw_events "
-        f"WHERE dur > 0 AND (correlation IS NOT NULL OR external_id IS NOT NULL OR category IN {_DEVICE_WORK})) "
-        "WHERE nth > 1)"
+        "WHERE dur > 0) WHERE nth > 1)"
     )
     staging.observe(
         "events-duplicated", "warning", dropped, "events are there twice, the same in everything",

@@ -48,7 +48,8 @@ def profiler_overhead(staging: Staging) -> Observation | None:
 def unclosed_frames(staging: Staging) -> Observation | None:
     """Frames of Python that the profiler closed only when it stopped."""
     [count] = staging.one(_FRAMES_SQL, {"share": _FRAME_SHARE})
-    if not count:
+    # One frame is always the last to end.
+    if count < 2:
         return None
     return Observation(
         "frames-unclosed", "warning", count, "Python frames last until the very end of the recording",
