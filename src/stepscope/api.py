@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.analyses.registry import analyses, over_ranks
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 from stepscope.model.trace import Trace as CanonicalTrace
-from stepscope.reports import build
-from stepscope.reports.report import Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from stepscope.reports.report import Report
 
 
 class Trace:
@@ -58,6 +57,8 @@ class Trace:
         Raises:
             UserError: There is no such step, rank or table.
         """
+        from stepscope.reports import build
+
         return build.build_report(self._trace, build.Options(tuple(steps), tuple(ranks), tuple(tables)))
 
     def table(self, name: str) -> Table:
@@ -69,6 +70,8 @@ class Trace:
             UserError: There is no such table.
             MissingInputError: The recording lacks what the table is computed from.
         """
+        from stepscope.analyses.registry import analyses, over_ranks
+
         if name in analyses():
             return over_ranks(self._trace, analyses()[name])
         if name in BY_NAME:

@@ -9,7 +9,7 @@ import pytest
 
 from readers.conformance import assert_same, check_unusable, tables
 from readers.kineto_text import document, op
-from stepscope.ingest import Options, open_trace, opening
+from stepscope.ingest import Options, open_trace, opening, reading
 from stepscope.ingest.ranks import assign_ranks
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.recording import Recording
@@ -74,7 +74,7 @@ def test_the_second_time_nothing_is_read(tmp_path, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("it was read again")
 
-    monkeypatch.setattr(opening, "read_recording", refuse)
+    monkeypatch.setattr(reading, "read_recording", refuse)
     with open_trace(path, options) as trace:
         assert_same(first, tables(trace))
     path.write_bytes(trace_text(name="changed"))

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.ingest.ranks import assign_ranks
-from stepscope.ingest.reading import read_recording
 from stepscope.ingest.recognise import Recognised, recognise
 from stepscope.model.errors import StepscopeError, UnusableInputError
 from stepscope.model.trace import Note, Trace
@@ -122,6 +121,9 @@ def _advance(report: Report, label: str, done: int, total: int) -> Callable[[int
 def _read_one(
     cache: Cache, source: Source, reader: Reader, key: str, progress: Callable[[int], None], threads: int = 0
 ) -> None:
+    # What derives the tables is not needed where they are in the cache.
+    from stepscope.ingest.reading import read_recording
+
     with cache.writing(key) as folder:
         read_recording(reader, source, folder, progress, threads)
 
