@@ -102,8 +102,8 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
     """Depth and parent by counting, clipping in place what plainly overlaps.
 
     Where an event outlives its parent, counting takes it or its parent for open too long, so what starts in that
-    excess is counted too deep. Each round therefore clips only events that start in nobody's excess, and around which nothing else is to be
-    clipped, and counts again. What is left after a few rounds, if anything, is for the stack.
+    excess is counted too deep. Each round therefore clips only events that start in nobody's excess, and around which
+    nothing else is to be clipped, and counts again. What is left after a few rounds, if anything, is for the stack.
     """
     for last_round in (*[False] * _ROUNDS, True):
         depth = _open_intervals(ts, end)
