@@ -135,12 +135,14 @@ class Decoder:
         if not texts:
             return []
         connection = self._lanes[0].connection
-        connection.register("tried", pa.table({"n": pa.array(range(len(texts)), pa.int32()), "text": _strings(texts)}))
-        rows = connection.execute(
-            "SELECT CASE WHEN json_valid(text) THEN json_exists(text, '$.ph') ELSE false END FROM tried ORDER BY n"
-        ).fetchall()
+        connection.register("tried", pa.table({"n": np.arange(len(texts)), "text": _strings(texts)}))
+        found = connection.execute(
+            "SELECT CASE WHEN json_valid(text) THEN json_exists(text, '$.ph') ELSE false END AS ok FROM tried "
+            "ORDER BY n"
+        ).fetchnumpy()
         connection.unregister("tried")
-        return [bool(row[0]) for row in rows]
+        good: list[bool] = found["ok"].tolist()
+        return good
 
 
 def _text_batches(chunk: Chunk, first: int) -> pa.Table:
@@ -174,4 +176,8 @@ def _without(pieces: pa.Table, mended: Mended) -> pa.Table:
 
 
 def _strings(texts: Sequence[bytes]) -> pa.Array:
-    return pa.array(texts, pa.binary()).cast(pa.string())
+    """Texts in UTF-8 as Arrow strings; much faster than a list of objects."""
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
+    return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from stepscope.readers.kineto.framing import EVENT_LIMIT, Chunk, unblanked
-from stepscope.readers.kineto.mends import MENDS, SEPARATOR, clean
+from stepscope.readers.kineto.mends import MENDS, SEPARATOR, clean_all
 from stepscope.readers.kineto.repair import Reading, read_cleaned, repair
 
 #: Tells of JSON texts which are events: objects with a phase.
@@ -96,17 +96,19 @@ class Mender:
     def _mend_alone(self, chunk: Chunk, bad: list[int]) -> dict[int, bytes]:
         """Mend all pieces at once, those that need it further and further; returns those that became events."""
         fixed: dict[int, bytes] = {}
-        # Where a separator is broken a piece holds several events, of which one must not swallow the others.
-        pieces = [(index, piece) for index, piece in zip(bad, chunk.take(bad), strict=True) if piece.count(b'"ph"') < 2]
+        pieces = [(index, piece) for index, piece in zip(bad, chunk.take(bad), strict=True) if _is_alone(piece)]
         bad = [index for index, _ in pieces]
-        texts = [clean(piece) for _, piece in pieces]
+        texts = [piece for _, piece in pieces]
         for mend in (None, *MENDS):
             if not bad:
                 break
-            tried = texts if mend is None else mend(SEPARATOR.join(texts)).split(SEPARATOR)
-            good = self._check(tried)
-            fixed.update((index, text) for index, text, ok in zip(bad, tried, good, strict=True) if ok)
-            texts = [text for text, ok in zip(tried, good, strict=True) if not ok]
+            before = texts
+            texts = (clean_all(texts) if mend is None else mend(SEPARATOR.join(texts))).split(SEPARATOR)
+            if texts == before:
+                continue
+            good = self._check(texts)
+            fixed.update((index, text) for index, text, ok in zip(bad, texts, good, strict=True) if ok)
+            texts = [text for text, ok in zip(texts, good, strict=True) if not ok]
             bad = [index for index, ok in zip(bad, good, strict=True) if not ok]
         return fixed
 
@@ -189,10 +191,16 @@ class Mender:
             surplus = len(events) - (first + run.stop - run.first)
             if surplus > 0:
                 result.shifts.append((run.stop, surplus))
-        for index, text in fixed.items():
-            result.ids.append(first + index + _shift(result, index))
-            result.texts.append(text)
+        result.ids += [first + index for index in fixed]
+        if result.shifts and fixed:
+            result.ids[-len(fixed) :] = [first + index + _shift(result, index) for index in fixed]
+        result.texts += fixed.values()
         return result
+
+
+def _is_alone(piece: bytes) -> bool:
+    """Whether a piece may be one event, not a part of one, nor several of which one could swallow the others."""
+    return piece.count(b"{") == piece.count(b"}") and piece.count(b'"ph"') < 2
 
 
 def _extent(chunk: Chunk, index: int, left: dict[int, bool]) -> int:

@@ -8,17 +8,20 @@ about text that is whole: only what is no JSON is given to it, and what it retur
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Final
 
 #: Between pieces. It can't occur inside them, since `clean` blanks every control character.
 SEPARATOR: Final = b"\0"
 
 _BLANKS: Final = bytes(32 if code < 32 else code for code in range(256))
+_BLANKS_BUT_SEPARATOR: Final = SEPARATOR + _BLANKS[1:]
 
 _STRING: Final = rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)*"'
-#: A string with a backslash in it.
-_ESCAPING: Final = re.compile(rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)+"')
-_BAD_ESCAPE: Final = re.compile(rb'\\(?:\\|["/bfnrt]|u[0-9a-fA-F]{4}|([^\0]))')
+#: A string from its first backslash on.
+_FROM_BACKSLASH: Final = re.compile(rb'(?:\\[^\0]?[^"\\\0]*)+"?')
+#: After an even number of backslashes, one that begins no escape.
+_BAD_ESCAPE: Final = re.compile(rb'(?<!\\)(?:\\\\)*\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HALF_SURROGATE: Final = re.compile(
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
@@ -41,33 +44,48 @@ _STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])(?<![{,:\[] )(?<!  )"(?!\s*[
 
 def clean(piece: bytes) -> bytes:
     """Blank control characters; in JSON they stand for white space, and must not stand in strings."""
-    piece = piece.translate(_BLANKS)
-    if b"\\u" in piece:
+    return _clean_characters(piece.translate(_BLANKS))
+
+
+def clean_all(pieces: Sequence[bytes]) -> bytes:
+    """Cleaned pieces with separators between them."""
+    data = SEPARATOR.join(pieces)
+    if data.count(SEPARATOR) != len(pieces) - 1:
+        return SEPARATOR.join([clean(piece) for piece in pieces])
+    return _clean_characters(data.translate(_BLANKS_BUT_SEPARATOR))
+
+
+def _clean_characters(data: bytes) -> bytes:
+    if b"\\u" in data:
         # Half of a pair of UTF-16 surrogates is no character.
-        piece = _HALF_SURROGATE.sub(lambda half: half[1] or rb"\ufffd", piece)
+        data = _HALF_SURROGATE.sub(lambda half: half[1] or rb"\ufffd", data)
     # What is not UTF-8 becomes U+FFFD.
-    return piece if piece.isascii() else piece.decode("utf-8", "replace").encode()
+    return data if data.isascii() else data.decode("utf-8", "replace").encode()
 
 
 def double_backslashes(data: bytes) -> bytes:
     r"""Double all backslashes, but those before quotes, of strings that have one which begins no escape."""
-    return _ESCAPING.sub(_doubled, data) if b"\\" in data else data
+    return _change_raw(data, lambda text: text.replace(b"\\", b"\\\\").replace(b'\\\\"', b'\\"'))
 
 
 def double_all_backslashes(data: bytes) -> bytes:
     r"""The same, and those before quotes too: "C:\new\" ends with a backslash."""
-    return _ESCAPING.sub(lambda match: match[0].replace(b"\\", b"\\\\") if _is_raw(match[0]) else match[0], data)
+    return _change_raw(data, lambda text: text.replace(b"\\", b"\\\\"))
 
 
-def _doubled(match: re.Match[bytes]) -> bytes:
-    text = match[0]
-    if _is_raw(text):
-        return text.replace(b"\\", b"\\\\").replace(b'\\\\"', b'\\"')
-    return text
-
-
-def _is_raw(text: bytes) -> bool:
-    return any(found[1] for found in _BAD_ESCAPE.finditer(text))
+def _change_raw(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """Change every string that has a backslash which begins no escape, from its first backslash on."""
+    out: list[bytes] = []
+    done = 0
+    start = data.find(b"\\")
+    while start >= 0:
+        end = _FROM_BACKSLASH.match(data, start).end()  # type: ignore[union-attr]
+        text = data[start:end]
+        if _BAD_ESCAPE.search(text) is not None:
+            out += (data[done:start], change(text))
+            done = end
+        start = data.find(b"\\", end)
+    return b"".join([*out, data[done:]]) if out else data
 
 
 def mend_members(data: bytes) -> bytes:
