@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from readers.kineto_text import HEADER, document, health, names, op, opened
+from stepscope.ingest import recognise
+from stepscope.readers.kineto.read import KinetoReader
 
 GOOD = op("good", 20)
 
@@ -174,6 +176,22 @@ def test_separators_that_were_overwritten(tmp_path):
     with opened(text, tmp_path) as trace:
         assert names(trace) == ["good", "a", "c"]
         assert health(trace)["events-lost"] >= 1
+
+
+@pytest.mark.parametrize("separator", ["]\n", ",]  ", "]", "],["])
+def test_a_bracket_between_events_does_not_end_the_list(separator, tmp_path):
+    text = document(GOOD, op("a", 30), op("b", 40)).replace("},\n", "}" + separator, 1)
+    with opened(text, tmp_path) as trace:
+        assert names(trace) == ["good", "a", "b"]
+        assert trace.ranks == (3,)
+
+
+def test_bytes_that_are_not_utf8_in_the_midst_of_a_long_recording(tmp_path, monkeypatch):
+    """A chunk that is not the last one is parsed at once; only when that fails is it mended."""
+    monkeypatch.setattr(recognise, "READERS", (KinetoReader(block_bytes=500, chunk_bytes=1_000),))
+    text = document(*(op(f"event {i}", 10 + i) for i in range(60))).encode().replace(b"event 9", b"event \xff9")
+    with opened(text, tmp_path) as trace:
+        assert names(trace) == [f"event {i}".replace("event 9", "event \ufffd9") for i in range(60)]
 
 
 def test_the_last_event_may_be_broken(tmp_path):

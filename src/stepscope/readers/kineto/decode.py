@@ -100,7 +100,8 @@ class Decoder:
         """Fill `parsed` from the lane's texts; returns False if one of them is not JSON."""
         try:
             lane.connection.execute(sql.parse_sql(lane.source, exact=self._exact))
-        except duckdb.Error:
+        except (duckdb.Error, UnicodeDecodeError):
+            # The message quotes the text, which may be no UTF-8.
             return False
         if not self._exact:
             [inexact] = first_row(

@@ -127,11 +127,11 @@ def read(text: str) -> Reading:
         if index >= len(text):
             return reading
         if text[index] == "]":
-            again = _EVENTS_KEY.search(text, index)
-            if again is None:
+            following = _after_bracket(text, index)
+            if following is None:
                 reading.rest = text[index + 1 :]
                 return reading
-            index = again.end()
+            index = following
             continue
         end = _decode(text, index)
         if isinstance(end, Exception):
@@ -144,6 +144,15 @@ def read(text: str) -> Reading:
         if _is_event(text, index, end):
             reading.events.append(text[index:end])
         index = end
+
+
+def _after_bracket(text: str, index: int) -> int | None:
+    """Where events go on after a bracket: another list may follow, or it was put there by accident."""
+    again = _EVENTS_KEY.search(text, index)
+    if again is not None:
+        return again.end()
+    found = _next_event(text, index + 1)
+    return None if found is None else found[0]
 
 
 def _read_end(reading: Reading, text: str, index: int, error: Exception) -> None:
