@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import NoCache, PathList, Ranks, Steps, Store
+from stepscope.cli.options import Ignore, NoCache, PathList, Ranks, Select, Steps, Store, Thresholds
 
 if TYPE_CHECKING:
     from stepscope.reports.report import Report
@@ -23,6 +23,8 @@ TableNames = Annotated[
     list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table, whole; may be repeated.")
 ]
 
+All = Annotated[bool, typer.Option("--all", help="Show findings below 1 % of the step too.")]
+
 
 def analyze(
     ctx: typer.Context,
@@ -35,6 +37,10 @@ def analyze(
     rank: Ranks = None,
     top: Top = None,
     table: TableNames = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    set_: Thresholds = None,
+    all_: All = False,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -46,11 +52,15 @@ def analyze(
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.opening import open_input, progress
     from stepscope.reports.build import Options, build_report
+    from stepscope.rules import settings
+
+    rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
 
     with open_input(paths, cache=not no_cache, store=store) as trace, progress("analysing") as report_progress:
         options = Options(
             tuple(step or ()), tuple(rank or ()), tuple(table or ()),
-            page=not (json or xlsx or html), strict=bool(ctx.obj), progress=report_progress,
+            page=not (json or xlsx or html), rules=rules, all_findings=all_,
+            strict=bool(ctx.obj), progress=report_progress,
         )  # fmt: skip
         report = build_report(trace, options)
     for kind, path in wanted.items():

@@ -15,6 +15,7 @@ from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.query import query
 from stepscope.cli.quick import without_pandas
+from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.model.errors import StepscopeError
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, query, export, schema, demo, simulate):
+for command in (analyze, rules, query, export, schema, demo, simulate):
     app.command()(command)
 app.add_typer(cache, name="cache")
 

@@ -16,3 +16,12 @@ Steps = Annotated[
     typer.Option("--step", metavar="N", help="Only this step, by its recorded number; may be repeated."),
 ]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", metavar="N", help="Only this rank; may be repeated.")]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="RULES", help="Only these rules: families, codes or their beginnings, names."),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="RULES", help="Not these rules.")]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="CODE.NAME=VALUE", help="Set a rule's threshold; may be repeated."),
+]

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
@@ -20,6 +20,8 @@ from stepscope.reports.narrow import Filter, narrowed
 from stepscope.reports.report import RankLine, Report
 from stepscope.reports.sections.views import SHOWN
 from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank
+from stepscope.rules.engine import Diagnosing
+from stepscope.rules.settings import Settings
 
 #: Called with (what is being done, done, in all).
 Progress = Callable[[str, int, int], None]
@@ -34,6 +36,9 @@ class Options:
         ranks: Ranks to look at; empty for all.
         tables: Names of the tables to compute; empty for all.
         page: Compute only what a page shows something of, unless tables are named.
+        rules: Which rules look for findings, and their thresholds; None for none. Rules do not run where tables are
+            named.
+        all_findings: Show findings that cost next to nothing too.
         strict: Let unexpected errors of an analysis through instead of noting them in health.
         progress: Told of the progress.
     """
@@ -42,6 +47,8 @@ class Options:
     ranks: tuple[int, ...] = ()
     tables: tuple[str, ...] = ()
     page: bool = False
+    rules: Settings | None = field(default_factory=Settings)
+    all_findings: bool = False
     strict: bool = False
     progress: Progress = lambda *_: None
 
@@ -59,6 +66,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
     steps = steps_of_rank(trace, ranks, options.steps)
     parts: dict[str, list[pa.Table]] = {analysis.name: [] for analysis in wanted}
     abstentions: list[Abstention] = []
+    diagnosing = None if options.rules is None or options.tables else Diagnosing(options.rules, options.strict)
     for position, rank in enumerate(ranks):
         one = trace.rank(rank)
         question = _Question(
@@ -73,6 +81,9 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
                 parts[analysis.name].append(answer.arrow)
             else:
                 abstentions.append(Abstention(analysis.name, answer.message, answer.hint, answer.failed, (rank,)))
+        if diagnosing is not None:
+            options.progress(f"rank {rank}: findings", (position + 1) * len(wanted) - 1, len(ranks) * len(wanted))
+            diagnosing.look_at(question.within)
     merged = Abstention.merged(abstentions, len(ranks))
     return Report(
         sources={rank: trace.recordings[rank] for rank in ranks},
@@ -80,6 +91,8 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
         ranks=_rank_lines(trace, ranks),
         tables={analysis.name: _joined(analysis, parts[analysis.name]) for analysis in wanted},
         abstentions=merged,
+        diagnosis=diagnosing.finish() if diagnosing is not None else None,
+        all_findings=options.all_findings,
         selection=selection,
     )
 
@@ -123,7 +136,7 @@ class _Question:
         """
         by_step = self.steps is not None and "step" in analysis.schema.names
         try:
-            table = analysis.run(self.whole if by_step else self.within)
+            table = (self.whole if by_step else self.within).once(analysis.run)
         except MissingInputError as error:
             return _NoAnswer(error.message, error.hint, False)
         except Exception as error:

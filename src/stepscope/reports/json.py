@@ -16,7 +16,7 @@ def values(report: Report) -> dict[str, Any]:
     """The report as JSON values."""
     document = _head(report)
     document["tables"] = {name: _table(report, name, table) for name, table in report.tables.items()}
-    document["findings"] = [dict(finding) for finding in report.findings]
+    document |= _conclusions(report)
     return document
 
 
@@ -32,7 +32,9 @@ def lines(report: Report) -> Iterator[str]:
         rows = about.pop("rows")
         yield (",\n" if number else "\n") + f"{_dumps(name)}: {_dumps(about)[:-1]}, " + '"rows": ['
         yield ",".join("\n" + _dumps(row) for row in rows) + "]}"
-    yield '\n},\n"findings": ' + _dumps([dict(finding) for finding in report.findings]) + "\n}\n"
+    for key, value in _conclusions(report).items():
+        yield ("\n}" if key == "findings" else "") + f",\n{_dumps(key)}: {_dumps(value)}"
+    yield "\n}\n"
 
 
 def _head(report: Report) -> dict[str, Any]:
@@ -42,6 +44,13 @@ def _head(report: Report) -> dict[str, Any]:
         "selection": asdict(report.selection),
         "health": [asdict(line) for line in report.health],
         "ranks": [asdict(line) for line in report.ranks],
+    }
+
+
+def _conclusions(report: Report) -> dict[str, Any]:
+    return {
+        "findings": [finding.to_json() for finding in report.findings],
+        "diagnosis": report.diagnosis.to_json() if report.diagnosis else None,
     }
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.reports.outline import PARTS, Bars, Block, Grid, Line, outline
+from stepscope.reports.outline import PARTS, Bars, Block, Grid, Item, Line, outline
 from stepscope.reports.report import Report
 from stepscope.reports.text import cut
 from stepscope.reports.units import duration, percent
@@ -57,8 +57,28 @@ def _block(block: Block) -> Iterator[str]:
         yield f"- {_TONES[block.tone]}{escaped(block.text)}{detail}"
     elif isinstance(block, Bars):
         yield from _bars(block)
+    elif isinstance(block, Item):
+        yield from _item(block)
     else:
         yield from _grid(block)
+
+
+def _item(item: Item) -> Iterator[str]:
+    yield f"### {item.number}. {escaped(item.title)} ({item.worth})"
+    yield ""
+    yield f"{_TONES[item.tone]}{escaped(item.text)} ({item.code})"
+    for remedy in item.remedies:
+        yield ""
+        yield f"- {escaped(remedy.text)}" + (f" ([more]({remedy.page}))" if remedy.page else "")
+        if remedy.after:
+            yield ""
+            yield "  ```diff"
+            yield from (f"  - {line}" for line in remedy.before)
+            yield from (f"  + {line}" for line in remedy.after)
+            yield "  ```"
+    if item.also:
+        yield ""
+        yield f"It also explains: {escaped('; '.join(item.also))}."
 
 
 def _bars(block: Bars) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What a page of a report shows, before any output decides how it looks.
 
-An outline is a list of sections; a section is a list of blocks of three kinds. All text in it is ready to be shown,
+An outline is a list of sections; a section is a list of blocks of four kinds. All text in it is ready to be shown,
 but for what an output must escape.
 """
 
@@ -84,7 +84,44 @@ class Line:
     tone: str = "plain"
 
 
-Block = Grid | Bars | Line
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Something to change: what, the code before and after, and the page that tells more (empty for none)."""
+
+    text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A finding.
+
+    Attributes:
+        number: Its place in the ranking.
+        code: Code of the rule.
+        title: What is wrong.
+        worth: Its price, or that it is advice.
+        text: What was seen.
+        remedies: What to do, the most promising first.
+        also: What it is the cause of.
+        page: The rule's documentation.
+        tone: As of a line.
+    """
+
+    number: int
+    code: str
+    title: str
+    worth: str
+    text: str
+    remedies: tuple[Remedy, ...] = ()
+    also: tuple[str, ...] = ()
+    page: str = ""
+    tone: str = "plain"
+
+
+Block = Grid | Bars | Line | Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +134,28 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the page's head, with what it is of and what explains it."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
-    """A whole page."""
+    """A whole page; outputs that have no room for figures leave them out, since sections say the same."""
 
     title: str
     facts: tuple[str, ...]
     sections: tuple[Section, ...]
+    figures: tuple[Figure, ...] = ()
 
 
 def outline(report: Report, top: int = 10) -> Outline:
     """The page for a report, with at most `top` rows in each table."""
-    from stepscope.reports.sections import facts, sections, title
+    from stepscope.reports.sections import facts, figures, sections, title
 
     made = [build(report, top) for build in sections(report)]
-    return Outline(title(report), facts(report), tuple(section for section in made if section.blocks))
+    shown = tuple(section for section in made if section.blocks)
+    return Outline(title(report), facts(report), shown, figures(report))

@@ -10,6 +10,8 @@ from stepscope.model.recording import Recording
 from stepscope.model.table import Table
 from stepscope.reports.health import Abstention, HealthLine
 from stepscope.reports.selection import Selection
+from stepscope.rules.diagnosis import Diagnosis
+from stepscope.rules.finding import Finding
 
 SCHEMA: Final = "stepscope.report/1"
 
@@ -35,7 +37,8 @@ class Report:
         tables: Results by name, over all ranks, in the order of the registry. Those that could not be computed
             are there without rows.
         abstentions: Why tables could not be computed.
-        findings: Ranked by the time they cost.
+        diagnosis: What the rules say; None where only some tables were asked for.
+        all_findings: Whether findings that cost next to nothing are to be shown too.
         selection: What the report is limited to.
     """
 
@@ -44,8 +47,14 @@ class Report:
     ranks: tuple[RankLine, ...]
     tables: Mapping[str, Table]
     abstentions: tuple[Abstention, ...] = ()
-    findings: tuple[Mapping[str, Any], ...] = ()
+    diagnosis: Diagnosis | None = None
+    all_findings: bool = False
     selection: Selection = field(default_factory=Selection)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, ranked by the time they cost."""
+        return self.diagnosis.findings if self.diagnosis else ()
 
     def table(self, name: str) -> Table:
         """One of the tables.

@@ -9,9 +9,10 @@ from typing import IO, Final
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from stepscope.reports.outline import PARTS, Bars, Block, Grid, Line, Outline, Section, outline
+from stepscope.reports.outline import PARTS, Bars, Block, Grid, Item, Line, Outline, Section, outline
 from stepscope.reports.report import Report
 from stepscope.reports.terminal_grid import grid_lines
+from stepscope.reports.terminal_item import item_lines
 from stepscope.reports.text import cut
 from stepscope.reports.units import duration, percent
 
@@ -56,7 +57,7 @@ class Page:
             yield Text("")
             yield _rule(section, width, ascii_only)
             for position, block in enumerate(section.blocks):
-                if position and isinstance(block, Grid):  # tables need air
+                if position and isinstance(block, (Grid, Item)):  # tables need air
                     yield Text("")
                 yield from _block(block, width, ascii_only)
 
@@ -75,6 +76,8 @@ def _block(block: Block, width: int, ascii_only: bool) -> Sequence[Text]:
         return grid_lines(block, width, ascii_only)
     if isinstance(block, Bars):
         return _bars(block, width, ascii_only)
+    if isinstance(block, Item):
+        return item_lines(block, width, ascii_only)
     return _remark(block, width, ascii_only)
 
 

@@ -1,0 +1,55 @@
+"""``stepscope rules``: what is looked for, how it is decided, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+New = Annotated[
+    str | None, typer.Option("--new", metavar="NAME", help="Write a rule of this name, and its tests, to start from.")
+]
+Family = Annotated[str, typer.Option("--family", metavar="NAME", help="Family of the new rule.")]
+
+
+def rules(
+    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="Show all about this rule.")] = None,
+    json: AsJson = False,
+    new: New = None,
+    family: Family = "host",
+) -> None:
+    """List the rules, or show the documentation of one."""
+    from stepscope.rules import documentation
+    from stepscope.rules.registry import all_rules
+
+    if new is not None:
+        from stepscope.rules.scaffold import scaffold
+
+        for path in scaffold(new, family, Path.cwd()):
+            typer.echo(f"wrote {path}", err=True)
+        return
+    known = all_rules()
+    if code is not None:
+        from stepscope.model.errors import UserError
+
+        found = known.get(code.upper()) or next((r for r in known.values() if r.rule.name == code), None)
+        if found is None:
+            raise UserError(f"no rule has the code {code!r}", hint="`stepscope rules` lists them")
+        typer.echo(_dumped(documentation.as_json(found)) if json else documentation.page(found).rstrip())
+    elif json:
+        typer.echo(_dumped([documentation.as_json(rule) for rule in known.values()]))
+    else:
+        previous = ""
+        for registered in known.values():
+            if registered.family != previous:
+                typer.echo(f"{registered.family}" if not previous else f"\n{registered.family}")
+                previous = registered.family
+            typer.echo(f"  {registered.rule.code}  {registered.rule.name:<28}  {registered.title}")
+
+
+def _dumped(value: object) -> str:
+    import json
+
+    return json.dumps(value, indent=1)

@@ -1,0 +1,62 @@
+"""A finding in a terminal: title and price on a line, then what was seen, then what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from stepscope.reports.outline import Item, Remedy
+from stepscope.reports.text import cut
+
+_STYLES: Final = {"error": "bold red", "warning": "bold yellow", "info": "bold", "plain": "bold cyan"}
+#: Remedies shown; the others are a command away.
+_REMEDIES: Final = 2
+_INDENT: Final = 4
+_WRAPPER: Final = Console(width=80)
+
+
+def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
+    """The lines of a finding, at most `width` wide."""
+    lines = [_headline(item, width)]
+    lines += _wrapped(Text(item.text), width, _INDENT)
+    for number, remedy in enumerate(item.remedies[:_REMEDIES]):
+        lines += _remedy(remedy, width, ascii_only, with_code=number == 0)
+    if item.also:
+        lines += _wrapped(Text("also explains: " + "; ".join(item.also), style="dim"), width, _INDENT)
+    return lines
+
+
+def _headline(item: Item, width: int) -> Text:
+    worth, code = item.worth, item.code
+    room = width - _INDENT - len(worth) - len(code) - 4
+    title = cut(item.title, max(12, room))
+    text = Text(f"{item.number:>2}  ", style="dim")
+    text.append(title, style=_STYLES[item.tone])
+    text.append(" " * max(2, room - len(title) + 2))
+    text.append(code, style="dim")
+    text.append("  ")
+    text.append(worth, style="bold")
+    return text
+
+
+def _remedy(remedy: Remedy, width: int, ascii_only: bool, *, with_code: bool) -> Iterator[Text]:
+    text = Text("-> " if ascii_only else "→ ", style="green")
+    text.append(remedy.text, style="default")
+    if remedy.page:
+        text.append(f" ({remedy.page})", style="dim")
+    yield from _wrapped(text, width, _INDENT)
+    if with_code:
+        for sign, style, code in (("-", "red", remedy.before), ("+", "green", remedy.after)):
+            for line in code:
+                yield Text(" " * (_INDENT + 2) + cut(f"{sign} {line}", width - _INDENT - 2), style=style)
+
+
+def _wrapped(text: Text, width: int, indent: int) -> list[Text]:
+    lines = list(text.wrap(_WRAPPER, max(20, width - indent)))
+    for line in lines:
+        line.rstrip()
+        line.pad_left(indent)
+    return lines

@@ -1,0 +1,1 @@
+"""Rules: from signals to findings, one file per rule, a folder per family."""

@@ -1,0 +1,1 @@
+"""Rules about what only Ascend devices and their software have."""

@@ -1,0 +1,1 @@
+"""Rules about differences between the ranks of a job."""

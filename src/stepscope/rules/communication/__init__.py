@@ -1,0 +1,1 @@
+"""Rules about collectives and transfers between ranks."""

@@ -1,0 +1,1 @@
+"""Rules about transfers between host and device."""

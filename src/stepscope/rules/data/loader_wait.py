@@ -1,0 +1,84 @@
+"""The step waits for its batch.
+
+## What it finds
+Time that the training loop spends inside the data loader while the device has nothing to do.
+
+## Why it matters
+A loader that keeps up costs nothing: its workers prepare the next batches while the device computes the current one.
+Every nanosecond of waiting is a nanosecond in which the most expensive part of the machine is idle.
+
+## How it decides
+The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. The price is what the step
+would save on its dependency graph if batches were there when asked for: a wait that the device spends on queued work
+is worth nothing.
+
+## What to try
+Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
+let each prefetch; keep workers alive between epochs; move decoding and augmentation out of the main process. If
+workers are many and busy already, the reading or the preprocessing itself is too slow.
+
+## Known limits
+Loaders that are no `torch.utils.data.DataLoader` are seen only if a `record_function` names them as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.data import in_process, wait_ns, wait_share, waits
+
+_WORKERS = Action(
+    "Load batches in worker processes, a few per device, and let each prefetch",
+    before="DataLoader(dataset, batch_size=64)",
+    after="DataLoader(dataset, batch_size=64, num_workers=8, prefetch_factor=4,\n"
+    "           persistent_workers=True, pin_memory=True)",
+    page="data-loading",
+)
+_MORE = Action(
+    "Give the loader more workers or a deeper prefetch, until the wait is gone or the CPUs are busy",
+    before="DataLoader(dataset, num_workers=2)",
+    after="DataLoader(dataset, num_workers=8, prefetch_factor=4, persistent_workers=True)",
+    page="data-loading",
+)
+_CHEAPER = Action(
+    "Make a batch cheaper: decode ahead of time, store in a binary format, augment on the device",
+    page="data-loading",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the wait against the step."""
+    share = s(wait_share)
+    if share < limits["min_share"]:
+        return
+    found, alone = s(waits), s(in_process)
+    how = {True: "the main process loads them itself", False: "its workers don't keep up", None: "it comes too late"}
+    longest = np.argsort(-found.dur, kind="stable")[:10]
+    yield Draft(
+        title="The step waits for data",
+        summary=f"{duration(s(wait_ns))} of each step ({percent(share)}) go to waiting for its batch; {how[alone]}.",
+        actions=(_WORKERS if alone else _MORE, _CHEAPER),
+        change=Change(host=(Scaled(found.events, 0.0),)),
+        events=found.events[longest],
+        rows=({"table": "dataloader", "where": {"name": found.names[longest[0]]}},),
+        numbers={wait_ns.name: s(wait_ns), wait_share.name: share, "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "DAT001",
+    "loader-wait",
+    thresholds=(
+        Threshold(
+            "min_share", 0.01, "share", "What costs less than 1 % of the step is not shown; torch-tb-profiler used 5 %."
+        ),
+    ),
+    check=check,
+)

@@ -1,0 +1,100 @@
+"""Run the rules over the ranks of a trace, price what they find, and rank it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.trace import Trace
+from stepscope.rules.diagnosis import Diagnosis, Unasked
+from stepscope.rules.pricing import Priced, priced
+from stepscope.rules.ranking import ranked
+from stepscope.rules.rule import Draft, Registered
+from stepscope.rules.settings import Settings
+from stepscope.signals import Signal, Signals
+from stepscope.signals.job import step_ns
+
+
+@dataclass(slots=True)
+class Diagnosing:
+    """A diagnosis under way: ranks are looked at one after another, and let go.
+
+    Attributes:
+        settings: Which rules run, and their thresholds.
+        strict: Let unexpected errors of a rule through instead of noting them.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    strict: bool = False
+    _found: list[Priced] = field(default_factory=list)
+    _sealed: dict[int, Signals] = field(default_factory=dict)
+    _unasked: dict[tuple[str, str, str, bool], list[int]] = field(default_factory=dict)
+    _asked: set[str] = field(default_factory=set)
+
+    def look_at(self, trace: Trace) -> None:
+        """Run the rules that look at one rank, over the trace of one."""
+        signals = Signals.of(trace)
+        rules = self.settings.chosen()
+        for registered in rules:
+            check = registered.rule.check
+            if check is not None:
+                limits = self.settings.limits(registered)
+                for draft in self._drafts(registered, lambda c=check, v=limits: c(signals, v), signals.rank):  # type: ignore[misc]
+                    self._found.append(priced(registered, draft, signals))
+        reads: tuple[Signal[Any], ...] = (step_ns, *(one for rule in rules for one in rule.rule.reads))
+        self._sealed[signals.rank] = signals.sealed(reads)
+
+    def finish(self) -> Diagnosis:
+        """Run the rules that look at the whole job, and rank all findings."""
+        for registered in self.settings.chosen():
+            check = registered.rule.job_check
+            if check is not None:
+                limits = self.settings.limits(registered)
+                for draft in self._drafts(registered, lambda c=check, v=limits: c(self._sealed, v), None):  # type: ignore[misc]
+                    front = self._sealed[draft.ranks[0]] if draft.ranks else next(iter(self._sealed.values()))
+                    self._found.append(priced(registered, draft, front))
+        lengths = [signals.maybe(step_ns) for signals in self._sealed.values()]
+        return Diagnosis(
+            ranked(self._found, self.settings.least),
+            tuple(Unasked(*key, tuple(ranks)) for key, ranks in self._unasked.items()),
+            len(self._asked),
+            max((length for length in lengths if length is not None), default=None),
+        )
+
+    def _drafts(self, registered: Registered, look: Callable[[], Iterable[Draft]], rank: int | None) -> list[Draft]:
+        code = registered.rule.code
+        try:
+            drafts = list(look())
+        except MissingInputError as error:
+            self._note(code, error.message, error.hint, False, rank)
+            return []
+        except Exception as error:
+            if self.strict:
+                raise
+            hint = "run again with --debug and report what it shows"
+            self._note(code, f"the rule failed ({type(error).__name__})", hint, True, rank)
+            return []
+        self._asked.add(code)
+        return drafts
+
+    def _note(self, code: str, message: str, hint: str, failed: bool, rank: int | None) -> None:
+        ranks = self._unasked.setdefault((code, message, hint, failed), [])
+        ranks.extend(() if rank is None else (rank,))
+
+
+def diagnose(trace: Trace, settings: Settings | None = None, *, strict: bool = False) -> Diagnosis:
+    """What is slow in the job that a trace recorded, why, what to change, and what that is worth."""
+    diagnosing = Diagnosing(settings or Settings(), strict)
+    for rank in trace.ranks:
+        diagnosing.look_at(trace.rank(rank))
+    return diagnosing.finish()
+
+
+def drafts_of(registered: Registered, signals: Signals, limits: Mapping[str, float] | None = None) -> list[Draft]:
+    """What one rule says of given signals, with its own thresholds where none are given."""
+    if registered.rule.check is None:
+        raise ValueError(f"{registered.rule.code} looks at all ranks together")
+    known = Settings().limits(registered)
+    return list(registered.rule.check(signals, {**known, **(limits or {})}))

@@ -1,0 +1,96 @@
+"""A finding: what is slow, why, what to change, and what that is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal
+
+#: Families, in the order in which documentation lists them.
+FAMILIES: Final = (
+    "data", "host", "synchronisation", "copies", "kernels", "memory", "communication", "cluster", "ascend", "system",
+    "recording",
+)  # fmt: skip
+
+#: What a finding is about: high costs a tenth of the step or more, medium three hundredths, low less; advice has no
+#: price in time.
+SEVERITIES: Final = ("high", "medium", "low", "advice")
+
+Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to change.
+
+    Attributes:
+        text: What to do, one sentence.
+        before: Code or setting as it is; empty where there is nothing to show.
+        after: Code or setting as it should be.
+        page: Page of `docs/remedies/`, without suffix; empty for none.
+    """
+
+    text: str
+    before: str = ""
+    after: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a reader can check a finding by.
+
+    Attributes:
+        ranks: Ranks on which it was seen.
+        steps: Indices into `steps` of the steps it was seen in; empty for all.
+        ranges: Begin and end, in ns since the trace's origin, of the longest stretches.
+        events: Ids of events, the most telling first, of the rank in front.
+        rows: Rows of the report's tables: `{"table": ..., "where": {column: value}}`.
+        numbers: Signals and what they measured, with the thresholds they were held against.
+    """
+
+    ranks: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    ranges: tuple[tuple[int, int], ...] = ()
+    events: tuple[int, ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
+    numbers: Mapping[str, int | float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that costs time or memory, with its cause.
+
+    Attributes:
+        code: The rule's code, for example `DAT001`.
+        name: The rule's name.
+        family: The rule's family.
+        severity: One of `SEVERITIES`.
+        title: What is wrong, a short phrase.
+        summary: What was seen and why it matters, one to three sentences with figures.
+        cost_ns: What the mean step would save; null where the price is not one of time.
+        gain_ceiling: T / (T - cost) - 1; null without cost.
+        confidence: Between 0 and 1.
+        evidence: What to check it by.
+        actions: What to do, the most promising first.
+        symptoms: Titles of findings that this one is the cause of.
+        shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, or it is advice.
+    """
+
+    code: str
+    name: str
+    family: str
+    severity: str
+    title: str
+    summary: str
+    cost_ns: int | None
+    gain_ceiling: float | None
+    confidence: float
+    evidence: Evidence
+    actions: tuple[Action, ...]
+    symptoms: tuple[str, ...] = ()
+    shown: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as JSON values."""
+        return {**asdict(self), "page": f"docs/rules/{self.code}.md"}

@@ -1,0 +1,1 @@
+"""Rules about the threads that dispatch work."""

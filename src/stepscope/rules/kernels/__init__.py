@@ -1,0 +1,1 @@
+"""Rules about what runs on the device."""

@@ -1,0 +1,43 @@
+"""What a finding costs: the time the mean step would save on the rank's dependency graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.rule import Draft, Registered
+from stepscope.signals import Signals
+from stepscope.signals.job import step_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A draft, its rule, where it was found, and what it costs.
+
+    Attributes:
+        registered: The rule.
+        draft: What it said.
+        ranks: Ranks concerned, the one with the highest price in front.
+        cost_ns: Per step; None for advice.
+        step_ns: Length of the mean step that the cost is a part of; None where the recording has none.
+    """
+
+    registered: Registered
+    draft: Draft
+    ranks: tuple[int, ...]
+    cost_ns: int | None
+    step_ns: int | None
+
+
+def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
+    """Price a draft; one without a change keeps the price that its rule gave it."""
+    cost, length = draft.cost_ns, signals.maybe(step_ns)
+    if draft.change is not None:
+        try:
+            prediction = StepGraph.of(signals.trace).predict(draft.change)
+        except MissingInputError:
+            pass
+        else:
+            cost, length = max(prediction.saved_ns, 0), prediction.base_ns
+    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length)

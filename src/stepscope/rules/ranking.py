@@ -1,0 +1,102 @@
+"""From what rules said, rank by rank, to one list of findings: merged over ranks, symptoms below causes, by cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from stepscope.rules.finding import Evidence, Finding
+from stepscope.rules.pricing import Priced
+
+#: Least cost as a share of the step of each severity.
+_SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
+#: A cause must be worth this part of a symptom's cost to explain it.
+_EXPLAINS: Final = 0.5
+_MOST_EVENTS: Final = 20
+
+
+def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
+    """The findings, the most expensive first, advice last.
+
+    Args:
+        found: What rules said, in any order.
+        least: Share of the step below which a finding is not shown unasked.
+    """
+    merged = _over_ranks(found)
+    findings = [_finding(one, least) for one in merged]
+    return tuple(sorted(_folded(merged, findings), key=_order))
+
+
+def _order(finding: Finding) -> tuple[bool, int, str, str]:
+    return finding.cost_ns is None, -(finding.cost_ns or 0), finding.code, finding.title
+
+
+def _over_ranks(found: Sequence[Priced]) -> list[Priced]:
+    """One of each finding: that of the rank on which it costs most, with all ranks it was seen on."""
+    groups: dict[tuple[str, str], list[Priced]] = {}
+    for one in found:
+        groups.setdefault((one.registered.rule.code, one.draft.key), []).append(one)
+    merged = []
+    for same in groups.values():
+        # The cost may be unknown on some ranks; a rank's number breaks ties, so that the order is always the same.
+        same.sort(key=lambda one: (one.cost_ns is None, -(one.cost_ns or 0), one.ranks))
+        ranks = dict.fromkeys(rank for one in same for rank in one.ranks)
+        merged.append(replace(same[0], ranks=tuple(ranks)))
+    return merged
+
+
+def _finding(one: Priced, least: float) -> Finding:
+    draft, rule = one.draft, one.registered.rule
+    share = one.cost_ns / one.step_ns if one.cost_ns is not None and one.step_ns else None
+    priced = one.cost_ns is not None
+    severity = next(name for bound, name in _SEVERITIES if (share or 0.0) >= bound) if priced else "advice"
+    gain = None
+    if one.cost_ns is not None and one.step_ns and one.cost_ns < one.step_ns:
+        gain = one.step_ns / (one.step_ns - one.cost_ns) - 1
+    evidence = Evidence(
+        ranks=one.ranks,
+        steps=draft.steps,
+        ranges=draft.ranges,
+        events=tuple(draft.events[:_MOST_EVENTS].tolist()),
+        rows=draft.rows,
+        numbers=dict(draft.numbers),
+    )
+    return Finding(
+        rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
+        draft.confidence, evidence, draft.actions, shown=share is None or share >= least,
+    )  # fmt: skip
+
+
+def _folded(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that are no symptom of another one; causes name their symptoms."""
+    below: dict[int, list[int]] = {}
+    for position, one in enumerate(found):
+        causes = [
+            other
+            for other, cause in enumerate(findings)
+            if other != position
+            and cause.code in one.registered.rule.symptom_of
+            and cause.shown
+            and (cause.cost_ns or 0) >= _EXPLAINS * (one.cost_ns or 0)
+        ]
+        if causes:
+            cause = max(causes, key=lambda other: (findings[other].cost_ns or 0, -other))
+            below.setdefault(cause, []).append(position)
+    symptoms = {position for positions in below.values() for position in positions}
+    # A cause that is itself a symptom passes its symptoms on to its own cause.
+    above = {position: cause for cause, positions in below.items() for position in positions}
+    for position in sorted(symptoms):
+        cause, seen = above[position], {position}
+        while cause in above and cause not in seen:
+            seen.add(cause)
+            cause = above[cause]
+        if cause not in symptoms:
+            below.setdefault(cause, [])
+            if position not in below[cause]:
+                below[cause].append(position)
+    return [
+        replace(finding, symptoms=tuple(findings[s].title for s in below.get(position, ()) if findings[s].shown))
+        for position, finding in enumerate(findings)
+        if position not in symptoms
+    ]

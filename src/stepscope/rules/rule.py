@@ -1,0 +1,134 @@
+"""What a rule is, and what it says before its price is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.rules.finding import FAMILIES, Action
+from stepscope.signals import Signal, Signals
+
+_NO_EVENTS: NDArray[np.int64] = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number a rule decides by, which users may set.
+
+    Attributes:
+        name: As in `--set CODE.name=value`.
+        default: Its value.
+        unit: Of the signal it is held against.
+        why: Where the default comes from.
+    """
+
+    name: str
+    default: float
+    unit: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a rule found on one rank, or in the job.
+
+    Attributes:
+        title: What is wrong, a short phrase; the same on every rank, so that ranks can be merged.
+        summary: What was seen and why it matters, with figures.
+        actions: What to do, the most promising first.
+        change: What the remedy does to the step; it is priced on the step's dependency graph.
+        cost_ns: The price per step, for rules whose remedy no change of the graph expresses; null for advice.
+        confidence: Between 0 and 1.
+        events: The most telling events, at most a few dozen.
+        ranges: Begin and end of the longest stretches.
+        steps: Indices of the steps it was seen in; empty for all.
+        rows: Rows of tables, see `Evidence`.
+        numbers: Signals that decided, and their values.
+        key: Tells apart several findings of one rule on one rank.
+        ranks: Ranks concerned, for rules about the whole job; else the rank it was found on.
+    """
+
+    title: str
+    summary: str
+    actions: tuple[Action, ...]
+    change: Change | None = None
+    cost_ns: int | None = None
+    confidence: float = 0.9
+    events: NDArray[np.int64] = field(default_factory=lambda: _NO_EVENTS)
+    ranges: tuple[tuple[int, int], ...] = ()
+    steps: tuple[int, ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()
+    numbers: Mapping[str, int | float | str] = field(default_factory=dict)
+    key: str = ""
+    ranks: tuple[int, ...] = ()
+
+
+#: Thresholds by name, as they are set for this run.
+Limits = Mapping[str, float]
+#: Looks at the signals of one rank.
+Check = Callable[[Signals, Limits], Iterable[Draft]]
+#: Looks at the signals of all ranks, by rank.
+JobCheck = Callable[[Mapping[int, Signals], Limits], Iterable[Draft]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule. Its module's docstring is its documentation; `stepscope.rules.documentation` lists the headings.
+
+    Attributes:
+        code: Three letters of the family and a number, for example `DAT001`.
+        name: The problem, in words joined by hyphens.
+        thresholds: What it decides by.
+        check: Looks at one rank, and yields what it finds.
+        job_check: Looks at all ranks together; a rule has one of the two.
+        reads: Signals that `job_check` reads; others are not at hand by then.
+        symptom_of: Codes of rules that, where they find something, are the cause of what this one finds.
+    """
+
+    code: str
+    name: str
+    thresholds: tuple[Threshold, ...] = ()
+    check: Check | None = None
+    job_check: JobCheck | None = None
+    reads: tuple[Signal[Any], ...] = ()
+    symptom_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A rule with what its place in the tree says about it.
+
+    Attributes:
+        rule: The rule.
+        family: One of `FAMILIES`, or the family that a third party's module names.
+        title: First line of the documentation.
+        documentation: All of it, Markdown.
+        module: Where it is defined.
+    """
+
+    rule: Rule
+    family: str
+    title: str
+    documentation: str
+    module: str
+
+    @classmethod
+    def from_module(cls, module: ModuleType, family: str) -> Registered:
+        """Adopt the `RULE` of a module.
+
+        Raises:
+            ValueError: The family is unknown, or the rule has not exactly one check.
+        """
+        rule: Rule = module.RULE
+        if family not in FAMILIES:
+            raise ValueError(f"{module.__name__}: no family is called {family!r}")
+        if (rule.check is None) == (rule.job_check is None):
+            raise ValueError(f"{module.__name__}: a rule has either check or job_check")
+        documentation = (module.__doc__ or "").strip()
+        return cls(rule, family, documentation.partition("\n")[0], documentation, module.__name__)

@@ -1,0 +1,1 @@
+"""Rules about the host waiting for the device."""

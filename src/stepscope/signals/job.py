@@ -1,0 +1,63 @@
+"""The job as a whole: its steps, its devices, and what platform to give advice for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.analyses.device_time import step_windows
+from stepscope.model.devices import Device, match
+from stepscope.model.errors import MissingInputError
+from stepscope.signals.signal import Signals, signal
+
+_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
+_DEVICE_SQL: Final = """
+SELECT name FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT 1
+"""
+_PLATFORMS: Final = {"nvidia": "cuda", "amd": "rocm", "huawei": "npu", "intel": "xpu"}
+#: Beginnings of names of runtime calls, where no device is named.
+_CALLS_SQL: Final = """
+SELECT CASE WHEN bool_or(name LIKE 'hip%') THEN 'rocm'
+            WHEN bool_or(name LIKE 'acl%' OR name LIKE 'AscendCL@%' OR name LIKE 'rtKernel%') THEN 'npu'
+            WHEN bool_or(name LIKE 'cu%') THEN 'cuda'
+            WHEN bool_or(name LIKE 'ur%' OR name LIKE 'ze%') THEN 'xpu' END
+FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category IN ('runtime', 'launch', 'sync'))
+"""
+
+
+@signal("ns")
+def step_ns(s: Signals) -> int:
+    """Mean length of a complete step, from the end of the step before it to the end of its last work."""
+    windows = s.trace.once(step_windows)
+    complete = {row["step"] for row in s.trace.sql(_COMPLETE_SQL).to_pylist()}
+    lengths = [
+        int(end - start)
+        for step, start, end in zip(windows.step, windows.starts, windows.ends, strict=True)
+        if int(step) in complete and end > start
+    ]
+    if not lengths:
+        raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
+    return sum(lengths) // len(lengths)
+
+
+@signal("count")
+def steps(s: Signals) -> int:
+    """Number of complete steps; 0 if the trace counts as one step because none were found."""
+    return int(s.trace.scalar("SELECT count(*) FROM steps WHERE NOT partial AND source <> 'whole'") or 0)
+
+
+@signal()
+def device(s: Signals) -> Device | None:
+    """The row of the device table for the device in use; None if its name is not recorded or not in the table."""
+    return match(s.trace.scalar(_DEVICE_SQL))
+
+
+@signal()
+def platform(s: Signals) -> str:
+    """What advice is written for: cuda, rocm, npu, xpu, cpu (no device work) or other."""
+    known = s(device)
+    if known is not None and known.vendor in _PLATFORMS:
+        return _PLATFORMS[known.vendor]
+    calls = s.trace.scalar(_CALLS_SQL)
+    if calls:
+        return str(calls)
+    return "other" if s.trace.scalar("SELECT count(*) FROM kernels") else "cpu"

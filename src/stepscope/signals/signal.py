@@ -1,0 +1,116 @@
+"""What a signal is, and the signals of one rank, computed when they are first asked for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
+
+from stepscope.analyses.registry import analyses
+from stepscope.model.errors import MissingInputError
+from stepscope.model.table import Table
+from stepscope.model.trace import Trace
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal(Generic[T]):
+    """A named number, or a small set of facts, about the trace of one rank.
+
+    Attributes:
+        name: `family.name`, as thresholds, evidence and documentation call it.
+        unit: `ns`, `bytes`, `share`, `count`, ...; empty for what is no number.
+        description: What it is, in one sentence.
+        compute: Works it out; raises `MissingInputError` if the recording lacks what it needs.
+    """
+
+    name: str
+    unit: str
+    description: str
+    compute: Callable[[Signals], T]
+
+
+def signal(unit: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:
+    """Make a signal of a function: its module and name are the signal's name, its docstring is the description."""
+
+    def made(compute: Callable[[Signals], T]) -> Signal[T]:
+        family = compute.__module__.rpartition(".")[2]
+        return Signal(f"{family}.{compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
+
+    return made
+
+
+@dataclass(slots=True)
+class Signals:
+    """The signals of one rank: call it with a signal to get its value.
+
+    Attributes:
+        rank: The rank.
+        given: Values that need not be computed. Tests of rules state these and nothing else.
+    """
+
+    rank: int = 0
+    given: Mapping[Signal[Any], Any] = field(default_factory=dict)
+    _trace: Trace | None = None
+    _known: dict[Signal[Any], Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, trace: Trace) -> Signals:
+        """The signals of a trace of one rank."""
+        return cls(trace.ranks[0], _trace=trace)
+
+    @property
+    def trace(self) -> Trace:
+        """The trace, for signals that query it themselves.
+
+        Raises:
+            MissingInputError: There is none; only given values are known.
+        """
+        if self._trace is None:
+            raise MissingInputError("the trace is not at hand", hint="state the signal's value")
+        return self._trace
+
+    def table(self, name: str) -> Table:
+        """The result of an analysis, shared with the report.
+
+        Raises:
+            MissingInputError: The recording lacks what the analysis needs.
+        """
+        return self.trace.once(analyses()[name].run)
+
+    def sealed(self, wanted: Iterable[Signal[Any]]) -> Signals:
+        """These signals' values, or why there are none, without the trace they came from."""
+        values = Signals(self.rank, self.given)
+        for one in wanted:
+            try:
+                values._known[one] = self(one)
+            except MissingInputError as error:
+                values._known[one] = error
+        return values
+
+    def __call__(self, wanted: Signal[T]) -> T:
+        """The value of a signal.
+
+        Raises:
+            MissingInputError: The recording lacks what the signal needs.
+        """
+        if wanted in self.given:
+            return cast("T", self.given[wanted])
+        if wanted not in self._known:
+            try:
+                self._known[wanted] = wanted.compute(self)
+            except MissingInputError as error:
+                self._known[wanted] = error
+        value = self._known[wanted]
+        if isinstance(value, MissingInputError):
+            raise value
+        return cast("T", value)
+
+    def maybe(self, wanted: Signal[T]) -> T | None:
+        """The value of a signal, or None where the recording lacks what it needs."""
+        try:
+            return self(wanted)
+        except MissingInputError:
+            return None

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import data
+
+WAITS = data.Waits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(DataLoader)#_X.__next__",))
+
+
+def given(share: float, in_process: bool | None = True) -> dict[object, object]:
+    return {data.wait_share: share, data.wait_ns: 500, data.waits: WAITS, data.in_process: in_process}
+
+
+def test_a_wait_of_half_the_step_is_found_with_what_to_do() -> None:
+    (draft,) = drafts("DAT001", given(0.5))
+    assert draft.summary == (
+        "500 ns of each step (50.0 %) go to waiting for its batch; the main process loads them itself."
+    )
+    assert "num_workers" in draft.actions[0].after
+    assert draft.events.tolist() == [3]
+
+
+def test_workers_that_do_not_keep_up_are_told_apart() -> None:
+    (draft,) = drafts("DAT001", given(0.5, False))
+    assert "workers don't keep up" in draft.summary
+
+
+def test_just_below_the_threshold_nothing_is_found() -> None:
+    assert drafts("DAT001", given(0.00999)) == []
+    assert len(drafts("DAT001", given(0.0100))) == 1
+
+
+def test_the_threshold_can_be_set() -> None:
+    assert drafts("DAT001", given(0.2), {"min_share": 0.3}) == []
+
+
+def test_without_a_loader_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("DAT001", {})
