@@ -26,7 +26,10 @@ class Span(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A runtime call; ``launches`` says that device activities carry its correlation."""
+    """A runtime call; ``launches`` says that device activities carry its correlation.
+
+    ``queue`` is the one that it fills, marks, lets wait or waits for (-1: none, or all); ``event`` the mark (-1: none).
+    """
 
     begin: int
     end: int
@@ -35,6 +38,18 @@ class Call(NamedTuple):
     correlation: int
     external: int
     launches: bool
+    step: int
+    queue: int = -1
+    event: int = -1
+
+
+class Wait(NamedTuple):
+    """A host thread is blocked in a call of the operating system."""
+
+    begin: int
+    end: int
+    thread: int
+    name: str
     step: int
 
 
@@ -52,8 +67,15 @@ class Activity(NamedTuple):
     step: int
 
 
+class Context(NamedTuple):
+    """What a host thread is in: Python functions and operators, outermost first."""
+
+    frames: tuple[str, ...] = ()
+    operators: tuple[OpSpec, ...] = ()
+
+
 class Memory(NamedTuple):
-    """An allocation (positive bytes) or a free (negative) by the caching allocator."""
+    """An allocation (positive bytes) or a free (negative) by the caching allocator; ``requested`` is what was asked."""
 
     ts: int
     thread: int
@@ -63,6 +85,8 @@ class Memory(NamedTuple):
     reserved: int
     external: int
     step: int
+    requested: int
+    context: Context
 
 
 class Segment(NamedTuple):
@@ -72,6 +96,13 @@ class Segment(NamedTuple):
     address: int
     bytes: int
     step: int
+    context: Context
+
+
+class Past(NamedTuple):
+    """What the allocator did before the recording began."""
+
+    records: tuple[Memory | Segment, ...]
 
 
 class Flow(NamedTuple):
@@ -115,4 +146,4 @@ class Overhead(NamedTuple):
     name: str
 
 
-Record = Span | Call | Activity | Memory | Segment | Flow | DeviceSpan | Frame | Overhead
+Record = Span | Call | Wait | Activity | Memory | Segment | Past | Flow | DeviceSpan | Frame | Overhead

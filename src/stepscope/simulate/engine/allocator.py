@@ -17,7 +17,7 @@ ROUND = 2 << 20
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A piece of a segment; ``prev`` and ``next`` are its neighbours there."""
+    """A piece of a segment; ``prev`` and ``next`` are its neighbours there, ``requested`` is what was asked for."""
 
     address: int
     bytes: int
@@ -25,6 +25,7 @@ class Block:
     free: bool = False
     prev: Block | None = None
     next: Block | None = None
+    requested: int = 0
 
 
 @dataclass(slots=True)
@@ -35,7 +36,9 @@ class Allocator:
         limit: bytes it may take from the driver.
         allocated: bytes handed out.
         reserved: bytes taken from the driver.
+        requested: bytes asked for of those.
         peak_allocated: largest ``allocated`` so far.
+        peak_requested: largest ``requested`` so far.
         peak_reserved: largest ``reserved`` so far.
         grown: sizes of the segments the last ``take`` asked of the driver.
         calls: segments taken since the start.
@@ -44,8 +47,10 @@ class Allocator:
     limit: int
     next_address: int = 0x7F0000000000
     allocated: int = 0
+    requested: int = 0
     reserved: int = 0
     peak_allocated: int = 0
+    peak_requested: int = 0
     peak_reserved: int = 0
     calls: int = 0
     cached: dict[bool, list[tuple[int, int]]] = field(default_factory=lambda: {True: [], False: []})
@@ -92,14 +97,19 @@ class Allocator:
             block.bytes = size
             self.at[tail.address] = tail
             insort(pool, (rest, tail.address))
+        block.requested = bytes_
         self.allocated += block.bytes
+        self.requested += bytes_
         if self.allocated > self.peak_allocated:
             self.peak_allocated = self.allocated
+        if self.requested > self.peak_requested:
+            self.peak_requested = self.requested
         return block
 
     def give(self, block: Block) -> None:
         """Take a block back and merge it with free neighbours."""
         self.allocated -= block.bytes
+        self.requested -= block.requested
         pool = self.cached[block.small]
         after = block.next
         if after is not None and after.free:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope.simulate import causes
 from stepscope.simulate.engine.queues import Queue
 from stepscope.simulate.program import instructions as ins
-from stepscope.simulate.records import Activity, Call, Memory, Overhead, Segment
+from stepscope.simulate.records import MAIN, Activity, Call, Context, Memory, Overhead, Segment
 from stepscope.simulate.specs import KernelSpec
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ def _call(r: Rank, name: str, ns: int, cause: int = causes.RUNTIME, launches: bo
     return Call(begin, r.now, r.thread, name, r.correlation, external, launches, r.step)
 
 
-def _submit(r: Rank, name: str, queue: Queue) -> Call:
+def _submit(r: Rank, name: str, index: int) -> Call:
     """A launch call: it blocks while the queue is full. The record is written."""
     call = _call(r, name, r.job.launch_ns, launches=True)
-    room = queue.room(r.now)
+    room = r.queues[index].room(r.now)
     if room > r.now:
         r.until(room, causes.RUNTIME)
-        call = call._replace(end=room)
+    call = call._replace(end=r.now, queue=index)
     r.buffer.append(call)
     if r.correlation >= r.flush_at:
         _flush(r)
@@ -65,14 +65,14 @@ def _open_marks(r: Rank, queue: Queue, index: int, begin: int) -> None:
 
 def launch(r: Rank, i: ins.Launch) -> None:
     """Launch a kernel."""
-    call = _submit(r, i.call, r.queues[i.queue])
+    call = _submit(r, i.call, i.queue)
     _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
 
 
 def replay(r: Rank, i: ins.Replay) -> None:
     """Launch a graph: one call, many kernels back to back."""
     queue = r.queues[i.queue]
-    call = _submit(r, "cudaGraphLaunch", queue)
+    call = _submit(r, "cudaGraphLaunch", i.queue)
     begin, bound = queue.start(call.end)
     _open_marks(r, queue, i.queue, begin)
     submitted = call.end
@@ -88,7 +88,7 @@ def replay(r: Rank, i: ins.Replay) -> None:
 def copy(r: Rank, i: ins.Copy) -> None:
     """Copy; from pageable memory the call returns only when the copy is done."""
     slot = len(r.buffer)
-    call = _submit(r, "cudaMemcpyAsync", r.queues[i.queue])
+    call = _submit(r, "cudaMemcpyAsync", i.queue)
     end = _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
     if i.blocking:
         r.until(end + r.job.sync_return_ns, causes.SYNC)
@@ -98,7 +98,7 @@ def copy(r: Rank, i: ins.Copy) -> None:
 def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
     """Launch a collective; returns when it starts here, and what to do once its end is known."""
     queue = r.queues[i.queue]
-    call = _submit(r, "cudaLaunchKernelExC", queue)
+    call = _submit(r, "cudaLaunchKernelExC", i.queue)
     begin, _ = queue.start(call.end)
     r.collectives += 1
 
@@ -111,13 +111,13 @@ def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
 def record_event(r: Rank, i: ins.RecordEvent) -> None:
     """Mark the end of what is queued so far."""
     r.events[i.event] = r.queues[i.queue].free
-    r.buffer.append(_call(r, "cudaEventRecord", r.job.call_ns))
+    r.buffer.append(_call(r, "cudaEventRecord", r.job.call_ns)._replace(queue=i.queue, event=i.event))
 
 
 def wait_event(r: Rank, i: ins.WaitEvent) -> None:
     """Let a queue wait for an event."""
     r.queues[i.queue].wait(r.events.get(i.event, 0))
-    r.buffer.append(_call(r, "cudaStreamWaitEvent", r.job.call_ns))
+    r.buffer.append(_call(r, "cudaStreamWaitEvent", r.job.call_ns)._replace(queue=i.queue, event=i.event))
 
 
 def runtime_call(r: Rank, i: ins.RuntimeCall) -> None:
@@ -133,47 +133,55 @@ def synchronise(r: Rank, i: ins.Sync) -> None:
     drained = max(queue.free for queue in queues)
     if drained > call.begin:
         r.until(drained + r.job.sync_return_ns, causes.SYNC)
-    r.buffer.append(call._replace(end=r.now))
+    r.buffer.append(call._replace(end=r.now, queue=i.queue))
 
 
 def alloc(r: Rank, i: ins.Alloc) -> None:
     """Take memory, from the driver when no cached block fits; slot -1 is never given back."""
     allocator = r.allocator
+    context = _context(r, i.frames)
     if not allocator.fits(i.bytes):
         if allocator.would_exceed(i.bytes):
             empty_cache(r, ins.EmptyCache())
         call = _call(r, "cudaMalloc", r.job.malloc_ns, causes.ALLOC)
         r.buffer.append(call)
         address, size = allocator.grow(i.bytes)
-        r.buffer.append(Segment(r.now, address, size, r.step))
+        r.buffer.append(Segment(r.now, address, size, r.step, context))
     block = allocator.take(i.bytes)
     if i.slot >= 0:
         r.blocks[i.slot] = block
-    _memory(r, block.address, block.bytes)
+    _memory(r, block.address, (block.bytes, block.requested), context)
 
 
 def free(r: Rank, i: ins.Free) -> None:
     """Give memory back to the cache."""
     block = r.blocks.pop(i.slot)
-    address, size = block.address, block.bytes
+    address, sizes = block.address, (-block.bytes, -block.requested)
     r.allocator.give(block)
-    _memory(r, address, -size)
+    _memory(r, address, sizes, _context(r))
 
 
-def _memory(r: Rank, address: int, size: int) -> None:
-    allocator = r.allocator
+def _memory(r: Rank, address: int, sizes: tuple[int, int], context: Context) -> None:
+    held = r.allocator.allocated, r.allocator.reserved
     external = r.stack[-1][2] if r.stack else 0
-    r.buffer.append(Memory(r.now, r.thread, address, size, allocator.allocated, allocator.reserved, external, r.step))
+    r.buffer.append(Memory(r.now, r.thread, address, sizes[0], *held, external, r.step, sizes[1], context))
+
+
+def _context(r: Rank, frames: tuple[str, ...] = ()) -> Context:
+    """What the host is in; the autograd thread runs no Python."""
+    entered = [frame[0] for frame in r.frames] if r.thread == MAIN else ()
+    return Context((*entered, *frames), tuple([entry[0] for entry in r.stack if entry[0].kind == "op"]))
 
 
 def empty_cache(r: Rank, _: ins.EmptyCache) -> None:
     """Give free segments back to the driver; cudaFree waits for the device."""
+    context = _context(r)
     for address, size in r.allocator.trim():
         drained = max(queue.free for queue in r.queues)
         call = _call(r, "cudaFree", 2 * r.job.malloc_ns, causes.ALLOC)
         r.until(drained, causes.ALLOC)
         r.buffer.append(call._replace(end=r.now))
-        r.buffer.append(Segment(r.now, address, -size, r.step))
+        r.buffer.append(Segment(r.now, address, -size, r.step, context))
 
 
 def _flush(r: Rank) -> None:

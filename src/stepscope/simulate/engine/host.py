@@ -9,7 +9,7 @@ from stepscope.simulate import causes
 from stepscope.simulate.engine.queues import Mark
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.program import instructions as ins
-from stepscope.simulate.records import MAIN, Flow, Frame, Span
+from stepscope.simulate.records import AUTOGRAD, MAIN, Flow, Frame, Span, Wait
 from stepscope.simulate.specs import OpSpec, Tensor
 
 if TYPE_CHECKING:
@@ -96,13 +96,20 @@ def spend(r: Rank, i: ins.Spend) -> None:
 
 
 def thread(r: Rank, i: ins.Thread) -> None:
-    """Hand the work over to another thread; the hand-over wakes it up."""
+    """Hand the work over to another thread; the hand-over wakes it up. The main thread waits for autograd's."""
     r.spend(4 * r.job.op_ns, causes.OP)
     r.thread = i.thread
+    if i.thread == AUTOGRAD:
+        r.handed_over = r.now
+    else:
+        r.buffer.append(Wait(r.handed_over, r.now, MAIN, "pthread_cond_wait", r.step))
 
 
 def frame_in(r: Rank, i: ins.FrameIn) -> None:
-    """Enter a Python function."""
+    """Enter a Python function; where frames are not recorded it costs nothing."""
+    if not r.job.with_stack:
+        r.frames.append((i.name, r.now, 0, 0))
+        return
     r.frame_id += 1
     r.frames.append((i.name, r.now, r.frame_id, r.frames[-1][2] if r.frames else 0))
     r.spend(r.job.python_ns >> 3, causes.PYTHON)
@@ -111,6 +118,8 @@ def frame_in(r: Rank, i: ins.FrameIn) -> None:
 def frame_out(r: Rank, _: ins.FrameOut) -> None:
     """Leave the innermost Python function."""
     name, begin, number, parent = r.frames.pop()
+    if not r.job.with_stack:
+        return
     r.spend(r.job.python_ns >> 4, causes.PYTHON)
     r.buffer.append(Frame(begin, r.now, MAIN, name, number, parent, r.step))
 
@@ -124,7 +133,10 @@ def next_batch(r: Rank, _: ins.NextBatch) -> None:
     if single:
         _load_here(r)
     else:
-        r.until(r.loader.ready_at(r.now), causes.DATA)
+        asked, ready = r.now, r.loader.ready_at(r.now)
+        if ready > asked:
+            r.until(ready, causes.DATA)
+            r.buffer.append(Wait(asked, ready, MAIN, "poll", r.step))
         r.spend(r.job.collate_ns, causes.DATA)
     leave(r, None)
 

@@ -17,7 +17,7 @@ from stepscope.simulate.engine.queues import Mark, Queue
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.step import StepProgram
-from stepscope.simulate.records import QUEUES, DeviceSpan, Record
+from stepscope.simulate.records import QUEUES, DeviceSpan, Memory, Past, Record, Segment
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.truth import RankTruth
 
@@ -54,6 +54,8 @@ class Rank:
         self.sequence_base = 0
         self.collectives = 0
         self.buffer: list[Record | None] = []
+        self.past: list[Memory | Segment] = []
+        self.handed_over = 0
         self.stack: list[Open] = []
         self.operators = 0
         self.open_ops = 0
@@ -123,7 +125,8 @@ class Rank:
 
     def _start_recording(self) -> None:
         calls.synchronise(self, ins.Sync(-1))
-        self.buffer.clear()
+        self._forget()
+        self.buffer.append(Past(tuple(self.past)))
         self.recording = True
         self.truth = RankTruth(self.log, self.now)
         self.recorded_from = self.now
@@ -153,8 +156,13 @@ class Rank:
         if recording:
             self.truth.end_step(self.now)
         else:
-            self.buffer.clear()
+            self._forget()
             self.log.forget(self.now)
+
+    def _forget(self) -> None:
+        """Drop what is not recorded; only what the allocator did is kept."""
+        self.past += [record for record in self.buffer if isinstance(record, (Memory, Segment))]
+        self.buffer.clear()
 
     def drain(self) -> list[Record]:
         """Hand over the records that are complete; none while an operator is open."""

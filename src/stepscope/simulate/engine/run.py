@@ -56,6 +56,7 @@ class Simulation:
                 "rank": rank.index,
                 "clock_offset_ns": clock_offset(self.job, rank.index),
                 "peak_allocated": rank.allocator.peak_allocated,
+                "peak_requested": rank.allocator.peak_requested,
                 "peak_reserved": rank.allocator.peak_reserved,
                 "segment_calls": rank.allocator.calls,
                 "recorded_from": rank.recorded_from,

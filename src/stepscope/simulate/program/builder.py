@@ -73,9 +73,6 @@ class Builder:
     @contextmanager
     def frame(self, *names: str) -> Iterator[None]:
         """Python functions, outermost first, around what is emitted inside."""
-        if not self.job.with_stack:
-            yield
-            return
         self.out.extend(ins.FrameIn(name) for name in names)
         yield
         self.out.extend(FRAME_OUT for _ in names)

@@ -56,10 +56,11 @@ class Collect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alloc:
-    """Take device memory for ``slot``."""
+    """Take device memory for ``slot``; ``frames`` are Python functions beside those entered, outermost first."""
 
     slot: int
     bytes: int
+    frames: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -62,15 +62,27 @@ def compile_step(job: SimJob, sequence: int) -> StepProgram:
         b.free(*inputs)
         if job.leak_bytes:
             b.slots += 1
-            b.out.append(ins.Alloc(-1, job.leak_bytes))
+            b.out.append(ins.Alloc(-1, job.leak_bytes, ("train.py(52): log_metrics",)))
         if job.empty_cache:
             b.out.append(ins.EmptyCache())
         if job.sync_each_step:
             b.out.append(ins.Sync(-1))
-    copies = (4 if job.optimizer == "adamw" else 2) if job.training else 1
+    return StepProgram(_setup(b), tuple(b.out), b.sequence, x.bytes + target.bytes)
+
+
+def _setup(b: Builder) -> ins.Program:
+    """Allocations of what lives as long as the job: each parameter, its gradient, and its optimizer state."""
+    job = b.job
     shards = job.ranks if job.parallel == "fsdp" else 1
-    setup = tuple(ins.Alloc(-1, param.bytes // shards) for param in b.params for _ in range(copies))
-    return StepProgram(setup, tuple(b.out), b.sequence, x.bytes + target.bytes)
+    optimizer = f"torch/optim/{job.optimizer}.py(160): _init_group"
+    purposes = ["torch/nn/modules/module.py(1355): convert"]
+    if job.training:
+        purposes += ["torch/_tensor.py(570): backward", *[optimizer] * (2 if job.optimizer == "adamw" else 0)]
+    return tuple(
+        ins.Alloc(-1, param.bytes // shards, ("train.py(12): <module>", purpose))
+        for param in b.params
+        for purpose in purposes
+    )
 
 
 def _parallel(b: Builder) -> Reducer | Sharder | None:

@@ -17,9 +17,11 @@ from stepscope.simulate.records import (
     Frame,
     Memory,
     Overhead,
+    Past,
     Record,
     Segment,
     Span,
+    Wait,
 )
 from stepscope.simulate.writers.kineto_document import footer, header
 from stepscope.simulate.writers.kineto_events import Events
@@ -32,6 +34,8 @@ _CATEGORIES = {
     Frame: ("python_function",),
     Overhead: ("overhead",),
     Segment: (),
+    Past: (),
+    Wait: (),
 }
 _ACTIVITIES = {"compute": "kernel", "comm": "kernel", "copy": "gpu_memcpy", "set": "gpu_memset"}
 
@@ -54,7 +58,7 @@ class KinetoWriter:
                 gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=self._raw, mtime=0),
             )
         self._file.write(header(job, rank).encode())
-        self._skipped: set[type] = {Segment}
+        self._skipped: set[type] = {Segment, Past, Wait}
         if not job.with_stack:
             self._skipped.add(Frame)
         if not job.profile_memory:

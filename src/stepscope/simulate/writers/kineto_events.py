@@ -22,8 +22,10 @@ from stepscope.simulate.records import (
     Frame,
     Memory,
     Overhead,
+    Past,
     Segment,
     Span,
+    Wait,
 )
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.writers.kineto_args import input_args, kernel_args
@@ -88,6 +90,8 @@ class Events:
             Frame: self._frame,
             Overhead: self._overhead,
             Segment: _nothing,
+            Past: _nothing,
+            Wait: _nothing,
         }
 
     def _span(self, r: Span) -> str:
@@ -125,7 +129,7 @@ class Events:
         )
 
     def _call(self, r: Call) -> str:
-        begin, end, thread, name, correlation, external, launches, _ = r
+        begin, end, thread, name, correlation, external, launches, *_ = r
         parts = self._calls.get((name, thread))
         if parts is None:
             parts = self._calls[name, thread] = self._call_parts(name, thread)
@@ -222,5 +226,5 @@ class Events:
         return f'{head}{micros(r.begin + self.shift)}, "dur": {(r.end - r.begin) / 1000:.3f}\n  }},\n'
 
 
-def _nothing(_: Segment) -> str:
+def _nothing(_: Segment | Past | Wait) -> str:
     return ""
