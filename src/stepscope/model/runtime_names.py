@@ -39,6 +39,11 @@ _LAUNCH: Final = re.compile(
     r"launch|^(cuda|hip|cu|aclrt|rt)Mem(cpy|set(?!Access))|^enqueue|^ur Enqueue|CommandListAppend", re.I
 )
 
+_EVENT_RECORD: Final = re.compile(r"EventRecord|aclrtRecordEvent|rtEventRecord|event_record|notify_record", re.I)
+
+#: What a synchronising call waits for.
+SCOPES: Final = ("device", "stream", "event")
+
 _STREAM_WAIT: Final = re.compile(r"StreamWait|aclrtStreamWaitEvent|waitOnEvent|event_wait|notify_wait", re.I)
 
 
@@ -65,6 +70,18 @@ def is_launch(name: str) -> bool:
 def is_stream_wait(name: str) -> bool:
     """Whether it makes a device queue, not the host, wait: such a call, or the wait itself on the device."""
     return _STREAM_WAIT.search(name) is not None or name == "Stream Wait Event"
+
+
+def is_event_record(name: str) -> bool:
+    """Whether it marks the end of what is in a device queue, so that others can wait for that."""
+    return _EVENT_RECORD.search(name) is not None
+
+
+def wait_scope(name: str) -> str:
+    """What a synchronising call waits for, one of `SCOPES`."""
+    if "Stream" in name or "Queue" in name:
+        return "stream"
+    return "event" if "Event" in name or "Fence" in name else "device"
 
 
 def is_profiler_overhead(name: str) -> bool:
