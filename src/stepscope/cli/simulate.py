@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from stepscope.simulate.job import SimJob
 
-Preset = Annotated[str, typer.Option(help="Job to start from; `list` names them all.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="File (.json, .json.gz), or folder for several ranks.")]
+Preset = Annotated[str, typer.Option(help="Job to start from; `list` names them, and formats, faults, defects.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="File, or folder for several ranks.")]
 Format = Annotated[str, typer.Option(help="Format of the recording.")]
 Ranks = Annotated[int | None, typer.Option(min=1, help="Data-parallel ranks.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Recorded steps.")]
@@ -38,15 +38,15 @@ def simulate(
     from stepscope.simulate import DEFECTS, FAULTS, PRESETS, WRITERS
     from stepscope.simulate import simulate as run
     from stepscope.simulate.settings import with_settings
-    from stepscope.simulate.sizing import steps_for
+    from stepscope.simulate.sizing import size_of, steps_for
 
     if preset == "list":
-        _list(presets=tuple(PRESETS), faults=tuple(FAULTS), defects=tuple(DEFECTS))
+        _list(presets=tuple(PRESETS), formats=tuple(WRITERS), faults=tuple(FAULTS), defects=tuple(DEFECTS))
         return
     _known("preset", [preset], tuple(PRESETS))
     _known("format", [format], tuple(WRITERS))
-    _known("defect", defect or [], tuple(DEFECTS))
-    job = with_settings(_basic(PRESETS[preset], ranks, steps, seed), set_ or [])
+    _known("defect", defect or [], tuple(DEFECTS) if WRITERS[format].text else ())
+    job = with_settings(_basic(_fitting(PRESETS[preset], format), ranks, steps, seed), set_ or [])
     faults = tuple(fault or [])
     if size_mb is not None:
         job = with_settings(job, [f"steps={steps_for(job, size_mb * 1_000_000, format)}"])
@@ -55,7 +55,18 @@ def simulate(
         for path in paths:
             typer.echo(f"{path}: {_damage(path, name)}")
     for path in paths:
-        typer.echo(f"{path} {path.stat().st_size}")
+        typer.echo(f"{path} {size_of(path)}")
+
+
+def _fitting(job: SimJob, format: str) -> SimJob:
+    """The job on a device whose work the format can hold."""
+    from dataclasses import replace
+
+    from stepscope.simulate import WRITERS
+    from stepscope.simulate.devices import DEVICES
+
+    chosen = WRITERS[format]
+    return job if DEVICES[job.device].vendor in chosen.vendors else replace(job, device=chosen.device)
 
 
 def _basic(job: SimJob, ranks: int | None, steps: int | None, seed: int | None) -> SimJob:
@@ -69,6 +80,8 @@ def _known(what: str, names: list[str], choices: tuple[str, ...]) -> None:
     from stepscope.model.errors import UserError
 
     for name in names:
+        if what == "defect" and not choices:
+            raise UserError("only a text format can be damaged", hint="give --defect with --format kineto")
         if name not in choices:
             raise UserError(f"no {what} is called {name!r}", hint=f"choose from {', '.join(choices)}")
     if what == "defect" and len(names) > 1:

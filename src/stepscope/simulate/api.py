@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.model.errors import UserError
+from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.faults import inject
 from stepscope.simulate.job import SimJob
@@ -15,15 +16,13 @@ from stepscope.simulate.settings import check
 from stepscope.simulate.writers import WRITERS
 from stepscope.simulate.writers.base import Writer
 
-_SUFFIXES = (".json", ".json.gz")
-
 
 def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()) -> list[Path]:
     """Simulate ``job`` and write its recording, and the truth about it beside it.
 
     Args:
         job: what to simulate.
-        out: a file (``.json`` or ``.json.gz``) for a job of one rank; else a folder, which is made.
+        out: a file, with a suffix of the format, for a job of one rank; else a folder, which is made.
         format: key of ``WRITERS``.
         faults: names of faults to inject; see ``FAULTS``.
 
@@ -37,11 +36,15 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     check(job)
     if format not in WRITERS:
         raise UserError(f"no format is called {format!r}", hint=f"choose from {', '.join(WRITERS)}")
-    targets, truth_path = _targets(job, Path(out))
+    chosen = WRITERS[format]
+    if DEVICES[job.device].vendor not in chosen.vendors:
+        fitting = [key for key, device in DEVICES.items() if device.vendor in chosen.vendors]
+        raise UserError(f"{format} can't hold what {job.device} does", hint=f"set device to {' or '.join(fitting)}")
+    targets = chosen.targets(job, Path(out))
     simulation = Simulation(job)
     writers: list[Writer] = []
     try:
-        writers.extend(WRITERS[format](job, rank, path) for rank, path in enumerate(targets))
+        writers.extend(chosen.make(job, rank, path) for rank, path in enumerate(targets.ranks))
         for rank, records in simulation.batches():
             writers[rank].write(records)
         counts = [writer.close() for writer in writers]
@@ -52,7 +55,7 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     document = truth_document(simulation, faults)
     for row, count in zip(document["ranks"], counts, strict=True):
         row["events"] = count
-    truth_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    targets.truth.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return [path for writer in writers for path in writer.paths]
 
 
@@ -67,14 +70,3 @@ def truth_document(simulation: Simulation, faults: tuple[str, ...] = ()) -> dict
         "step_time_ns": sum(totals) // len(totals) if totals else 0,
         "ranks": ranks,
     }
-
-
-def _targets(job: SimJob, out: Path) -> tuple[list[Path], Path]:
-    if out.name.endswith(_SUFFIXES):
-        if job.ranks == 1:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            return [out], out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.json')}.truth.json")
-        out = out.with_name(out.name.removesuffix(".gz").removesuffix(".json"))
-    out.mkdir(parents=True, exist_ok=True)
-    names = [f"rank{rank}.pt.trace.json" for rank in range(job.ranks)]
-    return [out / name for name in names], out / "job.truth.json"

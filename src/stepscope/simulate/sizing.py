@@ -17,6 +17,13 @@ def steps_for(job: SimJob, bytes_: int, format: str = "kineto") -> int:
     with TemporaryDirectory() as folder:
         for steps in (few, more):
             paths = simulate(replace(job, steps=steps), Path(folder) / str(steps), format)
-            sizes.append(sum(path.stat().st_size for path in paths) // job.ranks)
+            sizes.append(sum(size_of(path) for path in paths) // job.ranks)
     per_step = max(1, (sizes[1] - sizes[0]) // (more - few))
     return max(1, few + -(-(bytes_ - sizes[0]) // per_step))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
