@@ -17,6 +17,7 @@ from stepscope.simulate.faults import (
     pageable_copies,
     profiler_overhead,
     python_overhead,
+    slow_dispatch,
     slow_host,
     slow_link,
     slow_loader,
@@ -25,6 +26,8 @@ from stepscope.simulate.faults import (
     small_kernels,
     step_sync,
     sync_every_op,
+    unfused_activation,
+    unfused_attention,
     unfused_optimizer,
 )
 from stepscope.simulate.faults.fault import Fault
@@ -44,6 +47,7 @@ _MODULES = (
     pageable_copies,
     profiler_overhead,
     python_overhead,
+    slow_dispatch,
     slow_host,
     slow_link,
     slow_loader,
@@ -52,6 +56,8 @@ _MODULES = (
     small_kernels,
     step_sync,
     sync_every_op,
+    unfused_activation,
+    unfused_attention,
     unfused_optimizer,
 )
 

@@ -1,0 +1,81 @@
+"""`python -m bench.diagnosis`: print how often the diagnosis is right."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.diagnosis.answers import ANSWERS
+from bench.diagnosis.case import Outcome, judged
+from bench.diagnosis.cases import Case, cases
+from bench.diagnosis.families import FAMILIES
+from bench.diagnosis.score import Score, price_error, score
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.diagnosis", description=__doc__)
+    parser.add_argument("--family", choices=FAMILIES, default="tuning")
+    parser.add_argument("--healthy", type=int, default=40, help="jobs without a fault")
+    parser.add_argument("--each", type=int, default=5, help="jobs with each fault")
+    parser.add_argument("--pairs", type=int, default=40, help="jobs with two faults")
+    parser.add_argument("--fault", action="append", help="only cases with this fault")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", type=Path, help="keep every outcome")
+    parser.add_argument("--verbose", action="store_true", help="show every case that went wrong")
+    options = parser.parse_args()
+    chosen = [
+        case
+        for case in cases(FAMILIES[options.family], options.healthy, options.each, options.pairs)
+        if not options.fault or set(options.fault) & set(case[1])
+    ]
+    with ProcessPoolExecutor(options.processes) as executor:
+        outcomes = list(executor.map(_judged, chosen))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
+    if options.verbose:
+        for outcome in outcomes:
+            _show(outcome)
+    print(_text(options.family, score(outcomes)))
+
+
+def _judged(case: Case) -> Outcome:
+    return judged(*case)
+
+
+def _show(outcome: Outcome) -> None:
+    wanted = [code for fault in outcome.faults for code in ANSWERS[fault]]
+    first = outcome.findings[0].code if outcome.findings else "-"
+    error = price_error(outcome) if len(outcome.faults) == 1 else None
+    if (first in wanted if wanted else first == "-") and (error or 0) < 0.3:
+        return
+    told = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.2f}" for f in outcome.findings) or "nothing"
+    cost = ", ".join(f"{fault} {ns / 1e6:.2f}" for fault, ns in zip(outcome.faults, outcome.costs, strict=True))
+    print(f"{outcome.job}: {cost or 'healthy'} of {outcome.step_ns / 1e6:.2f} ms: {told}")
+
+
+def _text(family: str, s: Score) -> str:
+    lines = [
+        f"family {family}",
+        f"  one fault, {s.single} jobs: named first {s.top1:.1%}, among the first three {s.top3:.1%}",
+        f"  two faults, {s.pairs} jobs: first finding names one {s.pairs_first:.1%}, "
+        f"first three name both {s.pairs_both:.1%}",
+        f"  healthy, {s.healthy} jobs: {s.false:.2f} false findings per job",
+        f"  error of the price: median {s.median_error:.1%} over {len(s.errors)} cases",
+        "",
+        "| fault | first finding (jobs) |",
+        "|---|---|",
+    ]
+    for fault, codes in ANSWERS.items():
+        row = {code: n for (name, code), n in s.confusion.items() if name == fault}
+        if row:
+            marked = [f"{'**' if code in codes else ''}{code}{'**' if code in codes else ''} {n}" for code, n in
+                      sorted(row.items(), key=lambda item: -item[1])]  # fmt: skip
+            lines.append(f"| {fault} | {', '.join(marked)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""One case: a job with faults or without, what it costs in truth, and what is found in its recording."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from stepscope.ingest import Options, open_trace
+from stepscope.rules.engine import diagnose
+from stepscope.rules.settings import Settings
+from stepscope.simulate.api import simulate, truth_document
+from stepscope.simulate.engine.run import Simulation
+from stepscope.simulate.faults import inject
+from stepscope.simulate.job import SimJob
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding as the benchmark looks at it."""
+
+    code: str
+    title: str
+    cost_ns: int | None
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        job: Name of the job.
+        faults: What was injected; empty for a healthy job.
+        base_ns: Mean step without the faults, by the simulator's account.
+        step_ns: Mean step with them.
+        without: Mean step without each one of them, in their order.
+        findings: What is shown, in order.
+        told_ns: Mean step as the diagnosis sees it.
+    """
+
+    job: str
+    faults: tuple[str, ...]
+    base_ns: int
+    step_ns: int
+    without: tuple[int, ...]
+    findings: tuple[Found, ...]
+    told_ns: int | None
+
+    @property
+    def costs(self) -> tuple[int, ...]:
+        """What each fault costs: the step with all faults less the step without it."""
+        return tuple(self.step_ns - one for one in self.without)
+
+
+def step_ns(job: SimJob, faults: tuple[str, ...]) -> int:
+    """Mean step of a job with faults, by the simulator's account."""
+    simulation = Simulation(inject(job, faults))
+    for _ in simulation.batches():
+        pass
+    return int(truth_document(simulation)["step_time_ns"])
+
+
+def judged(job: SimJob, faults: tuple[str, ...]) -> Outcome:
+    """Simulate, write, read and diagnose."""
+    base, slow = step_ns(job, ()), step_ns(job, faults)
+    without = tuple(step_ns(job, tuple(f for f in faults if f != fault)) for fault in faults)
+    with tempfile.TemporaryDirectory(prefix="stepscope-bench-") as folder:
+        paths = simulate(job, Path(folder) / "job", faults=faults)
+        with open_trace(paths if len(paths) > 1 else paths[0], Options(cache=False)) as trace:
+            diagnosis = diagnose(trace, Settings(), strict=True)
+    found = tuple(Found(f.code, f.title, f.cost_ns, f.family) for f in diagnosis.shown)
+    return Outcome(job.name, faults, base, slow, without, found, diagnosis.step_ns)

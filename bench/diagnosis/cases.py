@@ -1,0 +1,58 @@
+"""Which cases there are: healthy jobs, each with one fault, and with pairs of faults."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import count
+
+from bench.diagnosis.answers import ANSWERS
+from bench.diagnosis.case import step_ns
+from bench.diagnosis.families import Family, healthy_jobs
+from stepscope.simulate.job import SimJob
+
+#: A fault that makes the step longer by less than this share is none for this job, and is not injected.
+LEAST = 0.03
+#: Faults that cost no time while they last; they are to be named all the same, or to be passed over in silence.
+TIMELESS = ("memory-leak", "clock-skew")
+
+Case = tuple[SimJob, tuple[str, ...]]
+
+
+def cases(family: Family, healthy: int, each: int, pairs: int) -> Iterator[Case]:
+    """All cases of a family.
+
+    Args:
+        family: Where jobs come from.
+        healthy: Number of jobs without a fault.
+        each: Number of jobs with each fault.
+        pairs: Number of jobs with two faults.
+    """
+    jobs = healthy_jobs(family, max(healthy, 24))
+    for job in jobs[:healthy]:
+        yield job, ()
+    rng = random.Random(family.first_seed - 1)
+    for fault in ANSWERS:
+        yield from _several(jobs, rng, each, lambda _, fault=fault: (fault,))  # type: ignore[misc]
+    names = [fault for fault in ANSWERS if fault not in TIMELESS]
+    yield from _several(jobs, rng, pairs, lambda rng: tuple(rng.sample(names, 2)))
+
+
+def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Iterator[Case]:  # type: ignore[no-untyped-def]
+    """Draw jobs and faults until enough of them matter; a fault that never matters gives fewer cases."""
+    made = 0
+    for attempt in count():
+        if made == wanted or attempt >= 12 * wanted:
+            return
+        job, faults = rng.choice(jobs), draw(rng)
+        if _all_matter(job, faults):
+            made += 1
+            yield job, faults
+
+
+def _all_matter(job: SimJob, faults: tuple[str, ...]) -> bool:
+    """Whether the step would be shorter without any one of the faults."""
+    if faults[0] in TIMELESS:
+        return True
+    slow = step_ns(job, faults)
+    return all(slow - step_ns(job, tuple(f for f in faults if f != fault)) >= LEAST * slow for fault in faults)
