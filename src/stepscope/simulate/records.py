@@ -100,9 +100,9 @@ class Segment(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What the allocator did before the recording began."""
+    """What the allocator did before the recording began, with its calls of the driver."""
 
-    records: tuple[Memory | Segment, ...]
+    records: tuple[Memory | Segment | Call, ...]
 
 
 class Flow(NamedTuple):

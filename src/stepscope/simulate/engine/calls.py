@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Time between two kernels of a graph, which the device starts by itself.
 GRAPH_GAP_NS = 300
+# What the allocator calls to take a segment and to give one back.
+SEGMENT_CALLS = ("cudaMalloc", "cudaFree")
 
 
 def _call(r: Rank, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> Call:

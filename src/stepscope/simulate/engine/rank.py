@@ -17,7 +17,7 @@ from stepscope.simulate.engine.queues import Mark, Queue
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.step import StepProgram
-from stepscope.simulate.records import QUEUES, DeviceSpan, Memory, Past, Record, Segment
+from stepscope.simulate.records import QUEUES, Call, DeviceSpan, Memory, Past, Record, Segment
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.truth import RankTruth
 
@@ -54,7 +54,7 @@ class Rank:
         self.sequence_base = 0
         self.collectives = 0
         self.buffer: list[Record | None] = []
-        self.past: list[Memory | Segment] = []
+        self.past: list[Memory | Segment | Call] = []
         self.handed_over = 0
         self.stack: list[Open] = []
         self.operators = 0
@@ -161,7 +161,11 @@ class Rank:
 
     def _forget(self) -> None:
         """Drop what is not recorded; only what the allocator did is kept."""
-        self.past += [record for record in self.buffer if isinstance(record, (Memory, Segment))]
+        for record in self.buffer:
+            if isinstance(record, (Memory, Segment)):
+                self.past.append(record)
+            elif isinstance(record, Call) and record.name in calls.SEGMENT_CALLS:
+                self.past.append(record)
         self.buffer.clear()
 
     def drain(self) -> list[Record]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from stepscope.simulate.writers.base import MakeWriter, Writer
 from stepscope.simulate.writers.formats import Format, Targets, one_file_per_rank
 from stepscope.simulate.writers.kineto import KinetoWriter
+from stepscope.simulate.writers.nsight import NsightWriter
+from stepscope.simulate.writers.nsight_shared import HostWriter, one_file_per_host
 
 WRITERS: dict[str, Format] = {
     format.name: format
@@ -17,6 +19,22 @@ WRITERS: dict[str, Format] = {
             targets=one_file_per_rank((".json.gz", ".json"), "rank{rank}.pt.trace.json"),
             make=KinetoWriter,
             text=True,
+        ),
+        Format(
+            "nsight",
+            "Nsight Systems' SQLite export, one per rank (.sqlite)",
+            vendors=("nvidia",),
+            device="h100",
+            targets=one_file_per_rank((".sqlite",), "rank{rank}.sqlite"),
+            make=NsightWriter,
+        ),
+        Format(
+            "nsight-host",
+            "Nsight Systems' SQLite export, one for all ranks of a host (.sqlite)",
+            vendors=("nvidia",),
+            device="h100",
+            targets=one_file_per_host,
+            make=HostWriter,
         ),
     )
 }
