@@ -1,0 +1,1 @@
+"""Causes planted in real programs, recorded with PyTorch's own profiler on the CPU."""

@@ -1,0 +1,180 @@
+"""A small training job with one thing wrong: `python program.py CAUSE OUT.json`. Needs torch and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.profiler import ProfilerActivity, profile, schedule
+from torch.utils.data import DataLoader, Dataset
+
+WIDTH, HEADS, TOKENS, BATCH, LAYERS = 128, 4, 96, 8, 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the job does well or badly."""
+
+    workers: int = 1
+    read_s: float = 0.0
+    logs: bool = False
+    garbage: bool = False
+    optimizer: str = "fused"
+    attention: str = "sdpa"
+
+
+PLANS: dict[str, Plan] = {
+    "healthy": Plan(),
+    "slow-loader": Plan(read_s=0.012),
+    "no-workers": Plan(workers=0, read_s=0.004),
+    "logging": Plan(logs=True),
+    "garbage-collection": Plan(garbage=True),
+    "optimizer-loop": Plan(optimizer="loop"),
+    "unfused-attention": Plan(attention="written out"),
+}
+
+
+class Samples(Dataset[Tensor]):
+    """Random sequences; reading one takes a while."""
+
+    def __init__(self, read_s: float) -> None:
+        self.read_s = read_s
+
+    def __len__(self) -> int:
+        return 100_000
+
+    def __getitem__(self, index: int) -> Tensor:
+        if self.read_s:
+            time.sleep(self.read_s)
+        return torch.full((TOKENS, WIDTH), (index % 17) / 17)
+
+
+class Block(nn.Module):
+    """A transformer block."""
+
+    def __init__(self, attention: str) -> None:
+        super().__init__()
+        self.norm, self.qkv, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.attention = attention
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, tokens, _ = x.shape
+        heads = self.qkv(self.norm(x)).view(batch, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        q, k, v = heads[0], heads[1], heads[2]
+        if self.attention == "sdpa":
+            mixed = functional.scaled_dot_product_attention(q, k, v)
+        else:
+            scores = torch.matmul(q, k.transpose(-2, -1)) / (WIDTH // HEADS) ** 0.5
+            mixed = torch.matmul(torch.softmax(scores, dim=-1), v)
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, tokens, WIDTH))
+        return x + self.down(functional.gelu(self.up(x)))
+
+
+class Many(nn.Module):
+    """A model of many small parameters: what an optimizer over a loop of tensors is slow for."""
+
+    def __init__(self, attention: str, small: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(attention) for _ in range(LAYERS))
+        self.scales = nn.ParameterList(nn.Parameter(torch.ones(WIDTH)) for _ in range(small))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return x * torch.stack(tuple(self.scales)).mean(0)
+
+
+def main() -> None:
+    """Run the job and record it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cause", choices=PLANS)
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args()
+    record(PLANS[options.cause], options.out)
+
+
+def record(plan: Plan, out: Path) -> None:
+    """Train a few steps under the profiler."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model = Many(plan.attention, small=60)
+    step = _step(model, plan, out.with_suffix(".log"))
+    loader = DataLoader(Samples(plan.read_s), batch_size=BATCH, num_workers=plan.workers)
+    hold = [{"n": [i]} for i in range(400_000)] if plan.garbage else []
+    with profile(
+        activities=[ProfilerActivity.CPU],
+        schedule=schedule(wait=2, warmup=2, active=6),
+        record_shapes=True,
+        with_stack=True,
+        experimental_config=_config(),
+    ) as profiler:
+        for number, batch in enumerate(loader):
+            step(number, batch)
+            profiler.step()
+            if number == 10:
+                break
+    profiler.export_chrome_trace(str(out))
+    del hold
+
+
+def _config() -> Any:
+    """Python's collections in the recording, where this PyTorch can record them."""
+    config = torch._C._profiler._ExperimentalConfig
+    try:
+        return config(record_python_gc_info=True)
+    except TypeError:
+        return config()
+
+
+def _step(model: nn.Module, plan: Plan, log: Path) -> Callable[[int, Tensor], None]:
+    optimizer = torch.optim.AdamW(
+        model.parameters(),
+        lr=1e-3,
+        fused=plan.optimizer == "fused",
+        foreach=False if plan.optimizer == "loop" else None,
+    )
+
+    def step(number: int, batch: Tensor) -> None:
+        optimizer.zero_grad()
+        loss = functional.mse_loss(model(batch), batch)
+        loss.backward()
+        optimizer.step()
+        if plan.logs:
+            write_log(log, number, model, loss)
+        if plan.garbage:
+            litter()
+
+    return step
+
+
+def write_log(log: Path, number: int, model: nn.Module, loss: Tensor) -> None:
+    """Write statistics of every parameter at every step."""
+    rows = [
+        {"name": name, "mean": p.detach().mean().item(), "std": p.detach().std().item(), "norm": p.grad.norm().item()}
+        for name, p in model.named_parameters()
+        if p.grad is not None
+    ]
+    with log.open("a", encoding="utf-8") as opened:
+        opened.write(json.dumps({"step": number, "loss": loss.item(), "parameters": rows}, indent=2) + "\n")
+
+
+def litter() -> None:
+    """Make garbage in cycles, so that the oldest generation is collected in the step."""
+    for _ in range(20):
+        node: dict[str, Any] = {}
+        node["self"] = node
+    gc.collect()
+
+
+if __name__ == "__main__":
+    main()
