@@ -68,6 +68,7 @@ class Block(nn.Module):
         self.attention = attention
 
     def forward(self, x: Tensor) -> Tensor:
+        """Attention and a feed-forward network, each with its residual."""
         batch, tokens, _ = x.shape
         heads = self.qkv(self.norm(x)).view(batch, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
         q, k, v = heads[0], heads[1], heads[2]
@@ -89,6 +90,7 @@ class Many(nn.Module):
         self.scales = nn.ParameterList(nn.Parameter(torch.ones(WIDTH)) for _ in range(small))
 
     def forward(self, x: Tensor) -> Tensor:
+        """All blocks, scaled."""
         for block in self.blocks:
             x = block(x)
         return x * torch.stack(tuple(self.scales)).mean(0)

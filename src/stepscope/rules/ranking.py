@@ -69,34 +69,36 @@ def _finding(one: Priced, least: float) -> Finding:
 
 
 def _folded(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that are no symptom of another one; causes name their symptoms."""
-    below: dict[int, list[int]] = {}
-    for position, one in enumerate(found):
-        causes = [
-            other
-            for other, cause in enumerate(findings)
-            if other != position
-            and cause.code in one.registered.rule.symptom_of
-            and cause.shown
-            and (cause.cost_ns or 0) >= _EXPLAINS * (one.cost_ns or 0)
-        ]
-        if causes:
-            cause = max(causes, key=lambda other: (findings[other].cost_ns or 0, -other))
-            below.setdefault(cause, []).append(position)
-    symptoms = {position for positions in below.values() for position in positions}
-    # A cause that is itself a symptom passes its symptoms on to its own cause.
-    above = {position: cause for cause, positions in below.items() for position in positions}
-    for position in sorted(symptoms):
-        cause, seen = above[position], {position}
-        while cause in above and cause not in seen:
-            seen.add(cause)
-            cause = above[cause]
-        if cause not in symptoms:
-            below.setdefault(cause, [])
-            if position not in below[cause]:
-                below[cause].append(position)
+    """The findings that are no symptom of another one; the first cause names all that it explains."""
+    above: dict[int, int] = {}
+
+    def first_cause(position: int) -> int:
+        while position in above:
+            position = above[position]
+        return position
+
+    # The cheapest first: where two rules take each other for the cause, the more expensive finding stays.
+    for position in sorted(range(len(findings)), key=lambda position: _order(findings[position]), reverse=True):
+        cause = _cause(found, findings, position)
+        if cause is not None and first_cause(cause) != position:
+            above[position] = cause
+    below: dict[int, list[str]] = {}
+    for position in above:
+        if findings[position].shown:
+            below.setdefault(first_cause(position), []).append(findings[position].title)
     return [
-        replace(finding, symptoms=tuple(findings[s].title for s in below.get(position, ()) if findings[s].shown))
+        replace(finding, symptoms=tuple(sorted(below.get(position, ()))))
         for position, finding in enumerate(findings)
-        if position not in symptoms
+        if position not in above
     ]
+
+
+def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
+    """The most expensive finding of a rule that explains this one, if it is worth enough to do so."""
+    named, cost = found[position].registered.rule.symptom_of, findings[position].cost_ns or 0
+    causes = [
+        other
+        for other, cause in enumerate(findings)
+        if cause.code in named and cause.shown and (cause.cost_ns or 0) >= _EXPLAINS * cost
+    ]
+    return max(causes, key=lambda other: (findings[other].cost_ns or 0, -other), default=None)

@@ -1,0 +1,100 @@
+"""The engine: what rules say becomes a diagnosis, and a rule that fails does not end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from stepscope.model.errors import MissingInputError
+from stepscope.rules import engine
+from stepscope.rules.engine import Diagnosing, diagnose
+from stepscope.rules.rule import Draft, Limits, Registered, Rule
+from stepscope.rules.settings import Settings
+from stepscope.signals import Signals
+from stepscope.signals.job import platform, step_ns, steps
+from support import Facts
+
+
+def trace_of_two_steps() -> Facts:
+    facts = Facts()
+    for number in range(2):
+        facts.step(number, number * 1000, 1000)
+        facts.kernel("gemm", number * 1000 + 100, 700, launch=(number * 1000 + 50, 20))
+    return facts
+
+
+def registered(check=None, job_check=None, reads=()) -> Registered:
+    rule = Rule("TST001", "test", check=check, job_check=job_check, reads=reads)
+    return Registered(rule, "host", "Title.", "Title.", "tests")
+
+
+@pytest.fixture
+def only(monkeypatch):
+    def use(rule: Registered) -> None:
+        monkeypatch.setattr(Settings, "chosen", lambda _: [rule])
+        monkeypatch.setattr(Settings, "limits", lambda *_: {})
+
+    return use
+
+
+def test_a_rule_that_lacks_input_is_noted_with_what_to_record(only) -> None:
+    def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+        raise MissingInputError("no shapes", hint="record shapes")
+        yield
+
+    only(registered(check))
+    diagnosis = diagnose(trace_of_two_steps().trace())
+    (unasked,) = diagnosis.unasked
+    assert (unasked.message, unasked.hint, unasked.failed, unasked.ranks) == ("no shapes", "record shapes", False, (0,))
+    assert diagnosis.asked == 0
+    assert not diagnosis.healthy
+
+
+def test_a_rule_that_fails_is_noted_and_raises_where_asked_to(only) -> None:
+    def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+        raise ZeroDivisionError
+        yield
+
+    only(registered(check))
+    trace = trace_of_two_steps().trace()
+    assert diagnose(trace).unasked[0].failed
+    with pytest.raises(ZeroDivisionError):
+        diagnose(trace, strict=True)
+
+
+def test_a_job_without_findings_is_healthy_and_knows_its_step(only) -> None:
+    only(registered(lambda *_: ()))
+    diagnosis = diagnose(trace_of_two_steps().trace())
+    assert diagnosis.healthy
+    assert diagnosis.step_ns == 1000
+
+
+def test_a_rule_about_the_job_reads_the_signals_it_asked_for_of_every_rank(only) -> None:
+    seen = {}
+
+    def check(ranks, limits: Limits) -> Iterator[Draft]:
+        seen.update({rank: (s(steps), s.maybe(platform)) for rank, s in ranks.items()})
+        yield Draft("Uneven", "", (), cost_ns=500, ranks=(0,))
+
+    only(registered(job_check=check, reads=(steps,)))
+    diagnosing = Diagnosing(strict=True)
+    diagnosing.look_at(trace_of_two_steps().trace())
+    (found,) = diagnosing.finish().findings
+    assert seen == {0: (2, None)}  # the platform was not asked for
+    assert (found.cost_ns, found.severity, found.gain_ceiling) == (500, "high", 1.0)
+
+
+def test_signals_are_computed_once() -> None:
+    s = Signals.of(trace_of_two_steps().trace())
+    assert s(step_ns) == s(step_ns) == 1000
+    assert s(platform) == "cuda"
+    assert s.sealed([step_ns])(step_ns) == 1000
+    with pytest.raises(MissingInputError):
+        s.sealed([step_ns])(steps)
+
+
+def test_every_registered_rule_survives_a_trace_that_has_next_to_nothing() -> None:
+    facts = Facts()
+    facts.host("op", "aten::add", 0, 10)
+    assert not [one for one in engine.diagnose(facts.trace(), strict=True).unasked if one.failed]

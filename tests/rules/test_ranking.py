@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.rules.pricing import Priced
+from stepscope.rules.ranking import ranked
+from stepscope.rules.rule import Draft, Registered, Rule
+
+STEP = 1_000_000
+
+
+def priced(
+    code: str,
+    cost: int | None,
+    *,
+    rank: int = 0,
+    key: str = "",
+    symptom_of: tuple[str, ...] = (),
+    step: int | None = STEP,
+) -> Priced:
+    rule = Rule(code, code.lower(), check=lambda *_: (), symptom_of=symptom_of)
+    registered = Registered(rule, "host", "Title.", "Title.", "tests")
+    draft = Draft(title=f"{code}{key}", summary="", actions=(), key=key, events=np.arange(100))
+    return Priced(registered, draft, (rank,), cost, step)
+
+
+def test_the_most_expensive_comes_first_and_advice_last() -> None:
+    found = ranked([priced("A", None), priced("B", 5_000), priced("C", 200_000)], 0.01)
+    assert [f.code for f in found] == ["C", "B", "A"]
+    assert [f.severity for f in found] == ["high", "low", "advice"]
+    assert found[0].gain_ceiling == 0.25
+
+
+def test_what_costs_less_than_the_least_share_is_not_shown_but_kept() -> None:
+    found = ranked([priced("A", 9_999), priced("B", 10_000), priced("C", None)], 0.01)
+    assert {f.code: f.shown for f in found} == {"A": False, "B": True, "C": True}
+
+
+def test_a_finding_of_many_ranks_is_one_with_the_highest_price() -> None:
+    (found,) = ranked([priced("A", 100_000, rank=0), priced("A", 300_000, rank=3), priced("A", None, rank=5)], 0.01)
+    assert found.cost_ns == 300_000
+    assert found.evidence.ranks == (3, 0, 5)
+    assert len(found.evidence.events) == 20
+
+
+def test_findings_of_one_rule_about_different_things_stay_apart() -> None:
+    assert len(ranked([priced("A", 100_000, key="x"), priced("A", 100_000, key="y")], 0.01)) == 2
+
+
+def test_a_symptom_stands_below_its_cause() -> None:
+    (found,) = ranked([priced("CAUSE", 100_000), priced("SYM", 150_000, symptom_of=("CAUSE",))], 0.01)
+    assert (found.code, found.symptoms) == ("CAUSE", ("SYM",))
+
+
+def test_a_cause_that_is_worth_little_explains_nothing() -> None:
+    found = ranked([priced("CAUSE", 20_000), priced("SYM", 150_000, symptom_of=("CAUSE",))], 0.01)
+    assert [f.code for f in found] == ["SYM", "CAUSE"]
+
+
+def test_symptoms_of_symptoms_stand_below_the_first_cause() -> None:
+    found = ranked(
+        [priced("C", 90_000, symptom_of=("B",)), priced("A", 100_000), priced("B", 95_000, symptom_of=("A",))], 0.01
+    )
+    assert [f.code for f in found] == ["A"]
+    assert set(found[0].symptoms) == {"B", "C"}
+
+
+def test_a_cost_of_the_whole_step_has_no_ceiling() -> None:
+    (found,) = ranked([priced("A", STEP)], 0.01)
+    assert found.gain_ceiling is None
+
+
+def test_causes_that_name_each_other_do_not_vanish_both() -> None:
+    found = ranked([priced("A", 100_000, symptom_of=("B",)), priced("B", 90_000, symptom_of=("A",))], 0.01)
+    assert [f.code for f in found] == ["A"]
