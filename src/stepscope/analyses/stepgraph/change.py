@@ -1,4 +1,4 @@
-"""What a remedy does to a step, before anybody says what that is worth."""
+"""What might be changed about a job, and what that would make of its steps."""
 
 from __future__ import annotations
 
@@ -7,39 +7,74 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+Events = NDArray[np.int64]
 
-def _none() -> NDArray[np.int64]:
-    return np.empty(0, np.int64)
+
+def no_events() -> Events:
+    """An empty set of events."""
+    return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled:
-    """Events whose time is multiplied: int64[n] ids, and by what."""
+    """Events whose time is multiplied.
 
-    events: NDArray[np.int64]
+    Attributes:
+        events: int64[n], ids of `events`.
+        factor: At least 0; 0 removes their time.
+    """
+
+    events: Events
     factor: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """A change of the job; changes add up with `+`.
+    """A change of a job, in terms of the events of its recording. Changes add up: `a + b` is both.
 
     Attributes:
-        device: Device activities that take another time; 0 removes them, and leaves their launch.
-        host: Host events whose whole span takes another time, waits for the device apart.
-        unblocked: int64[n], host calls that no longer wait for the device.
-        overlapped: int64[n], device activities that no longer stand in the way of others.
+        device: Device activities whose duration is multiplied. Factor 0 removes them; their launches stay.
+        host: Host events whose span is multiplied: their own time and that of all they call, on whichever thread it
+            is done while theirs waits, but for waits for the device, which follow from the graph. A batch that
+            arrives from a loader's workers arrives earlier or later by the same factor.
+        unblocked: Host events that no longer wait for the device: only the call's own time remains.
+        overlapped: Device activities (collectives, copies) that no longer stand in the way of other device work; see
+            `overlap`.
     """
 
     device: tuple[Scaled, ...] = ()
     host: tuple[Scaled, ...] = ()
-    unblocked: NDArray[np.int64] = field(default_factory=_none)
-    overlapped: NDArray[np.int64] = field(default_factory=_none)
+    unblocked: Events = field(default_factory=no_events)
+    overlapped: Events = field(default_factory=no_events)
 
     def __add__(self, other: Change) -> Change:
         return Change(
             self.device + other.device,
             self.host + other.host,
-            np.concatenate((self.unblocked, other.unblocked)),
-            np.concatenate((self.overlapped, other.overlapped)),
+            np.union1d(self.unblocked, other.unblocked),
+            np.union1d(self.overlapped, other.overlapped),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a change makes of the mean step.
+
+    Attributes:
+        base_ns: Mean step as the graph replays it without any change.
+        new_ns: Mean step with the change.
+        saved_ns: base_ns - new_ns; negative where the change costs time.
+        steps: Which steps the mean is of, indices into `steps`.
+        residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it.
+    """
+
+    base_ns: int
+    new_ns: int
+    saved_ns: int
+    steps: tuple[int, ...]
+    residual: float
+
+    @property
+    def gain_ceiling(self) -> float:
+        """How much more would be done in the same time: base_ns / new_ns - 1."""
+        return self.base_ns / self.new_ns - 1 if self.new_ns else 0.0

@@ -1,0 +1,234 @@
+"""From the recording to the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph import nodes as graph
+from stepscope.analyses.stepgraph import rows
+from stepscope.analyses.stepgraph.events import EVENT_NS, event_waits, unexplained_waits
+from stepscope.analyses.stepgraph.loader import Batches, awaited_batches
+from stepscope.analyses.stepgraph.nodes import Edges, Graph, Nodes
+from stepscope.analyses.stepgraph.points import RETURN, Points, activity_points, host_points
+from stepscope.analyses.stepgraph.queues import Delays, full_queues, predecessors, split_queues, usual_delays
+from stepscope.analyses.stepgraph.rows import Activities, Calls, read_activities, read_calls
+from stepscope.analyses.stepgraph.selection import Selection, select_steps
+from stepscope.analyses.stepgraph.threads import Threads, read_threads
+from stepscope.analyses.stepgraph.waits import Waits, find_waits
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The graph, and what it was made of.
+
+    Attributes:
+        selection: The steps.
+        threads: The host threads.
+        activities: The device activities.
+        calls: The host calls.
+        points: The points of the host threads.
+        batches: The batches that were waited for.
+        graph: Nodes and edges.
+        device: int64[activities], their nodes.
+        host: int64[points], their nodes.
+        delays: Usual delays of the device.
+    """
+
+    selection: Selection
+    threads: Threads
+    activities: Activities
+    calls: Calls
+    points: Points
+    batches: Batches
+    graph: Graph
+    device: NDArray[np.int64]
+    host: NDArray[np.int64]
+    delays: Delays
+
+
+def build(trace: Trace) -> Built:
+    """Build the graph of the trace of one rank.
+
+    Raises:
+        MissingInputError: The recording has no steps.
+    """
+    selection = select_steps(trace)
+    lo, hi = int(selection.starts[0]), int(selection.ends[-1])
+    activities = read_activities(trace, selection)
+    calls = read_calls(trace, selection, activities)
+    threads = read_threads(trace, selection)
+    batches = awaited_batches(trace, calls, lo, hi)
+    points = host_points(selection, threads, calls, _issued(activities, calls))
+    parts = [
+        _origin(lo),
+        _device_nodes(activities, lo),
+        _batch_nodes(batches),
+        _host_nodes(points, calls),
+    ]
+    nodes, (_, device, batch, host) = graph.order_nodes(parts)
+    edges, delays = _edges(activities, calls, points, batches, _Where(device, batch, host))
+    return Built(
+        selection, threads, activities, calls, points, batches, graph.connect(nodes, edges), device, host, delays
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Nodes of activities, batches and points."""
+
+    device: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    host: NDArray[np.int64]
+
+
+def _issued(activities: Activities, calls: Calls) -> Times:
+    """When calls had launched what was done before they returned, int64[calls], -1 for others."""
+    issued = np.full(calls.id.size, -1)
+    order = np.argsort(calls.id, kind="stable")
+    known = np.flatnonzero((activities.launch >= 0) & (activities.ts >= activities.called))
+    if not order.size:
+        return issued
+    at = np.minimum(np.searchsorted(calls.id, activities.launch[known], sorter=order), calls.id.size - 1)
+    call = order[at]
+    inside = (calls.id[call] == activities.launch[known]) & (activities.end[known] <= calls.end[call])
+    call, start = call[inside], activities.ts[known[inside]]
+    earliest = np.full(calls.id.size, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, call, start)
+    usual = _usual_launch(calls, earliest)
+    some = earliest < np.iinfo(np.int64).max
+    issued[some] = np.minimum(calls.ts[some] + usual, earliest[some])
+    return issued
+
+
+def _usual_launch(calls: Calls, earliest: Times) -> int:
+    """What a launch call takes that does not wait for what it launches."""
+    plain = (calls.role == rows.LAUNCH) & (earliest == np.iinfo(np.int64).max)
+    took = (calls.end - calls.ts)[plain]
+    return int(np.median(took)) if took.size else 2_000
+
+
+def _origin(lo: int) -> Nodes:
+    one = np.array([lo], np.int64)
+    return Nodes(np.full(1, graph.ORIGIN, np.int8), one, one, np.full(1, -1), np.zeros(1, np.int64))
+
+
+def _device_nodes(activities: Activities, lo: int) -> Nodes:
+    kind = np.full(activities.ts.size, graph.DEVICE, np.int8)
+    # What still runs when the first step begins has only the rest of its time to go.
+    return Nodes(kind, np.maximum(activities.ts, lo), activities.end, activities.event, np.arange(activities.ts.size))
+
+
+def _batch_nodes(batches: Batches) -> Nodes:
+    number = batches.ready.size
+    kind = np.full(number, graph.BATCH, np.int8)
+    return Nodes(kind, batches.ready, batches.ready, np.full(number, -1), np.arange(number))
+
+
+def _host_nodes(points: Points, calls: Calls) -> Nodes:
+    kind = np.full(points.at.size, graph.HOST, np.int8)
+    event = np.full(points.at.size, -1)
+    event[points.call >= 0] = calls.id[points.call[points.call >= 0]]
+    return Nodes(kind, points.at, points.at, event, np.arange(points.at.size))
+
+
+def _edges(
+    activities: Activities, calls: Calls, points: Points, batches: Batches, where: _Where
+) -> tuple[Edges, Delays]:
+    queues = split_queues(activities)
+    before = predecessors(activities, queues)
+    launched_at = activity_points(points, calls, activities)
+    launched = np.where(launched_at >= 0, points.at[launched_at], -1) if points.at.size else launched_at
+    delays = usual_delays(activities, before, launched)
+    waits = find_waits(activities, queues, calls)
+    target, source = event_waits(activities, queues, calls)
+    return_of = np.full(calls.id.size, -1)
+    returns = np.flatnonzero((points.kind == RETURN) & (points.call >= 0))
+    return_of[points.call[returns]] = returns
+    call_of = _launching_call(activities, calls)
+    known = call_of >= 0
+    call_end = np.where(known, calls.end[call_of], -1) if calls.id.size else call_of
+    call_ns = np.where(known, calls.end[call_of] - calls.ts[call_of], 0) if calls.id.size else call_of
+    full = full_queues(activities, queues, call_end, call_ns)
+    own = _own_times(calls, waits, full.call[full.blocked])
+    loaded = np.full(calls.id.size, -1)
+    loaded[batches.call] = batches.own
+    own = np.where(loaded >= 0, loaded, own)
+
+    follows = np.flatnonzero(before >= 0)
+    together = activities.in_graph[follows] & (activities.launch[follows] == activities.launch[before[follows]])
+    gap = np.where(together, delays.graph_gap, delays.gap)
+    first_of_launch = np.ones(activities.ts.size, np.bool_)
+    first_of_launch[follows[together]] = False
+    starts = np.flatnonzero((launched_at >= 0) & first_of_launch & (activities.ts >= activities.called))
+    ready = np.where(before >= 0, activities.end[before] + delays.gap, 0)
+    ready[starts] = np.maximum(ready[starts], launched[starts] + delays.latency)
+    explained = np.zeros(activities.ts.size, np.bool_)
+    explained[target] = True
+    guessed = unexplained_waits(activities, ready, delays, explained)
+    parts = [
+        _host_order(points, own, where.host),
+        Edges.of(graph.FOLLOWS, where.device[follows], where.device[before[follows]], gap),
+        Edges.of(graph.LAUNCHES, where.device[starts], where.host[launched_at[starts]], delays.latency),
+        Edges.of(
+            graph.EVENT,
+            where.device[np.concatenate((target, guessed[0]))],
+            where.device[np.concatenate((source, guessed[1]))],
+            EVENT_NS,
+        ),
+        _wait_edges(waits, return_of, where),
+        _room_edges(calls, full.call, full.room, return_of, where),
+        Edges.of(graph.ARRIVES, where.host[return_of[batches.call]], where.batch, batches.own),
+        Edges.of(graph.NEXT_BATCH, where.batch[1:], where.batch[:-1], np.diff(batches.ready)),
+    ]
+    return Edges.all(parts), delays
+
+
+def _launching_call(activities: Activities, calls: Calls) -> NDArray[np.int64]:
+    order = np.argsort(calls.id, kind="stable")
+    found = np.full(activities.launch.size, -1)
+    if not order.size:
+        return found
+    at = np.minimum(np.searchsorted(calls.id, activities.launch, sorter=order), calls.id.size - 1)
+    same = calls.id[order[at]] == activities.launch
+    found[same] = order[at][same]
+    return found
+
+
+def _own_times(calls: Calls, waits: Waits, blocked: NDArray[np.int64]) -> Times:
+    """What each call takes by itself."""
+    own = waits.own.copy()
+    held = np.isin(calls.id, blocked)
+    if held.any():
+        free = own[(calls.role == rows.LAUNCH) & ~held]
+        own[held] = np.minimum(own[held], int(np.median(free)) if free.size else own[held].min())
+    return own
+
+
+def _host_order(points: Points, own: Times, host: NDArray[np.int64]) -> Edges:
+    """Each point comes after the one before it, by all that the host did in between but for waiting."""
+    at = np.flatnonzero(points.previous >= 0)
+    since = points.at[points.previous[at]]
+    usual = points.at[at] - since
+    returns = (points.kind[at] == RETURN) & (points.call[at] >= 0)
+    these = at[returns]
+    call = points.call[these]
+    usual[returns] = np.clip(points.begin[these] + own[call] - since[returns], 0, usual[returns])
+    return Edges.of(graph.GOES_ON, host[at], host[points.previous[at]], usual)
+
+
+def _wait_edges(waits: Waits, return_of: NDArray[np.int64], where: _Where) -> Edges:
+    point = return_of[waits.call]
+    return Edges.of(graph.WAITS, where.host[point], where.device[waits.activity], waits.usual_return)
+
+
+def _room_edges(
+    calls: Calls, launch: NDArray[np.int64], room: NDArray[np.int64], return_of: NDArray[np.int64], where: _Where
+) -> Edges:
+    order = np.argsort(calls.id, kind="stable")
+    call = order[np.searchsorted(calls.id, launch, sorter=order)] if launch.size else launch
+    return Edges.of(graph.ROOM, where.host[return_of[call]], where.device[room], 0)

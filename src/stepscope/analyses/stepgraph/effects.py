@@ -1,0 +1,119 @@
+"""What a change does to the times of nodes and edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph import nodes as graph
+from stepscope.analyses.stepgraph.build import Built
+from stepscope.analyses.stepgraph.change import Change, Events, Scaled
+from stepscope.analyses.stepgraph.overlap import NEVER, overlap
+from stepscope.analyses.stepgraph.points import RETURN
+from stepscope.analyses.stepgraph.replay import Timing
+from stepscope.analyses.stepgraph.scaling import scaled
+from stepscope.analyses.stepgraph.spans import Spans
+from stepscope.model.intervals import Times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effects:
+    """Where in the graph events are found.
+
+    Attributes:
+        built: The graph.
+        spans: Host events.
+        took: int64[n], recorded length of each node.
+        edge_node: int64[m], the node that each edge leads to.
+        by_event: int64[activities], activities ordered by event.
+    """
+
+    built: Built
+    spans: Spans
+    took: Times
+    edge_node: NDArray[np.int64]
+    by_event: NDArray[np.int64]
+
+    @classmethod
+    def on(cls, built: Built, spans: Spans) -> Effects:
+        """Prepare for changes of a graph."""
+        nodes = built.graph.nodes
+        edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
+        by_event = np.argsort(built.activities.event, kind="stable")
+        return cls(built, spans, nodes.end - nodes.start, edge_node, by_event)
+
+    def of(self, change: Change) -> Timing:
+        """What the graph is to be replayed with."""
+        on, lag, took = self.built.graph.on, self.built.graph.lag.copy(), self.took.copy()
+        for part in change.device:
+            self._scale_device(part, lag, took)
+        if change.host:
+            self._scale_host(change.host, lag)
+            for part in change.host:
+                self._scale_batches(part, lag)
+        if change.unblocked.size:
+            self._unblock(change.unblocked, lag)
+        if change.overlapped.size:
+            on = overlap(self.built.graph, self.edge_node, self.device_nodes(change.overlapped), lag)
+        return Timing(on, lag, took)
+
+    def device_nodes(self, events: Events) -> NDArray[np.int64]:
+        """Nodes of device activities; those that the graph lacks are left out."""
+        known = self.built.activities.event[self.by_event]
+        if not known.size:
+            return known
+        at = np.minimum(np.searchsorted(known, events), known.size - 1)
+        found = self.by_event[at[known[at] == events]]
+        nodes: NDArray[np.int64] = self.built.device[np.unique(found)]
+        return nodes
+
+    def _scale_device(self, part: Scaled, lag: Times, took: Times) -> None:
+        nodes = self.device_nodes(part.events)
+        took[nodes] = np.rint(took[nodes] * part.factor).astype(np.int64)
+        if part.factor == 0:  # what is not there needs no gap before it
+            gone = np.zeros(took.size, np.bool_)
+            gone[nodes] = True
+            follows = (self.built.graph.kind == graph.FOLLOWS) & gone[self.edge_node]
+            lag[follows] = np.minimum(lag[follows], 0)
+
+    def _scale_host(self, parts: tuple[Scaled, ...], lag: Times) -> None:
+        """Shorten what the host does between its points."""
+        edges = np.flatnonzero(self.built.graph.kind == graph.GOES_ON)
+        points = self.built.graph.nodes.item[self.edge_node[edges]]
+        track = self.built.points.track[points]
+        starts = self.built.graph.nodes.end[self.built.graph.on[edges]]
+        woven = np.isin(track, list(self.built.threads.woven))
+        line = np.where(woven, self.built.threads.main, track)
+        for thread in np.unique(line).tolist():
+            together = self.built.threads.woven if thread == self.built.threads.main else {thread}
+            mine = line == thread
+            factors = [(self.spans.on_threads(part.events, together), part.factor) for part in parts]
+            lag[edges[mine]] = scaled(starts[mine], starts[mine] + lag[edges[mine]], factors)
+
+    def _scale_batches(self, part: Scaled, lag: Times) -> None:
+        """Let workers deliver at another pace; at once, if the factor is 0."""
+        batches, calls = self.built.batches, self.built.calls
+        mine = np.isin(calls.id[batches.call], part.events)
+        if not mine.any():
+            return
+        kind, item = self.built.graph.kind, self.built.graph.nodes.item[self.edge_node]
+        arrives = np.flatnonzero(kind == graph.ARRIVES)
+        batch = self.built.graph.nodes.item[self.built.graph.on[arrives]]
+        arrives = arrives[mine[batch]]
+        lag[arrives] = np.rint(lag[arrives] * part.factor).astype(np.int64) if part.factor else NEVER
+        of_batch = self.built.graph.nodes.kind[self.edge_node] == graph.BATCH
+        paced = np.flatnonzero(of_batch & (kind == graph.NEXT_BATCH))
+        paced = paced[mine[item[paced]]]
+        lag[paced] = np.rint(lag[paced] * part.factor).astype(np.int64)
+        first = np.flatnonzero(of_batch & (kind == graph.STARTS))
+        lag[first[mine[item[first]]]] -= round((1 - part.factor) * batches.pace)
+
+    def _unblock(self, events: Events, lag: Times) -> None:
+        nodes, points = self.built.graph.nodes, self.built.points
+        returns = np.flatnonzero((points.kind == RETURN) & np.isin(nodes.event[self.built.host], events))
+        free = np.zeros(nodes.end.size, np.bool_)
+        free[self.built.host[returns]] = True
+        held = np.isin(self.built.graph.kind, (graph.WAITS, graph.ROOM))
+        lag[held & free[self.edge_node]] = NEVER

@@ -1,0 +1,93 @@
+"""The dependency graph of a job's steps, and what changes of the job would make of their length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.analyses.stepgraph.build import Built, build
+from stepscope.analyses.stepgraph.change import Change, Prediction
+from stepscope.analyses.stepgraph.effects import Effects
+from stepscope.analyses.stepgraph.points import BEGIN, END
+from stepscope.analyses.stepgraph.replay import Plan, plan, replay
+from stepscope.analyses.stepgraph.spans import read_spans
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepGraph:
+    """What depends on what in the steps of one rank; docs/whatif.md describes the model.
+
+    Attributes:
+        built: The graph and what it was made of.
+        plan: How it is replayed.
+        effects: Where events are found in it.
+        base_ns: Sum of the counted steps in the unchanged replay.
+    """
+
+    built: Built
+    plan: Plan
+    effects: Effects
+    base_ns: int
+
+    @classmethod
+    def of(cls, trace: Trace) -> StepGraph:
+        """The graph of a trace of one rank, built on first use.
+
+        Raises:
+            MissingInputError: The recording has neither device work nor host steps.
+        """
+        return trace.once(_of)
+
+    def predict(self, change: Change) -> Prediction:
+        """The mean step with a change. Events that the chosen steps do not have are passed over."""
+        total = total_ns(self.built, self.replay(change))
+        selection = self.built.selection
+        number, recorded = len(selection.counted), selection.recorded_ns
+        base, new = self.base_ns // number, total // number
+        return Prediction(base, new, base - new, selection.counted, abs(self.base_ns - recorded) / max(recorded, 1))
+
+    def replay(self, change: Change) -> Times:
+        """When each node ends with a change, int64[nodes]."""
+        return replay(int(self.built.graph.nodes.end[0]), self.plan, self.effects.of(change))
+
+
+def total_ns(built: Built, ends: Times) -> int:
+    """Sum of the time that the counted steps own, given the ends of all nodes."""
+    starts, stops = windows(built, ends)
+    return int((stops - starts)[built.selection.lead :].sum())
+
+
+def windows(built: Built, ends: Times) -> tuple[Times, Times]:
+    """Begin and end of the time that each step owns, by the same rule as in `step_budget`; int64[steps] each."""
+    steps = built.selection.step
+    begin, end = _marks(built, ends, BEGIN), _marks(built, ends, END)
+    last = np.full(steps.size, np.iinfo(np.int64).min)
+    known = np.flatnonzero(np.isin(built.activities.step, steps))
+    order = np.argsort(steps, kind="stable")
+    mine = order[np.searchsorted(steps, built.activities.step[known], sorter=order)]
+    np.maximum.at(last, mine, ends[built.device[known]])
+    stops = np.maximum(end, last)
+    starts = np.array(begin)
+    starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(stops)[:-1])
+    return starts, np.maximum(stops, starts)
+
+
+def _marks(built: Built, ends: Times, kind: int) -> Times:
+    """When each step begins or ends on the host; as recorded where no thread is."""
+    points = np.flatnonzero(built.points.kind == kind)
+    if not points.size:
+        return built.selection.starts if kind == BEGIN else built.selection.ends
+    ordered = points[np.argsort(built.points.at[points], kind="stable")]
+    marks: Times = ends[built.host[ordered]]
+    return marks
+
+
+def _of(trace: Trace) -> StepGraph:
+    built = build(trace)
+    effects = Effects.on(built, read_spans(trace, built.selection))
+    layout = plan(built.graph)
+    unchanged = replay(int(built.graph.nodes.end[0]), layout, effects.of(Change()))
+    return StepGraph(built, layout, effects, total_ns(built, unchanged))

@@ -1,0 +1,181 @@
+"""What the graph is made of: the device activities and host calls of the chosen steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model import runtime_names
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+Ids = NDArray[np.int64]
+
+#: What a host call does to the graph.
+LAUNCH, WAIT, ALLOCATION, LOADER, EVENT_RECORD, EVENT_WAIT = range(6)
+#: Kinds of device activities.
+COMPUTE, COMM, COPY, SET = range(4)
+
+_ACTIVITIES_SQL = """
+SELECT k.event, k.track, k.ts, k.dur, coalesce(k.step, -1)::INTEGER AS step, coalesce(k.launch, -1) AS launch,
+    (CASE k.kind WHEN 'compute' THEN 0 WHEN 'comm' THEN 1 WHEN 'copy' THEN 2 ELSE 3 END)::TINYINT AS kind,
+    coalesce(h.ts, k.ts) AS called, coalesce(h.track, -1)::INTEGER AS thread,
+    coalesce('pageable' IN (c.src_kind, c.dst_kind), false) AS pageable, k.graph IS NOT NULL AS in_graph
+FROM kernels k LEFT JOIN spans h ON h.id = k.launch LEFT JOIN copies c ON c.event = k.event
+WHERE k.kind <> 'sync' AND k.ts + k.dur > $lo AND coalesce(h.ts, k.ts) < $hi
+ORDER BY k.ts, k.event
+"""
+_CALLS_SQL = """
+SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id AS name, (CASE
+    WHEN s.category = 'dataloader' THEN 3
+    WHEN s.id IN (SELECT unnest($launches)) THEN 0
+    WHEN s.name_id IN (SELECT unnest($records)) THEN 4
+    WHEN s.name_id IN (SELECT unnest($event_waits)) THEN 5
+    WHEN s.name_id IN (SELECT unnest($waits)) THEN 1
+    ELSE 2 END)::TINYINT AS role
+FROM spans s JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND s.ts >= $lo AND s.ts < $hi AND (s.category = 'dataloader'
+    OR s.id IN (SELECT unnest($launches))
+    OR s.category IN ('runtime', 'sync', 'launch')
+        AND s.name_id IN (SELECT unnest($records || $event_waits || $waits || $allocations)))
+ORDER BY s.track, s.ts, s.id
+"""
+_NAMES_SQL = """
+SELECT name_id, name FROM names WHERE name_id IN (
+    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch'))
+"""
+_QUEUED_WAITS_SQL = """
+SELECT coalesce(launch, -1) AS call, track FROM kernels WHERE kind = 'sync' AND ts >= $lo AND ts < $hi ORDER BY ts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Activities:
+    """The n device activities that are launched in the chosen steps, or still run when these begin; by begin.
+
+    Attributes:
+        event: int64[n].
+        track: int32[n], their queues.
+        ts: int64[n].
+        end: int64[n].
+        step: int32[n], -1 if they belong to none.
+        launch: int64[n], the launching events, -1 if not recorded.
+        called: int64[n], begin of the launching call; their own where it is not recorded.
+        thread: int32[n], track of that call, -1 if not recorded.
+        kind: int8[n].
+        pageable: bool[n], copies to or from pageable memory.
+        in_graph: bool[n].
+    """
+
+    event: Ids
+    track: NDArray[np.int32]
+    ts: Times
+    end: Times
+    step: NDArray[np.int32]
+    launch: Ids
+    called: Times
+    thread: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    pageable: NDArray[np.bool_]
+    in_graph: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The n host calls that matter to the graph, by thread and begin.
+
+    Attributes:
+        id: int64[n], their events.
+        track: int32[n].
+        ts: int64[n].
+        end: int64[n].
+        name: int32[n], `name_id`.
+        role: int8[n].
+        scope: int8[n], what a wait waits for: one of `runtime_names.SCOPES` by position.
+        queue: int32[n], device queue that it waits for or makes wait, -1 where not recorded.
+        blocking: bool[n], calls that return only when what they launched is done, by name.
+    """
+
+    id: Ids
+    track: NDArray[np.int32]
+    ts: Times
+    end: Times
+    name: NDArray[np.int32]
+    role: NDArray[np.int8]
+    scope: NDArray[np.int8]
+    queue: NDArray[np.int32]
+    blocking: NDArray[np.bool_]
+
+
+def read_activities(trace: Trace, selection: Selection) -> Activities:
+    """The device activities of the chosen steps."""
+    rows = trace.columns(_ACTIVITIES_SQL, _range(selection))
+    return Activities(
+        rows["event"],
+        rows["track"],
+        rows["ts"],
+        rows["ts"] + rows["dur"],
+        rows["step"],
+        rows["launch"],
+        rows["called"],
+        rows["thread"],
+        rows["kind"],
+        rows["pageable"].astype(np.bool_),
+        rows["in_graph"].astype(np.bool_),
+    )
+
+
+def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Calls:
+    """The host calls of the chosen steps."""
+    rows = trace.columns(_NAMES_SQL)
+    names = list(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+
+    def named(test: Callable[[str], bool]) -> list[int]:
+        return [name_id for name_id, name in names if test(name)]
+
+    within = _range(selection)
+    known: dict[str, Any] = {
+        **within,
+        "launches": np.unique(activities.launch[activities.launch >= 0]).tolist(),
+        "records": named(runtime_names.is_event_record),
+        "event_waits": named(runtime_names.is_stream_wait),
+        "waits": named(runtime_names.is_synchronisation),
+        "allocations": named(runtime_names.is_allocation),
+    }
+    calls = trace.columns(_CALLS_SQL, known)
+    scope = np.zeros(max((name_id for name_id, _ in names), default=0) + 1, np.int8)
+    for name_id, name in names:
+        scope[name_id] = runtime_names.SCOPES.index(runtime_names.wait_scope(name))
+    in_range = np.minimum(calls["name"], scope.size - 1)
+    return Calls(
+        calls["id"],
+        calls["track"],
+        calls["ts"],
+        calls["ts"] + calls["dur"],
+        calls["name"],
+        calls["role"],
+        scope[in_range],
+        _queues(trace, within, calls["id"]),
+        np.isin(calls["name"], named(runtime_names.is_blocking_copy)),
+    )
+
+
+def _queues(trace: Trace, within: dict[str, int], ids: Ids) -> NDArray[np.int32]:
+    """The queue that each call makes wait or waits for, where the recording has a wait of that queue for it."""
+    rows = trace.columns(_QUEUED_WAITS_SQL, within)
+    order = np.argsort(rows["call"], kind="stable")
+    call, track = rows["call"][order], rows["track"][order]
+    found = np.full(ids.size, -1, np.int32)
+    if call.size:
+        at = np.minimum(np.searchsorted(call, ids), call.size - 1)
+        found = np.where(call[at] == ids, track[at], -1).astype(np.int32)
+    return found
+
+
+def _range(selection: Selection) -> dict[str, int]:
+    return {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])}

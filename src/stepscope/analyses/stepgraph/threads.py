@@ -1,0 +1,130 @@
+"""Which host thread goes on where another one stops.
+
+A backward pass runs on a thread of its own while the main thread waits for it: together they are one line of time.
+Nobody records that one waits for the other. It shows in what they do: a thread that does nothing, while another one
+does something that begins and ends within that time, goes on when the other one is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.trace import Trace
+
+#: A thread that works while others do for more than this share of its time does not take turns with them.
+CONCURRENT = 0.2
+
+# A thread is at work in what it does last of all: what encloses that may only wait for another thread.
+_WORK_SQL = """
+SELECT s.track, s.ts, s.ts + s.dur AS stop FROM spans s
+WHERE s.dur > 0 AND s.ts >= $lo AND s.ts < $hi
+    AND s.category IN ('op', 'runtime', 'launch', 'sync', 'queue', 'gc', 'dataloader')
+    AND s.track IN (SELECT t.track FROM tracks t SEMI JOIN (
+        SELECT track FROM spans WHERE category IN ('op', 'runtime', 'launch', 'sync', 'step')) USING (track)
+        WHERE t.kind = 'host')
+ORDER BY s.track, s.ts, s.ts + s.dur DESC
+"""
+_MAIN_SQL = """
+SELECT s.track, count(*) FILTER (WHERE s.category = 'step') AS steps, min(s.ts) AS first
+FROM spans s JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND s.category IN ('step', 'op', 'launch', 'runtime', 'sync', 'annotation')
+GROUP BY 1 ORDER BY steps DESC, first, 1 LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Handoffs:
+    """The m moments at which a thread goes on because another one has stopped, by time.
+
+    Attributes:
+        source: int32[m], thread that stops.
+        stopped: int64[m], when.
+        target: int32[m], thread that goes on.
+        resumed: int64[m], when.
+    """
+
+    source: NDArray[np.int32]
+    stopped: Times
+    target: NDArray[np.int32]
+    resumed: Times
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The host threads of the graph.
+
+    Attributes:
+        main: The thread that runs the steps; -1 if no thread is recorded.
+        woven: Threads that take turns, the main one among them.
+        handoffs: Their turns.
+    """
+
+    main: int
+    woven: frozenset[int]
+    handoffs: Handoffs
+
+
+def read_threads(trace: Trace, selection: Selection) -> Threads:
+    """The threads of the chosen steps, and their turns."""
+    main = trace.scalar(_MAIN_SQL)
+    if main is None:
+        return Threads(-1, frozenset(), _turns({}))
+    rows = trace.columns(_WORK_SQL, {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])})
+    work = _innermost(rows["track"], rows["ts"], rows["stop"])
+    marks = np.unique(np.concatenate((selection.starts, selection.ends)))
+    woven = _taking_turns(work, int(main))
+    starts, ends = work.get(int(main), (marks[:0], marks[:0]))
+    turns = {track: work[track] for track in woven if track in work}
+    # A step's begin and end are moments of the main thread, whatever else it does then.
+    turns[int(main)] = (np.concatenate((starts, marks)), np.concatenate((ends, marks)))
+    return Threads(int(main), woven, _turns(turns))
+
+
+Work = dict[int, tuple[Times, Times]]
+
+
+def _innermost(track: NDArray[np.int32], starts: Times, ends: Times) -> Work:
+    """By thread, the events that hold no other."""
+    if not track.size:
+        return {}
+    alone = np.append((track[1:] != track[:-1]) | (starts[1:] >= ends[:-1]), True)
+    track, starts, ends = track[alone], starts[alone], ends[alone]
+    return {int(one): (starts[track == one], ends[track == one]) for one in np.unique(track)}
+
+
+def _taking_turns(work: Work, main: int) -> frozenset[int]:
+    """The main thread and those that hardly ever work at the same time as another of them, the busiest first."""
+    woven = [main]
+    busy = Intervals.union_of(*work[main]) if main in work else Intervals.empty()
+    own = {track: Intervals.union_of(*pieces) for track, pieces in work.items() if track != main}
+    for track in sorted(own, key=lambda track: (-own[track].total, track)):
+        if (own[track] & busy).total <= CONCURRENT * own[track].total:
+            woven.append(track)
+            busy = busy | own[track]
+    return frozenset(woven)
+
+
+def _turns(work: Work) -> Handoffs:
+    tracks = [np.full(pieces[0].size, track, np.int32) for track, pieces in work.items()]
+    if len(tracks) < 2:
+        none = np.zeros(0, np.int64)
+        return Handoffs(none.astype(np.int32), none, none.astype(np.int32), none)
+    track = np.concatenate(tracks)
+    starts, ends = (np.concatenate([pieces[side] for pieces in work.values()]) for side in (0, 1))
+    order = np.lexsort((ends, starts, track))
+    track, starts, ends = track[order], starts[order], ends[order]
+    idle_since = np.append(np.iinfo(np.int64).min, ends[:-1])
+    idle_since[np.append(True, track[1:] != track[:-1])] = np.iinfo(np.int64).min
+    by_end = np.lexsort((starts, ends))
+    before = np.searchsorted(ends[by_end], starts, side="right") - 1
+    last = by_end[np.maximum(before, 0)]
+    handed = (before >= 0) & (track[last] != track) & (ends[last] > idle_since) & (starts[last] >= idle_since)
+    target = np.flatnonzero(handed)
+    target = target[np.argsort(starts[target], kind="stable")]
+    source = last[target]
+    return Handoffs(track[source], ends[source], track[target], starts[target])
