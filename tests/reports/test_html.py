@@ -47,7 +47,7 @@ def test_a_page_needs_nothing_else_and_admits_nothing_else() -> None:
     html = page(sample_report())
     tree = parsed(html)
     for tag, attributes in tree.elements:
-        assert not {"src", "href", "style", "action", "data"} & set(attributes), tag
+        assert not {"src", "style", "action", "data"} & set(attributes), tag
         assert not any(name.startswith("on") for name in attributes), tag
     [policy] = [a["content"] or "" for t, a in tree.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert "unsafe" not in policy
@@ -78,6 +78,27 @@ def test_what_a_screen_reader_gets() -> None:
     )
     headings = [a for t, a in tree.elements if t == "th"]
     assert all(a.get("scope") in ("col", "row") for a in headings)
+
+
+def test_links_lead_to_places_of_the_page() -> None:
+    tree = parsed(page(sample_report()))
+    links = [attributes["href"] or "" for _, attributes in tree.elements if "href" in attributes]
+    places = [attributes["id"] for _, attributes in tree.elements if "id" in attributes]
+    assert len(set(places)) == len(places)
+    assert "#where-the-time-went" in links
+    assert {link[:1] for link in links} == {"#"}
+    assert {link[1:] for link in links} <= set(places)
+
+
+def test_the_figures_that_a_reader_wants_first() -> None:
+    html = page(sample_report())
+    for label, value, detail in (
+        ("mean step", "9.00 ms", "8.00 ms to 10.0 ms"),
+        ("compute", "66.7 %", "6.00 ms per step"),
+        ("idle", "19.4 %", "1.75 ms per step"),
+        ("mostly idle for", "data wait", "gain if gone ≤ 20.0 %"),
+    ):
+        assert f'<div><dt>{label}</dt><dd>{value}</dd><dd class="aside">{detail}</dd></div>' in html
 
 
 def test_a_fragment_for_notebooks_has_no_script() -> None:

@@ -9,15 +9,17 @@ from stepscope.reports.outline import Section
 from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import budget
 from stepscope.reports.sections.efficiency import efficiency
+from stepscope.reports.sections.figures import figures
+from stepscope.reports.sections.findings import findings
 from stepscope.reports.sections.head import facts, title
 from stepscope.reports.sections.health import health, missing
 from stepscope.reports.sections.idle import idle
-from stepscope.reports.sections.tables import besides, chosen, ran
+from stepscope.reports.sections.tables import besides, chosen, memory, ran
 
 #: Makes a section from the report and the number of rows to show; a section without blocks is left out.
 Build = Callable[[Report, int], Section]
 
-_WHOLE: Final[tuple[Build, ...]] = (health, budget, idle, ran, efficiency, besides, missing)
+_WHOLE: Final[tuple[Build, ...]] = (health, findings, budget, idle, ran, efficiency, besides, memory, missing)
 _CHOSEN: Final[tuple[Build, ...]] = (health, chosen, missing)
 
 
@@ -26,4 +28,4 @@ def sections(report: Report) -> tuple[Build, ...]:
     return _CHOSEN if report.selection.tables else _WHOLE
 
 
-__all__ = ["facts", "sections", "title"]
+__all__ = ["facts", "figures", "sections", "title"]

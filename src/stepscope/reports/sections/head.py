@@ -36,7 +36,7 @@ def facts(report: Report) -> tuple[str, ...]:
     found = [_devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event")]
     attributes = recordings[0].attributes if recordings else {}
     for key, label in _VERSIONS:
-        if key in attributes:
+        if attributes.get(key) not in (None, "", "N/A"):
             found.append(f"{label} {_version(attributes[key])}")
     if report.selection.steps:
         found.append("only step " + ", ".join(map(str, report.selection.steps)))

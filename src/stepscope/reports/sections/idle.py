@@ -38,12 +38,11 @@ def idle(report: Report, top: int) -> Section:
     steps = step_rows(report)
     total = sum(row["total_ns"] for row in steps)
     idle_ns = sum(row["idle_ns"] for row in steps)
-    causes = _causes(report)
-    if not causes or not total:
+    found = causes(report)
+    if not found or not total:
         return Section("Why idle", ())
     rows: list[tuple[str | float, ...]] = []
-    causes = _worth_showing(causes, total)
-    for cause, details in sorted(causes.items(), key=lambda item: -_sum(item[1])):
+    for cause, details in sorted(_worth_showing(found, total).items(), key=lambda item: -_sum(item[1])):
         rows.append(
             _row(cause.replace("_", " "), _sum(details), _gaps(details), total, len(steps), _MEANING.get(cause, ""))
         )
@@ -56,15 +55,15 @@ def idle(report: Report, top: int) -> Section:
 
 
 def _worth_showing(
-    causes: dict[str, dict[str | None, tuple[int, int]]], total: int
+    found: dict[str, dict[str | None, tuple[int, int]]], total: int
 ) -> dict[str, dict[str | None, tuple[int, int]]]:
     """Without what would be shown as 0.0 %, unless nothing else is left."""
     kept = {
         cause: {detail: value for detail, value in details.items() if value[0] >= _LEAST * total} or details
-        for cause, details in causes.items()
+        for cause, details in found.items()
         if _sum(details) >= _LEAST * total
     }
-    return kept or causes
+    return kept or found
 
 
 def gain(total: float, removed: float) -> str:
@@ -74,17 +73,18 @@ def gain(total: float, removed: float) -> str:
     return f"≤ {100 * removed / (total - removed):.1f} %"
 
 
-def _causes(report: Report) -> dict[str, dict[str | None, tuple[int, int]]]:
+def causes(report: Report) -> dict[str, dict[str | None, tuple[int, int]]]:
+    """Idle ns and number of gaps, over all steps, by cause and detail."""
     if "idle_causes" not in report.tables:
         return {}
     rows = report.tables["idle_causes"].records()
     rows = [row for row in rows if row["step"] is not None] or rows
-    causes: dict[str, dict[str | None, tuple[int, int]]] = {}
+    found: dict[str, dict[str | None, tuple[int, int]]] = {}
     for row in rows:
-        details = causes.setdefault(row["cause"], {})
+        details = found.setdefault(row["cause"], {})
         ns, gaps = details.get(row["detail"], (0, 0))
         details[row["detail"]] = (ns + row["total_ns"], gaps + row["count"])
-    return causes
+    return found
 
 
 def _row(name: str, ns: int, gaps: int, total: int, steps: int, meaning: str) -> tuple[str | float, ...]:

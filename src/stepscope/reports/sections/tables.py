@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
 from stepscope.reports.outline import Block, Grid, Heading, Line, Section
 from stepscope.reports.report import Report
 from stepscope.reports.rollup import rollup
-from stepscope.reports.sections.views import BESIDES, RAN, View
+from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View
 from stepscope.reports.units import Scale, scale, time_scale
 
 #: Bars are left out before any column of numbers.
@@ -33,8 +34,13 @@ def ran(report: Report, top: int) -> Section:
 
 
 def besides(report: Report, top: int) -> Section:
-    """Communication, copies, synchronisations, launches, memory."""
+    """Communication, copies, synchronisations, launches."""
     return Section("Transfers, waits and launches", grids(report, BESIDES, top))
+
+
+def memory(report: Report, top: int) -> Section:
+    """Peaks and who held them; what the allocator made of the device's memory."""
+    return Section("Memory", grids(report, MEMORY, top))
 
 
 def chosen(report: Report, top: int) -> Section:
@@ -51,9 +57,9 @@ def chosen(report: Report, top: int) -> Section:
 def grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
     """A grid for each view whose table has rows."""
     found = (
-        _view(report.tables[view.table], view, min(top, view.rows or top))
+        _view(table, view, min(top, view.rows or top))
         for view in views
-        if view.table in report.tables and len(report.tables[view.table])
+        if view.table in report.tables and len(table := _chosen_rows(report.tables[view.table], view))
     )
     return tuple(grid for grid in found if grid.headings)
 
@@ -81,7 +87,7 @@ def grid_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: 
 
 def _view(table: Table, view: View, top: int) -> Grid:
     names = [name for name in dict.fromkeys((*view.keys, *view.columns)) if name in table.schema.names]
-    rows = rollup(_renamed(table, view.shorten) if view.shorten else table, view.keys)
+    rows = rollup(_renamed(table, view.keys[0], view.shorten) if view.shorten else table, view.keys)
     if view.order != "total_ns" and view.order in names:
         whole = sum(row[view.order] or 0 for row in rows)
         rows = sorted(rows, key=lambda row: -(row[view.order] or 0))
@@ -91,10 +97,21 @@ def _view(table: Table, view: View, top: int) -> Grid:
     return grid_of(rows, columns, view.caption, top, view.table)
 
 
-def _renamed(table: Table, shorten: Callable[[str], str]) -> Table:
+def _chosen_rows(table: Table, view: View) -> Table:
+    """The rows that the view is about: those of one kind, and none that lack what it is by."""
+    arrow = table.arrow
+    if view.only is not None:
+        column, value = view.only
+        arrow = arrow.filter(pc.equal(arrow[column], value))
+    if view.needs:
+        arrow = arrow.filter(pc.is_valid(arrow[view.needs]))
+    return Table(table.schema, arrow)
+
+
+def _renamed(table: Table, column: str, shorten: Callable[[str], str]) -> Table:
     """The table with shorter names."""
-    short = pa.array([shorten(name) for name in table.column("name")], pa.string())
-    return Table(table.schema, table.arrow.set_column(table.schema.names.index("name"), "name", short))
+    short = pa.array([shorten(name) for name in table.column(column)], pa.string())
+    return Table(table.schema, table.arrow.set_column(table.schema.names.index(column), column, short))
 
 
 def _heading(column: Column, one: Scale, position: int) -> Heading:

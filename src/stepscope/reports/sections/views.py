@@ -17,6 +17,12 @@ def short_kernel(name: str) -> str:
     return classify(name).short
 
 
+def short_place(name: str) -> str:
+    """`modules/softmax.py(14): forward`: a source line with the last folder of its path only."""
+    path, line, rest = name.partition("(")
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:]) + line + rest if "/" in path else name
+
+
 def module_class(name: str) -> str:
     """`Linear` for the instance `Linear_12` of a module."""
     return re.sub(r"_\d+$", "", name)
@@ -29,11 +35,13 @@ class View:
     Attributes:
         table: Its name.
         caption: What it shows, in a few words.
-        keys: Columns by which rows of several ranks are put together; rows without the last of them are left out.
+        keys: Columns by which rows of several ranks are put together.
         columns: Columns shown after the keys, the most important first; those that the table lacks are left out.
         order: Column by which the largest come first; where it is not `total_ns`, shares are of its sum.
         rows: Most rows shown; None for as many as are asked for.
-        shorten: Makes names short; rows whose names then agree are put together.
+        shorten: Makes values of the first key short; rows that then agree are put together.
+        only: Column and the value that its rows must have.
+        needs: Column that must not be null.
     """
 
     table: str
@@ -43,6 +51,8 @@ class View:
     order: str = "total_ns"
     rows: int | None = None
     shorten: Callable[[str], str] | None = None
+    only: tuple[str, str] | None = None
+    needs: str = ""
 
 
 #: What ran: classes, kernels, operators, modules.
@@ -108,6 +118,10 @@ BESIDES: Final = (
         rows=5,
     ),
     View("dataloader", "Data loading", columns=("total_ns", "count", "per_step_ns", "share_of_steps"), rows=5),
+)
+
+#: Device memory.
+MEMORY: Final = (
     View(
         "memory_peaks",
         "Memory peaks of rank",
@@ -116,11 +130,56 @@ BESIDES: Final = (
         order="peak_bytes",
         rows=8,
     ),
-    View("memory_holders", "Held at the peak", ("operator",), ("bytes", "share", "count"), "bytes", 5),
+    View(
+        "memory_holders", "Held at the peak", ("operator",), ("bytes", "share", "count"), "bytes", 5, needs="operator"
+    ),
+    View(
+        "memory_peak_stacks",
+        "In use at the peak, by kind",
+        ("name",),
+        ("bytes", "share", "count"),
+        "bytes",
+        8,
+        only=("by", "category"),
+    ),
+    View(
+        "memory_peak_stacks",
+        "In use at the peak, by place",
+        ("name",),
+        ("bytes", "share", "count"),
+        "bytes",
+        shorten=short_place,
+        only=("by", "stack"),
+    ),
+    View(
+        "memory_snapshot",
+        "At the end, of rank",
+        ("rank", "device"),
+        ("segments", "reserved_bytes", "allocated_bytes", "inactive_bytes", "releasable_bytes", "stranded_bytes"),
+        order="reserved_bytes",
+        rows=8,
+    ),
+    View(
+        "memory_unreturned",
+        "Allocated and not freed",
+        ("place",),
+        ("bytes", "share", "count", "steps"),
+        "bytes",
+        5,
+        shorten=short_place,
+    ),
+    View(
+        "out_of_memory",
+        "Failed allocations",
+        ("place",),
+        ("requested_bytes", "device_free_bytes", "verdict"),
+        "requested_bytes",
+        5,
+    ),
 )
 
 #: Every table that a page shows something of.
 SHOWN: Final = frozenset(
     {"step_budget", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
-    | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES)}
+    | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES, *MEMORY)}
 )

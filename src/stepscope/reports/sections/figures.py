@@ -1,0 +1,70 @@
+"""The few numbers that a reader wants first, at the head of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stepscope.reports.outline import PARTS, Figure
+from stepscope.reports.report import Report
+from stepscope.reports.sections.budget import step_rows
+from stepscope.reports.sections.idle import causes, gain
+from stepscope.reports.text import plural
+from stepscope.reports.units import duration, percent, quantity
+
+#: A part of the step below this share is no figure of its own.
+_LEAST: Final = 0.005
+
+
+def figures(report: Report) -> tuple[Figure, ...]:
+    """Time of a step, where it went, the largest cause of idle time, and memory; whatever is known of them."""
+    if report.selection.tables:
+        return ()
+    return (*_steps(report), *_idle(report), *_memory(report))
+
+
+def _steps(report: Report) -> Iterator[Figure]:
+    rows = step_rows(report)
+    total = sum(row["total_ns"] for row in rows)
+    if not total:
+        return
+    times = [row["total_ns"] for row in rows]
+    if any(row["step"] is None for row in rows):
+        yield Figure("whole recording", duration(total // len(rows)), "no steps are known")
+    else:
+        span = f"{duration(min(times))} to {duration(max(times))}" if len(rows) > 1 else ""
+        yield Figure("mean step" if len(rows) > 1 else "step", duration(total // len(rows)), span)
+    for part, name in PARTS:
+        ns = sum(row[f"{part}_ns"] for row in rows)
+        if ns >= _LEAST * total or part in ("compute", "idle"):
+            yield Figure(name, percent(ns / total), f"{duration(ns // len(rows))} per step")
+
+
+def _idle(report: Report) -> Iterator[Figure]:
+    """The cause that would gain most if it were gone."""
+    total = sum(row["total_ns"] for row in step_rows(report))
+    found = {cause: sum(ns for ns, _ in details.values()) for cause, details in causes(report).items()}
+    if found and total:
+        cause = max(found, key=lambda name: (found[name], name))
+        if found[cause] >= _LEAST * total:
+            yield Figure("mostly idle for", cause.replace("_", " "), f"gain if gone {gain(total, found[cause])}")
+
+
+def _memory(report: Report) -> Iterator[Figure]:
+    """The device with the highest peak of memory."""
+    rows = [row for row in _rows(report, "memory_peaks") if row["device"] is not None and row["peak_bytes"] is not None]
+    if rows:
+        peak = max(rows, key=lambda row: int(row["peak_bytes"]))
+        whole = f" of {quantity(peak['total_bytes'], 'bytes')}" if peak["total_bytes"] else ""
+        among = f", highest of {plural(len(rows), 'device')}" if len(rows) > 1 else ""
+        sign = "≥ " if peak["peak_is_lower_bound"] else ""
+        yield Figure("peak memory", sign + quantity(peak["peak_bytes"], "bytes"), (whole + among).strip(" ,"))
+    for row in _rows(report, "memory_snapshot")[:1]:
+        yield Figure("reserved", quantity(row["reserved_bytes"], "bytes"), "by the allocator, at the end")
+        if row["stranded_share"] is not None:
+            stranded = f"{quantity(row['stranded_bytes'], 'bytes')} in segments that are partly in use"
+            yield Figure("stranded", percent(row["stranded_share"]), stranded)
+
+
+def _rows(report: Report, table: str) -> list[dict[str, Any]]:
+    return report.tables[table].records() if table in report.tables else []
