@@ -86,6 +86,7 @@ class SimJob:
         profile_memory: write allocations.
         record_calls: write small runtime calls beside launches.
         mark_steps: write ``ProfilerStep#N``.
+        profiler_level: detail of an Ascend recording: 0, 1 or 2.
         buffer_flush_ops: recorded runtime calls between two pauses of the profiler; 0 for none.
         buffer_flush_ns: length of such a pause.
         seed: seeds what is random in the job itself (loader jitter).
@@ -170,6 +171,7 @@ class SimJob:
     profile_memory: bool = True
     record_calls: bool = True
     mark_steps: bool = True
+    profiler_level: int = 1
     buffer_flush_ops: int = 0
     buffer_flush_ns: int = 400_000
 

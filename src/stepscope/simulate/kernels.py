@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from stepscope.simulate import ascend_names
 from stepscope.simulate.costs import CostModel
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.names import SCALARS, attention_name, conv_name, gemm_name
@@ -38,7 +39,7 @@ class Kernels:
         moved = batch * width * (m * k + k * n + m * n)
         tile = 128 if min(m, n) >= 128 else 64
         return KernelSpec(
-            name=gemm_name(self.costs.device, self.job.dtype, tile, layout),
+            name=gemm_name(self.costs.device, self.job.dtype, tile, layout, batch),
             kind="compute",
             op_class="gemm",
             duration_ns=self.costs.gemm(m, n, k, batch, moved),
@@ -48,7 +49,12 @@ class Kernels:
             shared_bytes=tile * 768,
             flops=2 * batch * m * n * k,
             bytes=moved,
+            inputs=(self._matrix(batch, m, k), self._matrix(batch, *((n, k) if layout == "tn" else (k, n)))),
+            outputs=(self._matrix(batch, m, n),),
         )
+
+    def _matrix(self, batch: int, rows: int, columns: int) -> Tensor:
+        return Tensor((rows, columns) if batch == 1 else (batch, rows, columns), self.job.dtype)
 
     def elementwise(self, functor: str, tensor: Tensor, operands: int, op_class: str = "elementwise") -> KernelSpec:
         """Pointwise kernel that touches ``operands`` tensors of this shape."""
@@ -78,6 +84,7 @@ class Kernels:
         """Fused attention; the backward does five matrix products where the forward does two."""
         flops = (10 if backward else 4) * batch * heads * sequence * sequence * width
         moved = (8 if backward else 4) * batch * heads * sequence * width * DTYPE_BYTES[self.job.dtype]
+        part = Tensor((batch, heads, sequence, width), self.job.dtype)
         return KernelSpec(
             name=attention_name(self.costs.device, self.job.dtype, width, backward),
             kind="compute",
@@ -89,10 +96,12 @@ class Kernels:
             shared_bytes=81920,
             flops=flops,
             bytes=moved,
+            inputs=(part,) * (5 if backward else 3),
+            outputs=(part,) * (3 if backward else 1),
         )
 
-    def convolution(self, out: Tensor, weight: Tensor, which: str) -> KernelSpec:
-        """Convolution as an implicit GEMM; ``which`` is ``fprop``, ``dgrad`` or ``wgrad``."""
+    def convolution(self, x: Tensor, out: Tensor, weight: Tensor, which: str) -> KernelSpec:
+        """Convolution of ``x`` as an implicit GEMM; ``which`` is ``fprop``, ``dgrad`` or ``wgrad``."""
         n, k, height, width = out.shape
         _, c, r, s = weight.shape
         moved = 3 * out.bytes + weight.bytes
@@ -108,13 +117,17 @@ class Kernels:
             shared_bytes=98304,
             flops=2 * m * k * depth,
             bytes=moved,
+            inputs={"fprop": (x, weight), "dgrad": (weight, out), "wgrad": (x, out)}[which],
+            outputs={"fprop": (out,), "dgrad": (x,), "wgrad": (weight,)}[which],
         )
 
-    def foreach(self, functor: str, tensors: tuple[int, ...], operands: int) -> tuple[KernelSpec, ...]:
-        """Multi-tensor kernels over tensors of these element counts, at most 110 per launch."""
+    def foreach(self, op: str, functor: str, tensors: tuple[int, ...], operands: int) -> tuple[KernelSpec, ...]:
+        """Multi-tensor kernels of ``aten::<op>`` over tensors of these element counts, at most 110 per launch."""
         anonymous = "at::native::(anonymous namespace)::"
         types = f"{anonymous}TensorListMetadata<{min(operands, 5)}>", f"{anonymous}{self._filled(functor)}"
         name = f"void {anonymous}multi_tensor_apply_kernel<{types[0]}, {types[1]}>({types[0]}, {types[1]})"
+        if self._ascend:
+            name = ascend_names.foreach(op)
         specs = []
         for start in range(0, len(tensors), 110):
             elements = sum(tensors[start : start + 110])
@@ -130,7 +143,7 @@ class Kernels:
         if direction == "DtoD":
             rate = self.costs.device.bandwidth / 2
         return KernelSpec(
-            name=f"Memcpy {direction} ({ends[0]} -> {ends[1]})",
+            name=ascend_names.MEMCPY if self._ascend else f"Memcpy {direction} ({ends[0]} -> {ends[1]})",
             kind="copy",
             op_class="copy",
             duration_ns=1_100 + int(bytes_ / rate * 1e9),
@@ -139,7 +152,11 @@ class Kernels:
         )
 
     def memset(self, bytes_: int) -> KernelSpec:
-        """Set device memory."""
+        """Set device memory; Ascend devices run a kernel for it."""
+        if self._ascend:
+            width = DTYPE_BYTES[self.job.dtype]
+            zeroed = Tensor((max(1, bytes_ // width),), self.job.dtype)
+            return self._streaming(ascend_names.ZERO, "elementwise", zeroed, 1)
         duration = 900 + int(bytes_ / self.costs.device.bandwidth * 1e9)
         return KernelSpec("Memset (Device)", "set", "copy", duration, bytes=bytes_)
 
@@ -163,6 +180,10 @@ class Kernels:
             collective=what,
         )
 
+    @property
+    def _ascend(self) -> bool:
+        return self.costs.device.vendor == "huawei"
+
     def _filled(self, name: str) -> str:
         return re.sub(r"\bT\b", self.scalar, name)
 
@@ -171,6 +192,8 @@ class Kernels:
     ) -> KernelSpec:
         elements = tensor.elements
         moved = int(operands * tensor.bytes)
+        if self._ascend and not name.startswith("aclnn"):
+            name = ascend_names.kernel(name)
         return KernelSpec(
             name=name,
             kind="compute",
@@ -180,4 +203,6 @@ class Kernels:
             block=(block, 1, 1),
             flops=elements,
             bytes=moved,
+            inputs=(tensor,) * max(1, round(operands) - 1),
+            outputs=(tensor,),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from stepscope.simulate.devices import DEVICES
+from stepscope.simulate.devices import GPUS
 from stepscope.simulate.job import SimJob
 
 
@@ -34,7 +34,7 @@ def random_job(seed: int) -> SimJob:
         optimizer=pick(("adamw", "sgd")),
         optimizer_impl=pick(("fused", "foreach", "foreach", "loop")),
         graph=graph,
-        device=pick(tuple(DEVICES)),
+        device=pick(GPUS),
         compute_scale=pick((1.0, 1.0, 10.0, 100.0)),
         kernel_gap_ns=pick((0, 700)),
         queue_depth=pick((1024, 1024, 16)),

@@ -9,7 +9,7 @@ from stepscope.model.errors import UserError
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
 
-_CHOICES: dict[str, tuple[str, ...]] = {
+_CHOICES: dict[str, tuple[object, ...]] = {
     "model": ("transformer", "convnet", "mlp"),
     "dtype": ("bf16", "fp16", "fp32"),
     "attention": ("flash", "math"),
@@ -17,6 +17,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "optimizer_impl": ("fused", "foreach", "loop"),
     "device": tuple(DEVICES),
     "parallel": ("ddp", "fsdp"),
+    "profiler_level": (0, 1, 2),
 }
 _POSITIVE = frozenset(
     (
@@ -65,7 +66,7 @@ def check(job: SimJob) -> None:
     """
     for key, choices in _CHOICES.items():
         if getattr(job, key) not in choices:
-            raise UserError(f"{key} can't be {getattr(job, key)!r}", hint=f"choose from {', '.join(choices)}")
+            raise UserError(f"{key} can't be {getattr(job, key)!r}", hint=f"choose from {', '.join(map(str, choices))}")
     if job.graph and job.parallel == "fsdp":
         raise UserError("a graph can't hold the collectives of fsdp", hint="set graph or parallel, not both")
     for field in fields(job):

@@ -91,6 +91,8 @@ class KernelSpec:
         bytes: bytes read and written (copied, for copies and sets).
         direction: ``HtoD``, ``DtoH``, ``DtoD`` for copies.
         collective: what it moves, for collectives.
+        inputs: tensors it reads.
+        outputs: tensors it writes.
     """
 
     name: str
@@ -105,3 +107,5 @@ class KernelSpec:
     bytes: int = 0
     direction: str = ""
     collective: Collective | None = None
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()

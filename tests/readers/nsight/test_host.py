@@ -188,9 +188,17 @@ def test_payloads_as_json_tell_the_size_of_the_group_too(export, opened):
     launch(export, 25, 1)
     trace = opened(export)
     assert rows(trace, 'SELECT "group", collective, bytes, world_size FROM collectives') == [
-        ("0x5", "reduce_scatter", 64, 8)
+        ("0x5", "reduce_scatter", 8 * 64, 8)
     ]
     assert rows(trace, 'SELECT "group", backend, size FROM "groups"') == [("0x5", "nccl", 8)]
+
+
+def test_one_message_is_not_the_size_of_a_gather_among_unknown_many(export, opened):
+    nccl(export)
+    collective(export, "ncclAllGather", 20, 40, jsonText='{"NCCL communicator ID": 5, "Message size [bytes]": 64}')
+    launch(export, 25, 1)
+    trace = opened(export)
+    assert rows(trace, "SELECT collective, bytes, world_size FROM collectives") == [("all_gather", None, None)]
 
 
 def test_a_group_of_calls_is_launched_by_its_end(export, opened):

@@ -24,6 +24,9 @@ _KINDS: Final = {
     "bcast": "broadcast", "reduce": "reduce", "alltoall": "all_to_all", "gather": "gather", "scatter": "scatter",
     "send": "send", "recv": "recv",
 }  # fmt: skip
+#: The library tells the size of one rank's message. Where each rank sends or receives one of every rank, the larger of
+#: input and output has as many messages as there are ranks.
+_PER_RANK: Final = frozenset(("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"))
 _CALL: Final = re.compile(r"nccl([A-Za-z]+)")
 
 _CALLS_SQL: Final = """
@@ -115,7 +118,7 @@ def _stage(intake: Intake, found: list[tuple[_Call, int]], sizes: dict[tuple[int
                 "event": pa.array([call.event for call, _ in found], pa.int64()),
                 "group": pa.array([_group(call.communicator) for call, _ in found], pa.string()),
                 "collective": pa.array([call.kind for call, _ in found], pa.string()),
-                "bytes": pa.array([call.bytes for call, _ in found], pa.int64()),
+                "bytes": pa.array([_bytes(sizes, call, process) for call, process in found], pa.int64()),
                 "world_size": pa.array([_size(sizes, call, process) for call, process in found], pa.int32()),
             }
         ),
@@ -137,3 +140,10 @@ def _group(communicator: int | None) -> str:
 def _size(sizes: dict[tuple[int, int], int], call: _Call, process: int) -> int | None:
     size = sizes.get((process, call.communicator or 0))
     return size if size and size < 2**31 else None
+
+
+def _bytes(sizes: dict[tuple[int, int], int], call: _Call, process: int) -> int | None:
+    if call.kind not in _PER_RANK or call.bytes is None:
+        return call.bytes
+    size = _size(sizes, call, process)
+    return call.bytes * size if size and call.bytes < 2**62 // size else None

@@ -162,9 +162,9 @@ class Rank:
     def _forget(self) -> None:
         """Drop what is not recorded; only what the allocator did is kept."""
         for record in self.buffer:
-            if isinstance(record, (Memory, Segment)):
-                self.past.append(record)
-            elif isinstance(record, Call) and record.name in calls.SEGMENT_CALLS:
+            if isinstance(record, Call) and record.name not in calls.SEGMENT_CALLS:
+                continue
+            if isinstance(record, (Memory, Segment, Call)):
                 self.past.append(record)
         self.buffer.clear()
 

@@ -51,14 +51,14 @@ def conv2d(b: Builder, x: Tensor, channels: int, size: int, stride: int) -> Tens
     ):
         out = b.empty(y)
         b.call("cudaStreamIsCapturing")
-        b.launch(b.kernels.convolution(y, weight, "fprop"))
+        b.launch(b.kernels.convolution(x, y, weight, "fprop"))
 
     def backward() -> None:
         with b.op("aten::convolution_backward", y, x, weight, "[0]", f"[{stride}, {stride}]"):
             grads = (b.empty(x), b.empty(weight))
-            b.launch(b.kernels.convolution(y, weight, "dgrad"))
+            b.launch(b.kernels.convolution(x, y, weight, "dgrad"))
             b.launch(b.kernels.memset(weight.bytes), "cudaMemsetAsync")
-            b.launch(b.kernels.convolution(y, weight, "wgrad"))
+            b.launch(b.kernels.convolution(x, y, weight, "wgrad"))
         b.free(*grads)
 
     b.record(("ConvolutionBackward0", number), (y,), backward, params=(weight,), saved=(out,))

@@ -47,7 +47,7 @@ def zero_grad(b: Builder) -> None:
     ):
         b.python(2)
         with b.op("aten::_foreach_zero_", ""):
-            for kernel in b.kernels.foreach("ZeroFunctor<T, 1, 1, 0>", _sizes(b), 1):
+            for kernel in b.kernels.foreach("_foreach_zero_", "ZeroFunctor<T, 1, 1, 0>", _sizes(b), 1):
                 b.launch(kernel)
 
 
@@ -62,7 +62,7 @@ def _shards(b: Builder) -> int:
 def _fused(b: Builder) -> None:
     with b.op(f"aten::_fused_{b.job.optimizer}_", "", "", "", "", ""):
         functor = "FusedAdamMathFunctor<T, 4, (at::native::ADAM_MODE)1, false>"
-        for kernel in b.kernels.foreach(functor, _sizes(b), 7):
+        for kernel in b.kernels.foreach("_fused", functor, _sizes(b), 7):
             b.launch(kernel)
 
 
@@ -70,7 +70,7 @@ def _foreach(b: Builder) -> None:
     for op, functor, operands in _FOREACH[b.job.optimizer]:
         b.python(0.5)
         with b.op(f"aten::{op}", "", ""):
-            for kernel in b.kernels.foreach(functor, _sizes(b), operands):
+            for kernel in b.kernels.foreach(op, functor, _sizes(b), operands):
                 b.launch(kernel)
 
 

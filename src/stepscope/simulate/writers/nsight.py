@@ -23,7 +23,7 @@ from stepscope.simulate.specs import Collective
 from stepscope.simulate.writers.nsight_database import Database
 from stepscope.simulate.writers.nsight_device import DeviceRows
 from stepscope.simulate.writers.nsight_host import HostRows
-from stepscope.simulate.writers.nsight_identity import Identity
+from stepscope.simulate.writers.nsight_identity import GLOBAL_VM, Identity
 from stepscope.simulate.writers.nsight_machine import write_process, write_session, write_variables
 from stepscope.simulate.writers.nsight_nccl import declare
 
@@ -49,8 +49,18 @@ class NsightWriter:
         self._correlation = 0
         self._last = 0
         self._table = self._handlers()
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """What is known before the first record."""
+        job, database, who, rank = self._job, self._database, self._who, self._rank
+        if rank == self._session:
+            write_session(job, database, who, rank)
+        write_process(job, database, who)
         if job.ranks > 1:
-            declare(job, rank, self._database, self._who)
+            declare(job, rank, database, who)
+            if self._alone:
+                write_variables(job, database, rank)
 
     def _handlers(self) -> dict[type, Callable[[Any], None]]:
         """What to do with a record, by type; other records have no place in an export."""
@@ -102,16 +112,12 @@ class NsightWriter:
         self._device.segment(r, self._correlation)
 
     def close(self) -> dict[str, int]:
-        """Write what is not told by records, and put the file in its place."""
-        job, database, who = self._job, self._database, self._who
-        write_process(job, database, who)
+        """Write how long it took, and put the file in its place."""
+        database, end = self._database, self._last + self._who.shift
         if self._rank == self._session:
-            write_session(job, database, who, self._rank, self._last + who.shift)
-        if self._alone and job.ranks > 1:
-            write_variables(job, database, self._rank)
-        database.flush()
-        counts = {name: count for name, count in sorted(database.counts.items()) if _is_event(name)}
+            database.table("ANALYSIS_DETAILS").append((GLOBAL_VM, end, 0, end))
         database.close()
+        counts = {name: count for name, count in sorted(database.counts.items()) if _is_event(name)}
         if self._alone:
             self._part.replace(self._final)
         return counts

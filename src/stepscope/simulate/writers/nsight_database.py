@@ -38,11 +38,11 @@ class Database:
 
     def flush(self) -> None:
         """Write what has been appended."""
-        for name, rows in self.rows.items():
-            if not rows:
-                continue
-            if name not in self.counts:
-                self._connection.execute(create_sql(name))
+        waiting = {name: rows for name, rows in self.rows.items() if rows}
+        # Before the rows, so that the list of tables lies together.
+        for name in [name for name in waiting if name not in self.counts]:
+            self._connection.execute(create_sql(name))
+        for name, rows in waiting.items():
             marks = ", ".join("?" * width(name))
             self._connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
             self.counts[name] += len(rows)

@@ -22,12 +22,11 @@ _CHIPS = {
 }
 
 
-def write_session(job: SimJob, database: Database, who: Identity, rank: int, end: int) -> None:
-    """What is told once per export; ``end`` is the last recorded time since the session's start."""
+def write_session(job: SimJob, database: Database, who: Identity, rank: int) -> None:
+    """What is told once per export."""
     started = datetime.fromtimestamp(who.utc_ns // 10**9, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     start = (who.utc_ns, started, started, 35_000_000_000)
     database.table("TARGET_INFO_SESSION_START_TIME").append(start)
-    database.table("ANALYSIS_DETAILS").append((GLOBAL_VM, end, 0, end))
     for number, (name, value) in _system(job, rank).items():
         database.table("TARGET_INFO_SYSTEM_ENV").append((GLOBAL_VM, "Local (CLI)", name, number, value))
     for index in range(min(job.ranks, job.ranks_per_host)):

@@ -79,7 +79,8 @@ _TYPES: Final = {"$": "TEXT", "%": "REAL"}
 def create_sql(table: str) -> str:
     """The statement that makes a table."""
     columns = (TABLES.get(table) or ENUM).split()
-    return f"CREATE TABLE {table} ({', '.join(_declared(column) for column in columns)})"
+    # Laid out as the exporter does: readers may look for names in a file's first pages.
+    return f"CREATE TABLE {table} (\n{','.join(_declared(column) for column in columns)}\n)"
 
 
 def width(table: str) -> int:
@@ -90,5 +91,6 @@ def width(table: str) -> int:
 def _declared(column: str) -> str:
     name = column.rstrip("!@$%")
     kind = next((kind for sign, kind in _TYPES.items() if sign in column), "INTEGER")
-    rest = " NOT NULL PRIMARY KEY" if "@" in column else " NOT NULL" if "!" in column else ""
-    return f'"{name}" {kind}{rest}'
+    rest = "NOT NULL   PRIMARY KEY" if "@" in column else "NOT NULL" if "!" in column else ""
+    quoted = f'"{name}"' if name == "end" else name
+    return f"\n    {quoted:<27} {kind:<9} {rest:<24}"
