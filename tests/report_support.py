@@ -7,6 +7,8 @@ from stepscope.model.schema import Column, TableSchema, ns, summary_columns, tex
 from stepscope.model.table import Table
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines
 from stepscope.reports.report import RankLine, Report
+from stepscope.rules.diagnosis import Diagnosis
+from stepscope.rules.finding import Action, Evidence, Finding
 
 #: Names that a recording may hold to do harm: to a page, a workbook, a terminal, a reader.
 HOSTILE = (
@@ -89,4 +91,22 @@ def sample_report(names: tuple[str, ...] = ("gemm", "add"), source: str = "run/t
             "copies": Table.empty(copies),
         },
         abstentions=abstentions,
+        diagnosis=Diagnosis((_waits(names[0]), _advice()), asked=7, step_ns=9_000_000),
     )
+
+
+def _waits(name: str) -> Finding:
+    action = Action(
+        f"Load {name} in worker processes", "DataLoader(data)", "DataLoader(data,\n  num_workers=8)", "loading"
+    )
+    return Finding(
+        "DAT001", "loader-wait", "data", "high", f"The step waits for {name}", f"1.50 ms go to {name}.",
+        1_500_000, 0.2, 0.9, Evidence((0, 1), events=(3,)), (action,), (f"idle {name}",),
+    )  # fmt: skip
+
+
+def _advice() -> Finding:
+    return Finding(
+        "REC001", "no-shapes", "recording", "advice", "Shapes were not recorded", "Nobody knows.", None, None, 0.5,
+        Evidence((0,)), (Action("Record shapes"),),
+    )  # fmt: skip

@@ -21,6 +21,8 @@ from stepscope.demo import recording
 from stepscope.ingest import Options, open_trace
 from stepscope.reports import catalogue, terminal
 from stepscope.reports.build import build_report
+from stepscope.rules.registry import all_rules
+from stepscope.signals.catalogue import all_signals
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -108,6 +110,27 @@ def test_the_readme_shows_the_real_report() -> None:
     keep(ROOT / "README.md", "demo", "```text\n" + shown + "```")
 
 
+def test_the_list_of_rules() -> None:
+    lines = ["## All rules"]
+    family = ""
+    for registered in all_rules().values():
+        if registered.family != family:
+            family = registered.family
+            lines += ["", f"### {family}", "", "| rule | name | finds |", "|---|---|---|"]
+        code = registered.rule.code
+        lines.append(f"| [{code}]({code}.md) | {registered.rule.name} | {registered.title} |")
+    keep(DOCS / "rules" / "README.md", "list", "\n".join(lines))
+    pages = {page.stem for page in (DOCS / "rules").glob("*.md")} - {"README"}
+    assert pages == set(all_rules())
+
+
+def test_the_list_of_signals() -> None:
+    rows = ["| signal | unit | meaning |", "|---|---|---|"]
+    rows += [f"| `{s.name}` | {s.unit} | {' '.join(s.description.split())} |" for s in all_signals().values()]
+    keep(DOCS / "signals.md", "list", "\n".join(rows))
+    assert all(s.description.endswith(".") for s in all_signals().values())
+
+
 def test_every_public_name_is_documented() -> None:
     text = (DOCS / "python-api.md").read_text(encoding="utf-8")
     for name in stepscope.__all__:
@@ -115,6 +138,6 @@ def test_every_public_name_is_documented() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*DOCS.glob("*.md"), ROOT / "README.md"]:
+    for page in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
         for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"

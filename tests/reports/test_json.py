@@ -34,8 +34,18 @@ REPORT = {
         {"rank": int, "device": (int, type(None)), "name": (str, type(None)), "world_size": (int, type(None))},
     ],
     "tables": dict,
-    "findings": [dict],
-}
+    "findings": [
+        {
+            "code": str, "name": str, "family": str, "severity": str, "title": str, "summary": str,
+            "cost_ns": (int, type(None)), "gain_ceiling": (float, type(None)), "confidence": float,
+            "evidence": {"ranks": [int], "steps": [int], "ranges": [list], "events": [int], "rows": [dict],
+                         "numbers": dict},
+            "actions": [{"text": str, "before": str, "after": str, "page": str}],
+            "symptoms": [str], "shown": bool, "page": str,
+        }
+    ],
+    "diagnosis": {"step_ns": (int, type(None)), "healthy": bool, "rules_asked": int, "rules_not_asked": [dict]},
+}  # fmt: skip
 TABLE = {
     "description": str,
     "computed": bool,

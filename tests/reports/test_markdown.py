@@ -17,6 +17,30 @@ Device X · rank 0 of 2 · 1,234 events
 - **error**: the recording gemm ends early → sums are too low
 - 12 events were renamed
 
+## Findings
+
+prices are what a step of 9.00 ms would save
+
+### 1. The step waits for gemm (1.50 ms per step, 16.7 %, 2 ranks)
+
+1.50 ms go to gemm. (DAT001)
+
+- Load gemm in worker processes (`docs/remedies/loading.md`)
+
+  ```diff
+  - DataLoader(data)
+  + DataLoader(data,
+  +   num_workers=8)
+  ```
+
+It also explains: idle gemm.
+
+### 2. Shapes were not recorded (advice)
+
+Nobody knows. (REC001)
+
+- Record shapes
+
 ## Where the time went
 
 2 steps

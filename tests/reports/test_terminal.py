@@ -16,6 +16,19 @@ Health ────────────────────────�
  ✗ the recording gemm ends early → sums are too low
  · 12 events were renamed
 
+Findings ────────────────────────── prices are what a step of 9.00 ms would save
+ 1  The step waits for gemm            DAT001  1.50 ms per step, 16.7 %, 2 ranks
+    1.50 ms go to gemm.
+    → Load gemm in worker processes (docs/remedies/loading.md)
+      - DataLoader(data)
+      + DataLoader(data,
+      +   num_workers=8)
+    also explains: idle gemm
+
+ 2  Shapes were not recorded                                      REC001  advice
+    Nobody knows.
+    → Record shapes
+
 Where the time went ──────────────────────────────────────────────────── 2 steps
                                                  compute    comm    copy    idle
  step 0    10.0 ms  █████████████████▓▓▓▒·······  60.0 %  10.0 %   5.0 %  25.0 %

@@ -20,7 +20,7 @@ def book(report: Report, path: Path, **options: int) -> Any:
 
 def test_a_sheet_per_table_with_units_comments_and_exact_values(tmp_path: Path) -> None:
     found = book(sample_report(), tmp_path / "r.xlsx")
-    assert found.sheetnames == ["report", "health", "step_budget", "idle_causes", "kernels"]
+    assert found.sheetnames == ["report", "health", "findings", "step_budget", "idle_causes", "kernels"]
     sheet = found["kernels"]
     heading = [cell.value for cell in sheet[1]]
     assert heading[:4] == ["name", "count", "total_ns [ns]", "mean_ns [ns]"]

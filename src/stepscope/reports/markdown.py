@@ -64,17 +64,17 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def _item(item: Item) -> Iterator[str]:
-    yield f"### {item.number}. {escaped(item.title)} ({item.worth})"
+    yield f"### {item.number}. {escaped(item.title)} ({escaped(item.worth)})"
     yield ""
-    yield f"{_TONES[item.tone]}{escaped(item.text)} ({item.code})"
+    yield f"{escaped(item.text)} ({item.code})"
     for remedy in item.remedies:
         yield ""
-        yield f"- {escaped(remedy.text)}" + (f" ([more]({remedy.page}))" if remedy.page else "")
+        yield f"- {escaped(remedy.text)}" + (f" (`{remedy.page}`)" if remedy.page else "")
         if remedy.after:
             yield ""
             yield "  ```diff"
-            yield from (f"  - {line}" for line in remedy.before)
-            yield from (f"  + {line}" for line in remedy.after)
+            yield from (f"  - {line.replace('`', chr(39))}" for line in remedy.before)
+            yield from (f"  + {line.replace('`', chr(39))}" for line in remedy.after)
             yield "  ```"
     if item.also:
         yield ""

@@ -15,12 +15,14 @@ _STYLES: Final = {"error": "bold red", "warning": "bold yellow", "info": "bold",
 #: Remedies shown; the others are a command away.
 _REMEDIES: Final = 2
 _INDENT: Final = 4
+#: Characters of a title that must be seen on the line of the price.
+_TITLE: Final = 24
 _WRAPPER: Final = Console(width=80)
 
 
 def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
     """The lines of a finding, at most `width` wide."""
-    lines = [_headline(item, width)]
+    lines = _headline(item, width)
     lines += _wrapped(Text(item.text), width, _INDENT)
     for number, remedy in enumerate(item.remedies[:_REMEDIES]):
         lines += _remedy(remedy, width, ascii_only, with_code=number == 0)
@@ -29,17 +31,21 @@ def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
     return lines
 
 
-def _headline(item: Item, width: int) -> Text:
-    worth, code = item.worth, item.code
-    room = width - _INDENT - len(worth) - len(code) - 4
-    title = cut(item.title, max(12, room))
+def _headline(item: Item, width: int) -> list[Text]:
+    """Number, title, code and price; the latter two on a line of their own where there is little room."""
+    room = width - _INDENT - len(item.worth) - len(item.code) - 4
+    below = room < min(len(item.title), _TITLE)
+    title = cut(item.title, width - _INDENT if below else room)
     text = Text(f"{item.number:>2}  ", style="dim")
     text.append(title, style=_STYLES[item.tone])
-    text.append(" " * max(2, room - len(title) + 2))
-    text.append(code, style="dim")
-    text.append("  ")
-    text.append(worth, style="bold")
-    return text
+    rest = Text(item.code, style="dim")
+    rest.append("  ")
+    rest.append(item.worth, style="bold")
+    if below:
+        return [text, *_wrapped(rest, width, _INDENT)]
+    text.append(" " * (room - len(title) + 2))
+    text.append_text(rest)
+    return [text]
 
 
 def _remedy(remedy: Remedy, width: int, ascii_only: bool, *, with_code: bool) -> Iterator[Text]:

@@ -14,6 +14,7 @@ from stepscope.model.table import Table
 from stepscope.reports.outline import outline
 from stepscope.reports.report import Report
 from stepscope.reports.text import visible
+from stepscope.rules.finding import Finding
 
 #: Limits of the format: rows of a sheet with its heading, characters of a cell and of a sheet's name, and the
 #: whole numbers that its floating-point cells hold exactly.
@@ -24,6 +25,17 @@ _MAX_EXACT: Final = 2**53
 _CUT: Final = "… (cut)"
 _FORMULA: Final = ("=", "+", "-", "@")
 _FORMATS: Final = {"fraction": "0.0%", "id": "0", "": "General"}
+_FINDINGS: Final = (
+    text("code", "The rule; `stepscope rules CODE` says how it decides."),
+    text("severity", "high (a tenth of the step or more), medium (3 %), low, or advice, which has no price in time."),
+    text("title", "What is wrong."),
+    Column("cost_ns", "int64", "What the mean step would save; empty for advice.", "ns", True),
+    Column("gain_ceiling", "float64", "T / (T - cost) - 1; empty for advice.", "fraction", True),
+    text("summary", "What was seen, and why it matters."),
+    text("what to do", "The most promising first."),
+    text("also explains", "Findings that it is the cause of."),
+    text("ranks", "Ranks on which it was seen, the one where it costs most in front."),
+)
 _HEALTH: Final = (
     text("severity", "error (numbers are wrong), warning (some are missing or approximate) or info."),
     text("code", "Stable name of the observation."),
@@ -65,6 +77,8 @@ def write(report: Report, path: Path, max_rows: int = MAX_ROWS) -> None:
             for line in report.health
         ]
         sheets.table("health", _HEALTH, rows)
+        if report.diagnosis is not None:
+            sheets.table("findings", _FINDINGS, [_finding(finding) for finding in report.findings])
         for name, table in report.tables.items():
             if report.computed(name):
                 sheets.table(name, table.schema.columns, _rows(table, max_rows), len(table))
@@ -139,6 +153,16 @@ class _Sheets:
         return unique
 
 
+def _finding(finding: Finding) -> tuple[Any, ...]:
+    """A row of the findings' sheet."""
+    actions = "\n".join(action.text for action in finding.actions)
+    ranks = ", ".join(map(str, finding.evidence.ranks))
+    return (
+        finding.code, finding.severity, finding.title, finding.cost_ns, finding.gain_ceiling, finding.summary, actions,
+        "; ".join(finding.symptoms), ranks,
+    )  # fmt: skip
+
+
 def _rows(table: Table, max_rows: int) -> list[tuple[Any, ...]]:
     return table.head(max_rows).rows()
 
@@ -149,5 +173,5 @@ def _fitting(value: str) -> str:
 
 
 def _width(column: Column, unit: str) -> int:
-    least = 48 if column.name in ("name", "message", "effect") else 12
+    least = 48 if column.name in ("name", "message", "effect", "title", "summary", "what to do") else 12
     return max(least, len(column.name) + len(unit) + 4)
