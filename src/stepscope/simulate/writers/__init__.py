@@ -7,6 +7,7 @@ from stepscope.simulate.writers.formats import Format, Targets, one_file_per_ran
 from stepscope.simulate.writers.kineto import KinetoWriter
 from stepscope.simulate.writers.nsight import NsightWriter
 from stepscope.simulate.writers.nsight_shared import HostWriter, one_file_per_host
+from stepscope.simulate.writers.snapshot import SnapshotWriter
 
 WRITERS: dict[str, Format] = {
     format.name: format
@@ -35,6 +36,14 @@ WRITERS: dict[str, Format] = {
             device="h100",
             targets=one_file_per_host,
             make=HostWriter,
+        ),
+        Format(
+            "memsnapshot",
+            "PyTorch's memory snapshot, one per rank (.pickle)",
+            vendors=("nvidia", "amd"),
+            device="h100",
+            targets=one_file_per_rank((".pickle",), "rank{rank}.pickle"),
+            make=SnapshotWriter,
         ),
     )
 }
