@@ -22,7 +22,7 @@ JOBS = {
     "inference": SimJob(steps=2, layers=1, training=False),
     "empties its cache": replace(PRESETS["memory-churn"], steps=3, layers=1),
     "leaks": SimJob(steps=4, layers=1, leak_bytes=3_000_001, warmup_steps=2),
-    "short of memory": SimJob(steps=3, layers=2, sequence_cycle=3, memory_bytes=30 << 20),
+    "short of memory": replace(PRESETS["memory-churn"], steps=3, layers=1, empty_cache=False, memory_bytes=500 << 20),
     "amd": SimJob(steps=2, layers=1, device="mi300x"),
 }
 
