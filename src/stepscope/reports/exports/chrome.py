@@ -38,30 +38,32 @@ def lines(traces: Sequence[Trace]) -> Iterator[str]:
     Args:
         traces: Traces of one rank each.
     """
-    yield document_head(traces) + '"traceEvents": [\n'
+    shift = max((-int(trace.scalar(chrome_sql.EARLIEST) or 0) for trace in traces), default=0)
+    shift = max(0, shift)  # Perfetto drops what lies before 0, such as samples from before the first event
+    yield document_head(traces, shift) + '"traceEvents": [\n'
     separator = ""
     flows = 0
     for trace in traces:
         places = places_of(trace, several=len(traces) > 1)
-        for piece in _of_rank(trace, places, flows):
+        for piece in _of_rank(trace, places, flows, shift):
             yield separator + piece
             separator = ",\n"
         flows += int(trace.scalar("SELECT count(*) FROM flows"))
     yield "\n]}\n"
 
 
-def _of_rank(trace: Trace, places: Places, first_flow: int) -> Iterator[str]:
+def _of_rank(trace: Trace, places: Places, first_flow: int, shift: int) -> Iterator[str]:
     for event in metadata_events(places):
         yield json.dumps(event)
     kinds = pa.Table.from_pylist(category_rows(trace.sql(_KINDS_SQL).to_pylist()), schema=_CATEGORIES)
     joined = trace.with_tables(export_places=places.events, export_categories=kinds)
     joined.limit_memory(_MEMORY_MB)
     for query, parameters in (
-        (chrome_sql.EVENTS, None),
+        (chrome_sql.EVENTS, {}),
         (chrome_sql.FLOWS, {"first": first_flow}),
         (chrome_sql.MEMORY, {"pid": places.host_pid}),
         (chrome_sql.COUNTERS, {"pid": places.host_pid}),
     ):
-        for batch in joined.batches(query, parameters, _BATCH_ROWS):
+        for batch in joined.batches(query, {"shift": shift, **parameters}, _BATCH_ROWS):
             if batch.num_rows:
                 yield ",\n".join(batch.column(0).to_pylist())

@@ -10,14 +10,14 @@ from stepscope.model.trace import Trace
 from stepscope.reports.exports.chrome_tracks import Places
 
 
-def document_head(traces: Sequence[Trace]) -> str:
-    """The beginning of the document, up to its events."""
+def document_head(traces: Sequence[Trace], shift: int) -> str:
+    """The beginning of the document, up to its events, whose times are `shift` ns later than in the traces."""
     head: dict[str, Any] = {"schemaVersion": 1, "displayTimeUnit": "ns"}
     if len(traces) == 1:
         [recording] = traces[0].recordings.values()
         head |= {key: value for key, value in recording.attributes.items() if key not in head and key != "backend"}
         if recording.origin_unix_ns is not None:
-            head["baseTimeNanoseconds"] = recording.origin_unix_ns
+            head["baseTimeNanoseconds"] = recording.origin_unix_ns - shift
         if recording.rank is not None:
             head["distributedInfo"] = _distributed(traces[0])
         head["deviceProperties"] = [_device(row) for row in traces[0].table("devices").records()]

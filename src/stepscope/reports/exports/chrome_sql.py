@@ -31,7 +31,9 @@ def microseconds(expression: str) -> str:
     return f"({expression} * 0.001::DECIMAL(4, 3))::DECIMAL(28, 3)::VARCHAR"
 
 
-_PLACE: Final = {"pid": "p.pid", "tid": "p.tid", "ts": microseconds("e.ts")}
+#: Times are written $shift ns later than they are.
+_TIME: Final = microseconds("(e.ts + $shift)")
+_PLACE: Final = {"pid": "p.pid", "tid": "p.tid", "ts": _TIME}
 
 #: Keys that a recording's own arguments lack where its format tells the same otherwise.
 _MISSING_KEYS: Final = ", ".join(
@@ -96,7 +98,7 @@ _ALLOCATION: Final = json_object(
         "name": raw('"[memory]"'),
         "pid": "coalesce(p.pid, $pid)",
         "tid": "coalesce(p.tid, $pid)",
-        "ts": microseconds("e.ts"),
+        "ts": _TIME,
         "args": """to_json({
             'Device Type': CASE WHEN device IS NULL THEN 0 ELSE 1 END, 'Device Id': coalesce(device, -1),
             'Addr': address, 'Bytes': bytes, 'Total Allocated': allocated, 'Total Reserved': reserved})::VARCHAR""",
@@ -114,12 +116,17 @@ _SAMPLE: Final = json_object(
         "name": text("name"),
         "pid": "$pid",
         "tid": "0",
-        "ts": microseconds("ts"),
+        "ts": _TIME,
         "args": f"'{{' || {text('name')} || ':' || value || '}}'",
     }
 )
 
 #: Samples, in the process $pid.
 COUNTERS: Final = f"""
-SELECT {_SAMPLE} AS line FROM counters WHERE isfinite(value) ORDER BY track, ts
+SELECT {_SAMPLE} AS line FROM counters e WHERE isfinite(value) ORDER BY track, ts
+"""
+
+#: The earliest time of anything that goes out.
+EARLIEST: Final = """
+SELECT least((SELECT min(ts) FROM spans), (SELECT min(ts) FROM memory), (SELECT min(ts) FROM counters))
 """

@@ -104,10 +104,11 @@ class _Numbers:
         return self._processes[key]
 
     def thread(self, pid: int, recorded: str | None) -> int:
+        """A number for a thread; Perfetto takes 0 to be the number of the process, so only one of the two is given."""
         wanted = int(recorded) if recorded is not None and _NUMBER.fullmatch(recorded) else None
-        if wanted is None or (pid, wanted) in self._threads:
+        if wanted is None or (pid, wanted or pid) in self._threads:
             wanted = self._fresh({tid for process, tid in self._threads if process == pid})
-        self._threads.add((pid, wanted))
+        self._threads.add((pid, wanted or pid))
         return wanted
 
     def _fresh(self, taken: set[int]) -> int:
