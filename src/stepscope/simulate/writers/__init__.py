@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stepscope.simulate.writers.ascend.folder import AscendWriter
+from stepscope.simulate.writers.ascend.place import folders
 from stepscope.simulate.writers.base import MakeWriter, Writer
 from stepscope.simulate.writers.formats import Format, Targets, one_file_per_rank
 from stepscope.simulate.writers.kineto import KinetoWriter
@@ -20,6 +22,14 @@ WRITERS: dict[str, Format] = {
             targets=one_file_per_rank((".json.gz", ".json"), "rank{rank}.pt.trace.json"),
             make=KinetoWriter,
             text=True,
+        ),
+        Format(
+            "ascend",
+            "Ascend PyTorch Profiler's folder of JSON and CSV files, one per rank",
+            vendors=("huawei",),
+            device="ascend910b2",
+            targets=folders,
+            make=AscendWriter,
         ),
         Format(
             "nsight",

@@ -85,9 +85,7 @@ def arrange(place: Place, records: StepRecords) -> HostStep:
     launched: dict[int, list[Activity]] = defaultdict(list)
     for activity in records.activities:
         launched[activity.correlation].append(activity)
-    operators = [
-        Operator(r.spec.name, r.begin, r.end, r.thread, r.spec, r.sequence) for r in records.spans
-    ]
+    operators = [Operator(r.spec.name, r.begin, r.end, r.thread, r.spec, r.sequence) for r in records.spans]
     tasks: dict[int, Task] = {}
     direct: list[Call] = []
     for call in records.calls:

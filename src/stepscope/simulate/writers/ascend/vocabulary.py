@@ -26,6 +26,8 @@ _COLLECTIVES: Final = {
     "_allgather_base": ("c10d::_allgather_base_", "HcclAllgatherBase"),
     "_reduce_scatter_base": ("c10d::_reduce_scatter_base_", "HcclReduceScatterBase"),
 }
+#: Runs a captured graph.
+GRAPH: Final = "aclmdlRIExecuteAsync"
 _COPIES: Final = {
     "HtoD": "acl_memcpy_host_to_device",
     "DtoH": "acl_memcpy_device_to_host",
@@ -60,8 +62,11 @@ HCCL: Final = {"bf16": "BFP16", "fp16": "FP16", "fp32": "FP32", "int64": "INT64"
 
 _CUBE: Final = re.compile(r"MatMul|Conv2D")
 _CORES: Final = {
-    "FlashAttentionScore": "MIX_AIC", "FlashAttentionScoreGrad": "MIX_AIC", "NLLLoss": "MIX_AIV", "ReduceSum": "MIX_AIV",
-}  # fmt: skip
+    "FlashAttentionScore": "MIX_AIC",
+    "FlashAttentionScoreGrad": "MIX_AIC",
+    "NLLLoss": "MIX_AIV",
+    "ReduceSum": "MIX_AIV",
+}
 
 
 def operator(spec: OpSpec, nested: bool) -> str:
@@ -80,7 +85,7 @@ def task(call: str, spec: KernelSpec | None) -> str:
     if call == "cudaStreamWaitEvent":
         return "wait_event"
     if call == "cudaGraphLaunch":
-        return "aclmdlRIExecuteAsync"
+        return GRAPH
     if spec is None:
         return ""
     if spec.collective is not None:

@@ -1,0 +1,153 @@
+"""Calls of CANN in a step, and what they add up to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from stepscope.simulate.records import Call
+from stepscope.simulate.writers.ascend import events, vocabulary
+from stepscope.simulate.writers.ascend.host import HostStep, Task
+from stepscope.simulate.writers.ascend.place import CANN, Place
+
+#: Numbers of a call and of those inside it, out of four per simulated call.
+PUBLIC, LAUNCH, RUNTIME, INNER = 0, 1, 2, 3
+_PREFIXES = {"acl": "AscendCL", "node": "Node", "runtime": "Runtime", "hccl": "Hccl"}
+
+
+class Api(NamedTuple):
+    """A call of one of CANN's layers; times are the job's."""
+
+    begin: int
+    end: int
+    thread: int
+    level: str
+    name: str
+    mode: str
+    item: str
+    connection: int
+
+
+def connection(call: Call, which: int) -> int:
+    """The number by which a call of CANN and its work on the device know each other."""
+    return 4 * call.correlation + which
+
+
+def api_calls(place: Place, host: HostStep) -> list[Api]:
+    """All calls of a step that the level of the recording shows, in order of begin."""
+    found: list[Api] = []
+    for task in host.tasks.values():
+        found += _of_task(place, task)
+    found += [_direct(place, call) for call in host.direct]
+    if place.everything:
+        found += [inner for api in found for inner in _runtime(api)]
+    return sorted(found, key=lambda api: (api.begin, -api.end, api.connection))
+
+
+def launch_of(place: Place, task: Task) -> Api:
+    """The call from which the arrow to the task's work begins."""
+    calls = _of_task(place, task)
+    return next((api for api in calls if api.level == "node"), calls[0])
+
+
+def api_events(place: Place, calls: list[Api]) -> list[str]:
+    """The calls as events."""
+    pid = place.process(CANN)
+    return [
+        events.cann(
+            f"{_PREFIXES[api.level]}@{'launch' if api.level == 'node' else api.name}",
+            (pid, api.thread),
+            (place.stamp(api.begin), api.end - api.begin),
+            f'{{"Thread Id": {api.thread}, "Mode": "{api.mode}", "level": "{api.level}", '
+            f'"id": "{"0" if api.level == "node" else api.name}", "item_id": "{api.item}", '
+            f'"connection_id": {api.connection}}}',
+        )
+        for api in calls
+    ]
+
+
+def _of_task(place: Place, task: Task) -> list[Api]:
+    begin, end = task.handed_over, task.call.end
+    # Some of the time goes to the queue itself, and some of the call's to what comes before the launch.
+    begin, end = begin + (end - begin) // 8, end - (end - begin) // 8
+    inside = begin + (end - begin) // 4, end - (end - begin) // 8
+    call, thread = task.call, place.queue_thread
+    spec = task.specs[0] if task.specs else None
+    public = connection(call, PUBLIC)
+    if call.event >= 0:
+        name = "aclrtStreamWaitEvent" if task.name == "wait_event" else "aclrtRecordEvent"
+        return [Api(begin, end, thread, "acl", name, "ACL_RTS", "0", public)]
+    if spec is None or spec.kind == "copy" or task.name == vocabulary.GRAPH:
+        name = "aclrtMemcpyAsync" if spec is not None and spec.kind == "copy" else vocabulary.GRAPH
+        return [Api(begin, end, thread, "acl", name, "ACL_RTS", "0", public)]
+    if spec.collective is not None:
+        name = spec.name
+        return [
+            Api(begin, end, thread, "acl", name, "HOST_HCCL", name, public),
+            Api(begin, end, thread, "node", name, "launch", name, connection(call, LAUNCH)),
+            Api(*inside, thread, "hccl", "Launch_Ffts", "Launch_Ffts", "0", connection(call, INNER)),
+        ]
+    return [
+        Api(begin, end, thread, "acl", task.name, "ACL_NN", "0", public),
+        Api(*inside, thread, "node", "launch", "launch", spec.name, connection(call, LAUNCH)),
+    ]
+
+
+def _direct(place: Place, call: Call) -> Api:
+    name = "aclrtMemcpy" if call.launches else vocabulary.call(call.name)
+    mode = "ACL_NN" if name.startswith("aclnn") else "ACL_RTS"
+    return Api(call.begin, call.end, place.threads[call.thread], "acl", name, mode, "0", connection(call, PUBLIC))
+
+
+def _runtime(api: Api) -> Iterator[Api]:
+    """What the runtime does for a call."""
+    if api.level == "node" and not api.item.startswith("hcom"):
+        name: str | None = "KernelLaunchWithHandle"
+    else:
+        name = vocabulary.RUNTIME.get(api.name)
+    if name is not None:
+        margin = (api.end - api.begin) // 8
+        number = api.connection // 4 * 4 + RUNTIME
+        yield Api(api.begin + margin, api.end - margin, api.thread, "runtime", name, "0", "0", number)
+
+
+@dataclass(slots=True)
+class _Sum:
+    count: int = 0
+    total: int = 0
+    squares: int = 0
+    least: int = 1 << 62
+    most: int = 0
+
+
+class ApiStatistic:
+    """``api_statistic.csv``: calls by layer and name."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
+
+    def add(self, calls: list[Api]) -> None:
+        """Count further calls."""
+        for api in calls:
+            spent = api.end - api.begin
+            row = self._sums[api.level, "launch" if api.level == "node" else api.name]
+            row.count += 1
+            row.total += spent
+            row.squares += spent * spent
+            row.least = min(row.least, spent)
+            row.most = max(row.most, spent)
+
+    def write(self, path: Path) -> None:
+        """Write the file, by layer and name."""
+        lines = ["Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n"]
+        for (level, name), row in sorted(self._sums.items()):
+            mean = row.total / row.count
+            variance = max(0.0, row.squares / row.count - mean * mean) / 1e6
+            lines.append(
+                f"{level},{name},{row.total / 1000},{row.count},{round(mean / 1000, 3)},{row.least / 1000},"
+                f"{row.most / 1000},{round(variance, 3)}\n"
+            )
+        path.write_text("".join(lines), encoding="utf-8", newline="")

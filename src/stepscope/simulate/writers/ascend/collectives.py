@@ -1,0 +1,114 @@
+"""A collective's name, and its parts: what goes over which plane, between which ranks, when.
+
+Ranks of one machine are connected to each other directly: one plane per peer, all at once, in one phase (gather,
+scatter) or two (all-reduce: reduce-scatter, then all-gather). Ranks of several machines exchange the rest with the
+next machine over the network, on one more plane.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.specs import Collective
+from stepscope.simulate.writers.ascend.device import Work
+
+#: HCCL's name of the group of all ranks.
+GROUP: Final = "group_name_0"
+
+#: Device time of a signal, in ns, and of a wait for one that is there already.
+_SIGNAL: Final = 700
+_REDUCING: Final = {"allreduce": (True, False), "_reduce_scatter_base": (True,), "_allgather_base": (False,)}
+
+
+class Part(NamedTuple):
+    """One task of a collective; times are the job's, ``source`` and ``target`` ranks of the group."""
+
+    begin: int
+    end: int
+    plane: int
+    name: str
+    source: int
+    target: int
+    transport: str
+    link: str
+    bytes: int
+
+
+def group_number(group: str = GROUP) -> int:
+    """The number that stands for a group: two polynomial hashes of its name, with factors 29 and 131."""
+    first = second = 0
+    for letter in group:
+        first = (first * 29 + ord(letter)) & 0xFFFFFFFF
+        second = (second * 131 + ord(letter)) & 0xFFFFFFFF
+    return first << 32 | second
+
+
+def collective_name(work: Work) -> str:
+    """A collective as it is called in every file, alike on all ranks."""
+    return f"{work.spec.name}_{group_number() % 1000:03d}_{work.sequence - 1}_1"
+
+
+def planes(job: SimJob) -> int:
+    """Planes of the group: the rank's own, one per peer on its machine, one for the network."""
+    inside = min(job.ranks, job.ranks_per_host)
+    return inside + (job.ranks > job.ranks_per_host)
+
+
+def parts(job: SimJob, rank: int, work: Work) -> list[Part]:
+    """The parts of a collective of two ranks or more, in order of begin.
+
+    Until all ranks are there a rank waits on every plane; from then on the transfer's time is split evenly between
+    the phases.
+    """
+    what = work.spec.collective
+    if what is None or len(what.ranks) < 2:
+        return []
+    transfer = min(work.spec.duration_ns, work.end - work.begin)
+    phases = _REDUCING[what.name]
+    arrived = work.end - transfer
+    found = _local_copy(rank, work, what)
+    edges = [arrived + transfer * i // len(phases) for i in range(len(phases) + 1)]
+    peers = _peers(job, rank)
+    for plane, (peer, remote) in enumerate(peers, 1):
+        for i, reducing in enumerate(phases):
+            # The first phase begins once all ranks are there, a later one once the peer has the phase before.
+            start = edges[i] if i else work.begin
+            begin = min(start + _SIGNAL, edges[i + 1]) if i else edges[0]
+            found += _phase(_Link(plane, rank, peer, remote), reducing, (start, begin, edges[i + 1]), what)
+    return sorted(found, key=lambda part: (part.begin, part.plane))
+
+
+class _Link(NamedTuple):
+    plane: int
+    source: int
+    target: int
+    remote: bool
+
+
+def _peers(job: SimJob, rank: int) -> list[tuple[int, bool]]:
+    """Ranks that this one exchanges data with, and whether over the network."""
+    first = rank // job.ranks_per_host * job.ranks_per_host
+    count = min(job.ranks_per_host, job.ranks - first)
+    near = [(first + (rank - first + i) % count, False) for i in range(1, count)]
+    return [*near, ((rank + job.ranks_per_host) % job.ranks, True)] if job.ranks > job.ranks_per_host else near
+
+
+def _local_copy(rank: int, work: Work, what: Collective) -> list[Part]:
+    """The rank's own share is copied within the device, while it waits for the others."""
+    end = min(work.begin + 3 * _SIGNAL, work.end)
+    share = what.bytes // len(what.ranks)
+    return [Part(work.begin, end, 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)]
+
+
+def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[Part]:
+    """Tell the peer, wait for it, move the data: from the phase's start over the begin of moving to its end."""
+    start, begin, end = times
+    told = min(start + _SIGNAL, begin)
+    share = what.bytes // len(what.ranks)
+    transport, name = ("RDMA", "RDMASend") if link.remote else ("SDMA", "Reduce_Inline" if reducing else "Memcpy")
+    wire = "ROCE" if link.remote else "HCCS"
+    ends = link.plane, link.source, link.target
+    signal = Part(start, told, ends[0], "Notify_Record", *ends[1:], transport, "INVALID_TYPE", 0)
+    wait = Part(told, begin, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0)
+    return [signal, wait, Part(begin, end, ends[0], name, *ends[1:], transport, wire, share)]

@@ -1,0 +1,121 @@
+"""The device's events of a step: tasks of streams, collectives and their parts, and the arrows that end there."""
+
+from __future__ import annotations
+
+from stepscope.simulate.writers.ascend import events, vocabulary
+from stepscope.simulate.writers.ascend.cann_events import LAUNCH, PUBLIC, connection, launch_of
+from stepscope.simulate.writers.ascend.collectives import Part, collective_name, parts
+from stepscope.simulate.writers.ascend.device import DeviceStep, Mark, Work, is_collective
+from stepscope.simulate.writers.ascend.host import HostStep
+from stepscope.simulate.writers.ascend.place import CANN, COMMUNICATION, HARDWARE, INVALID, Place
+
+_DIRECTIONS = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "device to device"}
+#: What a part of a collective is called on its stream.
+_ON_STREAM = {"Notify_Wait": "Notify Wait", "Notify_Record": "Write Value", "RDMASend": "Write Value"}
+#: Tasks of a stream are numbered in 16 bits; batches count how often the numbers began anew.
+_NUMBERS = 1 << 16
+
+
+def device_events(place: Place, step: DeviceStep, host: HostStep) -> list[str]:
+    """Everything the device recorded of a step."""
+    texts: list[str] = []
+    for work in step.work:
+        texts += _collective(place, work) if is_collective(work) else [_work(place, work)]
+        texts += _arrow(place, work, host)
+    texts += [_mark(place, mark) for mark in step.marks]
+    return texts
+
+
+def work_connection(work: Work) -> int:
+    """The number of the call that launched a task."""
+    copied = work.spec.kind == "copy" or work.node
+    return connection(work.call, PUBLIC if copied else LAUNCH)
+
+
+def _task(
+    place: Place, kind: str, place_in: tuple[int, int], number: int, model: int = INVALID, sub: int = INVALID
+) -> str:
+    return (
+        f'"Model Id": {model}, "Task Type": "{kind}", "Physic Stream Id": {place_in[0]}, '
+        f'"Task Id": {place_in[1] % _NUMBERS}, "Batch Id": {place_in[1] // _NUMBERS}, "Subtask Id": {sub}, '
+        f'"connection_id": {number}'
+    )
+
+
+def _work(place: Place, work: Work) -> str:
+    spec = work.spec
+    if spec.kind == "copy":
+        kind = "SDMA_SQE" if spec.direction == "DtoD" else "PCIE_DMA_SQE"
+    else:
+        kind = vocabulary.task_type(spec)
+    sub = 0 if kind.startswith("MIX") else INVALID
+    model = 1 if work.node else INVALID
+    args = _task(kind, (work.stream, work.number), work_connection(work), model, sub)
+    if place.everything and spec.kind == "copy":
+        args += f', "data size(Byte)": {spec.bytes}, "memcpy direction": "{_DIRECTIONS[spec.direction]}"'
+    row = place.process(HARDWARE), work.stream
+    return events.cann(spec.name, row, (place.stamp(work.begin), work.end - work.begin), f"{{{args}}}")
+
+
+def _mark(place: Place, mark: Mark) -> str:
+    name = "EVENT_WAIT" if mark.waits else "EVENT_RECORD"
+    args = _task(f"{name}_SQE", (mark.stream, mark.number), connection(mark.call, PUBLIC))
+    row = place.process(HARDWARE), mark.stream
+    return events.cann(name, row, (place.stamp(mark.begin), mark.end - mark.begin), f"{{{args}}}")
+
+
+def _collective(place: Place, work: Work) -> list[str]:
+    what = work.spec.collective
+    assert what is not None
+    number = work_connection(work)
+    args = f'{{"connection_id": {number}, "model id": {INVALID}'
+    if place.details:
+        count = max(what.elements_in, what.elements_out)
+        args += f', "data_type": "{vocabulary.HCCL[what.dtype]}", "alg_type": "MESH-RING", "count": {count}'
+    row = place.process(COMMUNICATION), 0
+    name = collective_name(work)
+    texts = [events.cann(name, row, (place.stamp(work.begin), work.end - work.begin), args + "}")]
+    for sub, part in enumerate(parts(place.job, place.rank, work)):
+        kind = _ON_STREAM.get(part.name, "SDMA")
+        text = _task(kind, (work.stream, work.number), number, INVALID, sub)
+        times = place.stamp(part.begin), part.end - part.begin
+        texts.append(events.cann(kind, (place.process(HARDWARE), work.stream), times, f"{{{text}}}"))
+        if place.details:
+            texts.append(_part(place, work, part, sub))
+    return texts
+
+
+def _part(place: Place, work: Work, part: Part, sub: int) -> str:
+    what = work.spec.collective
+    assert what is not None
+    spent = part.end - part.begin
+    rate = part.bytes / spent if spent else 0.0
+    dtype = vocabulary.HCCL[what.dtype] if part.name == "Reduce_Inline" else "INVALID_TYPE"
+    args = (
+        f'{{"notify_id": "{part.plane * 4}", "duration estimated(us)": {spent / 1000}, "stream id": {work.stream}, '
+        f'"task id": {work.number % _NUMBERS}, "context id": {sub}, "task type": "{part.name}", '
+        f'"src rank": {part.source}, "dst rank": {part.target}, "transport type": "{part.transport}", '
+        f'"size(Byte)": {part.bytes}, "data type": "{dtype}", "link type": "{part.link}", '
+        f'"bandwidth(GB/s)": {rate}, "model id": {INVALID}}}'
+    )
+    row = place.process(COMMUNICATION), part.plane + 1
+    return events.cann(part.name, row, (place.stamp(part.begin), spent), args)
+
+
+def _arrow(place: Place, work: Work, host: HostStep) -> list[str]:
+    """From the call that launched a task to the task; a collective's has a number of its own."""
+    task = host.tasks.get(work.call.correlation)
+    number = work_connection(work)
+    if is_collective(work):
+        number, row = (number << 32) - 1, (place.process(COMMUNICATION), 0)
+    else:
+        row = place.process(HARDWARE), work.stream
+    begin, thread = work.call.begin, place.threads[work.call.thread]
+    if task is not None:
+        launch = launch_of(place, task)
+        begin, thread = launch.begin, launch.thread
+    source = (place.process(CANN), thread), place.stamp(begin)
+    return [
+        events.host_to_device("s", number, source),
+        events.host_to_device("f", number, (row, place.stamp(work.begin))),
+    ]

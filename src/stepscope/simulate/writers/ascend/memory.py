@@ -1,0 +1,145 @@
+"""Memory: ``operator_memory.csv`` by block, ``memory_record.csv`` by component, ``npu_module_mem.csv`` by module."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+
+from stepscope.simulate.records import Memory, Segment
+from stepscope.simulate.writers.ascend import events
+from stepscope.simulate.writers.ascend.host import Operator
+from stepscope.simulate.writers.ascend.place import MEMORY, Place, micros
+
+_BLOCKS = (
+    "Name,Size(KB),Allocation Time(us),Release Time(us),Active Release Time(us),Duration(us),Active Duration(us),"
+    "Allocation Total Allocated(MB),Allocation Total Reserved(MB),Allocation Total Active(MB),"
+    "Release Total Allocated(MB),Release Total Reserved(MB),Release Total Active(MB),Stream Ptr,Device Type\r\n"
+)
+_TOTALS = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Stream Ptr,Device Type\r\n"
+#: The process and the modules of CANN are asked every so often what they hold, in ns.
+_PERIOD = 20_000_000
+#: Memory that CANN holds apart from the framework's, in bytes: measured in MB by the module that holds it.
+_MODULES = {"SLOG": 0, "HCCL": 404 << 20, "RUNTIME": 128 << 20, "DEVMM": 96 << 20, "TBE": 0, "AICPU": 0}
+_STREAM = 0xAAAA_2000
+
+
+def _mb(size: int) -> float:
+    return size / (1 << 20)
+
+
+class OperatorMemory:
+    """A row per block taken during the recording, in the order of taking; waits for the release of the first."""
+
+    def __init__(self, place: Place, path: Path) -> None:
+        self._place = place
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file.write(_BLOCKS)
+        self._rows: list[tuple[str, Memory, Memory | None]] = []
+        self._open: dict[int, int] = {}
+        self._written = 0
+
+    def add(self, records: list[Memory | Segment], operators: list[Operator]) -> None:
+        """Take a step's allocations and frees; frees of blocks from before the recording have no row."""
+        owners = _Owners(operators)
+        for record in records:
+            if not isinstance(record, Memory):
+                continue
+            if record.bytes > 0:
+                self._open[record.address] = self._written + len(self._rows)
+                self._rows.append((owners.of(record), record, None))
+            elif (index := self._open.pop(record.address, -1)) >= 0:
+                name, taken, _ = self._rows[index - self._written]
+                self._rows[index - self._written] = name, taken, record
+        done = next((i for i, row in enumerate(self._rows) if row[2] is None), len(self._rows))
+        self._write(done)
+
+    def _write(self, count: int) -> None:
+        self._file.write("".join(self._row(*row) for row in self._rows[:count]))
+        del self._rows[:count]
+        self._written += count
+
+    def _row(self, name: str, taken: Memory, freed: Memory | None) -> str:
+        place = self._place
+        before = f"{_mb(taken.allocated)},{_mb(taken.reserved)},{_mb(taken.allocated)}"
+        times, after = ",,,", ",,"
+        if freed is not None:
+            lived, stamp = f"{micros(freed.ts - taken.ts)}\t", f"{place.stamp(freed.ts)}\t"
+            times = f"{stamp},{stamp},{lived},{lived}"
+            after = f"{_mb(freed.allocated)},{_mb(freed.reserved)},{_mb(freed.allocated)}"
+        return (
+            f"{name},{taken.bytes / 1024},{place.stamp(taken.ts)}\t,{times},{before},{after},{_STREAM},"
+            f"NPU:{place.device}\r\n"
+        )
+
+    def close(self) -> None:
+        """Write the blocks that are still held, and finish the file."""
+        self._write(len(self._rows))
+        self._file.close()
+
+
+class _Owners:
+    """Tells the operator around an allocation that is not only there to take memory."""
+
+    def __init__(self, operators: list[Operator]) -> None:
+        self._operators: tuple[list[Operator], list[Operator]] = ([], [])
+        for operator in operators:
+            self._operators[operator.thread].append(operator)
+        self._begins = [[o.begin for o in listed] for listed in self._operators]
+
+    def of(self, record: Memory) -> str:
+        """Its name; empty outside of operators."""
+        index = bisect_right(self._begins[record.thread], record.ts) - 1
+        operator = self._operators[record.thread][index] if index >= 0 else None
+        while operator is not None and (operator.end < record.ts or operator.name == "empty_tensor"):
+            operator = operator.parent
+        return "" if operator is None else operator.name
+
+
+class MemoryRecord:
+    """Totals of the framework (PTA) at every change, and of the process (APP) and of modules every 20 ms."""
+
+    def __init__(self, place: Place, folder: Path) -> None:
+        self._place = place
+        self._file = (folder / "memory_record.csv").open("w", encoding="utf-8", newline="")
+        self._file.write(_TOTALS)
+        self._modules = (folder / "npu_module_mem.csv").open("w", encoding="utf-8", newline="")
+        self._modules.write("Component,Timestamp(us),Total Reserved(MB),Device\n")
+        self._held = {name: size for name, size in _MODULES.items() if name != "HCCL" or place.job.ranks > 1}
+        self._next = -1
+
+    def add(self, records: list[Memory | Segment], until: int) -> list[str]:
+        """Take a step's changes up to a time; returns the samples that the trace shows, too."""
+        samples: list[str] = []
+        for record in records:
+            if isinstance(record, Memory):
+                samples += self._sample(record.ts, record.reserved)
+                self._file.write("".join(self._total(component, record) for component in ("PTA", "PTA+GE")))
+        last = next((r for r in reversed(records) if isinstance(r, Memory)), None)
+        return samples if last is None else [*samples, *self._sample(until, last.reserved)]
+
+    def _total(self, component: str, r: Memory) -> str:
+        held = f"{_mb(r.allocated)},{_mb(r.reserved)},{_mb(r.allocated)}"
+        return f"{component},{self._place.stamp(r.ts)}\t,{held},{_STREAM},NPU:{self._place.device}\r\n"
+
+    def _sample(self, until: int, reserved: int) -> Iterator[str]:
+        """Every period that has passed by a time, with what is held then."""
+        if self._next < 0:
+            self._next = until
+        place = self._place
+        while self._next <= until:
+            stamp = place.stamp(self._next)
+            whole = reserved + sum(self._held.values())
+            self._file.write(f"APP,{stamp}\t,,{_mb(whole)},,,NPU:{place.device}\r\n")
+            rows = {**self._held, "APP": reserved}
+            self._modules.write(
+                "".join(f"{name},{stamp}\t,{_mb(size)},NPU:{place.device}\n" for name, size in rows.items())
+            )
+            yield events.counter("APP/DDR", place.process(MEMORY), stamp, {"KB": 0.0})
+            yield events.counter("APP/HBM", place.process(MEMORY), stamp, {"KB": whole / 1024})
+            self._next += _PERIOD
+
+    def close(self) -> None:
+        """Finish the files."""
+        self._file.close()
+        self._modules.close()

@@ -1,0 +1,101 @@
+"""How computing and communication overlap: rows of the trace, and their sums per step in ``step_trace_time.csv``."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stepscope.model.intervals import Intervals
+from stepscope.simulate.writers.ascend import events
+from stepscope.simulate.writers.ascend.device import Work, is_collective
+from stepscope.simulate.writers.ascend.place import OVERLAP, Place, trimmed
+
+#: Rows of the trace, in order; every event is called as its row.
+ROWS = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
+
+
+@dataclass(frozen=True, slots=True)
+class StepWindow:
+    """A step as the device saw it: from its first work to the end of its last, or of the step on the host."""
+
+    number: int
+    host_begin: int
+    begin: int
+    end: int
+
+
+def step_at(windows: list[StepWindow], time: int) -> StepWindow | None:
+    """The first step that holds a time; windows are in order of begin."""
+    for window in windows[-3:]:
+        if window.begin <= time <= window.end:
+            return window
+    return None
+
+
+@dataclass(slots=True)
+class Overlap:
+    """Gathers begins and ends of kernels and collectives: 16 bytes each."""
+
+    place: Place
+    times: dict[bool, tuple[array[int], array[int]]] = field(
+        default_factory=lambda: {kind: (array("q"), array("q")) for kind in (False, True)}
+    )
+
+    def add(self, work: Work) -> None:
+        """Take a kernel or collective."""
+        begins, ends = self.times[is_collective(work)]
+        begins.append(work.begin)
+        ends.append(work.end)
+
+    def rows(self) -> dict[str, list[tuple[int, int]]]:
+        """Begins and ends of the events of each row."""
+        computing, communication = (Intervals.union_of(*self.times[kind]) for kind in (False, True))
+        busy = computing | communication
+        free = Intervals(busy.ends[:-1], busy.starts[1:])
+        sets = (computing, communication, communication - computing, free)
+        return {
+            name: list(zip(found.starts.tolist(), found.ends.tolist(), strict=True))
+            for name, found in zip(ROWS, sets, strict=True)
+        }
+
+
+def overlap_events(place: Place, rows: dict[str, list[tuple[int, int]]]) -> list[str]:
+    """The rows as events."""
+    pid = place.process(OVERLAP)
+    return [
+        events.cann(name, (pid, row), (place.stamp(begin), end - begin))
+        for row, (name, pieces) in enumerate(rows.items())
+        for begin, end in pieces
+    ]
+
+
+def write_step_times(place: Place, path: Path, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> None:
+    """Write ``step_trace_time.csv``: a step has the events that begin in it, the whole recording if it has no steps."""
+    lines = [
+        "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
+        "Communication(Not Overlapped and Exclude Receive),Preparing\r\n"
+    ]
+    marked = place.job.mark_steps
+    taken = 0
+    for step in steps if marked else steps[:1]:
+        # An event belongs to the first step that it begins in.
+        begin, end = (max(step.begin, taken), step.end) if marked else (step.begin, 1 << 62)
+        taken = end
+        inside = {name: _within(pieces, begin, end) for name, pieces in rows.items()}
+        flat = [piece for pieces in inside.values() for piece in pieces]
+        if not flat:
+            continue
+        computing, comm, exposed, free = (sum(e - b for b, e in inside[name]) for name in ROWS)
+        stage = max(e for _, e in flat) - min(b for b, _ in flat)
+        first = min((b for name in ROWS[:2] for b, _ in inside[name]), default=step.host_begin)
+        values = (computing, exposed, comm - exposed, comm, free, stage)
+        numbers = ",".join(trimmed(value) for value in values)
+        label = str(step.number) if marked else ""
+        lines.append(f"{label},{numbers},0,{trimmed(exposed)},{trimmed(max(0, first - step.host_begin))}\r\n")
+    path.write_text("".join(lines), encoding="utf-8", newline="")
+
+
+def _within(pieces: list[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:
+    return pieces[bisect_left(pieces, (begin, 0)) : bisect_left(pieces, (end, 0))]
