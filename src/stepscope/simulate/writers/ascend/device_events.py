@@ -32,9 +32,8 @@ def work_connection(work: Work) -> int:
     return connection(work.call, PUBLIC if copied else LAUNCH)
 
 
-def _task(
-    place: Place, kind: str, place_in: tuple[int, int], number: int, model: int = INVALID, sub: int = INVALID
-) -> str:
+def _task(kind: str, place_in: tuple[int, int], number: int, model: int = INVALID, sub: int = INVALID) -> str:
+    """Arguments of a task of a type, at a stream and a number there, launched by the call with a number."""
     return (
         f'"Model Id": {model}, "Task Type": "{kind}", "Physic Stream Id": {place_in[0]}, '
         f'"Task Id": {place_in[1] % _NUMBERS}, "Batch Id": {place_in[1] // _NUMBERS}, "Subtask Id": {sub}, '
