@@ -329,3 +329,33 @@ def test_no_command_imports_pandas(job: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+class TestRules:
+    def test_all_rules_and_remedies_are_listed(self, capsys) -> None:
+        assert run(["rules"]) == 0
+        shown = capsys.readouterr().out
+        assert "DAT001  loader-wait" in shown
+        assert "  data-loading" in shown
+
+    @pytest.mark.parametrize("name", ["DAT001", "dat001", "loader-wait"])
+    def test_a_rule_by_code_or_name(self, capsys, name: str) -> None:
+        assert run(["rules", name]) == 0
+        assert capsys.readouterr().out.startswith("# DAT001: loader-wait")
+
+    def test_a_rule_as_json(self, capsys) -> None:
+        assert run(["rules", "DAT001", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["thresholds"][0]["name"] == "min_share"
+
+    def test_a_remedy(self, capsys) -> None:
+        assert run(["rules", "data-loading"]) == 0
+        assert capsys.readouterr().out.startswith("# ")
+
+    def test_an_unknown_rule_is_an_error_of_one_sentence(self, capsys) -> None:
+        assert run(["rules", "nonsense"]) == 2
+        assert "no rule or remedy is called 'nonsense'" in capsys.readouterr().err
+
+    def test_a_new_rule(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert run(["rules", "--new", "noisy-neighbour", "--family", "system"]) == 0
+        assert (tmp_path / "noisy_neighbour.py").is_file()

@@ -25,7 +25,7 @@ prices are what a step of 9.00 ms would save
 
 1.50 ms go to gemm. (DAT001)
 
-- Load gemm in worker processes (`docs/remedies/loading.md`)
+- Load gemm in worker processes (`stepscope rules loading`)
 
   ```diff
   - DataLoader(data)

@@ -19,15 +19,17 @@ Health ────────────────────────�
 Findings ────────────────────────── prices are what a step of 9.00 ms would save
  1  The step waits for gemm            DAT001  1.50 ms per step, 16.7 %, 2 ranks
     1.50 ms go to gemm.
-    → Load gemm in worker processes (docs/remedies/loading.md)
+    → Load gemm in worker processes
       - DataLoader(data)
       + DataLoader(data,
       +   num_workers=8)
     also explains: idle gemm
+    stepscope rules DAT001 · stepscope rules loading
 
  2  Shapes were not recorded                                      REC001  advice
     Nobody knows.
     → Record shapes
+    stepscope rules REC001
 
 Where the time went ──────────────────────────────────────────────────── 2 steps
                                                  compute    comm    copy    idle

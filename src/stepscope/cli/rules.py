@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show all about this rule, or this remedy.")]
 New = Annotated[
     str | None, typer.Option("--new", metavar="NAME", help="Write a rule of this name, and its tests, to start from.")
 ]
@@ -15,13 +16,15 @@ Family = Annotated[str, typer.Option("--family", metavar="NAME", help="Family of
 
 
 def rules(
-    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="Show all about this rule.")] = None,
+    code: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show all about this rule, or this remedy.")
+    ] = None,
     json: AsJson = False,
     new: New = None,
     family: Family = "host",
 ) -> None:
-    """List the rules, or show the documentation of one."""
-    from stepscope.rules import documentation
+    """List the rules and remedies, or show the documentation of one."""
+    from stepscope.rules import documentation, remedies
     from stepscope.rules.registry import all_rules
 
     if new is not None:
@@ -31,12 +34,15 @@ def rules(
             typer.echo(f"wrote {path}", err=True)
         return
     known = all_rules()
-    if code is not None:
+    if name is not None:
         from stepscope.model.errors import UserError
 
-        found = known.get(code.upper()) or next((r for r in known.values() if r.rule.name == code), None)
+        found = known.get(name.upper()) or next((r for r in known.values() if r.rule.name == name), None)
+        if found is None and name in remedies.names():
+            typer.echo(_dumped({"name": name, "text": remedies.text(name)}) if json else remedies.text(name).rstrip())
+            return
         if found is None:
-            raise UserError(f"no rule has the code {code!r}", hint="`stepscope rules` lists them")
+            raise UserError(f"no rule or remedy is called {name!r}", hint="`stepscope rules` lists them")
         typer.echo(_dumped(documentation.as_json(found)) if json else documentation.page(found).rstrip())
     elif json:
         typer.echo(_dumped([documentation.as_json(rule) for rule in known.values()]))
@@ -47,6 +53,7 @@ def rules(
                 typer.echo(f"{registered.family}" if not previous else f"\n{registered.family}")
                 previous = registered.family
             typer.echo(f"  {registered.rule.code}  {registered.rule.name:<28}  {registered.title}")
+        typer.echo("\nremedies\n  " + "\n  ".join(remedies.names()))
 
 
 def _dumped(value: object) -> str:

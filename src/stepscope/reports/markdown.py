@@ -69,7 +69,7 @@ def _item(item: Item) -> Iterator[str]:
     yield f"{escaped(item.text)} ({item.code})"
     for remedy in item.remedies:
         yield ""
-        yield f"- {escaped(remedy.text)}" + (f" (`{remedy.page}`)" if remedy.page else "")
+        yield f"- {escaped(remedy.text)}" + (f" (`stepscope rules {remedy.page}`)" if remedy.page else "")
         if remedy.after:
             yield ""
             yield "  ```diff"

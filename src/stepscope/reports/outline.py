@@ -86,7 +86,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """Something to change: what, the code before and after, and the page that tells more (empty for none)."""
+    """Something to change: what, the code before and after, and the remedy that tells more (empty for none)."""
 
     text: str
     before: tuple[str, ...] = ()

@@ -28,7 +28,9 @@ def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
         lines += _remedy(remedy, width, ascii_only, with_code=number == 0)
     if item.also:
         lines += _wrapped(Text("also explains: " + "; ".join(item.also), style="dim"), width, _INDENT)
-    return lines
+    pages = dict.fromkeys(remedy.page for remedy in item.remedies[:_REMEDIES] if remedy.page)
+    more = " · ".join(f"stepscope rules {name}" for name in (item.code, *pages))
+    return [*lines, *_wrapped(Text(more, style="dim"), width, _INDENT)]
 
 
 def _headline(item: Item, width: int) -> list[Text]:
@@ -51,8 +53,6 @@ def _headline(item: Item, width: int) -> list[Text]:
 def _remedy(remedy: Remedy, width: int, ascii_only: bool, *, with_code: bool) -> Iterator[Text]:
     text = Text("-> " if ascii_only else "→ ", style="green")
     text.append(remedy.text, style="default")
-    if remedy.page:
-        text.append(f" ({remedy.page})", style="dim")
     yield from _wrapped(text, width, _INDENT)
     if with_code:
         for sign, style, code in (("-", "red", remedy.before), ("+", "green", remedy.after)):

@@ -59,7 +59,7 @@ def _item(number: int, finding: Finding) -> Item:
         worth=worth,
         text=visible(finding.summary),
         remedies=tuple(
-            Remedy(visible(a.text), _lines(a.before), _lines(a.after), a.page and f"docs/remedies/{a.page}.md")
+            Remedy(visible(a.text), _lines(a.before), _lines(a.after), a.page)
             for a in finding.actions
         ),
         also=tuple(visible(symptom) for symptom in finding.symptoms),
