@@ -16,9 +16,7 @@ Family = Annotated[str, typer.Option("--family", metavar="NAME", help="Family of
 
 
 def rules(
-    code: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show all about this rule, or this remedy.")
-    ] = None,
+    name: Name = None,
     json: AsJson = False,
     new: New = None,
     family: Family = "host",
