@@ -45,6 +45,12 @@ def steps(s: Signals) -> int:
     return int(s.trace.scalar("SELECT count(*) FROM steps WHERE NOT partial AND source <> 'whole'") or 0)
 
 
+@signal("count")
+def recorded_steps(s: Signals) -> int:
+    """Number of steps, partial ones and a trace that counts as one step included; at least 1."""
+    return max(int(s.trace.scalar("SELECT count(*) FROM steps") or 0), 1)
+
+
 @signal()
 def device(s: Signals) -> Device | None:
     """The row of the device table for the device in use; None if its name is not recorded or not in the table."""

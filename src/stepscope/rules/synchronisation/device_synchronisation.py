@@ -1,0 +1,89 @@
+"""The program waits for the whole device.
+
+## What it finds
+Calls in the training loop that return only when everything on the device is done: `torch.cuda.synchronize()` and what
+it calls, on every platform.
+
+## Why it matters
+While the host waits it launches nothing. When it may go on, the device has run dry, and stays idle until the host has
+launched enough again. The wait itself costs nothing as long as the device works: the price is what comes after it, and
+all that the host could have done meanwhile.
+
+## How it decides
+There must be at least `min_calls` of them per step (`synchronisation.device_waits`). The price is what the step would
+save on its dependency graph if these calls did not wait; it is small where the host is far ahead of the device anyway.
+
+## What to try
+Remove what is left over from debugging and timing. Time with device events, which record the moment on the device and
+are read later. Where work on one stream must wait for another, let the stream wait for an event in place of the host.
+
+## Known limits
+A wait that the program needs, before it writes a checkpoint or at the end of an epoch, is counted as well if it lies
+in a recorded step. Waits that are many per kernel are found by SYN005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_module
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.synchronisation.wording import often, where
+from stepscope.signals import Signals
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.synchronisation import DEVICE, calls, device_waits, places
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the number of such calls against the threshold."""
+    rate = s(device_waits)
+    if rate < limits["min_calls"]:
+        return
+    found = s(calls).of(DEVICE)
+    those = [place for place in s(places) if place.scope == DEVICE]
+    blocked = int(found.dur.sum()) // s(recorded_steps)
+    yield Draft(
+        title="The program waits for the whole device",
+        summary=f"The host waits until the device has finished everything, {often(rate)}{where(those)}: it is blocked "
+        f"for {duration(blocked)} of each step, and then the device waits for new work.",
+        actions=_actions(s(platform)),
+        change=Change(unblocked=found.events),
+        events=found.longest(),
+        rows=tuple(place.row for place in those[:3]),
+        numbers={device_waits.name: rate, "min_calls": limits["min_calls"]},
+    )
+
+
+def _actions(platform: str) -> tuple[Action, ...]:
+    module = torch_module(platform)
+    return (
+        Action(
+            "Remove the call, or make it once in many steps",
+            before=f"loss.backward()\n{module}.synchronize()\nprint(time.time() - begin)",
+            after=f"if step % 100 == 0:\n    {module}.synchronize()\n    print((time.time() - begin) / 100)",
+            page="synchronisation",
+        ),
+        Action(
+            "Take times with events, and read them later",
+            before=f"{module}.synchronize(); begin = time.time()\nwork()\n{module}.synchronize(); end = time.time()",
+            after=f"begin, end = ({module}.Event(enable_timing=True) for _ in range(2))\n"
+            "begin.record(); work(); end.record()\n...  # at the end of the epoch: begin.elapsed_time(end)",
+            page="synchronisation",
+        ),
+    )
+
+
+RULE = Rule(
+    "SYN001",
+    "device-synchronisation",
+    thresholds=(
+        Threshold(
+            "min_calls", 0.5, "per step", "Every other step; Nsight Systems' rule cuda_api_sync lists every such call."
+        ),
+    ),
+    check=check,
+    symptom_of=("SYN005",),
+)

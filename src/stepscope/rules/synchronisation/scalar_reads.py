@@ -1,0 +1,88 @@
+"""The program reads numbers from the device in the middle of the step.
+
+## What it finds
+Operators that can't return before the device is done with all that came before them: `.item()`, `float(tensor)`, `if
+tensor:`, `print(loss)`, and those whose result has a size that the host must know, such as `nonzero`, `masked_select`,
+`unique` and indexing with a mask.
+
+## Why it matters
+PyTorch launches work ahead of the device; that is what hides the time that Python and the operators take on the host.
+Each of these operators lets the device run dry first: the host waits for one number, then has to catch up from nothing.
+
+## How it decides
+There must be at least `min_calls` such waits per step (`synchronisation.scalar_reads`). The price is what the step
+would save on its dependency graph if the calls did not wait.
+
+## What to try
+Keep numbers on the device: add losses up there and read the sum once in many steps. Replace conditions by arithmetic
+(`torch.where`, a mask that multiplies). Give the size where an operator takes it (`repeat_interleave(...,
+output_size=n)`, `torch.nonzero_static`). Clip gradients and scale losses with the library's own functions, which decide
+on the device.
+
+## Known limits
+Without recorded operators only waits right after a copy of at most 16 bytes to the host are told. One read at the end
+of a step is often worth nothing, which the price shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.synchronisation.wording import often, where
+from stepscope.signals import Signals
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
+
+_LATER = Action(
+    "Keep the number on the device and read it once in many steps",
+    before="total += loss.item()",
+    after="total += loss.detach()\nif step % 100 == 0:\n    print(total.item() / 100)",
+    page="synchronisation",
+)
+_BRANCHLESS = Action(
+    "Decide on the device in place of the host",
+    before="if mask.any():\n    x = x[mask]",
+    after="x = torch.where(mask, x, 0)  # or multiply by the mask: the shape stays the same",
+    page="synchronisation",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the number of such waits against the threshold."""
+    rate = s(scalar_reads)
+    if rate < limits["min_calls"]:
+        return
+    found = s(calls).of(SCALAR, RESULT)
+    those = [place for place in s(places) if place.scope in (SCALAR, RESULT)]
+    sized = found.of(RESULT).events.size > found.of(SCALAR).events.size
+    blocked = int(found.dur.sum()) // s(recorded_steps)
+    yield Draft(
+        title="Numbers are read from the device during the step",
+        summary=f"The host waits for a number from the device, {often(rate)}{where(those)}: it is blocked for "
+        f"{duration(blocked)} of each step, and each time the device runs dry before new work reaches it.",
+        actions=(_BRANCHLESS, _LATER) if sized else (_LATER, _BRANCHLESS),
+        change=Change(unblocked=found.events),
+        events=found.longest(),
+        rows=tuple(place.row for place in those[:3]),
+        numbers={scalar_reads.name: rate, "min_calls": limits["min_calls"]},
+    )
+
+
+RULE = Rule(
+    "SYN002",
+    "scalar-reads",
+    thresholds=(
+        Threshold(
+            "min_calls",
+            0.5,
+            "per step",
+            "Every other step; a read once in many steps is what the rule recommends, and PyTorch's tuning guide too.",
+        ),
+    ),
+    check=check,
+    symptom_of=("SYN005",),
+)

@@ -1,0 +1,128 @@
+"""The host waits for the device after every kernel.
+
+## What it finds
+A wait of the host for the device after most launches, or launches that themselves return only when their kernel is
+done.
+
+## Why it matters
+Nothing overlaps any more: the device is idle while the host prepares the next kernel, and the host is blocked while it
+runs. A step takes the sum of both in place of the longer one.
+
+## How it decides
+Waits per launched kernel (`synchronisation.per_launch`), or the share of launches of longer kernels that return right
+after their kernel's end (`synchronisation.blocking_launches`), must reach `min_share`. The price is what the step would
+save on its dependency graph if these calls did not wait.
+
+## What to try
+Unset the variable that makes launches synchronous, which is meant for finding the kernel that fails:
+`CUDA_LAUNCH_BLOCKING`, `AMD_SERIALIZE_KERNEL`, `ASCEND_LAUNCH_BLOCKING`. Remove synchronisation from hooks, timers and
+wrappers around operators. In CUDA code, rely on the order within a stream.
+
+## Known limits
+Launches that block are seen only where kernels take 20 µs or more: shorter ones are done before the call returns
+anyway. A program may need a wait after each kernel if the host uses each result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_module
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.synchronisation.wording import often, where
+from stepscope.signals import Signals
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.synchronisation import blocking_launches, calls, launching, per_launch, places
+
+_VARIABLES: Final = {"npu": "ASCEND_LAUNCH_BLOCKING", "rocm": "AMD_SERIALIZE_KERNEL"}
+#: What is left of a launch call that no longer waits for its kernel.
+_LEFT: Final = 0.05
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold waits and blocking launches against launches."""
+    yield from _waits(s, limits)
+    yield from _launches(s, limits)
+
+
+def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
+    rate, found, steps = s(per_launch), s(calls), s(recorded_steps)
+    if rate < limits["min_share"] or found.events.size < limits["min_calls"] * steps:
+        return
+    those = s(places)
+    yield Draft(
+        title="The host waits for the device after every kernel",
+        summary=f"The host waits for the device {often(found.events.size / steps)}{where(those)}, {rate:.1f} times for "
+        f"each launched kernel: it is blocked for {duration(int(found.dur.sum()) // steps)} of each step, and host and "
+        "device take turns.",
+        actions=_actions(s(platform)),
+        change=Change(unblocked=found.events),
+        events=found.longest(),
+        rows=tuple(place.row for place in those[:3]),
+        numbers={per_launch.name: rate, "min_share": limits["min_share"]},
+    )
+
+
+def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
+    share, found, steps = s(blocking_launches), s(launching), s(recorded_steps)
+    if share < limits["min_share"] or np.count_nonzero(found.telling) < limits["min_calls"] * steps:
+        return
+    blocked = found.dur[found.blocking]
+    events = found.events[found.blocking]
+    yield Draft(
+        title="Launches wait for their kernels",
+        summary=f"{percent(share)} of the launches of longer kernels return only when their kernel is done: "
+        f"{duration(int(blocked.sum()) // steps)} of each step the host is blocked in them.",
+        actions=(_unset(s(platform)),),
+        change=Change(host=(Scaled(events, _LEFT),)),
+        events=events[np.argsort(-blocked, kind="stable")[:20]],
+        numbers={blocking_launches.name: share, "min_share": limits["min_share"]},
+        key="launches",
+    )
+
+
+def _actions(platform: str) -> tuple[Action, ...]:
+    # CANN waits by calls of its own; CUDA and HIP inside the launch.
+    both = (_remove(platform), _unset(platform))
+    return both[::-1] if platform == "npu" else both
+
+
+def _unset(platform: str) -> Action:
+    variable = _VARIABLES.get(platform, "CUDA_LAUNCH_BLOCKING")
+    return Action(
+        "Unset the variable that makes launches synchronous",
+        before=f"export {variable}={'3' if platform == 'rocm' else '1'}",
+        after=f"unset {variable}",
+        page="synchronisation",
+    )
+
+
+def _remove(platform: str) -> Action:
+    return Action(
+        "Remove synchronisation from hooks, timers and wrappers around operators",
+        before=f"y = layer(x)\n{torch_module(platform)}.synchronize()",
+        after="y = layer(x)  # work of one stream runs in the order in which it was launched",
+        page="synchronisation",
+    )
+
+
+RULE = Rule(
+    "SYN005",
+    "sync-after-every-op",
+    thresholds=(
+        Threshold(
+            "min_share",
+            0.5,
+            "per launch",
+            "msprof-analyze's rule on stream synchronisation uses 0.5 waits per launch.",
+        ),
+        Threshold("min_calls", 10, "per step", "Fewer are not many, whatever the share."),
+    ),
+    check=check,
+)

@@ -1,0 +1,265 @@
+"""Calls in which the host waits for the device: how often, why, and from where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.needs import need_calls, need_device
+from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names, synchronising_names
+from stepscope.model import runtime_names
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.signal import Signals, signal
+
+#: Why the host waits: an operator needs a number (`.item()`), or the size of its result (`nonzero`); a copy is to be
+#: done before the program goes on; the program asks for the whole device, a stream or an event.
+SCALAR, RESULT, COPY, DEVICE, STREAM, EVENT = KINDS = ("scalar", "result", "copy", "device", "stream", "event")
+
+_READ_SCALAR: Final = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"})
+_COPYING: Final = frozenset(
+    {"aten::copy_", "aten::to", "aten::_to_copy", "aten::cpu", "aten::cuda", "aten::contiguous", "aten::clone"}
+)
+#: Where no operators are recorded, a wait this soon after the launch of a copy is the end of a blocking copy.
+_SOON_NS: Final = 50_000
+#: The most that one number takes; complex numbers of double precision have 16 bytes.
+_ONE_NUMBER: Final = 16
+#: Up to this size CUDA copies from pageable memory without waiting (CUDA driver API, synchronisation behaviour).
+_SMALL_COPY: Final = 64 << 10
+
+# Calls inside others of their kind are the same wait. Three operators around a call tell them all apart.
+_CALLS_SQL: Final = f"""
+WITH calls AS (
+    SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id, s.parent FROM spans s JOIN tracks t USING (track)
+    WHERE t.kind = 'host' AND s.step IS NOT NULL AND (
+        s.category IN ('sync', 'runtime') AND s.name_id IN (SELECT unnest($waits))
+        OR s.id IN (SELECT b.launch FROM ({BLOCKING_COPIES_SQL}) b JOIN copies c USING (event)
+            WHERE c.direction = 'DtoH' AND c.bytes <= {_ONE_NUMBER}))
+), launches AS (
+    SELECT h.id, h.track, h.ts, h.ts + h.dur AS stop, k.kind = 'copy' AS copies, c.direction, c.bytes,
+        coalesce('pageable' IN (c.src_kind, c.dst_kind), false) AS pageable
+    FROM kernels k JOIN spans h ON h.id = k.launch LEFT JOIN copies c ON c.event = k.event WHERE k.kind <> 'sync'
+), placed AS (
+    SELECT c.*, CASE WHEN p1.category = 'op' THEN p1.name_id END AS op1,
+        CASE WHEN p2.category = 'op' THEN p2.name_id END AS op2,
+        CASE WHEN p3.category = 'op' THEN p3.name_id END AS op3
+    FROM calls c LEFT JOIN spans p1 ON p1.id = c.parent LEFT JOIN spans p2 ON p2.id = p1.parent
+    LEFT JOIN spans p3 ON p3.id = p2.parent
+    WHERE (p1.category IS NULL OR p1.category <> 'overhead') AND (p1.id IS NULL OR p1.id NOT IN (SELECT id FROM calls))
+)
+SELECT p.id, p.ts, p.dur, p.name_id AS name, coalesce(p.op1, -1) AS op1, coalesce(p.op2, -1) AS op2,
+    coalesce(p.op3, -1) AS op3, coalesce(l.copies AND p.ts - l.stop <= {_SOON_NS}, false) AS copied,
+    coalesce(l.direction, '') AS direction, coalesce(l.bytes, 0) AS bytes, coalesce(l.pageable, false) AS pageable
+FROM placed p ASOF LEFT JOIN launches l ON l.track = p.track AND p.ts >= l.ts ORDER BY p.ts, p.id
+"""
+#: A kernel that takes longer than any usual launch call shows whether the call waits for it: it returns soon after.
+_TELLING_NS: Final = 20_000
+_LAUNCHES_SQL: Final = f"""
+SELECT k.launch AS event, min(h.dur) AS dur, max(k.dur) >= {_TELLING_NS} AS telling,
+    bool_and(h.ts + h.dur - k.ts - k.dur BETWEEN 0 AND {_SOON_NS}) AS blocking
+FROM kernels k JOIN spans h ON h.id = k.launch
+WHERE k.kind = 'compute' AND h.step IS NOT NULL AND k.graph IS NULL GROUP BY 1 ORDER BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """The n calls in steps that keep the host waiting for the device, in time order.
+
+    Attributes:
+        events: int64[n].
+        ts: int64[n].
+        dur: int64[n].
+        kind: int8[n], position in `KINDS`.
+        staged: bool[n], waits for a larger copy from pageable memory to the device, which cannot do without.
+    """
+
+    events: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    dur: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    staged: NDArray[np.bool_]
+
+    def of(self, *kinds: str) -> Blocking:
+        """Those of some kinds."""
+        mine = np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
+        return self.where(mine)
+
+    def where(self, mine: NDArray[np.bool_]) -> Blocking:
+        """Those that are marked."""
+        return Blocking(self.events[mine], self.ts[mine], self.dur[mine], self.kind[mine], self.staged[mine])
+
+    def longest(self, most: int = 20) -> NDArray[np.int64]:
+        """Events of the longest ones."""
+        return self.events[np.argsort(-self.dur, kind="stable")[:most]]
+
+
+@dataclass(frozen=True, slots=True)
+class Launching:
+    """The n calls in steps that launch kernels one by one.
+
+    Attributes:
+        events: int64[n].
+        dur: int64[n].
+        telling: bool[n], whether the kernel is long enough to show whether the call waits for it.
+        blocking: bool[n], whether the call returned right after its kernel was done.
+    """
+
+    events: NDArray[np.int64]
+    dur: NDArray[np.int64]
+    telling: NDArray[np.bool_]
+    blocking: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the program waits: a row of the table `synchronisations`."""
+
+    call: str
+    operator: str | None
+    annotation: str | None
+    line: str | None
+    count: int
+    total_ns: int
+
+    @property
+    def scope(self) -> str:
+        """Why the program waits there, one of `KINDS`, as far as call and operator tell."""
+        if self.operator in _READ_SCALAR:
+            return SCALAR
+        scope = runtime_names.wait_scope(self.call)
+        if scope == DEVICE and runtime_names.is_synchronisation(self.call):
+            return DEVICE
+        if self.operator in _COPYING or not runtime_names.is_synchronisation(self.call):
+            return COPY
+        return RESULT if self.operator else scope
+
+    @property
+    def text(self) -> str:
+        """The place as people would name it."""
+        return self.line or self.annotation or self.operator or self.call
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The row, for evidence."""
+        return {"table": "synchronisations", "where": {"name": self.call, "operator": self.operator}}
+
+
+@signal()
+def calls(s: Signals) -> Blocking:
+    """Calls in steps that keep the host waiting for the device, and why each of them does."""
+    need_device(s.trace)
+    need_calls(s.trace)
+    waits = synchronising_names(s.trace)
+    rows = s.trace.columns(_CALLS_SQL, {"waits": waits, "blocking": blocking_names(s.trace)})
+    return Blocking(
+        rows["id"],
+        rows["ts"],
+        rows["dur"],
+        _kinds(rows, _names(s, rows)),
+        _staged(rows),
+    )
+
+
+@signal()
+def launching(s: Signals) -> Launching:
+    """Calls in steps that launch kernels one by one."""
+    need_device(s.trace)
+    rows = s.trace.columns(_LAUNCHES_SQL)
+    return Launching(rows["event"], rows["dur"], *(rows[name].astype(np.bool_) for name in ("telling", "blocking")))
+
+
+@signal("count")
+def launches(s: Signals) -> int:
+    """Calls in steps that launch kernels one by one."""
+    return int(s(launching).events.size)
+
+
+@signal("per launch")
+def per_launch(s: Signals) -> float:
+    """Waits of the host for the device per launch of a kernel."""
+    return s(calls).events.size / max(s(launches), 1)
+
+
+@signal("share")
+def blocking_launches(s: Signals) -> float:
+    """Share of launches that returned only when their kernel was done, among those of kernels of 20 µs or more."""
+    found = s(launching)
+    return float(np.count_nonzero(found.blocking & found.telling)) / max(int(np.count_nonzero(found.telling)), 1)
+
+
+@signal("per step")
+def scalar_reads(s: Signals) -> float:
+    """Operators per step that wait for a number from the device, or for the size of their result."""
+    return s(calls).of(SCALAR, RESULT).events.size / s(recorded_steps)
+
+
+@signal("per step")
+def device_waits(s: Signals) -> float:
+    """Waits per step for the whole device."""
+    return s(calls).of(DEVICE).events.size / s(recorded_steps)
+
+
+@signal("per step")
+def stream_waits(s: Signals) -> float:
+    """Waits per step for a stream or an event, outside copies and operators that read numbers."""
+    return s(calls).of(STREAM, EVENT).events.size / s(recorded_steps)
+
+
+@signal("per step")
+def copy_waits(s: Signals) -> float:
+    """Waits per step for a copy, but for larger ones from pageable memory to the device."""
+    found = s(calls).of(COPY)
+    return int(np.count_nonzero(~found.staged)) / s(recorded_steps)
+
+
+@signal()
+def places(s: Signals) -> tuple[Place, ...]:
+    """Where the program waits for the device, the longest first."""
+    rows = s.table("synchronisations").arrow.to_pylist()
+    return tuple(
+        Place(row["name"], row["operator"], row["annotation"], row["line"], row["count"], row["total_ns"])
+        for row in rows
+    )
+
+
+def _names(s: Signals, rows: dict[str, NDArray[Any]]) -> dict[int, str]:
+    used = np.unique(np.concatenate([rows[name] for name in ("name", "op1", "op2", "op3")]))
+    query = "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($used))"
+    found = s.trace.columns(query, {"used": used.tolist()})
+    return dict(zip(found["name_id"].tolist(), found["name"].tolist(), strict=True))
+
+
+def _staged(rows: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    pageable = rows["copied"].astype(np.bool_) & rows["pageable"].astype(np.bool_)
+    staged: NDArray[np.bool_] = pageable & (rows["direction"] == "HtoD") & (rows["bytes"] > _SMALL_COPY)
+    return staged
+
+
+def _kinds(rows: dict[str, NDArray[Any]], names: dict[int, str]) -> NDArray[np.int8]:
+    """Why each call waits."""
+
+    def around(wanted: frozenset[str]) -> NDArray[np.bool_]:
+        ids = [name_id for name_id, name in names.items() if name in wanted]
+        found: NDArray[np.bool_] = np.isin(rows["op1"], ids) | np.isin(rows["op2"], ids) | np.isin(rows["op3"], ids)
+        return found
+
+    # A copy that blocks waits for its own stream.
+    scopes = {
+        i: runtime_names.wait_scope(n) if runtime_names.is_synchronisation(n) else STREAM for i, n in names.items()
+    }
+    scope = np.array([scopes[name] for name in rows["name"].tolist()], object)
+    inside, copied = rows["op1"] >= 0, rows["copied"].astype(np.bool_)
+    number = copied & (rows["direction"] == "DtoH") & (rows["bytes"] <= _ONE_NUMBER)
+    narrow = scope != DEVICE
+    # The first that holds; operators never wait for the whole device by themselves, so that is asked for.
+    cases = [
+        around(_READ_SCALAR) | narrow & number,
+        ~narrow,
+        around(_COPYING) | copied & ~inside,
+        inside,
+        scope == STREAM,
+    ]
+    return np.select(cases, [KINDS.index(kind) for kind in (SCALAR, DEVICE, COPY, RESULT, STREAM)], KINDS.index(EVENT))

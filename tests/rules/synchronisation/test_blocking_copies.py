@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+from stepscope.signals import synchronisation as sync
+
+CALLS = sync.Blocking(
+    np.array([1, 2]),
+    np.array([100, 900]),
+    np.array([600, 400]),
+    np.full(2, sync.KINDS.index("copy"), np.int8),
+    np.array([False, True]),
+)
+
+
+def given(rate: float, platform: str = "cuda") -> dict[object, object]:
+    place = sync.Place("cudaStreamSynchronize", "aten::copy_", None, "eval.py(7): collect", 2, 1000)
+    return {
+        sync.copy_waits: rate,
+        sync.calls: CALLS,
+        sync.places: (place,),
+        job.recorded_steps: 1,
+        job.platform: platform,
+    }
+
+
+def test_waits_for_copies_are_found_but_for_those_that_pageable_memory_needs() -> None:
+    (draft,) = drafts("SYN003", given(1.0))
+    assert "once per step (in eval.py(7): collect)" in draft.summary
+    assert "blocked for 600 ns" in draft.summary
+    assert draft.change is not None
+    assert draft.change.unblocked.tolist() == [1]
+
+
+def test_the_code_is_that_of_the_platform() -> None:
+    (draft,) = drafts("SYN003", given(1.0, "npu"))
+    assert '.to("npu", non_blocking=True)' in draft.actions[0].after
+
+
+def test_one_in_three_steps_just_misses() -> None:
+    assert drafts("SYN003", given(0.49)) == []
+    assert len(drafts("SYN003", given(0.5))) == 1
+
+
+def test_without_device_activity_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("SYN003", {})

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+from stepscope.signals import synchronisation as sync
+
+
+def given(rate: float, *kinds: str) -> dict[object, object]:
+    kinds = kinds or ("scalar",)
+    n = len(kinds)
+    calls = sync.Blocking(
+        np.arange(n),
+        np.arange(n) * 1000,
+        np.full(n, 500),
+        np.array([sync.KINDS.index(kind) for kind in kinds], np.int8),
+        np.zeros(n, np.bool_),
+    )
+    place = sync.Place("cudaStreamSynchronize", "aten::_local_scalar_dense", "loss", None, n, 500 * n)
+    other = sync.Place("cudaDeviceSynchronize", None, None, "elsewhere.py(1): f", 1, 900)
+    return {sync.scalar_reads: rate, sync.calls: calls, sync.places: (other, place), job.recorded_steps: 1}
+
+
+def test_reads_are_found_with_their_place_and_only_theirs_are_unblocked() -> None:
+    (draft,) = drafts("SYN002", given(2.0, "scalar", "device", "result"))
+    assert draft.summary.startswith("The host waits for a number from the device, 2 times per step (in loss): it is ")
+    assert draft.change is not None
+    assert draft.change.unblocked.tolist() == [0, 2]
+
+
+def test_the_first_advice_fits_what_is_read() -> None:
+    (number,) = drafts("SYN002", given(2.0, "scalar", "scalar", "result"))
+    (size,) = drafts("SYN002", given(2.0, "scalar", "result", "result"))
+    assert ".item()" in number.actions[0].before
+    assert "mask" in size.actions[0].before
+
+
+def test_a_read_in_every_third_step_just_misses() -> None:
+    assert drafts("SYN002", given(0.49)) == []
+    assert len(drafts("SYN002", given(0.5))) == 1
+
+
+def test_without_device_activity_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("SYN002", {})
