@@ -53,7 +53,7 @@ def _show(outcome: Outcome) -> None:
         return
     told = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.2f}" for f in outcome.findings) or "nothing"
     cost = ", ".join(f"{fault} {ns / 1e6:.2f}" for fault, ns in zip(outcome.faults, outcome.costs, strict=True))
-    print(f"{outcome.job}: {cost or 'healthy'} of {outcome.step_ns / 1e6:.2f} ms: {told}")
+    print(f"{outcome.job} ({outcome.format}): {cost or 'healthy'} of {outcome.step_ns / 1e6:.2f} ms: {told}")
 
 
 def _text(family: str, s: Score) -> str:

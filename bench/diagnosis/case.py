@@ -10,6 +10,7 @@ from stepscope.ingest import Options, open_trace
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
 from stepscope.simulate.api import simulate, truth_document
+from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.faults import inject
 from stepscope.simulate.job import SimJob
@@ -31,6 +32,7 @@ class Outcome:
 
     Attributes:
         job: Name of the job.
+        format: Format of its recording.
         faults: What was injected; empty for a healthy job.
         base_ns: Mean step without the faults, by the simulator's account.
         step_ns: Mean step with them.
@@ -40,6 +42,7 @@ class Outcome:
     """
 
     job: str
+    format: str
     faults: tuple[str, ...]
     base_ns: int
     step_ns: int
@@ -61,13 +64,21 @@ def step_ns(job: SimJob, faults: tuple[str, ...]) -> int:
     return int(truth_document(simulation)["step_time_ns"])
 
 
+def format_of(job: SimJob) -> str:
+    """The format a job is recorded in: that of its platform; every fourth job on NVIDIA devices in Nsight's."""
+    vendor = DEVICES[job.device].vendor
+    if vendor == "huawei":
+        return "ascend"
+    return "nsight" if vendor == "nvidia" and job.seed % 4 == 0 else "kineto"
+
+
 def judged(job: SimJob, faults: tuple[str, ...]) -> Outcome:
     """Simulate, write, read and diagnose."""
     base, slow = step_ns(job, ()), step_ns(job, faults)
     without = tuple(step_ns(job, tuple(f for f in faults if f != fault)) for fault in faults)
     with tempfile.TemporaryDirectory(prefix="stepscope-bench-") as folder:
-        paths = simulate(job, Path(folder) / "job", faults=faults)
+        paths = simulate(job, Path(folder) / "job", format_of(job), faults=faults)
         with open_trace(paths if len(paths) > 1 else paths[0], Options(cache=False)) as trace:
             diagnosis = diagnose(trace, Settings(), strict=True)
     found = tuple(Found(f.code, f.title, f.cost_ns, f.family) for f in diagnosis.shown)
-    return Outcome(job.name, faults, base, slow, without, found, diagnosis.step_ns)
+    return Outcome(job.name, format_of(job), faults, base, slow, without, found, diagnosis.step_ns)
