@@ -25,50 +25,76 @@ _COLUMNS: Final = Columns(
     blobs=("binaryData",),
 )
 
-#: What PyTorch's emit_nvtx writes behind an operator's name, and its parts.
-_SUFFIX: Final = r"^(.*?)((?:, (?:seq|op_id|sizes|input_op_ids) = .*)?)$"
+#: What PyTorch's emit_nvtx writes behind an operator's name begins with the first of these.
+_DETAILS: Final = (", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = ")
+_DETAILS_AT: Final = "least(" + ", ".join(f"nullif(instr(whole, '{sign}'), 0)" for sign in _DETAILS) + ")"
 
 _TABLE: Final = (
     "CREATE TABLE nsight_nvtx (id BIGINT, start BIGINT, stop BIGINT, type BIGINT, global_tid BIGINT, process BIGINT, "
-    "domain BIGINT, stays BOOLEAN, text VARCHAR, payload VARCHAR, payload_bytes BLOB)"
+    "domain BIGINT, stays BOOLEAN, text VARCHAR, has_details BOOLEAN, payload VARCHAR, payload_bytes BLOB)"
 )
+#: The chunk with every row's text, and that split into the name and the details behind it.
+_SPLIT: Final = f"""
+CREATE OR REPLACE TEMP TABLE nsight_split AS
+SELECT * EXCLUDE (whole, details_at),
+    CASE WHEN details_at IS NULL THEN whole ELSE left(whole, details_at - 1) END AS name,
+    CASE WHEN details_at IS NOT NULL THEN substr(whole, details_at) END AS details,
+    CASE WHEN details_at IS NOT NULL OR domain <> 0 THEN whole END AS whole
+FROM (
+    SELECT *, {_DETAILS_AT} AS details_at FROM (
+        SELECT c.id, c.start, c."end" AS stop, c.eventType AS type, coalesce(c.globalTid, 0) AS global_tid,
+            coalesce(c.domainId, 0) AS domain, coalesce(c.endGlobalTid, c.globalTid, 0) = coalesce(c.globalTid, 0)
+            AS stays, coalesce(c.text, s.value, '#' || c.textId, '') AS whole, coalesce(c.jsonText, j.value) AS payload,
+            c.binaryData AS payload_bytes
+        FROM chunk c
+        LEFT JOIN nsight_strings s ON c.text IS NULL AND s.id = c.textId
+        LEFT JOIN nsight_strings j ON c.jsonText IS NULL AND j.id = c.jsonTextId
+        WHERE c.eventType IS NOT NULL
+    )
+)
+"""
 _FILL: Final = """
 INSERT INTO nsight_nvtx
-SELECT c.id, c.start, c."end", c.eventType, coalesce(c.globalTid, 0),
-    coalesce(c.globalTid, 0) - (coalesce(c.globalTid, 0) & 16777215), coalesce(c.domainId, 0),
-    coalesce(c.endGlobalTid, c.globalTid, 0) = coalesce(c.globalTid, 0),
-    coalesce(c.text, s.value, '#' || c.textId, ''), coalesce(c.jsonText, j.value), c.binaryData
-FROM chunk c
-LEFT JOIN nsight_strings s ON c.text IS NULL AND s.id = c.textId
-LEFT JOIN nsight_strings j ON c.jsonText IS NULL AND j.id = c.jsonTextId
-WHERE c.eventType IS NOT NULL
+SELECT id, start, stop, type, global_tid, global_tid - (global_tid & 16777215), domain, stays, name,
+    details IS NOT NULL, payload, payload_bytes
+FROM nsight_split
 """
+_IS_RANGE: Final = f"start IS NOT NULL AND type IN ({', '.join(map(str, (*_PUSH_POP, *_START_END, *_MARK)))})"
 _LABELS: Final = f"""
 CREATE TABLE nsight_ranges AS
-SELECT n.id, n.start, n.stop, n.type, n.global_tid, n.process, n.domain, n.text,
-    regexp_extract(n.text, '{_SUFFIX}', 2, 's') AS suffix,
-    coalesce(d.prefix, CASE n.domain WHEN 0 THEN '' ELSE 'domain ' || n.domain || ':' END)
-        || regexp_extract(n.text, '{_SUFFIX}', 1, 's') AS name
+SELECT n.id, n.start, n.stop, n.type, n.global_tid, n.process, n.domain, n.text, n.has_details,
+    coalesce(d.prefix, CASE n.domain WHEN 0 THEN '' ELSE 'domain ' || n.domain || ':' END) || n.text AS name
 FROM nsight_nvtx n LEFT JOIN nsight_domains d ON d.process = n.process AND d.domain = n.domain
-WHERE n.start IS NOT NULL AND n.type IN ({", ".join(map(str, (*_PUSH_POP, *_START_END, *_MARK)))})
+WHERE {_IS_RANGE}
 """
 _EVENTS: Final = f"""
 INSERT INTO raw_events BY NAME
 SELECT r.id, r.start AS ts, CASE WHEN r.type IN {_MARK} THEN NULL ELSE coalesce(r.stop, $stop) - r.start END AS dur,
-    t.track, n.name_id, CASE WHEN r.suffix <> '' AND m.category = 'annotation' THEN 'op' ELSE m.category END AS category
+    t.track, n.name_id, CASE WHEN r.has_details AND m.category = 'annotation' THEN 'op' ELSE m.category END AS category
 FROM nsight_ranges r
 JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.detached = (r.type IN {_START_END})
 JOIN names n ON n.name = r.name
 JOIN nsight_range_names m ON m.name = r.name
 """
-_INPUTS: Final = r"""
+#: Sizes reach to the ids of inputs or to the end; a sequence number is followed by a comma or by nothing.
+_INPUTS: Final = f"""
 INSERT INTO op_inputs BY NAME
-SELECT id AS event, nullif(regexp_extract(suffix, 'sizes = (\[.*?\])(, input_op_ids.*)?$', 1), '') AS shapes,
-    try_cast(regexp_extract(suffix, 'seq = (\d+)', 1) AS BIGINT) AS sequence
-FROM nsight_ranges WHERE contains(suffix, 'seq = ') OR contains(suffix, 'sizes = ')
+SELECT id AS event, CASE WHEN starts_with(sizes, '[') AND ends_with(sizes, ']') THEN sizes END AS shapes,
+    try_cast(split_part(seq, ',', 1) AS BIGINT) AS sequence
+FROM (
+    SELECT id, CASE WHEN seq_at > 0 THEN substr(details, seq_at + 6, 20) END AS seq, CASE WHEN sizes_at = 0 THEN NULL
+        WHEN ids_at > sizes_at THEN substr(details, sizes_at + 8, ids_at - sizes_at - 8)
+        ELSE substr(details, sizes_at + 8) END AS sizes
+    FROM (
+        SELECT id, details, instr(details, 'seq = ') AS seq_at, instr(details, 'sizes = ') AS sizes_at,
+            instr(details, ', input_op_ids') AS ids_at
+        FROM nsight_split WHERE details IS NOT NULL AND {_IS_RANGE}
+    ) WHERE seq_at > 0 OR sizes_at > 0
+)
 """
-_ARGS: Final = """
-SELECT r.id, json_object('text', r.text)::VARCHAR AS args FROM nsight_ranges r WHERE r.text <> r.name ORDER BY r.id
+_ARGS: Final = f"""
+SELECT id, json_object('text', whole)::VARCHAR AS args FROM nsight_split WHERE whole IS NOT NULL AND {_IS_RANGE}
+ORDER BY id
 """
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
@@ -89,16 +115,17 @@ def load_nvtx(intake: Intake, stop: int | None) -> None:
     connection = intake.staging.connection
     connection.execute(_TABLE)
     for _ in intake.chunks("NVTX_EVENTS", _COLUMNS):
+        connection.execute(_SPLIT)
         connection.execute(_FILL)
+        connection.execute(_INPUTS)
+        if intake.staging.one("SELECT count(whole) FROM nsight_split") != (0,):
+            intake.staging.add_args(_ARGS)
     schemas = PayloadSchemas.load(intake.tables)
     _name_domains(intake, schemas)
     connection.execute(_LABELS)
     _understand_names(intake)
     _make_tracks(intake)
     connection.execute(_EVENTS, {"stop": stop})
-    connection.execute(_INPUTS)
-    if intake.staging.one("SELECT count(*) FROM nsight_ranges WHERE text <> name") != (0,):
-        intake.staging.add_args(_ARGS)
     [still_open] = intake.staging.one(f"SELECT count(*) FROM nsight_ranges WHERE stop IS NULL AND type NOT IN {_MARK}")
     load_collectives(intake, schemas)
     intake.staging.observe(
