@@ -9,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.job import step_ns
+from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
+
+#: A first wait that is this many times longer than every later one starts the loader, and says nothing of the others.
+_ODD: Final = 5
+#: msprof-analyze calls a call of the loader slow from here on.
+_LONG_NS: Final = 10_000_000
+#: So many later waits must be shorter for the first one to be odd.
+_LATER: Final = 3
+#: Waits are few and long if a quarter of them make up this part of all waiting.
+_UNEVEN: Final = 0.8
 
 _WAITS_SQL: Final = """
 SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, n.name
@@ -35,6 +44,10 @@ class Waits:
     dur: NDArray[np.int64]
     names: tuple[str, ...]
 
+    def longest(self, most: int = 10) -> NDArray[np.int64]:
+        """Positions of the longest ones."""
+        return np.argsort(-self.dur, kind="stable")[:most]
+
 
 @signal()
 def waits(s: Signals) -> Waits:
@@ -45,16 +58,30 @@ def waits(s: Signals) -> Waits:
             "the recording shows no data loader",
             hint="profile the loop over a torch DataLoader, not only its body",
         )
-    columns = (rows[name].to_numpy() for name in ("id", "ts", "dur"))
-    return Waits(*columns, tuple(rows["name"].to_pylist()))
+    event, ts, dur = (rows[name].to_numpy() for name in ("id", "ts", "dur"))
+    return Waits(event, ts, dur, tuple(rows["name"].to_pylist()))
+
+
+@signal()
+def odd_first(s: Signals) -> bool:
+    """Whether the first wait is five times longer than each of several later ones: the loader starts."""
+    dur = s(waits).dur
+    later = dur[1:]
+    return bool(later.size >= _LATER and dur[0] >= _LONG_NS and dur[0] > _ODD * int(later.max()))
+
+
+@signal()
+def regular(s: Signals) -> Waits:
+    """The waits without a first one that is odd."""
+    found, first = s(waits), int(s(odd_first))
+    return Waits(found.events[first:], found.ts[first:], found.dur[first:], found.names[first:])
 
 
 @signal("ns")
 def wait_ns(s: Signals) -> int:
-    """Mean wait for a batch, per step."""
-    found = s(waits)
-    steps = int(s.trace.scalar("SELECT count(*) FROM steps") or 1)
-    return int(found.dur.sum()) // steps
+    """Mean wait for a batch, per step; a first wait that is odd does not count."""
+    steps = max(s(recorded_steps) - s(odd_first), 1)
+    return int(s(regular).dur.sum()) // steps
 
 
 @signal("share")
@@ -69,3 +96,20 @@ def in_process(s: Signals) -> bool | None:
     return next((True for name in s(waits).names if "SingleProcess" in name), None) or next(
         (False for name in s(waits).names if "MultiProcessing" in name), None
     )
+
+
+@signal()
+def irregular(s: Signals) -> NDArray[np.bool_]:
+    """For each regular wait whether it is one of a few long ones that come at irregular intervals; bool[n].
+
+    Workers that are too slow for the job make it wait regularly: each of them delivers after the same time. None is
+    marked then, and none if most waits are long, or if too few of them are to tell.
+    """
+    dur = s(regular).dur
+    nothing = np.zeros(dur.size, np.bool_)
+    order = np.argsort(-dur, kind="stable")
+    if not dur.sum() or dur[order[: max(dur.size // 4, 1)]].sum() < _UNEVEN * dur.sum():
+        return nothing
+    long = dur >= dur.max() // 4
+    apart = np.unique(np.diff(np.flatnonzero(long)))
+    return long if np.count_nonzero(long) >= _LATER and apart.size > 1 else nothing

@@ -11,7 +11,7 @@ WAITS = data.Waits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(Da
 
 
 def given(share: float, in_process: bool | None = True) -> dict[object, object]:
-    return {data.wait_share: share, data.wait_ns: 500, data.waits: WAITS, data.in_process: in_process}
+    return {data.wait_share: share, data.wait_ns: 500, data.regular: WAITS, data.in_process: in_process}
 
 
 def test_a_wait_of_half_the_step_is_found_with_what_to_do() -> None:

@@ -8,9 +8,9 @@ A loader that keeps up costs nothing: its workers prepare the next batches while
 Every nanosecond of waiting is a nanosecond in which the most expensive part of the machine is idle.
 
 ## How it decides
-The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. The price is what the step
-would save on its dependency graph if batches were there when asked for: a wait that the device spends on queued work
-is worth nothing.
+The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. A first wait that is many times
+longer than all later ones starts the loader and is left to DAT002. The price is what the step would save on its
+dependency graph if batches were there when asked for: a wait that the device spends on queued work is worth nothing.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
@@ -25,14 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data import in_process, wait_ns, wait_share, waits
+from stepscope.signals.data import in_process, regular, wait_ns, wait_share
 
 _WORKERS = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",
@@ -58,9 +56,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     share = s(wait_share)
     if share < limits["min_share"]:
         return
-    found, alone = s(waits), s(in_process)
+    found, alone = s(regular), s(in_process)
     how = {True: "the main process loads them itself", False: "its workers don't keep up", None: "it comes too late"}
-    longest = np.argsort(-found.dur, kind="stable")[:10]
+    longest = found.longest()
     yield Draft(
         title="The step waits for data",
         summary=f"{duration(s(wait_ns))} of each step ({percent(share)}) go to waiting for its batch; {how[alone]}.",
@@ -81,4 +79,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    symptom_of=("DAT003", "DAT005"),
 )

@@ -1,0 +1,84 @@
+"""Some batches take much longer to load than others.
+
+## What it finds
+A loader whose workers keep up on average, and still let the job wait now and then: most batches are there when asked
+for, and a few come late, at irregular intervals.
+
+## Why it matters
+Prefetching levels out differences between batches only as far as it reaches. Beyond that the job stops, and with
+several ranks all of them stop for the one that waits.
+
+## How it decides
+At least `min_batches` waits must be recorded, and come to `min_share` of the step. A quarter of them must make up 80 %
+of all waiting, and there must be at least three long ones at intervals that differ (`data.irregular`): workers that are
+simply too slow make the job wait at regular intervals. The price is what the step would save on its dependency graph
+without the long waits.
+
+## What to try
+Prefetch more batches, so that the queue outlasts a slow one; use more workers, so that one slow batch holds up fewer.
+Find what makes some batches slow: samples of very different length, files on shared storage, a cache that is filled
+anew. Group samples of similar length.
+
+## Known limits
+A few recorded steps tell little about rare events. The order of batches is kept by the loader, so that one slow batch
+holds up all later ones; `in_order=False` (PyTorch 2.6 and later) lets others pass, at the price of a random order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.data import in_process, irregular, regular, wait_share
+
+_PREFETCH = Action(
+    "Prefetch more batches and use more workers, so that a slow batch does not empty the queue",
+    before="DataLoader(dataset, num_workers=2, prefetch_factor=2)",
+    after="DataLoader(dataset, num_workers=8, prefetch_factor=8, persistent_workers=True)",
+    page="prefetching",
+)
+_EVEN = Action(
+    "Make batches equally expensive: group samples of similar length, limit tokens in place of samples",
+    before="DataLoader(dataset, batch_size=32, shuffle=True)",
+    after="DataLoader(dataset, batch_sampler=LengthGroupedBatches(lengths, max_tokens=16_384))",
+    page="data-loading",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look for long waits among short ones."""
+    found = s(regular)
+    if s(in_process) or found.dur.size < limits["min_batches"] or s(wait_share) < limits["min_share"]:
+        return
+    late = s(irregular)
+    if not late.any():
+        return
+    events, dur = found.events[late], found.dur[late]
+    yield Draft(
+        title="Some batches come late",
+        summary=f"{late.sum():,} of {late.size:,} batches came late, after up to {duration(int(dur.max()))}; half of "
+        f"all waits took no more than {duration(int(np.median(found.dur)))}.",
+        actions=(_PREFETCH, _EVEN),
+        change=Change(host=(Scaled(events, 0.0),)),
+        confidence=0.8,
+        events=events[np.argsort(-dur, kind="stable")[:20]],
+        rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
+        numbers={wait_share.name: s(wait_share), **limits},
+    )
+
+
+RULE = Rule(
+    "DAT005",
+    "loader-jitter",
+    thresholds=(
+        Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),
+        Threshold("min_batches", 10, "count", "Three long waits among fewer are more than a few."),
+    ),
+    check=check,
+)
