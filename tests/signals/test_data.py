@@ -28,8 +28,13 @@ def signals(facts: Facts) -> Signals:
 class TestWaits:
     def test_they_are_means_per_step(self) -> None:
         found = signals(loaded(100, 50, 150, 100))
-        assert found(data.wait_ns) == 100 * MS
-        assert found(data.wait_share) == pytest.approx(0.1)
+        assert found(data.wait_ns) == 99_500_000
+        assert found(data.wait_share) == pytest.approx(0.0995)
+
+    @pytest.mark.parametrize(("shortest", "name", "taking"), [(0.2, MULTI, 0.2), (0.6, MULTI, 0.5), (0.2, SINGLE, 0)])
+    def test_taking_a_batch_that_is_there_is_no_wait(self, shortest: float, name: str, taking: float) -> None:
+        found = signals(loaded(shortest, 1, 1, 1, name=name))
+        assert found(data.taking_ns) == round(taking * MS)
 
     @pytest.mark.parametrize(("name", "alone"), [(MULTI, False), (SINGLE, True), ("NextBatch.DataLoader", None)])
     def test_the_name_tells_whether_workers_load(self, name: str, alone: bool | None) -> None:
@@ -57,7 +62,7 @@ class TestAnOddFirstWait:
     def test_it_does_not_count_among_the_regular_ones(self) -> None:
         found = signals(loaded(600, 10, 20, 30))
         assert found(data.regular).dur.tolist() == [10 * MS, 20 * MS, 30 * MS]
-        assert found(data.wait_ns) == 20 * MS
+        assert found(data.wait_ns) == 19_500_000
 
 
 class TestIrregularWaits:
