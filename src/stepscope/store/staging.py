@@ -152,7 +152,7 @@ class Staging:
         spill.mkdir(parents=True, exist_ok=True)
         self.connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
         self.connection.execute(f"SET memory_limit = '{self.memory_mb}MB'")
-        self.connection.execute(f"SET threads = {self.threads or os.cpu_count() or 1}")
+        self.share_cores(1)
         self.connection.execute("SET temp_directory = '" + str(spill).replace("'", "''") + "'")
         for table in _RAW:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
@@ -160,6 +160,14 @@ class Staging:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})')
         self.connection.execute("CREATE TABLE names (name_id INTEGER, name VARCHAR)")
         self.connection.execute("CREATE SEQUENCE name_ids MINVALUE 0 START 0")
+
+    def share_cores(self, pipelines: int) -> None:
+        """Divide the cores among statements that run at the same time.
+
+        Two statements on a core each take less time than one on two cores after the other.
+        """
+        cores = self.threads or os.cpu_count() or 1
+        self.connection.execute(f"SET threads = {max(1, cores // pipelines)}")
 
     def one(self, query: str, parameters: object = None) -> tuple[Any, ...]:
         """`first_row` over the staging area."""

@@ -12,7 +12,7 @@ from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, blocks
 from stepscope.readers.kineto.decode import Decoder, Lane
 from stepscope.readers.kineto.framing import Framer, gather
-from stepscope.readers.kineto.sql import PROCESS, THREAD, structure
+from stepscope.readers.kineto.parsing import PROCESS, THREAD, structure
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 

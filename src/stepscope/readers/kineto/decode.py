@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Final, Protocol
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from stepscope.readers.kineto import sql
+from stepscope.readers.kineto import parsing
 from stepscope.readers.kineto.arguments import argument_views
 from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.mending import Mended, Mender
 from stepscope.store.staging import Staging, first_row
+
+#: Phases of events that somebody reads; others are asynchronous intervals, objects, samples and dumps.
+_PHASES: Final = frozenset("XBEiIMCstf")
 
 
 class Lane:
@@ -22,14 +26,18 @@ class Lane:
     Attributes:
         connection: Holds the chunk as `pieces` (text) and `parsed` (columns, see `sql.parse_sql`).
         source: What `parsed` was made from: a table or a parenthesised query with `i`, `text`, `flat` and `args`.
+        others: How many rows of each phase are no intervals.
+        others_have_args: Whether any of them has arguments, ends of pairs aside.
     """
 
     def __init__(self, staging: Staging) -> None:
         self.connection = staging.connection.cursor()
         self.source = "pieces"
+        self.others: dict[str, int] = {}
+        self.others_have_args = False
         self._staged: Future[None] | None = None
 
-    def submit(self, executor: Executor, stage: Callable[[Lane], None]) -> None:
+    def submit(self, executor: Executor, stage: Stage) -> None:
         """Have the chunk staged in the background."""
         self._staged = executor.submit(stage, self)
 
@@ -38,6 +46,20 @@ class Lane:
         if self._staged is not None:
             self._staged.result()
             self._staged = None
+
+
+class Stage(Protocol):
+    """What is done with the rows of a chunk; called for every chunk in order, in a thread of its own."""
+
+    def __call__(self, lane: Lane) -> None:
+        """Stage the lane's chunk."""
+
+
+class ParseSql(Protocol):
+    """The statement that makes `parsed`, see `parsing.parse_sql`."""
+
+    def __call__(self, source: str, *, exact: bool) -> str:
+        """The statement for one source."""
 
 
 class Decoder:
@@ -52,9 +74,10 @@ class Decoder:
         metadata: Rows (name, pid, tid, arguments) of metadata events.
     """
 
-    def __init__(self, staging: Staging, stage: Callable[[Lane], None]) -> None:
-        """Decode into `staging`; `stage` is called for every chunk in order, in a thread of its own."""
+    def __init__(self, staging: Staging, stage: Stage, parse_sql: ParseSql = parsing.parse_sql) -> None:
+        self._staging = staging
         self._stage = stage
+        self._parse_sql = parse_sql
         self._exact = False
         self._lanes = (Lane(staging), Lane(staging))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
@@ -64,10 +87,12 @@ class Decoder:
         self.metadata: list[tuple[str, str, str, str]] = []
 
     def __enter__(self) -> Decoder:
+        self._staging.share_cores(len(self._lanes))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=True)
+        self._staging.share_cores(1)
 
     def add(self, chunk: Chunk) -> None:
         """Parse one chunk, and have it staged while the next one is parsed."""
@@ -88,18 +113,25 @@ class Decoder:
             lane.wait()
 
     def _finish_chunk(self, lane: Lane) -> None:
+        self._count(lane)
         self._stage(lane)
-        self.metadata += lane.connection.execute(sql.METADATA).fetchall()
-        untimed, endless, foreign = first_row(lane.connection, sql.UNUSED)
-        self.untimed += untimed
-        self.endless += endless
-        self.foreign += foreign
+        if "M" in lane.others:
+            self.metadata += lane.connection.execute(parsing.METADATA).fetchall()
         lane.connection.unregister("pieces")
+
+    def _count(self, lane: Lane) -> None:
+        """Count what is no interval, or lacks something."""
+        rows = lane.connection.execute(parsing.CENSUS).fetchall()
+        lane.others = {phase: count for phase, is_span, count, _ in rows if not is_span}
+        lane.others_have_args = any(args for phase, is_span, _, args in rows if not is_span and phase != "B")
+        self.untimed += lane.others.get("X", 0)
+        self.endless += sum(count for phase, is_span, count, _ in rows if is_span and phase == "X")
+        self.foreign += sum(count for phase, count in lane.others.items() if phase not in _PHASES)
 
     def _parse(self, lane: Lane) -> bool:
         """Fill `parsed` from the lane's texts; returns False if one of them is not JSON."""
         try:
-            lane.connection.execute(sql.parse_sql(lane.source, exact=self._exact))
+            lane.connection.execute(self._parse_sql(lane.source, exact=self._exact))
         except (duckdb.Error, UnicodeDecodeError):
             # The message quotes the text, which may be no UTF-8.
             return False
@@ -107,11 +139,11 @@ class Decoder:
             [inexact] = first_row(
                 lane.connection,
                 "SELECT bool_or(ts_us <> floor(ts_us)) AND max(abs(ts_us)) >= ? FROM parsed WHERE isfinite(ts_us)",
-                [sql.EXACT_MICROSECONDS],
+                [parsing.EXACT_MICROSECONDS],
             )
             if inexact:
                 self._exact = True
-                lane.connection.execute(sql.parse_sql(lane.source, exact=True))
+                lane.connection.execute(self._parse_sql(lane.source, exact=True))
         return True
 
     def _parse_mended(self, lane: Lane, chunk: Chunk, first: int) -> None:
@@ -129,7 +161,7 @@ class Decoder:
         lane.source = (
             "(SELECT i, text, flat, args FROM pieces WHERE kept UNION ALL SELECT i, text, false, NULL FROM mended)"
         )
-        connection.execute(sql.parse_sql(lane.source, exact=True))
+        connection.execute(self._parse_sql(lane.source, exact=True))
 
     def _are_events(self, texts: Sequence[bytes]) -> list[bool]:
         """Which texts are JSON objects with a phase."""

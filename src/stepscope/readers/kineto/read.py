@@ -16,6 +16,7 @@ from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
 from stepscope.readers.kineto.framing import CHUNK_BYTES, Chunk, Framer, gather
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
+from stepscope.readers.kineto.sql import parse_sql
 from stepscope.readers.kineto.stage import Stager
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
@@ -52,7 +53,7 @@ class KinetoReader:
         damage = Damage()
         stream = blocks(source, damage, progress, self.block_bytes)
         framer = Framer()
-        with Decoder(staging, Stager(staging)) as decoder:
+        with Decoder(staging, Stager(staging), parse_sql) as decoder:
             for chunk in _in_background(gather(framer.pieces(stream), self.chunk_bytes)):
                 decoder.add(chunk)
             decoder.finish()

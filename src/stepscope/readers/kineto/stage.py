@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from stepscope.readers.kineto import sql
 from stepscope.readers.kineto.decode import Lane
-from stepscope.readers.kineto.names import meaning
+from stepscope.readers.kineto.names import ON_DEVICE, meaning
 from stepscope.store.staging import Staging, first_row
 
-_TABLES: Final = (
-    "CREATE TABLE kineto_names (name_key UBIGINT, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
-    "kind VARCHAR)",
-    "CREATE TABLE kineto_tracks (track_key UBIGINT, track INTEGER)",
-    'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
-    "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
-    "CREATE TABLE kineto_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)",
-    "CREATE TABLE kineto_counters (ts BIGINT, pid VARCHAR, name VARCHAR, series VARCHAR, value DOUBLE)",
-    "CREATE TABLE kineto_ends (i BIGINT, ph VARCHAR, ts BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR)",
-)
+#: The host operator that describes a collective in its arguments.
+_COMM_PARAMS: Final = "record_param_comms"
+
+
+class _Name(NamedTuple):
+    """A category and name as recorded, and the key that stands for both."""
+
+    key: int
+    cat: str
+    name: str
 
 
 class Stager:
@@ -30,39 +30,46 @@ class Stager:
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        for statement in _TABLES:
+        for statement in sql.TABLES:
             staging.connection.execute(statement)
 
     def __call__(self, lane: Lane) -> None:
         """Stage the lane's chunk."""
         connection = lane.connection
-        self._intern_names(connection)
-        self._intern_tracks(connection)
-        for statement in sql.STAGING:
+        names, tracks = first_row(connection, sql.UNKNOWN)
+        if names:
+            self._intern_names(connection)
+        if tracks:
+            self._intern_tracks(connection)
+        others = dict.fromkeys(sql.BY_PHASE[phase] for phase in lane.others if phase in sql.BY_PHASE)
+        for statement in (*sql.STAGING, *others):
             connection.execute(statement)
         [uncorrelated] = first_row(connection, sql.UNCORRELATED)
         if uncorrelated:
             connection.execute(sql.LAUNCH_ARROWS)
-        self._staging.add_args(sql.ARGS, connection)
+        self._staging.add_args(sql.args_sql(lane.source, all_rows=not lane.others_have_args), connection)
 
     def _intern_names(self, connection: duckdb.DuckDBPyConnection) -> None:
         rows = connection.execute(sql.NEW_NAMES).fetchall()
-        if not rows:
-            return
-        meanings = [meaning(cat, name) for _, cat, name in rows]
-        self._staging.insert(
-            "kineto_names",
-            pa.table(
-                {
-                    "name_key": pa.array([key for key, _, _ in rows], pa.uint64()),
-                    "name": [name for _, _, name in rows],
-                    "name_id": pa.nulls(len(rows), pa.int32()),
-                    "category": [m.category for m in meanings],
-                    "is_work": [m.is_work for m in meanings],
-                    "kind": pa.array([m.kind for m in meanings], pa.string()),
-                }
-            ),
-        )
+        if rows:
+            self._add_names([_Name(*row) for row in rows])
+        connection.execute(sql.FILL_NAMES)
+
+    def _add_names(self, names: list[_Name]) -> None:
+        meanings = [meaning(name.cat, name.name) for name in names]
+        columns = {
+            "name_key": pa.array([name.key for name in names], pa.uint64()),
+            "name": [name.name for name in names],
+            "name_id": pa.nulls(len(names), pa.int32()),
+            "category": [m.category for m in meanings],
+            "is_work": [m.is_work for m in meanings],
+            "kind": pa.array([m.kind for m in meanings], pa.string()),
+            "has_details": [
+                m.is_work or (n.name == _COMM_PARAMS and n.cat.lower() not in ON_DEVICE)
+                for n, m in zip(names, meanings, strict=True)
+            ],
+        }
+        self._staging.insert("kineto_names", pa.table(columns))
         self._staging.intern_names("kineto_names")
         self._staging.connection.execute(
             "UPDATE kineto_names SET name_id = names.name_id FROM names "
@@ -78,6 +85,7 @@ class Stager:
             else:
                 track = self._staging.track("host", process=process, thread=thread)
             self._staging.connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
+        connection.execute(sql.FILL_TRACKS)
 
 
 def _integer(text: str) -> int | None:
