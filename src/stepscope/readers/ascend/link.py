@@ -51,9 +51,26 @@ FROM (
 WHERE o.i = ascend_device.i AND ascend_device.op IS NULL
 """
 
+#: A launch reaches the device through lower layers of CANN, whose calls inside it launch nothing else.
+_INNER_CALLS: Final = """
+UPDATE ascend_host SET category = 'runtime'
+FROM (
+    WITH launches AS (
+        SELECT i, ts, ts + coalesce(dur, 0) AS stop, process, thread, connection FROM ascend_host
+        WHERE category = 'launch'
+    )
+    SELECT inner_.i
+    FROM (SELECT * FROM launches ANTI JOIN ascend_device USING (connection)) inner_
+    ASOF JOIN (SELECT * FROM launches SEMI JOIN ascend_device USING (connection)) outer_
+    ON inner_.process = outer_.process AND inner_.thread = outer_.thread AND inner_.ts >= outer_.ts
+    WHERE inner_.stop <= outer_.stop
+) inside
+WHERE ascend_host.i = inside.i
+"""
+
 
 def link(staging: Staging) -> None:
-    """Complete the operators of `ascend_device`, and the directions of copies."""
-    for statement in (_TAKEN, _DIRECTIONS, _THROUGH_QUEUE, _SAME_CONNECTION):
+    """Complete the operators of `ascend_device` and the directions of copies; tell launches from calls inside them."""
+    for statement in (_TAKEN, _DIRECTIONS, _THROUGH_QUEUE, _SAME_CONNECTION, _INNER_CALLS):
         staging.connection.execute(statement)
     staging.connection.execute("DROP TABLE ascend_taken")

@@ -64,7 +64,7 @@ def processes(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> di
         pid: Process(
             names.get(pid, ""),
             role,
-            pid if role == "python" else system,
+            _owner(pid, named) if role == "python" else system,
             _device(pid, labels.get(pid, ""), named) if role in ("hardware", "comm") else None,
         )
         for pid, role in sorted(roles.items())
@@ -91,6 +91,12 @@ def _value(args: str) -> Any:
 
 def _is_made_up(pid: str, python: set[str]) -> bool:
     return pid.isdigit() and len(pid) < 20 and (str(int(pid) >> 10) in python or int(pid) >= _MADE_UP)
+
+
+def _owner(pid: str, python: set[str]) -> str:
+    """The operating system's id of a process of the framework: collections of garbage are shown as one of their own."""
+    owner = str(int(pid) >> 10) if pid.isdigit() and len(pid) < 20 else ""
+    return owner if owner in python else pid
 
 
 def _guess(pid: str, python: set[str]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from stepscope.simulate.records import Call
 from stepscope.simulate.writers.ascend import events, vocabulary
 from stepscope.simulate.writers.ascend.host import HostStep, Task
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import CANN, Place
 
 #: Numbers of a call and of those inside it, out of four per simulated call.
@@ -140,7 +140,7 @@ class ApiStatistic:
             row.least = min(row.least, spent)
             row.most = max(row.most, spent)
 
-    def write(self, path: Path) -> None:
+    def write(self, output: Output) -> None:
         """Write the file, by layer and name."""
         lines = ["Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n"]
         for (level, name), row in sorted(self._sums.items()):
@@ -150,4 +150,4 @@ class ApiStatistic:
                 f"{level},{name},{row.total / 1000},{row.count},{round(mean / 1000, 3)},{row.least / 1000},"
                 f"{row.most / 1000},{round(variance, 3)}\n"
             )
-        path.write_text("".join(lines), encoding="utf-8", newline="")
+        output.write("api_statistic.csv", "".join(lines))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from stepscope.simulate.writers.ascend.collectives import Part, collective_name, group_number, parts
 from stepscope.simulate.writers.ascend.device import Work
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import Place
 
 #: The plane whose tasks tell how long a collective waited and transferred.
@@ -24,12 +25,9 @@ Entry = dict[str, Any]
 class Communication:
     """Both files, a step at a time."""
 
-    def __init__(self, place: Place, folder: Path) -> None:
+    def __init__(self, place: Place, output: Output) -> None:
         self._place = place
-        self._files = {
-            name: (folder / f"{name}.json").open("w", encoding="utf-8", newline="")
-            for name in ("communication", "communication_matrix")
-        }
+        self._files = [output.open(f"{name}.json") for name in ("communication", "communication_matrix")]
         self._separator = "{"
         self._step: str | None = None
         self._times: dict[str, Entry] = {}
@@ -56,17 +54,16 @@ class Communication:
             key = json.dumps(f"step{self._step}")
             total = {"Total Op Info": _total(list(self._times.values()))}
             documents = ({**self._times, **total}, _matrix(self._links))
-            for file, collective in zip(self._files.values(), documents, strict=True):
+            for file, collective in zip(self._files, documents, strict=True):
                 file.write(f"{self._separator}{key}: {json.dumps({'p2p': {}, 'collective': collective})}")
             self._separator = ", "
         self._times, self._links = {}, defaultdict(list)
 
-    def close(self) -> None:
-        """Finish the files; there are none without collectives."""
+    def finish(self) -> None:
+        """Write what is left; there are no files without collectives."""
         self._write()
-        for file in self._files.values():
+        for file in self._files:
             file.write("}")
-            file.close()
             if self._separator == "{":
                 Path(file.name).unlink()
 

@@ -102,7 +102,7 @@ def _part(place: Place, work: Work, part: Part, sub: int) -> str:
 
 
 def _arrow(place: Place, work: Work, host: HostStep) -> list[str]:
-    """From the call that launched a task to the task; a collective's has a number of its own."""
+    """From a call to the task it launched: a collective has a number of its own, kernels of a graph share one begin."""
     task = host.tasks.get(work.call.correlation)
     number = work_connection(work)
     if is_collective(work):
@@ -113,8 +113,7 @@ def _arrow(place: Place, work: Work, host: HostStep) -> list[str]:
     if task is not None:
         launch = launch_of(place, task)
         begin, thread = launch.begin, launch.thread
-    source = (place.process(CANN), thread), place.stamp(begin)
-    return [
-        events.host_to_device("s", number, source),
-        events.host_to_device("f", number, (row, place.stamp(work.begin))),
-    ]
+    texts = [events.host_to_device("f", number, (row, place.stamp(work.begin)))]
+    if work.node <= 1:
+        texts.insert(0, events.host_to_device("s", number, ((place.process(CANN), thread), place.stamp(begin))))
+    return texts

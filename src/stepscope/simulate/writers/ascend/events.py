@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import micros
 
 Row = tuple[int, int]  # process and thread of the trace
@@ -79,11 +79,9 @@ def _metadata(kind: str, row: Row, args: Mapping[str, Any]) -> str:
 class TraceFile:
     """A list of events that grows at two ends: the framework's lies before CANN's."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rest = path.with_name(path.name + ".rest")
-        self._front = path.open("w", encoding="utf-8", newline="")
-        self._back = self._rest.open("w", encoding="utf-8", newline="")
+    def __init__(self, output: Output) -> None:
+        self._rest = output.folder / "trace_view.rest"
+        self._front, self._back = output.open("trace_view.json"), output.open(self._rest.name)
         self._front.write("[")
         self._separator = ""
 
@@ -98,17 +96,11 @@ class TraceFile:
         if texts:
             self._back.write(", " + ", ".join(texts))
 
-    def close(self) -> None:
+    def join(self) -> None:
         """Put both halves together."""
         self._back.close()
         with self._rest.open(encoding="utf-8", newline="") as rest:
             while block := rest.read(1 << 20):
                 self._front.write(block)
         self._front.write("]")
-        self._front.close()
         self._rest.unlink()
-
-    def abandon(self) -> None:
-        """Let go of the files."""
-        self._front.close()
-        self._back.close()

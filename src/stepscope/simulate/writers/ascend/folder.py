@@ -18,6 +18,7 @@ from stepscope.simulate.writers.ascend.layers import cann_layers, framework_laye
 from stepscope.simulate.writers.ascend.memory import MemoryRecord, OperatorMemory
 from stepscope.simulate.writers.ascend.metadata import write_metadata
 from stepscope.simulate.writers.ascend.operator_details import OperatorDetails
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.overlap import StepWindow
 from stepscope.simulate.writers.ascend.place import FREQUENCY, Place
 from stepscope.simulate.writers.ascend.steps import StepRecords, Steps
@@ -31,14 +32,15 @@ class AscendWriter:
         self.paths = [out]
         self._part = out.with_name(out.name + ".part")
         self._place = place = Place.of(job, rank)
-        output = self._part / "ASCEND_PROFILER_OUTPUT"
-        output.mkdir(parents=True)
+        self._output = output = Output(self._part / "ASCEND_PROFILER_OUTPUT")
+        shutil.rmtree(self._part, ignore_errors=True)
+        output.folder.mkdir(parents=True)
         self._steps, self._streams = Steps(), Streams(place)
-        self._trace = events.TraceFile(output / "trace_view.json")
+        self._trace = events.TraceFile(output)
         self._trace.framework(framework_layers(place))
         self._trace.cann(cann_layers(place))
-        self._operators = OperatorDetails(place, output / "operator_details.csv")
-        self._blocks = OperatorMemory(place, output / "operator_memory.csv") if job.profile_memory else None
+        self._operators = OperatorDetails(place, output)
+        self._blocks = OperatorMemory(place, output) if job.profile_memory else None
         self._totals = MemoryRecord(place, output) if job.profile_memory else None
         self._summaries = Summaries(place, output)
         self._counts: Counter[str] = Counter()
@@ -87,11 +89,11 @@ class AscendWriter:
         clock = {"MHz": self._place.device_kind.megahertz}
         for time in (begin, end):
             self._trace.cann([events.counter("AI Core Freq", pid, self._place.stamp(time), clock)])
-        self._trace.cann(self._summaries.close())
-        self._trace.close()
-        for table in (self._operators, self._blocks, self._totals):
-            if table is not None:
-                table.close()
+        self._trace.cann(self._summaries.finish())
+        self._trace.join()
+        if self._blocks:
+            self._blocks.finish()
+        self._output.close()
         write_metadata(self._place, self._part, end)
         out = self.paths[0]
         shutil.rmtree(out, ignore_errors=True)
@@ -100,7 +102,7 @@ class AscendWriter:
 
     def abandon(self) -> None:
         """Remove the unfinished folder."""
-        self._trace.abandon()
+        self._output.close()
         shutil.rmtree(self._part, ignore_errors=True)
 
 

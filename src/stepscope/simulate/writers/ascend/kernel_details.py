@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from stepscope.simulate.specs import KernelSpec, Tensor
 from stepscope.simulate.writers.ascend import metrics, vocabulary
 from stepscope.simulate.writers.ascend.collectives import collective_name
 from stepscope.simulate.writers.ascend.device import Work, is_collective
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import INVALID, Place, micros, trimmed
 
 _SHORT = ("Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim")
@@ -25,9 +25,9 @@ _LONG = (
 class KernelDetails:
     """Rows of kernels and collectives, in order of their begins."""
 
-    def __init__(self, place: Place, path: Path) -> None:
+    def __init__(self, place: Place, output: Output) -> None:
         self._place = place
-        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file = output.open("kernel_details.csv")
         self._steps = place.job.mark_steps
         self._end = 0
         header = _LONG if place.details else _SHORT
@@ -60,10 +60,6 @@ class KernelDetails:
             f"{context},{counted}"
         )
 
-    def close(self) -> None:
-        """Finish the file."""
-        self._file.close()
-
 
 @lru_cache(maxsize=4096)
 def _shapes(spec: KernelSpec) -> str:
@@ -91,7 +87,7 @@ class OpStatistic:
         row = self._sums[vocabulary.op_type(work.spec), vocabulary.core(work.spec)]
         row[:] = row[0] + 1, row[1] + spent, min(row[2], spent), max(row[3], spent)
 
-    def write(self, path: Path) -> None:
+    def write(self, output: Output) -> None:
         """Write the file."""
         whole = sum(row[1] for row in self._sums.values()) or 1
         lines = ["OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)\n"]
@@ -102,14 +98,14 @@ class OpStatistic:
                 f"{kind},{core},{count},{total / 1000},{least / 1000},{round(total / count / 1000, 3)},"
                 f"{most / 1000},{round(100 * total / whole, 3)}\n"
             )
-        path.write_text("".join(lines), encoding="utf-8", newline="")
+        output.write("op_statistic.csv", "".join(lines))
 
 
 class CacheRates:
     """``l2_cache.csv``: how often the level-2 cache had what a kernel asked for, and gave up what it had."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8", newline="")
+    def __init__(self, output: Output) -> None:
+        self._file = output.open("l2_cache.csv")
         self._file.write("Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n")
 
     def add(self, work: Work) -> None:
@@ -118,16 +114,12 @@ class CacheRates:
         rates = f"{round(0.95 - 0.6 * fill, 6)},{round(0.01 + 0.4 * fill, 6)}"
         self._file.write(f"{work.stream},{work.number % 65536},{rates},{work.spec.name}\n")
 
-    def close(self) -> None:
-        """Finish the file."""
-        self._file.close()
-
 
 class AiCpuTimes:
     """``data_preprocess.csv``: what the device's own processor worked on; there is none where nothing ran on it."""
 
-    def __init__(self, place: Place, path: Path) -> None:
-        self._place, self._path = place, path
+    def __init__(self, place: Place) -> None:
+        self._place = place
         self._lines: list[str] = []
 
     def add(self, work: Work) -> None:
@@ -141,11 +133,11 @@ class AiCpuTimes:
             f"{micros(spent - part)},{micros(part)},{micros(spent)},{work.stream},{work.number % 65536}\n"
         )
 
-    def close(self) -> None:
+    def write(self, output: Output) -> None:
         """Write the file, if there is anything in it."""
         header = (
             "Timestamp(us),Node,Compute_time(us),Memcpy_time(us),Task_time(us),Dispatch_time(us),Total_time(us),"
             "Stream ID,Task ID\n"
         )
         if self._lines:
-            self._path.write_text(header + "".join(self._lines), encoding="utf-8", newline="")
+            output.write("data_preprocess.csv", header + "".join(self._lines))

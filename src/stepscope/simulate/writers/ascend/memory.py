@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from pathlib import Path
 
 from stepscope.simulate.records import Memory, Segment
 from stepscope.simulate.writers.ascend import events
 from stepscope.simulate.writers.ascend.host import Operator
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import MEMORY, Place, micros
 
 _BLOCKS = (
@@ -31,9 +31,9 @@ def _mb(size: int) -> float:
 class OperatorMemory:
     """A row per block taken during the recording, in the order of taking; waits for the release of the first."""
 
-    def __init__(self, place: Place, path: Path) -> None:
+    def __init__(self, place: Place, output: Output) -> None:
         self._place = place
-        self._file = path.open("w", encoding="utf-8", newline="")
+        self._file = output.open("operator_memory.csv")
         self._file.write(_BLOCKS)
         self._rows: list[tuple[str, Memory, Memory | None]] = []
         self._open: dict[int, int] = {}
@@ -72,10 +72,9 @@ class OperatorMemory:
             f"NPU:{place.device}\r\n"
         )
 
-    def close(self) -> None:
-        """Write the blocks that are still held, and finish the file."""
+    def finish(self) -> None:
+        """Write the blocks that are still held."""
         self._write(len(self._rows))
-        self._file.close()
 
 
 class _Owners:
@@ -99,11 +98,11 @@ class _Owners:
 class MemoryRecord:
     """Totals of the framework (PTA) at every change, and of the process (APP) and of modules every 20 ms."""
 
-    def __init__(self, place: Place, folder: Path) -> None:
+    def __init__(self, place: Place, output: Output) -> None:
         self._place = place
-        self._file = (folder / "memory_record.csv").open("w", encoding="utf-8", newline="")
+        self._file = output.open("memory_record.csv")
         self._file.write(_TOTALS)
-        self._modules = (folder / "npu_module_mem.csv").open("w", encoding="utf-8", newline="")
+        self._modules = output.open("npu_module_mem.csv")
         self._modules.write("Component,Timestamp(us),Total Reserved(MB),Device\n")
         self._held = {name: size for name, size in _MODULES.items() if name != "HCCL" or place.job.ranks > 1}
         self._next = -1
@@ -138,8 +137,3 @@ class MemoryRecord:
             yield events.counter("APP/DDR", place.process(MEMORY), stamp, {"KB": 0.0})
             yield events.counter("APP/HBM", place.process(MEMORY), stamp, {"KB": whole / 1024})
             self._next += _PERIOD
-
-    def close(self) -> None:
-        """Finish the files."""
-        self._file.close()
-        self._modules.close()

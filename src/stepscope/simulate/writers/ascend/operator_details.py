@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 from stepscope.simulate.writers.ascend import vocabulary
 from stepscope.simulate.writers.ascend.host import Operator
+from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import Place
 
 _HEADER = (
@@ -19,10 +19,9 @@ _HEADER = (
 class OperatorDetails:
     """A row per operator in the order of time; whole steps are left out."""
 
-    def __init__(self, place: Place, path: Path) -> None:
+    def __init__(self, place: Place, output: Output) -> None:
         self._shapes = place.job.record_shapes
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file, lineterminator="\n")
+        self._rows = csv.writer(output.open("operator_details.csv"), lineterminator="\n")
         self._rows.writerow(_HEADER)
 
     def add(self, operators: list[Operator]) -> None:
@@ -36,7 +35,3 @@ class OperatorDetails:
         spent = o.end - o.begin
         times = (spent - o.inner_ns, spent, o.own_ns, o.total_ns, o.own_core_ns, o.total_core_ns)
         return (o.name, shapes, o.stack.replace("\r", ""), *(time / 1000 for time in times))
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._file.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from stepscope.model.intervals import Intervals
 from stepscope.simulate.writers.ascend import events
@@ -71,8 +70,8 @@ def overlap_events(place: Place, rows: dict[str, list[tuple[int, int]]]) -> list
     ]
 
 
-def write_step_times(place: Place, path: Path, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> None:
-    """Write ``step_trace_time.csv``: a step has the events that begin in it, the whole recording if it has no steps."""
+def step_times(place: Place, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> str:
+    """Text of ``step_trace_time.csv``: a step has the events that begin in it; without steps there is one row."""
     lines = [
         "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
         "Communication(Not Overlapped and Exclude Receive),Preparing\r\n"
@@ -94,7 +93,7 @@ def write_step_times(place: Place, path: Path, rows: dict[str, list[tuple[int, i
         numbers = ",".join(trimmed(value) for value in values)
         label = str(step.number) if marked else ""
         lines.append(f"{label},{numbers},0,{trimmed(exposed)},{trimmed(max(0, first - step.host_begin))}\r\n")
-    path.write_text("".join(lines), encoding="utf-8", newline="")
+    return "".join(lines)
 
 
 def _within(pieces: list[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:

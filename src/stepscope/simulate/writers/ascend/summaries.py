@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from stepscope.simulate.writers.ascend.cann_events import Api, ApiStatistic
 from stepscope.simulate.writers.ascend.communication import Communication
 from stepscope.simulate.writers.ascend.device import InOrder, Work, is_collective
 from stepscope.simulate.writers.ascend.kernel_details import AiCpuTimes, CacheRates, KernelDetails, OpStatistic
-from stepscope.simulate.writers.ascend.overlap import Overlap, StepWindow, overlap_events, step_at, write_step_times
+from stepscope.simulate.writers.ascend.output import Output
+from stepscope.simulate.writers.ascend.overlap import Overlap, StepWindow, overlap_events, step_at, step_times
 from stepscope.simulate.writers.ascend.place import Place
 
 
 class Summaries:
     """The files that the level of the recording has."""
 
-    def __init__(self, place: Place, folder: Path) -> None:
-        self._place, self._folder = place, folder
+    def __init__(self, place: Place, output: Output) -> None:
+        self._place, self._output = place, output
         self._order = InOrder()
         self._steps: list[StepWindow] = []
         self._overlap = Overlap(place)
-        self._kernels = KernelDetails(place, folder / "kernel_details.csv")
+        self._kernels = KernelDetails(place, output)
         self._operators = OpStatistic()
         self._apis = ApiStatistic()
-        self._communication = Communication(place, folder) if place.details and place.job.ranks > 1 else None
-        self._cache = CacheRates(folder / "l2_cache.csv") if place.everything else None
-        self._ai_cpu = AiCpuTimes(place, folder / "data_preprocess.csv") if place.everything else None
+        self._communication = Communication(place, output) if place.details and place.job.ranks > 1 else None
+        self._cache = CacheRates(output) if place.everything else None
+        self._ai_cpu = AiCpuTimes(place) if place.everything else None
 
     def add(self, step: StepWindow, work: list[Work], calls: list[Api], until: int) -> None:
         """Take a step; no work of a later one begins before ``until``."""
@@ -49,18 +48,16 @@ class Summaries:
                 self._cache.add(work)
                 self._ai_cpu.add(work)
 
-    def close(self) -> list[str]:
+    def finish(self) -> list[str]:
         """Finish the files; returns the events of the trace that show how computing and communication overlap."""
         self._release(1 << 62)
-        self._kernels.close()
         rows = self._overlap.rows()
-        write_step_times(self._place, self._folder / "step_trace_time.csv", rows, self._steps)
+        self._output.write("step_trace_time.csv", step_times(self._place, rows, self._steps))
         if self._place.details:
-            self._operators.write(self._folder / "op_statistic.csv")
-            self._apis.write(self._folder / "api_statistic.csv")
+            self._operators.write(self._output)
+            self._apis.write(self._output)
         if self._communication:
-            self._communication.close()
-        if self._cache and self._ai_cpu:
-            self._cache.close()
-            self._ai_cpu.close()
+            self._communication.finish()
+        if self._ai_cpu:
+            self._ai_cpu.write(self._output)
         return overlap_events(self._place, rows)
