@@ -111,7 +111,7 @@ def idle_causes(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     devices, windows = trace.once(device_times), trace.once(step_windows)
-    rows, waits, hosts = activities(trace), stream_waits(trace), host_states(trace)
+    rows, waits, hosts = activities(trace), stream_waits(trace), trace.once(host_states)
     found: list[tuple[object, ...]] = []
     for device in devices:
         lo = min(device.first, int(windows.starts.min(initial=device.first)))
