@@ -51,6 +51,15 @@ def recorded_steps(s: Signals) -> int:
     return max(int(s.trace.scalar("SELECT count(*) FROM steps") or 0), 1)
 
 
+@signal("ns")
+def recorded_ns(s: Signals) -> int:
+    """Length of all recorded steps: what time that is summed up over the recording is a share of; at least 1."""
+    length = s.maybe(step_ns)
+    if length is not None:
+        return max(length * s(recorded_steps), 1)
+    return max(int(s.trace.scalar("SELECT max(ts + coalesce(dur, 0)) - min(ts) FROM spans") or 0), 1)
+
+
 @signal()
 def device(s: Signals) -> Device | None:
     """The row of the device table for the device in use; None if its name is not recorded or not in the table."""
