@@ -17,9 +17,9 @@ from readers.nsight.database import Export, write
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.readers.nsight.read import NsightReader
-from stepscope.readers.nsight.sqlite_tables import SqliteTables
-from stepscope.readers.nsight.tables import Columns
 from stepscope.readers.protocol import MAYBE, NO, YES
+from stepscope.readers.sqlite.columns import Columns
+from stepscope.readers.sqlite.tables import SqliteTables
 from support import shared, shared_traces
 
 RECORDINGS = sorted(((shared_traces() or Path()) / "nsys").glob("*.sqlite")) if shared_traces() else []

@@ -8,7 +8,8 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.nsight.intake import Intake, pid
-from stepscope.readers.nsight.tables import Columns, records
+from stepscope.readers.nsight.tables import records
+from stepscope.readers.sqlite.columns import Columns
 
 _SCHEDULING: Final = Columns(ints=("start", "isSchedIn", "globalTid"))
 _GPU_METRICS: Final = Columns(ints=("timestamp", "typeId", "metricId"), floats=("value",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.readers.nsight.intake import CORRELATION, QUEUE_KEY, Intake, NameMap
-from stepscope.readers.nsight.tables import Columns
+from stepscope.readers.sqlite.columns import Columns
 
 _QUEUE: Final = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.readers.nsight.tables import Columns, Tables, records
+from stepscope.readers.nsight.tables import Tables, records
+from stepscope.readers.sqlite.columns import Columns
 from stepscope.store.staging import Staging
 
 _GPU: Final = Columns(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stepscope.readers.nsight.tables import CHUNK_ROWS, Columns
+from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns
 
 _SUFFIXES: Final = (".parquet", ".arrow")
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from stepscope.model import runtime_names
 from stepscope.readers.nsight.intake import CORRELATION, Intake, NameMap, process_of
-from stepscope.readers.nsight.tables import Columns
+from stepscope.readers.sqlite.columns import Columns
 
 #: The runtime's version in a name, such as `cudaLaunchKernel_v7000`. Longer and shorter numbers belong to the name.
 _VERSION: Final = re.compile(r"_v\d{4}$")

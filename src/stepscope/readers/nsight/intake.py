@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.nsight.devices import Devices
-from stepscope.readers.nsight.tables import Columns, Tables
+from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress
+from stepscope.readers.sqlite.columns import Columns
 from stepscope.store.staging import Staging
 
 _TABLES: Final = (

@@ -8,7 +8,8 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.nsight.intake import Intake
-from stepscope.readers.nsight.tables import Columns, Tables, records
+from stepscope.readers.nsight.tables import Tables, records
+from stepscope.readers.sqlite.columns import Columns
 
 _PAIRS: Final = Columns(texts=("name", "value"))
 _START: Final = Columns(ints=("utcEpochNs",))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from stepscope.readers.nsight.collectives import load_collectives
 from stepscope.readers.nsight.intake import Intake
 from stepscope.readers.nsight.payload import PayloadSchemas
-from stepscope.readers.nsight.tables import Columns
+from stepscope.readers.sqlite.columns import Columns
 
 #: Numbers of ENUM_NSYS_EVENT_TYPE; those from 64 on are of the older text interface.
 _PUSH_POP: Final = (59, 70)

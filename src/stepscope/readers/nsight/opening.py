@@ -12,9 +12,10 @@ from typing import Final
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.content import Damage, blocks, head
 from stepscope.readers.nsight.folder_tables import FolderTables, table_files
-from stepscope.readers.nsight.sqlite_tables import MAGIC, SqliteTables
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Source
+from stepscope.readers.sqlite.pages import MAGIC
+from stepscope.readers.sqlite.tables import SqliteTables
 
 #: Tables of which an export has at least one beside its strings.
 _SIGNS: Final = frozenset(

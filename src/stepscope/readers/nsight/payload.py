@@ -11,7 +11,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from stepscope.readers.nsight.tables import Columns, Tables, records
+from stepscope.readers.nsight.tables import Tables, records
+from stepscope.readers.sqlite.columns import Columns
 
 _SCHEMAS: Final = Columns(ints=("domainId", "schemaId", "payloadSize"))
 _ENTRIES: Final = Columns(ints=("domainId", "schemaId", "idx", "type", "offset"), texts=("name",))

@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-#: Rows handed on at a time: about 30 MB for the widest table.
-CHUNK_ROWS: Final = 1 << 17
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns that are wanted of a table. Those that it lacks come as nulls.
-
-    Attributes:
-        ints: Whole numbers: times, ids, sizes.
-        texts: Texts.
-        floats: Other numbers.
-        blobs: Bytes.
-    """
-
-    ints: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    floats: tuple[str, ...] = ()
-    blobs: tuple[str, ...] = ()
-
-    def types(self) -> dict[str, pa.DataType]:
-        """Arrow type of each column by name."""
-        groups = ((self.ints, pa.int64()), (self.texts, pa.string()), (self.floats, pa.float64()))
-        return {name: kind for names, kind in (*groups, (self.blobs, pa.binary())) for name in names}
+from stepscope.readers.sqlite.columns import Columns
 
 
 class Tables(Protocol):
@@ -63,30 +39,3 @@ class Tables(Protocol):
 def records(tables: Tables, table: str, columns: Columns) -> list[dict[str, Any]]:
     """All rows of a small table."""
     return [row for chunk in tables.scan(table, columns) for row in chunk.to_pylist()]
-
-
-def arrow_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values as stored, which may be of any type, as a column of `kind`; what does not fit becomes null.
-
-    Text arrives as bytes that need not be UTF-8: undecodable bytes become U+FFFD.
-    """
-    try:
-        if kind == pa.string():
-            return pa.array(values, pa.binary()).cast(pa.string())
-        return pa.array(values, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pa.array([_coerced(value, kind) for value in values], kind)
-
-
-def _coerced(value: Any, kind: pa.DataType) -> Any:
-    if value is None:
-        return None
-    if kind == pa.string():
-        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    if kind == pa.binary():
-        return value if isinstance(value, bytes) else None
-    try:
-        number = float(value) if kind == pa.float64() else int(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if kind == pa.float64() or -(2**63) <= number < 2**63 else None

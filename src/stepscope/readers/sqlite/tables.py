@@ -1,4 +1,4 @@
-"""An export in an SQLite database, which may be damaged."""
+"""The tables of an SQLite database, which may be damaged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.model.errors import UnusableInputError
-from stepscope.readers.nsight.tables import CHUNK_ROWS, Columns, arrow_column
-
-MAGIC: Final = b"SQLite format 3\x00"
+from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
+from stepscope.readers.sqlite.pages import UnreadableError
+from stepscope.readers.sqlite.whole import PagedTable
 
 #: What the library raises for damage: its messages may quote names that are no UTF-8.
 _FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -42,6 +42,7 @@ class SqliteTables:
             UnusableInputError: It is no database, or its list of tables can't be read.
         """
         self.damage: list[str] = []
+        self._path = path
         self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
         self._connection.text_factory = bytes
         try:
@@ -74,13 +75,29 @@ class SqliteTables:
         types = columns.types()
         present = [name for name in types if name in self._columns[table]]
         batches: list[pa.RecordBatch] = []
-        for rows in _gathered(self._rows(table, present)):
-            batches.append(_batch(rows, present, types))
-            if len(batches) * _BLOCK_ROWS >= CHUNK_ROWS:
+        for batch in self._batches(table, present, types):
+            batches.append(batch)
+            if sum(part.num_rows for part in batches) >= CHUNK_ROWS:
                 yield pa.Table.from_batches(batches)
                 batches = []
         if batches:
             yield pa.Table.from_batches(batches)
+
+    def _batches(self, table: str, present: list[str], types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+        """The rows straight from the file's pages as far as they are whole, and from there on by the library."""
+        last = _FIRST_ROW - 1
+        if not self.damage:
+            paged = PagedTable(self._connection, self._path, table)
+            try:
+                for batch in paged.batches({name: kind for name, kind in types.items() if name in present}):
+                    yield _completed(batch, types)
+                return
+            except (UnreadableError, *_FAILURES):
+                last = paged.last
+            finally:
+                paged.close()
+        for rows in _gathered(self._rows(table, present, last + 1)):
+            yield _batch(rows, present, types)
 
     def close(self) -> None:
         """Release the file."""
@@ -110,16 +127,16 @@ class SqliteTables:
             raise sqlite3.DatabaseError("its list of tables is damaged" if self.damage else "it has no tables")
         return columns
 
-    def _rows(self, table: str, names: list[str]) -> Iterator[list[tuple[Any, ...]]]:
-        """Blocks of rows (rowid, ...) with ascending rowids.
+    def _rows(self, table: str, names: list[str], first: int = _FIRST_ROW) -> Iterator[list[tuple[Any, ...]]]:
+        """Blocks of rows (rowid, ...) with ascending rowids, from one on.
 
         A block that fails is fetched again row by row up to the damage; behind it the scan is taken up again at
         growing distances.
         """
         selected = ", ".join(["rowid", *map(_quoted, names)])
         query = f"SELECT {selected} FROM {_quoted(table)} WHERE rowid >= ? ORDER BY rowid"
-        start, size, step = _FIRST_ROW, _BLOCK_ROWS, 1
-        last = _FIRST_ROW
+        start, size, step = first, _BLOCK_ROWS, 1
+        last = first - 1
         damage: Exception | None = None
         while start <= _LAST_ROW:
             try:
@@ -159,6 +176,13 @@ def _batch(rows: list[tuple[Any, ...]], present: list[str], types: dict[str, pa.
         arrow_column(values[name], kind) if name in values else pa.nulls(len(rows), kind)
         for name, kind in types.items()
     ]
+    return pa.record_batch(arrays, pa.schema(types))
+
+
+def _completed(batch: pa.RecordBatch, types: dict[str, pa.DataType]) -> pa.RecordBatch:
+    """The same rows with nulls for the columns that they lack."""
+    names = batch.schema.names
+    arrays = [batch.column(name) if name in names else pa.nulls(len(batch), kind) for name, kind in types.items()]
     return pa.record_batch(arrays, pa.schema(types))
 
 

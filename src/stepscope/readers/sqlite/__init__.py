@@ -1,0 +1,1 @@
+"""SQLite databases, which may be damaged: their tables as Arrow tables."""
