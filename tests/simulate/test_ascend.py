@@ -238,6 +238,32 @@ def test_copies_have_sizes_at_level_2_alone(tmp_path):
             assert {row["bytes"] for row in rows} == ({None} if level == 1 else {8 * 128 * 8})
 
 
+def test_what_the_cores_cannot_compute_runs_on_the_ai_cpu(tmp_path):
+    job = replace(ASCEND, double_ops=2, profiler_level=2)
+    paths, truth = written(job, tmp_path)
+    with opened(paths[0]) as trace:
+        check_budgets(trace, truth[0])
+        kernels = trace.sql(
+            "SELECT event, name, op_type, dur FROM kernels WHERE core = 'AI_CPU' ORDER BY ts"
+        ).to_pylist()
+        assert [row["name"] for row in kernels] == ["aclnnMul_MulAiCpu_Mul"] * 4
+        metrics = trace.sql("SELECT event, metric, value FROM kernel_metrics WHERE metric LIKE 'ai_cpu%'").to_pylist()
+        found = {(row["event"], row["metric"]): row["value"] for row in metrics}
+        for row in kernels:
+            compute, copied, whole, sent, total = (
+                found[row["event"], f"ai_cpu_{part}_time"]
+                for part in ("compute", "memcpy", "task", "dispatch", "total")
+            )
+            assert total == row["dur"] == whole + sent
+            assert whole == compute + copied
+        recorded = trace.sql(
+            "SELECT DISTINCT subject, metric FROM recorded WHERE source = 'data_preprocess'"
+        ).to_pylist()
+        assert {row["subject"] for row in recorded} == {"aclnnMul_MulAiCpu_Mul"}
+        assert "Total_time(us)" in {row["metric"] for row in recorded}
+    assert (paths[0] / "ASCEND_PROFILER_OUTPUT" / "data_preprocess.csv").is_file()
+
+
 def test_equal_jobs_give_equal_folders(tmp_path):
     job = replace(random_job(5), device="ascend910b2", ranks=2, profiler_level=2)
     contents = []

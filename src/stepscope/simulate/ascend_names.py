@@ -13,6 +13,7 @@ from typing import Final
 MATMUL: Final = "aclnnMatmul_MatMulCommon_MatMulV2"
 BATCH_MATMUL: Final = "aclnnBatchMatMul_BatchMatMulCommon_BatchMatMulV2"
 ZERO: Final = "aclnnInplaceZero_ZerosLikeAiCore_ZerosLike"
+DOUBLE: Final = "aclnnMul_MulAiCpu_Mul"
 MEMCPY: Final = "MEMCPY_ASYNC"
 
 CONVOLUTIONS: Final = {

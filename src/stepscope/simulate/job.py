@@ -58,6 +58,7 @@ class SimJob:
         pageable_bandwidth: host-to-device rate of pageable memory.
         copy_stream: copy the batch on a stream of its own.
         items_per_step: ``.item()`` calls per step, spread over the forward.
+        double_ops: operators on fp64 tensors per step, spread likewise; Ascend devices run them on their AI CPU.
         sync_every_op: synchronise the device after every operator that launched a kernel.
         sync_each_step: synchronise the device at the end of each step.
         empty_cache: return cached memory to the driver after each step.
@@ -141,6 +142,7 @@ class SimJob:
     copy_stream: bool = False
 
     items_per_step: int = 0
+    double_ops: int = 0
     sync_every_op: bool = False
     sync_each_step: bool = False
     empty_cache: bool = False

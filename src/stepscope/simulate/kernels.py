@@ -11,6 +11,10 @@ from stepscope.simulate.job import SimJob
 from stepscope.simulate.names import SCALARS, attention_name, conv_name, gemm_name
 from stepscope.simulate.specs import DTYPE_BYTES, Collective, KernelSpec, Tensor
 
+# An AI CPU is a few scalar cores; assumed are 30 µs to start a task on it and 4 GB/s of traffic.
+_AI_CPU_START_NS = 30_000
+_AI_CPU_BANDWIDTH = 4e9
+
 
 def _blocks(count: int, per_block: int) -> tuple[int, int, int]:
     return (max(1, -(-count // per_block)), 1, 1)
@@ -65,6 +69,22 @@ class Kernels:
             f"(int, at::native::{functor}, {array})"
         )
         return self._streaming(name, op_class, tensor, operands)
+
+    def double(self, tensor: Tensor) -> KernelSpec:
+        """Product of two fp64 tensors, for which Ascend's cores have no instructions: their AI CPU computes it."""
+        if not self._ascend:
+            return self.elementwise("BinaryFunctor<double, double, double, MulFunctor<double> >", tensor, 3)
+        moved = 3 * tensor.bytes
+        return KernelSpec(
+            name=ascend_names.DOUBLE,
+            kind="compute",
+            op_class="elementwise",
+            duration_ns=_AI_CPU_START_NS + int(moved / _AI_CPU_BANDWIDTH * 1e9),
+            flops=tensor.elements,
+            bytes=moved,
+            inputs=(tensor, tensor),
+            outputs=(tensor,),
+        )
 
     def copy(self, tensor: Tensor) -> KernelSpec:
         """Strided copy (``contiguous``, dtype conversion)."""

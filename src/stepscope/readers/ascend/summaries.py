@@ -21,7 +21,12 @@ TABLES: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     "api_statistic": ("api", (), ("Level", "API Name")),
     "data_preprocess": ("data_preprocess", (), ("Node",)),
 }
-_KEYS: Final = frozenset({"device_id", "device id", "stream id", "task id"})
+_KEYS: Final = frozenset({"device_id", "device id", "stream id", "task id", "timestamp", "timestamp(us)"})
+#: Columns of `data_preprocess.csv`, whose unit was ms before CANN 7: name in `kernel_metrics`, and spellings.
+_AI_CPU: Final = {
+    f"ai_cpu_{part.lower()}_time": ((f"{part}_time(us)", 1e3), (f"{part}_time(ms)", 1e6))
+    for part in ("Compute", "Memcpy", "Task", "Dispatch", "Total")
+}
 
 Row = tuple[str, str | None, str, str, float]
 
@@ -62,6 +67,27 @@ def add_l2_cache(staging: Staging, table: CsvTable) -> None:
         "their hit rates are left out",
     )  # fmt: skip
     connection.execute("DROP TABLE ascend_l2")
+
+
+def add_ai_cpu(staging: Staging, table: CsvTable) -> None:
+    """Times of the device's own processor, which name the kernel by stream and task; and as recorded sums."""
+    add_table(staging, table, "data_preprocess")
+    stream, task = table.text("Stream ID", "Stream Id"), table.text("Task ID", "Task Id")
+    for metric, spellings in _AI_CPU.items():
+        for column, factor in spellings:
+            if not table.has(column):
+                continue
+            staging.connection.execute(
+                f"INSERT INTO kernel_metrics SELECT k.i, '{metric}', r.value * {factor} FROM ("
+                f"SELECT {stream} AS stream, {task} AS task, {table.number(column)} AS value, "
+                f"row_number() OVER (PARTITION BY {stream}, {task} ORDER BY row) AS nth FROM {table.name}) r JOIN ("
+                "SELECT i, stream, task, row_number() OVER (PARTITION BY stream, task ORDER BY ts) AS nth FROM ("
+                "SELECT i, ts, coalesce(json_extract_string(args, '$.\"Physic Stream Id\"'), stream) AS stream, "
+                "json_extract_string(args, '$.\"Task Id\"') AS task FROM ascend_device "
+                "WHERE kind = 'compute' AND core = 'AI_CPU')) k USING (stream, task, nth) "
+                "WHERE r.value IS NOT NULL ORDER BY k.i"
+            )
+            break
 
 
 def add_communication(staging: Staging, path: Path) -> dict[str, str]:

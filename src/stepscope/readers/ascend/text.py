@@ -35,7 +35,10 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
     for kind in summaries.TABLES:
         table = load(staging, result.tables[kind], "ascend_file") if kind in result.tables else None
         if table is not None:
-            summaries.add_table(staging, table, kind)
+            if kind == "data_preprocess":
+                summaries.add_ai_cpu(staging, table)
+            else:
+                summaries.add_table(staging, table, kind)
             staging.connection.execute("DROP TABLE ascend_file")
     groups: dict[str, str] = {}
     if "communication" in result.summaries:

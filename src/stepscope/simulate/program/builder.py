@@ -109,6 +109,11 @@ class Builder:
         if self.job.record_calls:
             self.out.append(ins.RuntimeCall(name))
 
+    def due(self, count: int, layer: int) -> int:
+        """How many of ``count`` things per step fall to a layer, evenly spread over the model."""
+        layers = self.job.layers
+        return count * (layer + 1) // layers - count * layer // layers
+
     def item(self, dtype: str = "fp32") -> None:
         """Read one number from the device: copy it and wait for it."""
         one = Tensor((), dtype)

@@ -19,8 +19,10 @@ def convnet(b: Builder, x: Tensor) -> Tensor:
             channels = x.shape[1] * stride
             with b.unit(channels * (x.shape[1] + 10 * channels)):
                 x = _block(b, x, channels, stride)
-        for _ in range(job.items_per_step * (layer + 1) // job.layers - job.items_per_step * layer // job.layers):
+        for _ in range(b.due(job.items_per_step, layer)):
             b.item()
+        for _ in range(b.due(job.double_ops, layer)):
+            ops.double(b)
     x = pool(b, x)
     return ops.linear(b, x, job.vocab)
 

@@ -32,11 +32,11 @@ def forward(b: Builder, x: Tensor, target: Tensor) -> None:
 
 
 def items_due(b: Builder, layer: int) -> None:
-    """Read numbers from the device after a layer, evenly spread over the model."""
-    job = b.job
-    before = job.items_per_step * layer // job.layers
-    for _ in range(job.items_per_step * (layer + 1) // job.layers - before):
+    """What the job does beside the model after a layer: read numbers from the device, compute with fp64."""
+    for _ in range(b.due(b.job.items_per_step, layer)):
         b.item()
+    for _ in range(b.due(b.job.double_ops, layer)):
+        ops.double(b)
 
 
 def _mlp(b: Builder, x: Tensor) -> Tensor:

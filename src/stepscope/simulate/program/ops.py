@@ -243,6 +243,16 @@ def cross_entropy(b: Builder, x: Tensor, target: Tensor) -> Tensor:
     return loss
 
 
+def double(b: Builder) -> None:
+    """Statistics that somebody keeps in fp64: a product of two vectors of the model's width."""
+    wide = Tensor((b.job.hidden, 64), "fp64")
+    b.python()
+    with b.op("aten::mul", wide, wide):
+        out = b.empty(wide)
+        b.launch(b.kernels.double(wide))
+    b.free(out)
+
+
 def host_to_device(b: Builder, x: Tensor, queue: int = COMPUTE) -> int:
     """``x.to(device)``; returns the slot of the device tensor."""
     b.python()

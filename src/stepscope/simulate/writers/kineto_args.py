@@ -11,6 +11,7 @@ _TYPES = {
     "bf16": "c10::BFloat16",
     "fp16": "c10::Half",
     "fp32": "float",
+    "fp64": "double",
     "int64": "long int",
     "uint8": "unsigned char",
 }

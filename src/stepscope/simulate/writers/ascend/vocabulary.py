@@ -55,9 +55,12 @@ RUNTIME: Final = {
 }
 #: Element types as the framework and as CANN call them.
 _TORCH: Final = {
-    "bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float", "int64": "long int", "uint8": "unsigned char",
+    "bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float", "fp64": "double", "int64": "long int",
+    "uint8": "unsigned char",
 }  # fmt: skip
-_CANN: Final = {"bf16": "DT_BF16", "fp16": "FLOAT16", "fp32": "FLOAT", "int64": "INT64", "uint8": "UINT8"}
+_CANN: Final = {
+    "bf16": "DT_BF16", "fp16": "FLOAT16", "fp32": "FLOAT", "fp64": "DOUBLE", "int64": "INT64", "uint8": "UINT8",
+}  # fmt: skip
 HCCL: Final = {"bf16": "BFP16", "fp16": "FP16", "fp32": "FP32", "int64": "INT64", "uint8": "UINT8"}
 
 _CUBE: Final = re.compile(r"MatMul|Conv2D")
