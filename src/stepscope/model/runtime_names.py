@@ -15,7 +15,7 @@ _ALLOCATION: Final = re.compile(
         |SetAccess|Pool)
     |^hipMem (Alloc|Free|Create|Release|Map|Unmap|AddressReserve|AddressFree|SetAccess)
     |^cudaMem (Create|Release|Map|Unmap)
-    |^aclrt (Malloc|Free|MapMem|UnmapMem|ReserveMemAddress|ReleaseMemAddress|HostRegister)
+    |^aclrt (Malloc|Free|MapMem|UnmapMem|ReserveMemAddress|ReleaseMemAddress|HostRegister) |^aclMallocMemInner
     |^rtM (alloc|emAlloc) |^rtFree
     |^zeMem (Alloc|Free) |^ur (USM (Host|Device|Shared) Alloc|USMFree)
     """,

@@ -88,6 +88,11 @@ class Trace:
         part._whole = self
         return part
 
+    @property
+    def job(self) -> Trace:
+        """The trace that this one was taken from, with all its ranks and steps; this one if it is whole."""
+        return self if self._whole is None else self._whole.job
+
     def narrowed(self, views: Mapping[str, str]) -> Trace:
         """The same trace with some tables replaced, each by a query over the tables of the schema `whole`.
 

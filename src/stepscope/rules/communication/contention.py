@@ -1,0 +1,119 @@
+"""Matrix multiplications run slower while collectives run beside them.
+
+## What it finds
+Kernels of the matrix units that take clearly longer whenever communication overlaps them than equal kernels do
+without. On NPUs also transfers of collectives that are slower while a matrix multiplication runs.
+
+## Why it matters
+Hidden communication is not free: its kernels occupy multiprocessors and memory bandwidth that the computation beside
+them would use. Where the loss exceeds what overlapping gains, both would be faster one after the other.
+
+## How it decides
+Equal kernels (same name, grid and shapes of the inputs) are compared: those beside which a collective ran for more
+than half of their time against the median of those beside which none ran, at least three of each. All together must
+be slower by `min_slowdown`. The price is what the step would save if they ran as fast as alone. Transfers recorded by
+HCCL are compared alike: those during matrix multiplications against the others, or against `usual_rate` if there are
+none.
+
+## What to try
+Give communication fewer multiprocessors (`NCCL_MAX_CTAS`, `NCCL_MAX_NCHANNELS`), let copy engines or switches do it
+(NCCL's user buffers and zero-CTA collectives), or move the largest collectives next to kernels that leave units free.
+
+## Known limits
+Throttled clocks look alike if they coincide with communication.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import percent, quantity
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.comm_tasks import beside_matmul, parts
+from stepscope.signals.communication import calls
+from stepscope.signals.contention import crowded
+from stepscope.signals.job import platform
+
+_CTAS = Action(
+    "Let communication occupy fewer multiprocessors",
+    before="NCCL_MAX_CTAS unset",
+    after="export NCCL_MAX_CTAS=8   # fewer until collectives, no longer hidden, become the bottleneck",
+    page="overlapping-communication",
+)
+_AIV = Action(
+    "Take transfers out of the way of matrix multiplications: fused operators that compute and communicate in turns",
+    before="out = torch.matmul(x, w)\ndist.all_reduce(out)",
+    after="out = torch_npu.npu_mm_all_reduce_base(x, w, hcom, reduce_op='sum')",
+    page="hccl-settings",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold what runs at the same time against what runs alone."""
+    looked = [_kernels(s, limits), _transfers(s, limits)]
+    for draft in looked:
+        yield from draft
+
+
+def _kernels(s: Signals, limits: Limits) -> Iterator[Draft]:
+    found = s(crowded)
+    if found.slowdown < limits["min_slowdown"]:
+        return
+    yield Draft(
+        title="Communication slows matrix multiplications down",
+        summary=f"{found.event.size} kernels of the matrix units that run beside collectives take "
+        f"{percent(found.slowdown)} longer than equal ones do alone.",
+        actions=(_AIV if s(platform) == "npu" else _CTAS,),
+        change=Change(device=scaled_each(found.event, np.minimum(found.alone / found.dur, 1.0))),
+        confidence=0.7,
+        events=found.event[np.argsort(found.alone - found.dur, kind="stable")[:20]],
+        rows=({"table": "comm_overlap", "where": {"group": None}},),
+        numbers={"slowdown": found.slowdown, "kernels": found.event.size, "min_slowdown": limits["min_slowdown"]},
+        key="kernels",
+    )
+
+
+def _transfers(s: Signals, limits: Limits) -> Iterator[Draft]:
+    every = s.maybe(parts)
+    if every is None:
+        return
+    local = every.transport == "SDMA"
+    beside, free = every.where(local & s(beside_matmul)), every.where(local & ~s(beside_matmul))
+    usual = free.rate or limits["usual_rate"]
+    if not beside.event.size or beside.rate >= (1 - limits["min_slowdown"]) * usual:
+        return
+    try:
+        slow = np.isin(s(calls).event, beside.collective)
+        change = Change(device=scaled_each(s(calls).event[slow], np.full(int(slow.sum()), beside.rate / usual)))
+    except MissingInputError:
+        change = None
+    yield Draft(
+        title="Matrix multiplications slow transfers down",
+        summary=f"Transfers during matrix multiplications run at {quantity(beside.rate, 'bytes/s')} in place of "
+        f"{quantity(usual, 'bytes/s')}.",
+        actions=(_AIV,),
+        change=change,
+        confidence=0.6,
+        events=np.unique(beside.collective)[:20],
+        rows=({"table": "comm_overlap", "where": {"group": None}},),
+        numbers={"rate": beside.rate, "usual": usual, **limits},
+        key="transfers",
+    )
+
+
+RULE = Rule(
+    "COM005",
+    "contention",
+    thresholds=(
+        Threshold("min_slowdown", 0.2, "share", "msprof-analyze reports contention below 0.8 of the usual rate."),
+        Threshold("usual_rate", 18e9, "bytes/s", "What msprof-analyze takes for the usual rate of a transfer by SDMA."),
+    ),
+    check=check,
+)

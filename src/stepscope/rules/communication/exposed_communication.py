@@ -1,0 +1,132 @@
+"""Communication stands in the way of compute.
+
+## What it finds
+Collectives during which the device computes nothing, though there is compute in the step that they could have run
+beside: gradients that are reduced only when the backward pass is over, parameters that are gathered only when their
+layer needs them.
+
+## Why it matters
+Links and compute units are different parts of the machine. A transfer that runs while layers are computed costs
+nothing; one that everything waits for costs its whole length, on every rank.
+
+## How it decides
+The exposed part of collectives, as a share of the step, must reach `min_share`. Only transfer counts: what a
+collective waits for a late rank is another problem, and overlapping it would not help
+(`communication.transfer_share`). Where the recordings of all ranks are at hand, the transfer is the shortest
+participant's time; on one rank alone waiting can't be told apart, which lowers the confidence. The price is what the
+step would save on its dependency graph if other device work did not have to wait for these collectives. The last
+collective of each step is left out of it: it carries the gradients that are ready last, and there is nothing left to
+hide it behind.
+
+## What to try
+Let DistributedDataParallel reduce bucket by bucket during the backward pass in place of one reduction after it; with
+FSDP, gather the next layer's parameters while this one computes. With gradient accumulation, reduce only once per
+optimizer step. Where the transfers are longer than all the compute there is, send less: bf16 gradients, another
+sharding.
+
+## Known limits
+Whether the result of a collective was needed at once is not visible: one whose result the next operator reads, as in
+tensor parallelism, can't be overlapped by moving it. The price takes overlapped kernels to run as fast as alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.communication import Calls, calls, exposed_share, last_of_steps, transfer_share
+
+#: A collective that took longer than this many times its transfer mostly waited.
+_WAITED = 2
+
+_REDUCE = Action(
+    "Let DistributedDataParallel reduce gradients bucket by bucket while the backward pass still runs",
+    before="loss.backward()\nfor p in model.parameters():\n    dist.all_reduce(p.grad)",
+    after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
+    "loss.backward()  # each bucket is reduced as soon as it is full",
+    page="overlapping-communication",
+)
+_PREFETCH = Action(
+    "Gather the parameters of the next layers while this one computes",
+    before="FSDP(model)",
+    after="FSDP(model, forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n"
+    "# FSDP2: layer.set_modules_to_forward_prefetch([next_layer])",
+    page="overlapping-communication",
+)
+_EXCHANGE = Action(
+    "Split the batch in two, so that one half's exchange runs while the other half computes; issue it asynchronously",
+    before="dist.all_to_all_single(out, tokens)",
+    after="work = dist.all_to_all_single(out, tokens, async_op=True)\n"
+    "...  # compute what does not need `out`\nwork.wait()",
+    page="overlapping-communication",
+)
+_ACCUMULATE = Action(
+    "With gradient accumulation, reduce only in the last micro-batch",
+    before="loss.backward()",
+    after="with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
+    page="overlapping-communication",
+)
+_SHARDED = ("all_gather", "reduce_scatter")
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the exposed transfer against the step."""
+    share = s(transfer_share)
+    if share < limits["min_share"]:
+        return
+    found = s(calls)
+    costly = np.argsort(-found.exposed_transfer, kind="stable")
+    movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer) & ~last_of_steps(found)
+    kind = _costliest(found)
+    apart = "" if found.known else "; on the recordings at hand, waiting for other ranks can't be told apart from that"
+    yield Draft(
+        title="Communication stands in the way of compute",
+        summary=f"{duration(int(found.exposed_transfer.sum()) // found.steps)} of each step ({percent(share)}) are "
+        f"collectives, mostly {kind}, that nothing is computed behind{apart}.",
+        actions=_actions(kind),
+        change=Change(overlapped=found.event[movable]) if movable.any() else None,
+        confidence=0.9 if found.known else 0.6,
+        events=found.event[costly[:20]],
+        rows=({"table": "collectives", "where": {"name": kind}},),
+        numbers={
+            transfer_share.name: share,
+            exposed_share.name: s(exposed_share),
+            "min_share": limits["min_share"],
+        },
+    )
+
+
+def _costliest(found: Calls) -> str:
+    names, index = np.unique(found.name, return_inverse=True)
+    return str(names[np.bincount(index, weights=found.exposed_transfer).argmax()])
+
+
+def _actions(kind: str) -> tuple[Action, ...]:
+    if kind in _SHARDED:
+        return _PREFETCH, _ACCUMULATE
+    if kind == "all_to_all":
+        return (_EXCHANGE,)
+    return _REDUCE, _ACCUMULATE
+
+
+RULE = Rule(
+    "COM001",
+    "exposed-communication",
+    thresholds=(
+        Threshold(
+            "min_share",
+            0.03,
+            "share",
+            "Least share to which msprof-analyze gives medium priority; TraceLens' agent "
+            "looks at 5 %, torch-tb-profiler at 10 % of communication, overlapped or not.",
+        ),
+    ),
+    check=check,
+    symptom_of=("COM002", "COM003", "COM006", "COM008", "COM009"),
+)

@@ -1,0 +1,110 @@
+"""Large collectives run far below the speed of the link.
+
+## What it finds
+Collectives of several MiB, for which the speed of the link alone should decide, at a bus bandwidth below what any
+intact link of the kind gives.
+
+## Why it matters
+A link ten times slower than it should be turns communication that hides behind compute into the longest part of the
+step, on all ranks at once. It is easily overlooked, since everything still works.
+
+## How it decides
+Bus bandwidth (bytes over transfer time, times the factor of the collective) of calls of 4 MiB and more. It is held
+against what the link must give: between devices of one host with links of their own a tenth of one direction's rate,
+and at least `min_local`; else, where ranks may sit on different hosts, `min_remote`. Where waiting for other ranks
+can't be told from transfer, the best of at least `min_calls` calls counts in place of the median. The price is what
+the step would save if these collectives ran at the bandwidth that such links usually give.
+
+## What to try
+Look at what the library chose: `NCCL_DEBUG=INFO` (HCCL: `HCCL_ENTRY_LOG_ENABLE=1`) names the transport of each
+channel. Peer-to-peer access switched off, a container without `/dev/shm` or the InfiniBand devices, a wrong network
+interface, access control services of PCI Express bridges and a cable at half its width all look like this.
+
+## Known limits
+The recording does not say what the link is; a network of 25 Gbit/s is what it is, and is reported all the same. Sizes
+of messages must be recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import quantity
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import platform
+from stepscope.signals.links import Bandwidths, Link, bandwidth, large, link
+
+_CUDA = Action(
+    "See which transport NCCL chose, and let it use peer-to-peer access and the right network interface",
+    before="NCCL_P2P_DISABLE=1  NCCL_IB_DISABLE=1  NCCL_SOCKET_IFNAME=eth0",
+    after="NCCL_DEBUG=INFO torchrun ...   # look for 'via P2P' or 'via NET/IB', not 'via NET/Socket' or 'via SHM'\n"
+    "nvidia-smi topo -m; nvidia-smi nvlink -s",
+    page="collective-bandwidth",
+)
+_ROCM = Action(
+    "See which transport RCCL chose, and let it use xGMI and the right network interface",
+    after="NCCL_DEBUG=INFO torchrun ...   # look for 'via P2P' or 'via NET/IB'\nrocm-smi --showtopo",
+    page="collective-bandwidth",
+)
+_NPU = Action(
+    "Where devices of one server talk over PCI Express, let them use RoCE instead; check the links' state",
+    before="HCCL_INTRA_PCIE_ENABLE=1",
+    after="export HCCL_INTRA_ROCE_ENABLE=1\nexport HCCL_INTRA_PCIE_ENABLE=0\nhccn_tool -i 0 -link -g",
+    page="hccl-settings",
+)
+_LESS = Action("If the link is all there is, send less: bf16 gradients, accumulation over several micro-batches, "
+               "sharding within a host only", page="collective-bandwidth")  # fmt: skip
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the bus bandwidth against what such a link must give."""
+    found, way = s(large), s(link)
+    least = max(way.least, limits["min_local"]) if way.least else limits["min_remote"]
+    rate, known = s(bandwidth), found.calls.known
+    if rate >= least or found.bandwidth.size < (1 if known else limits["min_calls"]):
+        return
+    reached = f"{quantity(rate, 'bytes/s')} " + ("in the median" if known else "at best")
+    apart = "" if known else "; waiting for other ranks can't be told from transfer on the recordings at hand"
+    yield Draft(
+        title="Collectives are far slower than the link should be",
+        summary=f"Collectives of up to {quantity(int(found.calls.bytes.max()), 'bytes')} come to a bus bandwidth of "
+        f"{reached}; over {way.name}, {quantity(way.usual, 'bytes/s')} are usual and {quantity(least, 'bytes/s')} "
+        f"the least to expect{apart}.",
+        actions=({"npu": _NPU, "rocm": _ROCM}.get(s(platform), _CUDA), _LESS),
+        change=_faster(found, way),
+        confidence=0.9 if known else 0.5,
+        events=found.calls.event[np.argsort(-found.calls.transfer, kind="stable")[:20]],
+        rows=({"table": "collectives", "where": {"name": str(found.calls.name[0])}},),
+        numbers={bandwidth.name: rate, "usual": way.usual, "least": least},
+    )
+
+
+def _faster(found: Bandwidths, way: Link) -> Change:
+    """Transfers at the usual bandwidth; what was waiting stays."""
+    calls = found.calls
+    usual = np.minimum(calls.bytes * found.factor * 1e9 / way.usual, calls.transfer)
+    return Change(device=scaled_each(calls.event, (calls.dur - calls.transfer + usual) / np.maximum(calls.dur, 1)))
+
+
+RULE = Rule(
+    "COM002",
+    "poor-bandwidth",
+    thresholds=(
+        Threshold(
+            "min_local",
+            25e9,
+            "bytes/s",
+            "PCI Express 4.0 of 16 lanes gives 25 GB/s: links between devices of "
+            "one host give more. msprof-analyze takes 0.8 of 18 GB/s for each of seven links of an NPU.",
+        ),
+        Threshold("min_remote", 5e9, "bytes/s", "40 Gbit/s: hosts for training have adapters of 100 to 400 Gbit/s."),
+        Threshold("min_calls", 5, "count", "Of so many calls the best is unlikely to have waited for another rank."),
+    ),
+    check=check,
+)

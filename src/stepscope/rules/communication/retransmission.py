@@ -1,0 +1,107 @@
+"""Collectives stall for seconds: lost packets are sent again.
+
+## What it finds
+Collectives that take seconds although others of their kind and size take milliseconds, and for which no rank was
+late.
+
+## Why it matters
+RDMA networks must not lose packets. If one is lost all the same, the sender notices only after its timeout, by
+default about four seconds, and everything waits for it. A single switch that drops packets stalls a whole cluster
+this way.
+
+## How it decides
+A transfer must take `min_ns`, the sender's timeout, and `min_ratio` times the median of the same collective at the
+same size. Only transfer counts: the shortest participant's time where all ranks' recordings are at hand, or transfers
+that the library recorded. The price is what the step would save if they took the median.
+
+## What to try
+Look for pauses and drops on the switches' and adapters' counters; give the traffic the class and priority that the
+switches' flow control is set up for. A shorter timeout makes each loss cheaper, and a failure quicker.
+
+## Known limits
+On one rank alone a stall can't be told from a rank that is seconds late, and is not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.communication import Calls, calls
+from stepscope.signals.job import platform
+
+_NPU = Action(
+    "Give collectives the traffic class and priority that the switches' flow control expects",
+    before="HCCL_RDMA_TC and HCCL_RDMA_SL unset: 132 (DSCP 33) and 4",
+    after="export HCCL_RDMA_TC=132   # DSCP in bits 2 to 7, as configured on the switches\n"
+    "export HCCL_RDMA_SL=4     # the priority that flow control protects\n"
+    "hccn_tool -i 0 -stat -g   # look for retransmissions",
+    page="hccl-settings",
+)
+_CUDA = Action(
+    "Give collectives the traffic class that the switches' flow control expects, and look at the adapters' counters",
+    before="NCCL_IB_TC unset",
+    after="export NCCL_IB_TC=106\nexport NCCL_IB_TIMEOUT=22   # tolerate longer pauses\n"
+    "rdma statistic show   # out_of_sequence, packet_seq_err, rnr_nak_retry_err",
+    page="collective-bandwidth",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold each transfer against its like."""
+    found = s(calls)
+    if not found.told.any():
+        raise MissingInputError(
+            "waiting for other ranks can't be told from transfer", hint="give the recordings of all ranks together"
+        )
+    usual = _usual(found)
+    stalled = found.told & (found.transfer >= limits["min_ns"]) & (found.transfer >= limits["min_ratio"] * usual)
+    if not stalled.any():
+        return
+    lost = np.maximum(found.transfer - usual, 0)[stalled]
+    yield Draft(
+        title="Collectives stall, as if packets were lost",
+        summary=f"{int(stalled.sum())} collectives took up to {duration(int(found.transfer[stalled].max()))} with all "
+        f"ranks there, where others of their size take {duration(int(usual[stalled].min()))}: as long as the timeout "
+        "after which lost packets are sent again.",
+        actions=(_NPU if s(platform) == "npu" else _CUDA,),
+        change=Change(device=scaled_each(found.event[stalled], 1 - lost / found.dur[stalled])),
+        confidence=0.8,
+        events=found.event[stalled][:20],
+        rows=({"table": "collectives", "where": {"name": str(found.name[stalled][0])}},),
+        numbers={"stalled": int(stalled.sum()), **limits},
+    )
+
+
+def _usual(found: Calls) -> NDArray[np.int64]:
+    """Median transfer of the collectives of the same kind, group and size, for each."""
+    usual: NDArray[np.int64] = found.transfer.copy()
+    keys = zip(found.name.tolist(), found.group.tolist(), found.bytes.tolist(), strict=True)
+    alike: dict[tuple[str, str, int], list[int]] = {}
+    for position, key in enumerate(keys):
+        alike.setdefault(key, []).append(position)
+    for positions in alike.values():
+        usual[positions] = np.sort(found.transfer[positions])[(len(positions) - 1) // 2]
+    return usual
+
+
+RULE = Rule(
+    "COM006",
+    "retransmission",
+    thresholds=(
+        Threshold(
+            "min_ns", 4e9, "ns", "msprof-analyze's threshold: HCCL's default timeout is 4.096 µs x 2^20 = 4.3 s."
+        ),
+        Threshold("min_ratio", 10, "ratio", "A stall is out of all proportion to transfers of its size."),
+    ),
+    check=check,
+)

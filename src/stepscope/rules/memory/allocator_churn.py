@@ -1,0 +1,116 @@
+"""The allocator goes back to the driver in every step.
+
+## What it finds
+Calls that take device memory from the driver and give it back, again and again in the middle of steps.
+
+## Why it matters
+The caching allocator exists so that steps after the first need no such call. Each costs tens to hundreds of
+microseconds of host time, and giving memory back waits until the device has finished everything.
+
+## How it decides
+In at least `min_recurrence` of the steps after the first there are such calls, with memory given back among them, and
+their time reaches `min_share` of the step. In a memory snapshot: segments of sizes that had been given back are taken
+again at least `min_again` times, and taking and giving back reach `min_per_1000` of a thousand allocations. The price
+is what the step would save if none of these calls were made and none waited for the device.
+
+## What to try
+If the memory is nearly full, lower the peak; if sizes vary from step to step, let segments grow
+(`expandable_segments:True`), or pad to a few sizes. A garbage collection threshold that is too low gives back what
+the next step needs.
+
+## Known limits
+Programs that empty the cache themselves are told so by a rule of their own. Libraries that allocate for themselves
+look the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.driver_memory import driver_calls, driver_share
+from stepscope.signals.job import platform
+from stepscope.signals.memory import churn
+
+_EXPANDABLE = Action(
+    "Let segments grow in place of being given back and taken anew",
+    before="PYTORCH_CUDA_ALLOC_CONF unset",
+    after="export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    page="memory-fragmentation",
+)
+_NPU = Action(
+    "Let segments grow in place of being given back and taken anew",
+    before="PYTORCH_NPU_ALLOC_CONF unset",
+    after="export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True",
+    page="memory-fragmentation",
+)
+_LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-batches, recomputation, sharding",
+                page="activation-checkpointing")  # fmt: skip
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the driver's calls against the step."""
+    history, calls = s.maybe(churn), s.maybe(driver_calls)
+    if history is None and (calls is None or not calls.steps.size):
+        raise MissingInputError(
+            "neither calls of the driver's allocator nor a history of the allocator are recorded",
+            hint="record the device runtime on the host (PyTorch: activities=[CPU, CUDA])",
+        )
+    grow = _NPU if s(platform) == "npu" else _EXPANDABLE
+    if calls is not None and calls.steady.free.any() and calls.recurrence >= limits["min_recurrence"]:
+        share = s(driver_share)
+        if share >= limits["min_share"]:
+            found = calls.steady
+            per_step = int(found.dur.sum()) // max(calls.steps.size - 1, 1)
+            yield Draft(
+                title="Device memory is given back and taken anew in every step",
+                summary=f"{found.event.size / max(calls.steps.size - 1, 1):,.0f} calls per step take memory from the "
+                f"driver or give it back; they take {duration(per_step)} ({percent(share)}) of it on the host.",
+                actions=(grow, _LOWER),
+                change=Change(host=(Scaled(calls.event, 0.0),), unblocked=calls.event[calls.free]),
+                events=found.event[:20],
+                rows=({"table": "memory_churn", "where": {"step": None}},),
+                numbers={driver_share.name: share, "recurrence": calls.recurrence, "min_share": limits["min_share"]},
+            )
+    if history is not None and history["taken_again"] >= limits["min_again"]:
+        rate = history["calls_per_1000_allocs"] or 0.0
+        if rate >= limits["min_per_1000"]:
+            yield Draft(
+                title="Segments are given back and taken anew",
+                summary=f"{history['taken_again']} of {history['taken']} segments were taken from the device although "
+                f"one of their size had been given back before; {rate:,.0f} such calls per thousand allocations.",
+                actions=(grow, _LOWER),
+                rows=({"table": "segment_churn", "where": {"kind": history["kind"], "bytes": None}},),
+                numbers={"taken_again": history["taken_again"], "per_1000": rate, **limits},
+                key="snapshot",
+            )
+
+
+RULE = Rule(
+    "MEM002",
+    "allocator-churn",
+    thresholds=(
+        Threshold(
+            "min_share",
+            0.01,
+            "share",
+            "What costs less than 1 % of the step is not shown; msprof-analyze takes 10 ms of such calls in all.",
+        ),
+        Threshold("min_recurrence", 0.5, "share", "Calls in less than half of the steps are those of a warm-up."),
+        Threshold("min_again", 10, "count", "A few segments taken again are those of an unusual step."),
+        Threshold(
+            "min_per_1000",
+            10,
+            "count",
+            "Public snapshots of churning jobs have 100 to 400 per thousand, "
+            "those of steady ones none after the first step.",
+        ),
+    ),
+    check=check,
+    symptom_of=("MEM004", "MEM005", "MEM006"),
+)

@@ -1,0 +1,73 @@
+"""The device has room for a larger batch, and too little to do.
+
+## What it finds
+Jobs that use a small part of the device's memory while the device waits for the host between short pieces of work.
+
+## Why it matters
+Host work per step hardly depends on the batch, device work does. A larger batch makes kernels longer until they hide
+the host, and samples per second rise although a step takes longer.
+
+## How it decides
+The peak of memory in use is at most `max_used` of the device's, and the device is idle for `min_idle` of the step
+because the host dispatches or launches too slowly. It is advice, of middling confidence: whether the model still
+converges as well is not for a profiler to say.
+
+## What to try
+Double the batch (or the micro-batch, with fewer accumulation steps) as long as throughput rises, and adapt the
+learning rate.
+
+## Known limits
+Latency-bound inference has its batch size given. Memory of libraries outside the allocator is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import percent, quantity
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.idleness import dispatch_share
+from stepscope.signals.memory import fullest, used_share
+
+_GROW = Action(
+    "Raise the batch size as long as samples per second rise",
+    before="DataLoader(dataset, batch_size=32)",
+    after="DataLoader(dataset, batch_size=64)",
+    page="batch-size",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold memory and idleness against each other."""
+    used, idle = s(used_share), s(dispatch_share)
+    peak = s(fullest)
+    if used > limits["max_used"] or idle < limits["min_idle"] or peak.bound:
+        return
+    yield Draft(
+        title="The batch could be larger",
+        summary=f"At most {quantity(peak.used, 'bytes')} ({percent(used)}) of the device's memory are in use, and for "
+        f"{percent(idle)} of the step the device waits for the host to launch work.",
+        actions=(_GROW,),
+        confidence=0.5,
+        rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
+        numbers={used_share.name: used, dispatch_share.name: idle, **limits},
+    )
+
+
+RULE = Rule(
+    "MEM008",
+    "batch-could-grow",
+    thresholds=(
+        Threshold("max_used", 0.4, "share", "Twice the batch then fits with a fifth to spare."),
+        Threshold(
+            "min_idle",
+            0.3,
+            "share",
+            "torch-tb-profiler advised a larger batch below 50 % utilisation, "
+            "whatever the cause; here only idleness that a larger batch fills counts.",
+        ),
+    ),
+    check=check,
+)

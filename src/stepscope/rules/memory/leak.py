@@ -1,0 +1,115 @@
+"""Memory that does not come back: each step leaves more behind.
+
+## What it finds
+A level of memory in use that rises from step to step and never falls: tensors that something still refers to.
+
+## Why it matters
+The job ends with a failed allocation hours later, and before that the allocator runs short and slows down. It is
+hardly ever a leak of the library: a list of losses that still hold their graphs, outputs kept for a metric, hooks, a
+cache without bound.
+
+## How it decides
+The least memory in use within each complete step must rise in every one of at least `min_steps` steps that follow
+each other, by at least `min_bytes` on average. In a memory snapshot the analysis of what was not returned names the
+call stacks that leave memory behind in most steps. Where allocations are not recorded, memory that the allocator
+takes from the driver in every later step without ever giving any back is a hint of less weight.
+
+## What to try
+Keep numbers, not tensors: `.detach()` or `.item()` for what is collected; empty lists at the end of an epoch; release
+hooks. A snapshot of the allocator's history says which line allocated what stays.
+
+## Known limits
+The first steps of a job allocate states of the optimizer; recordings that begin there need some more steps. Growing
+key and value caches of inference look the same and are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import quantity
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.driver_memory import driver_calls, same_sizes
+from stepscope.signals.memory import Growth, growth, unreturned
+
+_DETACH = Action(
+    "Keep numbers, not tensors with their graphs",
+    before="losses.append(loss)",
+    after="losses.append(loss.detach())  # or loss.item(), once in many steps",
+    page="memory-leaks",
+)
+_WHO = Action(
+    "Record the allocator's history over some steps to see which line allocated what stays",
+    after="torch.cuda.memory._record_memory_history()\n...  # some steps\n"
+    'torch.cuda.memory._dump_snapshot("snapshot.pickle")',
+    page="memory-leaks",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look for a level that only rises, or for stacks that never return what they take."""
+    levels, stacks, calls = s.maybe(growth), s.maybe(unreturned), s.maybe(driver_calls)
+    if levels is None and stacks is None and calls is None:
+        raise MissingInputError(
+            "allocations of device memory are not recorded", hint="record them (PyTorch: profile_memory=True)"
+        )
+    if stacks:
+        worst = max(stacks, key=lambda row: row["bytes_per_step"] or 0)
+        yield Draft(
+            title="Memory in use grows with every step",
+            summary=f"{worst['place']} leaves {quantity(worst['bytes_per_step'], 'bytes')} behind in each step, "
+            f"{quantity(worst['bytes'], 'bytes')} so far.",
+            actions=(_DETACH,),
+            rows=({"table": "memory_unreturned", "where": {"stack": worst["stack"]}},),
+            numbers={"bytes per step": worst["bytes_per_step"] or 0, **limits},
+        )
+        return
+    for one in levels or ():
+        if _rises(one, limits):
+            per_step = int(one.increases.mean())
+            yield Draft(
+                title="Memory in use grows with every step",
+                summary=f"Each step leaves {quantity(per_step, 'bytes')} more in use than the one before it; "
+                f"{quantity(int(one.levels[-1] - one.levels[0]), 'bytes')} over {one.levels.size} steps.",
+                actions=(_DETACH, _WHO),
+                rows=({"table": "memory_timeline", "where": {"device": one.device}},),
+                numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
+            )
+            return
+    if calls is not None and s.maybe(same_sizes) is None:
+        taken = calls.steady
+        if calls.steps.size > limits["min_steps"] and calls.recurrence == 1.0 and not calls.free.any():
+            yield Draft(
+                title="Memory in use grows with every step",
+                summary=f"In each of {calls.steps.size - 1} steps after the first the allocator takes memory from the "
+                f"driver ({taken.event.size} times in all), and never gives any back.",
+                actions=(_DETACH, _WHO),
+                confidence=0.5,
+                events=taken.event[:20],
+                rows=({"table": "memory_churn", "where": {"step": None}},),
+                numbers={"calls": taken.event.size, **limits},
+            )
+
+
+def _rises(one: Growth, limits: Limits) -> bool:
+    rises = one.increases
+    return rises.size >= limits["min_steps"] and bool((rises > 0).all()) and rises.mean() >= limits["min_bytes"]
+
+
+RULE = Rule(
+    "MEM006",
+    "leak",
+    thresholds=(
+        Threshold(
+            "min_steps",
+            3,
+            "count",
+            "Growth in three steps after the first is no warm-up, as in torch's own tools for snapshots.",
+        ),
+        Threshold("min_bytes", 2**20, "bytes", "Less does not fill a device of 80 GB within 80,000 steps."),
+    ),
+    check=check,
+)

@@ -1,0 +1,97 @@
+"""The device's memory is nearly full.
+
+## What it finds
+A peak of memory in use close to what the device has, or an allocation that failed.
+
+## Why it matters
+Near the limit the allocator can't keep a cache: it gives memory back to the driver and takes it anew, and each time
+the host waits for the device. The next longer sequence, or another process, ends the job.
+
+## How it decides
+The most bytes in use at a time, as a share of the device's memory, must reach `min_share`; or the history of a memory
+snapshot has failed allocations. It is advice: what fullness costs in time is what the rule on allocator churn
+measures.
+
+## What to try
+Free what is not needed at the peak, hold activations for a shorter time or in fewer bytes, shard what each rank
+holds. The report's `memory_holders` and `memory_peak_stacks` say who holds the peak.
+
+## Known limits
+Memory of libraries (communicators, workspaces outside the allocator, the context itself, up to some GiB) is not part
+of what the allocator records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import percent, quantity
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.memory import failures, fullest, used_share
+
+_CHECKPOINT = Action(
+    "Recompute activations in the backward pass in place of keeping them",
+    before="x = block(x)",
+    after="x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+    page="activation-checkpointing",
+)
+_SHARD = Action(
+    "Shard optimizer states, gradients or parameters over the ranks",
+    before="DistributedDataParallel(model)",
+    after="fully_shard(model)   # or ZeroRedundancyOptimizer(...) for the optimizer's states alone",
+    page="fsdp-zero",
+)
+_WHO = {
+    "shortage": "this process itself had used it up",
+    "fragmentation": "enough was free, but not in one piece",
+    "limit": "a limit of the process stood in the way",
+    "another process": "another process held it",
+    "unknown": "the request is not recorded",
+}
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the peak against the device's memory, and look for failed allocations."""
+    failed = s(failures)
+    share = s.maybe(used_share)
+    if failed:
+        first = failed[0]
+        yield Draft(
+            title="Allocations of device memory failed",
+            summary=f"{len(failed)} allocations failed, the first one of {quantity(first['requested_bytes'], 'bytes')} "
+            f"with {quantity(first['reserved_bytes'], 'bytes')} held: {_WHO[first['verdict']]}.",
+            actions=(_CHECKPOINT, _SHARD),
+            rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
+            numbers={"failed": len(failed)},
+            key="failed",
+        )
+        return
+    if share is None:
+        raise MissingInputError(
+            "how full the device's memory gets is not recorded",
+            hint="record allocations (PyTorch: profile_memory=True) on a device that the recording names",
+        )
+    if share < limits["min_share"]:
+        return
+    peak = s(fullest)
+    yield Draft(
+        title="The device's memory is nearly full",
+        summary=f"At the peak {quantity(peak.used, 'bytes')} are in use, {percent(share)} of what the device has.",
+        actions=(_CHECKPOINT, _SHARD),
+        rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
+        numbers={used_share.name: share, "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "MEM001",
+    "near-limit",
+    thresholds=(
+        Threshold("min_share", 0.9, "share", "torch-tb-profiler advised checkpointing from 90 % of the memory on."),
+    ),
+    check=check,
+    symptom_of=("MEM003", "MEM006", "MEM009"),
+)

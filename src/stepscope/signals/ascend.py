@@ -1,0 +1,30 @@
+"""Ascend devices: the environment that the job ran in, and how its operators were dispatched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals.signal import Signals, signal
+
+_PREFIX: Final = "env."
+
+
+@signal()
+def recorded(s: Signals) -> bool:
+    """Whether the recording is that of an Ascend profiler."""
+    return s.trace.recordings[s.rank].reader == "ascend"
+
+
+@signal()
+def environment(s: Signals) -> Mapping[str, str]:
+    """Environment variables as the profiler recorded them; empty text for those that were not set."""
+    attributes = s.trace.recordings[s.rank].attributes
+    found = {name[len(_PREFIX) :]: str(value) for name, value in attributes.items() if name.startswith(_PREFIX)}
+    if not found:
+        raise MissingInputError(
+            "the recording does not say what environment the job ran in",
+            hint="give the whole result folder of the Ascend profiler, with profiler_metadata.json",
+        )
+    return found

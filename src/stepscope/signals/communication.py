@@ -1,0 +1,144 @@
+"""Collectives: how long, how much of it behind compute, and how much of it transfer rather than waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.collective_transfers import transfers
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.signals.job import step_ns
+from stepscope.signals.signal import Signals, signal
+
+_STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
+#: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
+_BACKWARD_SQL: Final = """
+SELECT k.event FROM kernels k JOIN spans l ON l.id = k.launch
+WHERE k.kind = 'comm' AND l.track IN (
+    SELECT DISTINCT s.track FROM spans s WHERE s.name_id IN (
+        SELECT name_id FROM names WHERE name LIKE 'autograd::engine%' OR name LIKE '%Backward0'
+            OR name LIKE '%AccumulateGrad%'))
+ORDER BY k.event
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The n collectives on the rank's devices in complete steps, in time order.
+
+    Attributes:
+        event: int64[n].
+        ts: int64[n].
+        dur: int64[n], on this rank, waiting included.
+        exposed: int64[n], the part of it behind which no compute ran.
+        transfer: int64[n], the part of it that is transfer; all of it where nothing tells.
+        told: bool[n], whether the transfer is that: the library recorded it, or all participants' recordings are at
+            hand. If not, it is no less than the transfer.
+        step: int64[n].
+        bytes: int64[n], -1 if not recorded.
+        world: int64[n], ranks of the group, -1 if not recorded.
+        name: str[n], kind of collective.
+        group: str[n].
+        steps: Number of complete steps.
+    """
+
+    event: NDArray[np.int64]
+    ts: Times
+    dur: Times
+    exposed: Times
+    transfer: Times
+    told: NDArray[np.bool_]
+    step: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    world: NDArray[np.int64]
+    name: NDArray[np.str_]
+    group: NDArray[np.str_]
+    steps: int
+
+    def where(self, chosen: NDArray[np.bool_]) -> Calls:
+        """Some of the calls."""
+        arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
+        return replace(self, **arrays)
+
+    @property
+    def exposed_transfer(self) -> Times:
+        """int64[n], what of the transfer can have been exposed: waiting comes first and is not part of it."""
+        return np.minimum(self.exposed, self.transfer)
+
+    @property
+    def known(self) -> bool:
+        """Whether transfer is told apart from waiting for all calls."""
+        return bool(self.told.all())
+
+
+@signal()
+def calls(s: Signals) -> Calls:
+    """The collectives on the rank's devices in complete steps, with what of each is transfer."""
+    rows = s.table("collective_calls").arrow
+    complete = s.trace.columns(_STEPS_SQL)["step"]
+    column = {name: _ints(rows[name]) for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns")}
+    chosen = np.isin(column["step"], complete) & (column["exposed_ns"] >= 0)
+    if not chosen.any():
+        raise MissingInputError(
+            "no step of the recording has collectives on a device",
+            hint="record some whole steps of a job of several ranks, with its devices",
+        )
+    column = {name: values[chosen] for name, values in column.items()}
+    known = s.trace.once(transfers)
+    transfer, ranks = known.of(column["event"], column["dur"])
+    world = np.where(column["world_size"] < 0, s.trace.recordings[s.rank].world_size or -1, column["world_size"])
+    return Calls(
+        column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer,
+        (ranks == 0) | ((world > 0) & (ranks >= world)), column["step"], column["bytes"], world,
+        _words(rows["name"], chosen), _words(rows["group"], chosen), max(complete.size, 1),
+    )  # fmt: skip
+
+
+@signal("share")
+def exposed_share(s: Signals) -> float:
+    """Exposed time of collectives as a share of the mean step, waiting for late ranks included."""
+    found = s(calls)
+    return float(found.exposed.sum()) / found.steps / s(step_ns)
+
+
+@signal("share")
+def transfer_share(s: Signals) -> float:
+    """The same without waiting for late ranks, as far as that is known."""
+    found = s(calls)
+    return float(found.exposed_transfer.sum()) / found.steps / s(step_ns)
+
+
+@signal("share")
+def waiting_share(s: Signals) -> float:
+    """Exposed time of collectives that is waiting for late ranks, as a share of the mean step."""
+    return s(exposed_share) - s(transfer_share)
+
+
+@signal()
+def in_backward(s: Signals) -> NDArray[np.bool_]:
+    """For each of `communication.calls`, whether the thread that does the backward pass launched it."""
+    launched: NDArray[np.int64] = s.trace.columns(_BACKWARD_SQL)["event"]
+    found: NDArray[np.bool_] = np.isin(s(calls).event, launched)
+    return found
+
+
+def last_of_steps(found: Calls) -> NDArray[np.bool_]:
+    """Whether each call is the last of its step, bool[n]; False in steps with a single one."""
+    change = found.step[1:] != found.step[:-1]
+    first, last = np.append(True, change), np.append(change, True)
+    return (last & ~first)[: found.step.size]
+
+
+def _ints(column: Any) -> NDArray[np.int64]:
+    filled: NDArray[np.int64] = column.fill_null(-1).to_numpy().astype(np.int64)
+    return filled
+
+
+def _words(column: Any, chosen: NDArray[np.bool_]) -> NDArray[np.str_]:
+    words: Sequence[str] = column.to_pylist()
+    return np.array(words, dtype=np.str_)[chosen]

@@ -1,0 +1,84 @@
+"""Process groups: which there are, who is in them, and what carries their collectives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals.signal import Signals, signal
+
+_GROUPS_SQL: Final = """
+SELECT c."group", g.description, g.backend, list_sort(g.ranks) AS ranks, c.calls
+FROM (SELECT "group", count(*) AS calls FROM collectives GROUP BY 1) c LEFT JOIN (
+    SELECT "group", any_value(description) AS description, any_value(backend) AS backend, any_value(ranks) AS ranks
+    FROM groups GROUP BY 1) g USING ("group")
+ORDER BY 1
+"""
+#: Collectives of the CPU backend run on host threads, as ranges of their own or within c10d's operators.
+_GLOO_SQL: Final = """
+SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, coalesce(s.step, -1)::INTEGER AS step
+FROM spans s JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND s.name_id IN (SELECT name_id FROM names WHERE name LIKE 'gloo:%') ORDER BY s.ts, s.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A process group with collectives in the recording.
+
+    Attributes:
+        name: As recorded.
+        backend: nccl, gloo, hccl, ...; empty if not recorded.
+        ranks: Its ranks, ascending; empty if not recorded.
+        calls: How many collectives it has on this rank.
+    """
+
+    name: str
+    backend: str
+    ranks: tuple[int, ...]
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnHost:
+    """The n collectives that host threads carry out, in time order.
+
+    Attributes:
+        event: int64[n].
+        dur: int64[n].
+        step: int64[n], -1 outside every step.
+    """
+
+    event: NDArray[np.int64]
+    dur: NDArray[np.int64]
+    step: NDArray[np.int64]
+
+
+@signal()
+def groups(s: Signals) -> tuple[Group, ...]:
+    """The process groups that communicate on this rank."""
+    rows = s.trace.sql(_GROUPS_SQL).to_pylist()
+    if not rows:
+        raise MissingInputError("the recording has no collective", hint="record a job of several ranks")
+    return tuple(
+        Group(row["group"], (row["backend"] or "").lower(), tuple(row["ranks"] or ()), row["calls"]) for row in rows
+    )
+
+
+@signal("count")
+def world_size(s: Signals) -> int | None:
+    """Ranks of the job; null if neither the recording nor its groups tell."""
+    told = s.trace.recordings[s.rank].world_size
+    sizes = s.trace.sql("SELECT max(size) AS size FROM groups")["size"].to_pylist()
+    return told or sizes[0]
+
+
+@signal()
+def on_host(s: Signals) -> OnHost:
+    """Collectives of the gloo backend."""
+    rows = s.trace.columns(_GLOO_SQL)
+    return OnHost(rows["id"], rows["dur"], rows["step"].astype(np.int64))

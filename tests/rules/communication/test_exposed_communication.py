@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from comm_support import some_calls
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import communication
+from stepscope.signals.communication import Calls
+
+
+def given(calls: Calls, share: float) -> dict[object, object]:
+    return {
+        communication.calls: calls,
+        communication.transfer_share: share,
+        communication.exposed_share: share,
+    }
+
+
+def test_exposed_transfer_is_found_and_overlapping_it_is_what_is_priced() -> None:
+    (draft,) = drafts("COM001", given(some_calls(6, steps=2), 0.1))
+    assert "3.00 µs of each step (10.0 %)" in draft.summary
+    assert draft.change is not None
+    # The last collective of each step has nothing left to hide behind.
+    assert draft.change.overlapped.tolist() == [0, 1, 3, 4]
+    assert draft.confidence == 0.9
+    assert "DistributedDataParallel" in draft.actions[0].after
+
+
+def test_gathers_are_prefetched_and_exchanges_are_split() -> None:
+    gathers = some_calls(4, name=["all_gather", "all_gather", "reduce_scatter", "reduce_scatter"])
+    assert "forward_prefetch" in drafts("COM001", given(gathers, 0.1))[0].actions[0].after
+    exchanges = some_calls(4, name="all_to_all")
+    assert "async_op" in drafts("COM001", given(exchanges, 0.1))[0].actions[0].after
+
+
+def test_collectives_that_mostly_waited_are_not_overlapped() -> None:
+    calls = some_calls(3, dur=[1_000, 9_000, 1_000], exposed=[1_000, 9_000, 1_000])
+    (draft,) = drafts("COM001", given(calls, 0.1))
+    assert draft.change is not None
+    assert draft.change.overlapped.tolist() == [0]
+
+
+def test_on_one_rank_alone_it_says_that_waiting_can_not_be_told_apart() -> None:
+    (draft,) = drafts("COM001", given(some_calls(3, told=False), 0.1))
+    assert "can't be told apart" in draft.summary
+    assert draft.confidence == 0.6
+
+
+def test_just_below_the_threshold_nothing_is_found() -> None:
+    assert drafts("COM001", given(some_calls(3), 0.0299)) == []
+    assert len(drafts("COM001", given(some_calls(3), 0.03))) == 1
+
+
+def test_without_collectives_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("COM001", {})

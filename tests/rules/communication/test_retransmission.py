@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from comm_support import some_calls
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import communication, job
+from stepscope.signals.communication import Calls
+
+SECOND = 10**9
+
+
+def given(calls: Calls, platform: str = "npu") -> dict[object, object]:
+    return {communication.calls: calls, job.platform: platform}
+
+
+def stalled(ns: int, *, told: bool = True) -> Calls:
+    times = [SECOND // 100] * 4 + [ns]
+    return some_calls(5, dur=times, transfer=times, exposed=times, told=told)
+
+
+def test_a_transfer_of_seconds_among_milliseconds_is_found() -> None:
+    (draft,) = drafts("COM006", given(stalled(5 * SECOND)))
+    assert "1 collectives took up to 5.00 s with all ranks there" in draft.summary
+    assert "HCCL_RDMA_TC" in draft.actions[0].after
+    assert draft.change is not None
+    assert draft.change.device[0].events.tolist() == [4]
+    assert "NCCL_IB_TC" in drafts("COM006", given(stalled(5 * SECOND), "cuda"))[0].actions[0].after
+
+
+def test_less_than_the_timeout_is_no_retransmission() -> None:
+    assert drafts("COM006", given(stalled(4 * SECOND - 1))) == []
+    assert len(drafts("COM006", given(stalled(4 * SECOND)))) == 1
+
+
+def test_collectives_that_always_take_seconds_are_none() -> None:
+    times = [5 * SECOND] * 4
+    assert drafts("COM006", given(some_calls(4, dur=times, transfer=times))) == []
+
+
+def test_where_waiting_is_not_told_apart_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("COM006", given(stalled(5 * SECOND, told=False)))

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from memory_support import driver_calls
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import driver_memory, job, memory
+from stepscope.signals.driver_memory import DriverCalls
+
+HISTORY = {"taken": 600, "taken_again": 500, "calls_per_1000_allocs": 380.0, "kind": "segment"}
+
+
+def given(calls: DriverCalls, share: float = 0.05) -> dict[object, object]:
+    return {driver_memory.driver_calls: calls, driver_memory.driver_share: share, job.platform: "cuda"}
+
+
+def test_memory_given_back_and_taken_in_every_step_is_found_and_priced() -> None:
+    (draft,) = drafts("MEM002", given(driver_calls(4)))
+    assert "2 calls per step take memory from the driver or give it back; they take 200 µs (5.0 %)" in draft.summary
+    assert draft.change is not None
+    assert draft.change.host[0].events.tolist() == list(range(8))
+    assert draft.change.unblocked.tolist() == [1, 3, 5, 7]
+    assert "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" in draft.actions[0].after
+
+
+def test_npus_have_their_own_variable() -> None:
+    (draft,) = drafts("MEM002", {**given(driver_calls(4)), job.platform: "npu"})
+    assert "PYTORCH_NPU_ALLOC_CONF" in draft.actions[0].after
+
+
+def test_what_is_only_taken_or_only_in_the_first_step_is_no_churn() -> None:
+    assert drafts("MEM002", given(driver_calls(4, "tt"))) == []
+    assert drafts("MEM002", given(driver_calls(4, only=[0]))) == []
+
+
+def test_less_than_half_of_the_steps_is_a_warm_up() -> None:
+    assert drafts("MEM002", given(driver_calls(5, only=[0, 1]))) == []
+    assert len(drafts("MEM002", given(driver_calls(5, only=[0, 1, 2])))) == 1
+
+
+def test_just_below_the_share_nothing_is_found() -> None:
+    assert drafts("MEM002", given(driver_calls(4), 0.0099)) == []
+    assert len(drafts("MEM002", given(driver_calls(4), 0.01))) == 1
+
+
+def test_a_snapshot_tells_it_by_sizes_that_are_taken_again() -> None:
+    (draft,) = drafts("MEM002", {memory.churn: HISTORY, job.platform: "cuda"})
+    assert draft.summary.startswith("500 of 600 segments were taken from the device although")
+    assert draft.change is None
+    assert drafts("MEM002", {memory.churn: {**HISTORY, "taken_again": 9}, job.platform: "cuda"}) == []
+    assert drafts("MEM002", {memory.churn: {**HISTORY, "calls_per_1000_allocs": 9.9}, job.platform: "cuda"}) == []
+
+
+def test_without_calls_or_history_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM002", {})

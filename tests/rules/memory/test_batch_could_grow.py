@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import idleness, memory
+from stepscope.signals.memory import Peak
+
+GIB = 1 << 30
+
+
+def given(used: float, idle: float, *, bound: bool = False) -> dict[object, object]:
+    return {
+        memory.used_share: used,
+        memory.fullest: Peak(0, 8 * GIB, bound, 9 * GIB, 80 * GIB, None),
+        idleness.dispatch_share: idle,
+    }
+
+
+def test_room_and_idleness_together_are_found() -> None:
+    (draft,) = drafts("MEM008", given(0.1, 0.5))
+    assert draft.summary.startswith("At most 8.00 GiB (10.0 %) of the device's memory are in use, and for 50.0 %")
+    assert draft.confidence == 0.5
+
+
+def test_one_without_the_other_is_not() -> None:
+    assert drafts("MEM008", given(0.4001, 0.5)) == []
+    assert drafts("MEM008", given(0.4, 0.2999)) == []
+    assert len(drafts("MEM008", given(0.4, 0.3))) == 1
+
+
+def test_a_peak_that_is_only_a_bound_says_nothing() -> None:
+    assert drafts("MEM008", given(0.1, 0.5, bound=True)) == []
+
+
+def test_without_memory_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM008", {})

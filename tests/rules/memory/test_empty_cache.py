@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from memory_support import driver_calls
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import driver_memory, job
+from stepscope.signals.driver_memory import DriverCalls
+
+
+def given(calls: DriverCalls, told: bool | None = None) -> dict[object, object]:
+    return {
+        driver_memory.driver_calls: calls,
+        driver_memory.unasked_frees: calls.where(calls.free & ~calls.in_operator),
+        driver_memory.driver_share: 0.3,
+        driver_memory.emptied: told,
+        job.platform: "cuda",
+    }
+
+
+def test_memory_given_back_unasked_and_taken_again_is_found() -> None:
+    (draft,) = drafts("MEM005", given(driver_calls(4)))
+    assert "1 times per step memory is given back where no operator asks for any" in draft.summary
+    assert "empty_cache" in draft.actions[0].before
+    assert draft.change is not None
+    assert draft.change.unblocked.tolist() == [1, 3, 5, 7]
+    assert draft.confidence == 0.9
+    assert drafts("MEM005", given(driver_calls(4), told=True))[0].confidence == 1.0
+
+
+def test_memory_given_back_by_operators_that_need_some_is_another_matter() -> None:
+    assert drafts("MEM005", given(driver_calls(4, in_operator=(True, True)))) == []
+
+
+def test_now_and_then_is_no_harm() -> None:
+    assert drafts("MEM005", given(driver_calls(5, only=[0, 1]))) == []
+    assert len(drafts("MEM005", given(driver_calls(5, only=[0, 1, 2])))) == 1
+
+
+def test_stacks_without_the_call_rule_it_out() -> None:
+    assert drafts("MEM005", given(driver_calls(4), told=False)) == []
+
+
+def test_without_operators_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM005", {})

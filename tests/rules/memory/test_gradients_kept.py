@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import zeroing
+from stepscope.signals.zeroing import Zeroed
+
+
+def given(operators: int, steps: int = 2) -> dict[object, object]:
+    found = Zeroed(np.arange(operators), np.arange(operators) + 100, steps, "Optimizer.zero_grad#SGD.zero_grad")
+    return {zeroing.zeroed: found}
+
+
+def test_zeroing_operators_are_found_and_priced_with_their_kernels() -> None:
+    (draft,) = drafts("MEM007", given(8))
+    assert "with 4 operators per step" in draft.summary
+    assert "set_to_none=True" in draft.actions[0].after
+    assert draft.change is not None
+    assert draft.change.device[0].events.tolist() == list(range(100, 108))
+    assert draft.change.host[0].events.tolist() == list(range(8))
+
+
+def test_less_than_one_per_step_is_not() -> None:
+    assert drafts("MEM007", given(1)) == []
+    assert len(drafts("MEM007", given(2))) == 1
+
+
+def test_without_an_optimizer_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM007", {})

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from memory_support import driver_calls
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import driver_memory, memory
+from stepscope.signals.memory import Growth
+
+MIB = 1 << 20
+
+
+def given(levels: Sequence[float]) -> dict[object, object]:
+    bytes_ = np.array([int(level * MIB) for level in levels], np.int64)
+    return {memory.growth: (Growth(0, bytes_, np.arange(bytes_.size)),)}
+
+
+def test_a_level_that_rises_with_every_step_is_found() -> None:
+    (draft,) = drafts("MEM006", given([100, 124, 148, 172]))
+    assert "Each step leaves 24.0 MiB more in use than the one before it; 72.0 MiB over 4 steps." in draft.summary
+    assert ".detach()" in draft.actions[0].after
+
+
+def test_a_level_that_stays_or_falls_once_is_not() -> None:
+    assert drafts("MEM006", given([100, 124, 124, 172])) == []
+    assert drafts("MEM006", given([100, 100, 100, 100])) == []
+
+
+def test_three_rises_of_a_mebibyte_are_the_least() -> None:
+    assert drafts("MEM006", given([100, 124, 148])) == []
+    assert drafts("MEM006", given([1, 1.9, 2.9, 3.9])) == []
+    assert len(drafts("MEM006", given([1, 2, 3, 4]))) == 1
+
+
+def test_a_snapshot_names_who_keeps_it() -> None:
+    row = {"place": "train.py(12): loop", "bytes_per_step": 3 * MIB, "bytes": 30 * MIB, "stack": 4}
+    (draft,) = drafts("MEM006", {memory.unreturned: (row,)})
+    assert draft.summary == "train.py(12): loop leaves 3.00 MiB behind in each step, 30.0 MiB so far."
+
+
+def test_memory_taken_in_every_step_is_a_hint_where_allocations_are_not_recorded() -> None:
+    calls = {driver_memory.driver_calls: driver_calls(5, "t", in_operator=(True,)), driver_memory.same_sizes: None}
+    (draft,) = drafts("MEM006", calls)
+    assert draft.confidence == 0.5
+    assert drafts("MEM006", {**calls, driver_memory.driver_calls: driver_calls(5)}) == []
+    assert drafts("MEM006", {**calls, driver_memory.driver_calls: driver_calls(3, "t", in_operator=(True,))}) == []
+    assert drafts("MEM006", {**calls, driver_memory.same_sizes: 1.0}) == []
+
+
+def test_without_any_of_them_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM006", {})

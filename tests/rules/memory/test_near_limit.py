@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import memory
+from stepscope.signals.memory import Peak
+
+GIB = 1 << 30
+PEAK = Peak(0, 76 * GIB, False, 78 * GIB, 80 * GIB, 20 * GIB)
+
+
+def given(share: float) -> dict[object, object]:
+    return {memory.failures: (), memory.used_share: share, memory.fullest: PEAK}
+
+
+def test_a_nearly_full_device_is_found() -> None:
+    (draft,) = drafts("MEM001", given(0.95))
+    assert draft.summary == "At the peak 76.0 GiB are in use, 95.0 % of what the device has."
+    assert "checkpoint" in draft.actions[0].after
+    assert draft.change is None
+
+
+def test_failed_allocations_are_found_with_their_reason() -> None:
+    failed = {"ts": 5, "verdict": "shortage", "requested_bytes": 2 * GIB, "reserved_bytes": 79 * GIB}
+    (draft,) = drafts("MEM001", {memory.failures: (failed,)})
+    assert draft.summary == (
+        "1 allocations failed, the first one of 2.00 GiB with 79.0 GiB held: this process itself had used it up."
+    )
+
+
+def test_just_below_the_threshold_nothing_is_found() -> None:
+    assert drafts("MEM001", given(0.8999)) == []
+    assert len(drafts("MEM001", given(0.9))) == 1
+
+
+def test_without_sizes_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM001", {memory.failures: ()})
