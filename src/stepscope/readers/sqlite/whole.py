@@ -68,7 +68,10 @@ class PagedTable:
         if any(hidden or default is not None for *_, default, _, hidden in rows):
             raise UnreadableError("columns that are not stored")
         keys = [(name, kind.upper()) for name, kind, _, key, _ in rows if key]
-        rowid = keys[0][0] if len(keys) == 1 and keys[0][1] == "INTEGER" else None
+        # A key of another kind has an index.
+        indexes = self._connection.execute(f"PRAGMA index_list({_quoted(self._table)})").fetchall()
+        indexed = any(_text(origin) == "pk" for _, _, _, origin, _ in indexes)
+        rowid = keys[0][0] if len(keys) == 1 and keys[0][1] == "INTEGER" and not indexed else None
         return {name: position for position, (name, *_) in enumerate(rows)}, rowid
 
     def _from_library(self, leaves: Leaves, wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
