@@ -56,5 +56,5 @@ def test_without_shapes_it_abstains() -> None:
     f = Facts()
     f.row("devices", device=0, name="NVIDIA A100-SXM4-80GB")
     f.kernel(_GEMM, 250, 50, launch=(210, 5))
-    with pytest.raises(MissingInputError, match="FLOPs"):
+    with pytest.raises(MissingInputError, match="no shapes"):
         mfu(f.trace())

@@ -107,7 +107,7 @@ def test_without_shapes_it_abstains() -> None:
     f = Facts()
     f.host("op", "aten::mm", 0, 100)
     f.kernel("ampere_sgemm_128x64_nn", 200, 50, launch=(10, 5))
-    with pytest.raises(MissingInputError, match="no operator"):
+    with pytest.raises(MissingInputError, match="no shapes"):
         roofline(f.trace())
 
 

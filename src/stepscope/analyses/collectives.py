@@ -178,9 +178,7 @@ def _calls(trace: Trace) -> Columns:
     """
     rows = trace.columns(_SQL)
     if not rows["ts"].size:
-        raise MissingInputError(
-            "the recording has no collective", hint="record a job of several ranks with its devices"
-        )
+        raise MissingInputError.of("collectives")
     rows["overlapped"] = np.zeros(rows["ts"].size, np.int64)
     if (rows["device"] != _HOST).any():
         for device in trace.once(device_times):

@@ -48,8 +48,7 @@ def dataloader(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording shows no data loader.
     """
-    hint = "profile the loop over a torch DataLoader, not only its body, or name a record_function like one"
-    need_host(trace, ("dataloader",), "data loader", hint)
+    need_host(trace, ("dataloader",), "loader")
     return by_name(trace, DATALOADER, _SQL)
 
 

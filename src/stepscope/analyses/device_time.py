@@ -77,10 +77,7 @@ def device_times(trace: Trace) -> list[DeviceTime]:
     rows = trace.columns(_ACTIVITIES_SQL)
     devices = np.unique(rows["device"])
     if not devices.size:
-        raise MissingInputError(
-            "the recording has no device activity",
-            hint="record the device as well as the host (PyTorch: activities=[CPU, CUDA])",
-        )
+        raise MissingInputError.of("device")
     return [_device_time(int(device), rows) for device in devices]
 
 

@@ -62,10 +62,7 @@ def memory_churn(trace: Trace) -> Table:
     """
     changes, calls = _changes(trace), _calls(trace)
     if not changes["ts"].size and not calls["ts"].size:
-        raise MissingInputError(
-            "the recording has neither allocations of device memory nor calls that make them",
-            hint="record them (PyTorch: profile_memory=True and activities=[CPU, CUDA])",
-        )
+        raise MissingInputError.of("allocations")
     steps = trace.columns(_STEPS_SQL)
     rows = [
         (trace.ranks[0], step, *_count(_between(changes, low, high), _between(calls, low, high)))

@@ -54,7 +54,7 @@ def memory_levels(trace: Trace) -> list[MemoryLevels]:
     """
     rows = trace.columns(_SQL)
     if not rows["ts"].size:
-        raise MissingInputError("the recording has no allocations", hint="record them (PyTorch: profile_memory=True)")
+        raise MissingInputError.of("allocations")
     found = []
     for index in sorted(np.unique(rows["device"]).tolist(), key=lambda device: (device < 0, device)):
         mine = {name: values[rows["device"] == index] for name, values in rows.items()}

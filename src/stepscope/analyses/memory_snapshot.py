@@ -136,10 +136,7 @@ def memory_pools(trace: Trace) -> Table:
 
 def _need_segments(trace: Trace) -> None:
     if not trace.scalar("SELECT count(*) FROM segments"):
-        raise MissingInputError(
-            "the recording has no segments of a caching allocator",
-            hint="record a memory snapshot (PyTorch: torch.cuda.memory._dump_snapshot)",
-        )
+        raise MissingInputError.of("snapshot")
 
 
 ANALYSES = (Analysis(MEMORY_SNAPSHOT, memory_snapshot), Analysis(MEMORY_POOLS, memory_pools))

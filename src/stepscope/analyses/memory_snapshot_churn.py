@@ -75,10 +75,7 @@ def segment_churn(trace: Trace) -> Table:
     """
     snapshot_devices(trace)
     if not trace.scalar("SELECT count(*) FROM allocator_events WHERE action = 'alloc' OR action LIKE 'segment_%'"):
-        raise MissingInputError(
-            "the memory snapshot has no history of the allocator",
-            hint="call torch.cuda.memory._record_memory_history() at the start of the program",
-        )
+        raise MissingInputError.of("history")
     return by_name(trace, SEGMENT_CHURN, _SQL)
 
 

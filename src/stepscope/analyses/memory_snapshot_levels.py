@@ -11,8 +11,6 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-_HINT: Final = "record a memory snapshot (PyTorch: torch.cuda.memory._record_memory_history and _dump_snapshot)"
-
 _DEVICES_SQL: Final = """
 SELECT device FROM segments UNION SELECT device FROM allocator_events WHERE address IS NOT NULL ORDER BY device
 """
@@ -75,7 +73,7 @@ def snapshot_devices(trace: Trace) -> list[int]:
     """
     devices: list[int] = [row["device"] for row in trace.sql(_DEVICES_SQL).to_pylist() if row["device"] is not None]
     if not devices:
-        raise MissingInputError("the recording has no memory snapshot", hint=_HINT)
+        raise MissingInputError.of("snapshot")
     return devices
 
 

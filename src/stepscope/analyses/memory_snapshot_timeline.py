@@ -52,9 +52,7 @@ def allocator_timeline(trace: Trace) -> Table:
             (trace.ranks[0], levels.device, *values) for values in zip(*(c[at].tolist() for c in columns), strict=True)
         ]
     if not rows:
-        raise MissingInputError(
-            "the memory snapshot has no history", hint="call torch.cuda.memory._record_memory_history() at the start"
-        )
+        raise MissingInputError.of("history")
     return Table.from_rows(ALLOCATOR_TIMELINE, rows)
 
 

@@ -76,10 +76,7 @@ def memory_unreturned(trace: Trace) -> Table:
     """
     snapshot_devices(trace)
     if not trace.scalar("SELECT count(*) FROM allocations WHERE seq IS NOT NULL"):
-        raise MissingInputError(
-            "the memory snapshot has no history of allocations",
-            hint="call torch.cuda.memory._record_memory_history() at the start of the program",
-        )
+        raise MissingInputError.of("history")
     steps = int(trace.scalar(_STEPS_SQL) or 0)
     rows = trace.sql(_SQL, {"steps": steps}).to_pylist()
     stacks = described(trace, [row["stack"] for row in rows])

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.analyses.device_time import step_windows
+from stepscope.analyses.needs import no_costs
 from stepscope.analyses.peaks import MATRIX_CLASSES, device_names, known_devices, operand_dtype
 from stepscope.analyses.registry import Analysis
 from stepscope.model.errors import MissingInputError
@@ -63,10 +64,7 @@ def mfu(trace: Trace) -> Table:
     """
     work = trace.sql(_SQL).to_pylist()
     if not any(row["flops"] for row in work):
-        raise MissingInputError(
-            "the FLOPs of no operator are known",
-            hint="record device activity with the shapes of inputs (PyTorch: record_shapes=True)",
-        )
+        raise no_costs(trace)
     devices = known_devices(trace)
     if not devices:
         raise MissingInputError(

@@ -40,7 +40,6 @@ MODULES = TableSchema(
 )  # fmt: skip
 
 _CATEGORIES: Final = ("module", "annotation")
-_HINT: Final = "record them (PyTorch: with_stack=True for modules, torch.profiler.record_function for annotations)"
 #: PyTorch's mark of a module's frame, which says nothing in a path of modules.
 _MARK: Final = "nn.Module: "
 
@@ -60,7 +59,7 @@ def modules(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has neither.
     """
-    need_host(trace, _CATEGORIES, "modules or annotations", _HINT)
+    need_host(trace, _CATEGORIES, "modules")
     tree = host_tree(trace, _CATEGORIES)
     path, parent = _paths(tree)
     direct, kernels = np.zeros(tree.id.size, np.int64), np.zeros(tree.id.size, np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.model.errors import MissingInputError
+from stepscope.model.inputs import Input
 from stepscope.model.trace import Trace
 
 _HOST_SQL = """
@@ -19,20 +20,17 @@ def need_device(trace: Trace) -> None:
         MissingInputError: It has none.
     """
     if not trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
-        raise MissingInputError(
-            "the recording has no device activity",
-            hint="record the device as well as the host (PyTorch: activities=[CPU, CUDA])",
-        )
+        raise MissingInputError.of("device")
 
 
-def need_host(trace: Trace, categories: Sequence[str], what: str, hint: str) -> None:
-    """Abstain unless a host thread has an event of one of the categories; `what` names them in the message.
+def need_host(trace: Trace, categories: Sequence[str], needs: Input) -> None:
+    """Abstain unless a host thread has an event of one of the categories, which are the input `needs`.
 
     Raises:
         MissingInputError: There is none.
     """
     if not trace.scalar(_HOST_SQL, {"categories": list(categories)}):
-        raise MissingInputError(f"the recording has no {what}", hint=hint)
+        raise MissingInputError.of(needs)
 
 
 def need_calls(trace: Trace) -> None:
@@ -41,8 +39,19 @@ def need_calls(trace: Trace) -> None:
     Raises:
         MissingInputError: It has none.
     """
-    hint = "record the device runtime on the host (PyTorch: activities=[CPU, CUDA])"
-    need_host(trace, ("runtime", "launch", "sync"), "runtime calls", hint)
+    need_host(trace, ("runtime", "launch", "sync"), "calls")
+
+
+def no_costs(trace: Trace) -> MissingInputError:
+    """Why the cost of no operator is known."""
+    if not trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
+        return MissingInputError.of("device")
+    if not trace.scalar("SELECT count(*) FROM op_inputs"):
+        return MissingInputError.of("shapes")
+    return MissingInputError(
+        "of no operator of the recording is it known how many operations and bytes it takes",
+        hint="its kernels are of operators without a formula, or did not run on a device",
+    )
 
 
 def need_operators(trace: Trace) -> None:
@@ -51,4 +60,4 @@ def need_operators(trace: Trace) -> None:
     Raises:
         MissingInputError: It has none.
     """
-    need_host(trace, ("op",), "operators", "record the host as well (PyTorch: activities=[CPU, CUDA])")
+    need_host(trace, ("op",), "operators")

@@ -102,10 +102,7 @@ def occupancy(trace: Trace) -> Table:
         MissingInputError: No kernel's grid was recorded.
     """
     if not trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute' AND grid IS NOT NULL"):
-        raise MissingInputError(
-            "the recording has no kernel with its grid and block sizes",
-            hint="record the device with a profiler that writes them (PyTorch: activities=[CPU, CUDA])",
-        )
+        raise MissingInputError.of("grids")
     return by_name(trace, OCCUPANCY, _SQL)
 
 

@@ -99,9 +99,7 @@ def operators_by_shape(trace: Trace) -> Table:
     calls = trace.once(operator_calls)
     rows = trace.columns(_SHAPES_SQL)
     if not rows["event"].size:
-        raise MissingInputError(
-            "the recording has no shapes of operators' inputs", hint="record with record_shapes=True"
-        )
+        raise MissingInputError.of("shapes")
     groups = Groups.by(calls.name, _codes(calls.id, rows["event"], rows["code"]))
     events = calls.id[groups.first]
     found = {row["event"]: row for row in trace.sql(_INPUTS_SQL, {"events": events.tolist()}).to_pylist()}
@@ -131,10 +129,7 @@ def operators_by_module(trace: Trace) -> Table:
     """
     calls = trace.once(operator_calls)
     if not (calls.module >= 0).any():
-        raise MissingInputError(
-            "no operator of the recording lies in a module or annotation",
-            hint="record with with_stack=True, or annotate with torch.profiler.record_function",
-        )
+        raise MissingInputError.of("modules")
     groups = Groups.by(calls.name, calls.module)
     extra = {"module": texts(trace, calls.module[groups.first])}
     return ordered_table(OPERATORS_BY_MODULE, _columns(trace, calls, groups) | extra, ("module",))

@@ -36,10 +36,7 @@ def os_runtime(trace: Trace) -> Table:
     """
     table = by_name(trace, OS_RUNTIME, _SQL)
     if not len(table):
-        raise MissingInputError(
-            "the recording has no calls of the operating system",
-            hint="record them as well (Nsight Systems: --trace=cuda,nvtx,osrt)",
-        )
+        raise MissingInputError.of("os_calls")
     return table
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.codes import Codes, nonempty, nullable
 from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.needs import no_costs
 from stepscope.analyses.peaks import known_devices, operand_dtype, peak_rate
 from stepscope.analyses.registry import Analysis
 from stepscope.model.devices import Device
-from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.schema import Column, TableSchema, fraction, ns, number, size, summary_columns, text
 from stepscope.model.table import Table
@@ -127,10 +127,7 @@ def _operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
     """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes."""
     rows = trace.columns(_SQL)
     if not rows["dur"].size:
-        raise MissingInputError(
-            "no operator of the recording has a known cost",
-            hint="record device activity with the shapes of inputs (PyTorch: record_shapes=True)",
-        )
+        raise no_costs(trace)
     _assume_peaks(rows, known_devices(trace))
     return rows, tuple(Codes.of(rows[key]) for key in ("op_class", "dtype", "peak", "shapes"))
 

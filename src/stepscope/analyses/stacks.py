@@ -110,7 +110,7 @@ def op_stacks(trace: Trace, events: NDArray[np.int64]) -> Stacks:
         return _from_calls(trace, around, events)
     rows = trace.columns(_RECORDED_SQL)
     if not rows["event"].size:
-        raise MissingInputError("the recording has no Python stacks", hint="record with with_stack=True")
+        raise MissingInputError.of("stacks")
     return _from_text(trace, rows, events)
 
 

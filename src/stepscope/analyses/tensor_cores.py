@@ -57,9 +57,7 @@ def tensor_cores(trace: Trace) -> Table:
         MissingInputError: The recording has no compute kernel.
     """
     if not trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'"):
-        raise MissingInputError(
-            "the recording has no compute kernel", hint="record the device (PyTorch: activities=[CPU, CUDA])"
-        )
+        raise MissingInputError.of("device")
     devices = known_devices(trace)
     rows = []
     for row in trace.sql(_SQL).to_pylist():

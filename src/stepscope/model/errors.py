@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stepscope.model.inputs import ABSENCES, Input
+
 
 class StepscopeError(Exception):
     """A failure that ends the command: one sentence on what, where and what to do.
@@ -34,4 +36,19 @@ class MissingInputError(StepscopeError):
     """An analysis lacks data it needs; `hint` says what to record next time.
 
     Analyses raise it to abstain; the report turns it into a health line.
+
+    Args:
+        message: What is missing.
+        hint: What to record next time.
+        needs: The kind of input, if it is one of `stepscope.model.inputs`.
     """
+
+    def __init__(self, message: str, *, hint: str = "", needs: Input | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.needs = needs
+
+    @classmethod
+    def of(cls, needs: Input) -> MissingInputError:
+        """The error for a kind of input that is not there."""
+        absence = ABSENCES[needs]
+        return cls(absence.message, hint=absence.hint, needs=needs)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.recording import Recording
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
@@ -80,7 +81,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
             if isinstance(answer, Table):
                 parts[analysis.name].append(answer.arrow)
             else:
-                abstentions.append(Abstention(analysis.name, answer.message, answer.hint, answer.failed, (rank,)))
+                abstentions.append(answer)
         if diagnosing is not None:
             options.progress(f"rank {rank}: findings", (position + 1) * len(wanted) - 1, len(ranks) * len(wanted))
             diagnosing.look_at(question.within)
@@ -98,13 +99,6 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
 
 
 @dataclass(frozen=True, slots=True)
-class _NoAnswer:
-    message: str
-    hint: str
-    failed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Question:
     """One rank to be analysed: the whole of it, and what the chosen steps leave of it."""
 
@@ -113,11 +107,16 @@ class _Question:
     steps: tuple[int, ...] | None
     strict: bool
 
-    def ask_all(self, wanted: Sequence[Analysis]) -> Iterator[Table | _NoAnswer]:
+    @property
+    def _recording(self) -> tuple[int, Recording]:
+        [item] = self.whole.recordings.items()
+        return item
+
+    def ask_all(self, wanted: Sequence[Analysis]) -> Iterator[Table | Abstention]:
         """The answers in order; several are worked out at a time, each thread on a connection of its own."""
         local = threading.local()
 
-        def ask(analysis: Analysis) -> Table | _NoAnswer:
+        def ask(analysis: Analysis) -> Table | Abstention:
             if not hasattr(local, "question"):
                 whole = self.whole.for_thread()
                 within = whole if self.within is self.whole else self.within.for_thread()
@@ -128,7 +127,7 @@ class _Question:
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="stepscope-analyses") as executor:
             yield from executor.map(ask, wanted)
 
-    def ask(self, analysis: Analysis) -> Table | _NoAnswer:
+    def ask(self, analysis: Analysis) -> Table | Abstention:
         """The answer to one question.
 
         Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones
@@ -138,12 +137,11 @@ class _Question:
         try:
             table = (self.whole if by_step else self.within).once(analysis.run)
         except MissingInputError as error:
-            return _NoAnswer(error.message, error.hint, False)
+            return Abstention.lacking(analysis.name, error, self._recording)
         except Exception as error:
             if self.strict:
                 raise
-            message = f"it failed ({type(error).__name__})"
-            return _NoAnswer(message, "run again with --debug and report what it shows", True)
+            return Abstention.failing(analysis.name, error, self._recording)
         return rows_of_steps(table, self.steps) if by_step and self.steps is not None else table
 
 

@@ -6,6 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from stepscope.ingest.inputs import HOW_TO_RECORD
+from stepscope.model.errors import MissingInputError
+from stepscope.model.inputs import Input
+from stepscope.model.recording import Recording
 from stepscope.model.trace import Trace
 
 #: From what makes numbers wrong to what is good to know.
@@ -44,6 +48,8 @@ class Abstention:
         failed: Whether the analysis failed, rather than lacking its input.
         ranks: Ranks concerned.
         partly: Whether there are other ranks for which it was computed.
+        needs: The kind of input that is missing, where it is a known one.
+        applies: Whether recordings of this kind may hold what is missing; if not, there is nothing to be done.
     """
 
     table: str
@@ -52,6 +58,27 @@ class Abstention:
     failed: bool
     ranks: tuple[int, ...]
     partly: bool = False
+    needs: Input | None = None
+    applies: bool = True
+
+    @classmethod
+    def lacking(cls, table: str, error: MissingInputError, source: tuple[int, Recording]) -> Abstention:
+        """For a table of one rank that lacks its input; how to record that depends on the recording's reader."""
+        rank, recording = source
+        how = HOW_TO_RECORD.get(recording.reader)
+        if error.needs is None or how is None:
+            return cls(table, error.message, error.hint, False, (rank,), needs=error.needs)
+        single = error.needs == "collectives" and (recording.world_size or 1) == 1
+        applies = error.needs in how and not single
+        return cls(
+            table, error.message, how.get(error.needs, error.hint), False, (rank,), needs=error.needs, applies=applies
+        )
+
+    @classmethod
+    def failing(cls, table: str, error: Exception, source: tuple[int, Recording]) -> Abstention:
+        """For a table of one rank whose analysis failed."""
+        message = f"it failed ({type(error).__name__})"
+        return cls(table, message, "run again with --debug and report what it shows", True, (source[0],))
 
     @classmethod
     def merged(cls, abstentions: Iterable[Abstention], ranks: int) -> tuple[Abstention, ...]:
@@ -79,12 +106,24 @@ def trace_lines(trace: Trace, ranks: Sequence[int]) -> list[HealthLine]:
 
 
 def abstention_lines(abstentions: Iterable[Abstention]) -> list[HealthLine]:
-    """A line for every table that could not be computed."""
+    """A line for every table that failed, and for all that lack the same input and could have it."""
     lines = []
-    for one in abstentions:
+    for same in by_reason(abstentions):
+        one = same[0]
         where = f" for {len(one.ranks)} of the ranks" if one.partly else ""
         rank = one.ranks[0] if len(one.ranks) == 1 and one.partly else None
         code, severity = ("analysis-failed", "error") if one.failed else ("not-computed", "info")
-        message = f"{one.table} was not computed{where}: {one.message}"
+        tables = ", ".join(other.table for other in same)
+        message = f"{tables} {'was' if len(same) == 1 else 'were'} not computed{where}: {one.message}"
         lines.append(HealthLine(code, severity, message, one.hint, len(one.ranks), rank))
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity))
+
+
+def by_reason(abstentions: Iterable[Abstention]) -> list[list[Abstention]]:
+    """Those that something can be done about, put together where they lack the same on the same ranks."""
+    grouped: dict[tuple[object, ...], list[Abstention]] = {}
+    for one in abstentions:
+        if one.applies:
+            alone = one.table if one.failed else None
+            grouped.setdefault((one.needs or one.message, one.hint, one.ranks, one.partly, alone), []).append(one)
+    return list(grouped.values())

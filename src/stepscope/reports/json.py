@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from stepscope.model.table import Table
+from stepscope.reports.health import Abstention
 from stepscope.reports.report import SCHEMA, Report
 
 
@@ -58,11 +59,19 @@ def _table(report: Report, name: str, table: Table) -> dict[str, Any]:
     return {
         "description": table.schema.description,
         "computed": report.computed(name),
+        "missing": [_missing(one) for one in report.abstentions if one.table == name],
         "columns": [
             {"name": c.name, "type": c.type, "unit": c.unit, "description": c.description} for c in table.schema.columns
         ],
         "rows": [[_finite(value) for value in row] for row in table.rows()],
     }
+
+
+def _missing(one: Abstention) -> dict[str, Any]:
+    return {
+        "message": one.message, "hint": one.hint, "needs": one.needs, "applies": one.applies, "failed": one.failed,
+        "ranks": list(one.ranks),
+    }  # fmt: skip
 
 
 def _finite(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.reports.health import SEVERITIES, HealthLine
+from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
 from stepscope.reports.outline import Line, Section
 from stepscope.reports.report import Report
 from stepscope.reports.text import plural, visible
@@ -28,15 +28,13 @@ def health(report: Report, top: int) -> Section:
 def missing(report: Report, top: int) -> Section:
     """What was not computed and what to record next time; tables with the same reason share a line."""
     del top
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for one in report.abstentions:
-        if not one.failed:
-            name = one.table if not one.partly else f"{one.table} (of {plural(len(one.ranks), 'rank')})"
-            grouped.setdefault((one.message, one.hint), []).append(name)
-    blocks = tuple(
-        Line(f"{', '.join(names)}: {visible(message)}", visible(hint)) for (message, hint), names in grouped.items()
-    )
-    return Section("Not computed", blocks, aside="what to record next time")
+    blocks = []
+    for same in by_reason(one for one in report.abstentions if not one.failed):
+        first = same[0]
+        tables = ", ".join(one.table for one in same)
+        of = f" (of {plural(len(first.ranks), 'rank')})" if first.partly else ""
+        blocks.append(Line(f"{tables}{of}: {visible(first.message)}", visible(first.hint)))
+    return Section("Not computed", tuple(blocks), aside="what to record next time")
 
 
 def _line(same: list[HealthLine]) -> Line:

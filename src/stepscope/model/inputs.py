@@ -1,0 +1,53 @@
+"""What recordings may hold, and what is said where it is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Input = Literal[
+    "device", "grids", "operators", "shapes", "stacks", "modules", "calls", "os_calls", "loader", "collectives",
+    "allocations", "snapshot", "history",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """What is missing, and what to record where the reader of the recording does not say it better."""
+
+    message: str
+    hint: str
+
+
+#: One per kind of input; a recording whose reader does not know a kind could never have held it.
+ABSENCES: Final[Mapping[Input, Absence]] = {
+    "device": Absence("the recording has no device activity", "record the device as well as the host"),
+    "grids": Absence("the recording has no kernel with its grid and block sizes", "record the device with them"),
+    "operators": Absence("the recording has no operators", "record the host as well as the device"),
+    "shapes": Absence(
+        "the recording has no shapes of operators' inputs",
+        "record operators with their shapes (PyTorch: record_shapes=True)",
+    ),
+    "stacks": Absence(
+        "the recording has no Python stacks", "record operators with their call stacks (PyTorch: with_stack=True)"
+    ),
+    "modules": Absence(
+        "the recording has no modules or annotations",
+        "record modules, or annotate parts of the step (PyTorch: with_stack=True, record_function)",
+    ),
+    "calls": Absence("the recording has no runtime calls", "record the calls of the device's runtime on the host"),
+    "os_calls": Absence("the recording has no calls of the operating system", "record them as well"),
+    "loader": Absence("the recording has no data loader", "record the loop over the loader, not only its body"),
+    "collectives": Absence("the recording has no collective", "record a job of several ranks with its devices"),
+    "allocations": Absence(
+        "the recording has no allocations of device memory", "record the memory as well (PyTorch: profile_memory=True)"
+    ),
+    "snapshot": Absence(
+        "the recording has no memory snapshot", "record a memory snapshot (PyTorch: torch.cuda.memory._dump_snapshot)"
+    ),
+    "history": Absence(
+        "the memory snapshot has no history of the allocator",
+        "let the allocator keep its history (PyTorch: torch.cuda.memory._record_memory_history)",
+    ),
+}

@@ -1,0 +1,21 @@
+"""What recordings of this kind may hold, and how it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from stepscope.model.inputs import Input
+
+#: How each kind of input is recorded with torch_npu.profiler.
+INPUTS: Final[Mapping[Input, str]] = {
+    "device": "record with activities=[CPU, NPU]",
+    "operators": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
+    "shapes": "record with record_shapes=True",
+    "stacks": "record with with_stack=True",
+    "modules": "record with with_modules=True or with_stack=True, or annotate with record_function",
+    "calls": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
+    "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
+    "collectives": "record the ranks with activities=[CPU, NPU] and profiler_level Level1",
+    "allocations": "record with profile_memory=True",
+}

@@ -1,0 +1,22 @@
+"""What recordings of this kind may hold, and how it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from stepscope.model.inputs import Input
+
+#: How each kind of input is recorded with torch.profiler.
+INPUTS: Final[Mapping[Input, str]] = {
+    "device": "record the device as well as the host (activities=[CPU, CUDA])",
+    "grids": "record with activities=[CPU, CUDA] and a PyTorch that writes them (1.8 or later)",
+    "operators": "record the host as well as the device (activities=[CPU, CUDA])",
+    "shapes": "record with record_shapes=True",
+    "stacks": "record with with_stack=True",
+    "modules": "record with with_stack=True, or annotate with torch.profiler.record_function",
+    "calls": "record the device as well as the host (activities=[CPU, CUDA])",
+    "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
+    "collectives": "record the ranks with their devices (activities=[CPU, CUDA])",
+    "allocations": "record with profile_memory=True",
+}

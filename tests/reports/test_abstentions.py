@@ -1,0 +1,99 @@
+"""What is said of tables that could not be computed: what to record, once; nothing where nothing could be."""
+
+from __future__ import annotations
+
+import typing
+
+import pytest
+
+from stepscope.analyses.registry import Analysis
+from stepscope.ingest.inputs import HOW_TO_RECORD
+from stepscope.ingest.recognise import READERS
+from stepscope.model.errors import MissingInputError
+from stepscope.model.inputs import ABSENCES, Input
+from stepscope.model.recording import Recording
+from stepscope.model.schema import Column, TableSchema
+from stepscope.model.table import Table
+from stepscope.model.trace import Trace
+from stepscope.reports import build
+from stepscope.reports.health import Abstention, abstention_lines
+from stepscope.reports.sections.health import missing
+from support import Facts
+
+
+def lacking(table: str, needs: Input, reader: str, world_size: int | None = None) -> Abstention:
+    recording = Recording("a", reader, world_size=world_size)
+    return Abstention.lacking(table, MissingInputError.of(needs), (0, recording))
+
+
+def messages(*abstentions: Abstention) -> list[tuple[str, str]]:
+    return [(line.message, line.effect) for line in abstention_lines(abstentions)]
+
+
+def test_every_reader_says_what_it_may_hold() -> None:
+    assert set(HOW_TO_RECORD) == {reader.name for reader in READERS}
+    kinds = set(typing.get_args(Input))
+    assert set(ABSENCES) == kinds
+    assert set().union(*HOW_TO_RECORD.values()) == kinds  # else nobody could ever record it
+
+
+def test_tables_that_lack_the_same_share_a_line() -> None:
+    assert messages(
+        lacking("operators", "operators", "kineto"),
+        lacking("stacks", "stacks", "kineto"),
+        lacking("modules", "operators", "kineto"),
+    ) == [
+        (
+            "operators, modules were not computed: the recording has no operators",
+            "record the host as well as the device (activities=[CPU, CUDA])",
+        ),
+        ("stacks was not computed: the recording has no Python stacks", "record with with_stack=True"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("needs", "reader", "applies"),
+    [
+        ("device", "memsnapshot", False),
+        ("history", "memsnapshot", True),
+        ("snapshot", "nsight", False),
+        ("allocations", "nsight", True),
+        ("os_calls", "nsight", True),
+        ("os_calls", "kineto", False),
+        ("grids", "ascend", False),
+        ("device", "kineto", True),
+        ("device", "a reader of tomorrow", True),
+    ],
+)
+def test_what_a_source_never_holds_is_not_asked_for(needs: Input, reader: str, applies: bool) -> None:
+    assert lacking("table", needs, reader).applies == applies
+    assert bool(messages(lacking("table", needs, reader))) == applies
+
+
+@pytest.mark.parametrize(("world_size", "applies"), [(None, False), (1, False), (2, True)])
+def test_a_job_of_one_rank_has_no_collectives_to_record(world_size: int | None, applies: bool) -> None:
+    assert lacking("collectives", "collectives", "kineto", world_size).applies == applies
+
+
+def test_the_page_says_it_once_and_the_json_says_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(needs: Input) -> typing.Callable[[Trace], Table]:
+        def run(trace: Trace) -> Table:
+            raise MissingInputError.of(needs)
+
+        return run
+
+    wanted: dict[str, Input] = {"a": "stacks", "b": "snapshot", "c": "stacks"}
+    schemas = {name: TableSchema(name, "A table.", (Column("rank", "int32", "Rank."),)) for name in wanted}
+    analyses = {name: Analysis(schemas[name], without(needs)) for name, needs in wanted.items()}
+    monkeypatch.setattr(build, "analyses", lambda: analyses)
+    facts = Facts()
+    facts.step(1, 0, 100)
+    monkeypatch.setitem(HOW_TO_RECORD, "facts", HOW_TO_RECORD["kineto"])  # type: ignore[arg-type]
+    report = build.build_report(facts.trace())
+    assert [line.message for line in report.health if line.code == "not-computed"] == [
+        "a, c were not computed: the recording has no Python stacks"
+    ]
+    assert [block.text for block in missing(report, 10).blocks] == ["a, c: the recording has no Python stacks"]  # type: ignore[union-attr]
+    said = {name: table["missing"] for name, table in report.to_json()["tables"].items()}
+    assert [(one["needs"], one["applies"]) for one in said["b"]] == [("snapshot", False)]
+    assert [(one["needs"], one["applies"], one["ranks"]) for one in said["c"]] == [("stacks", True, [0])]
