@@ -12,6 +12,7 @@ from stepscope.analyses.stepgraph import rows
 from stepscope.analyses.stepgraph.events import EVENT_NS, event_waits, unexplained_waits
 from stepscope.analyses.stepgraph.loader import Batches, awaited_batches
 from stepscope.analyses.stepgraph.nodes import Edges, Graph, Nodes
+from stepscope.analyses.stepgraph.peers import Peers, waits_for_peers
 from stepscope.analyses.stepgraph.points import RETURN, Points, activity_points, host_points
 from stepscope.analyses.stepgraph.queues import Delays, full_queues, predecessors, split_queues, usual_delays
 from stepscope.analyses.stepgraph.rows import Activities, Calls, read_activities, read_calls
@@ -20,6 +21,8 @@ from stepscope.analyses.stepgraph.threads import Threads, read_threads
 from stepscope.analyses.stepgraph.waits import Waits, find_waits
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
+
+_LATER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class Built:
         calls: The host calls.
         points: The points of the host threads.
         batches: The batches that were waited for.
+        peers: The collectives that waited for other ranks.
         graph: Nodes and edges.
         device: int64[activities], their nodes.
         host: int64[points], their nodes.
@@ -45,6 +49,7 @@ class Built:
     calls: Calls
     points: Points
     batches: Batches
+    peers: Peers
     graph: Graph
     device: NDArray[np.int64]
     host: NDArray[np.int64]
@@ -72,9 +77,9 @@ def build(trace: Trace) -> Built:
     ]
     nodes, (_, device, batch, host) = graph.order_nodes(parts)
     edges, delays = _edges(activities, calls, points, batches, _Where(device, batch, host))
-    return Built(
-        selection, threads, activities, calls, points, batches, graph.connect(nodes, edges), device, host, delays
-    )
+    peers = waits_for_peers(trace, activities, lo)
+    found = graph.connect(nodes, edges)
+    return Built(selection, threads, activities, calls, points, batches, peers, found, device, host, delays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +93,17 @@ class _Where:
 
 def _issued(activities: Activities, calls: Calls) -> Times:
     """When calls had launched what was done before they returned, int64[calls], -1 for others."""
-    issued = np.full(calls.id.size, -1)
-    order = np.argsort(calls.id, kind="stable")
-    known = np.flatnonzero((activities.launch >= 0) & (activities.ts >= activities.called))
-    if not order.size:
-        return issued
-    at = np.minimum(np.searchsorted(calls.id, activities.launch[known], sorter=order), calls.id.size - 1)
-    call = order[at]
-    inside = (calls.id[call] == activities.launch[known]) & (activities.end[known] <= calls.end[call])
-    call, start = call[inside], activities.ts[known[inside]]
-    earliest = np.full(calls.id.size, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, call, start)
-    usual = _usual_launch(calls, earliest)
-    some = earliest < np.iinfo(np.int64).max
-    issued[some] = np.minimum(calls.ts[some] + usual, earliest[some])
-    return issued
+    earliest = np.full(calls.id.size, _LATER)
+    call = calls.find(activities.launch)
+    known = np.flatnonzero((call >= 0) & (activities.ts >= activities.called))
+    inside = known[activities.end[known] <= calls.end[call[known]]]
+    np.minimum.at(earliest, call[inside], activities.ts[inside])
+    return np.where(earliest < _LATER, np.minimum(calls.ts + _usual_launch(calls, earliest), earliest), -1)
 
 
 def _usual_launch(calls: Calls, earliest: Times) -> int:
     """What a launch call takes that does not wait for what it launches."""
-    plain = (calls.role == rows.LAUNCH) & (earliest == np.iinfo(np.int64).max)
+    plain = (calls.role == rows.LAUNCH) & (earliest == _LATER)
     took = (calls.end - calls.ts)[plain]
     return int(np.median(took)) if took.size else 2_000
 
@@ -149,10 +145,11 @@ def _edges(
     return_of = np.full(calls.id.size, -1)
     returns = np.flatnonzero((points.kind == RETURN) & (points.call >= 0))
     return_of[points.call[returns]] = returns
-    call_of = _launching_call(activities, calls)
-    known = call_of >= 0
-    call_end = np.where(known, calls.end[call_of], -1) if calls.id.size else call_of
-    call_ns = np.where(known, calls.end[call_of] - calls.ts[call_of], 0) if calls.id.size else call_of
+    call_of = calls.find(activities.launch)
+    known = np.flatnonzero(call_of >= 0)
+    call_end, call_ns = np.full(call_of.size, -1), np.zeros(call_of.size, np.int64)
+    call_end[known] = calls.end[call_of[known]]
+    call_ns[known] = call_end[known] - calls.ts[call_of[known]]
     full = full_queues(activities, queues, call_end, call_ns)
     own = _own_times(calls, waits, full.call[full.blocked])
     loaded = np.full(calls.id.size, -1)
@@ -188,20 +185,9 @@ def _edges(
     return Edges.all(parts), delays
 
 
-def _launching_call(activities: Activities, calls: Calls) -> NDArray[np.int64]:
-    order = np.argsort(calls.id, kind="stable")
-    found = np.full(activities.launch.size, -1)
-    if not order.size:
-        return found
-    at = np.minimum(np.searchsorted(calls.id, activities.launch, sorter=order), calls.id.size - 1)
-    same = calls.id[order[at]] == activities.launch
-    found[same] = order[at][same]
-    return found
-
-
 def _own_times(calls: Calls, waits: Waits, blocked: NDArray[np.int64]) -> Times:
     """What each call takes by itself."""
-    own = waits.own.copy()
+    own: Times = np.array(waits.own)
     held = np.isin(calls.id, blocked)
     if held.any():
         free = own[(calls.role == rows.LAUNCH) & ~held]
@@ -229,6 +215,4 @@ def _wait_edges(waits: Waits, return_of: NDArray[np.int64], where: _Where) -> Ed
 def _room_edges(
     calls: Calls, launch: NDArray[np.int64], room: NDArray[np.int64], return_of: NDArray[np.int64], where: _Where
 ) -> Edges:
-    order = np.argsort(calls.id, kind="stable")
-    call = order[np.searchsorted(calls.id, launch, sorter=order)] if launch.size else launch
-    return Edges.of(graph.ROOM, where.host[return_of[call]], where.device[room], 0)
+    return Edges.of(graph.ROOM, where.host[return_of[calls.find(launch)]], where.device[room], 0)

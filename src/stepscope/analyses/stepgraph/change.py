@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 Events = NDArray[np.int64]
 
 
+#: Stands for all that the host does, recorded or not, as an "event" of `Change.host`.
+EVERY_HOST_EVENT: Events = np.array([-1], np.int64)
+EVERY_HOST_EVENT.flags.writeable = False
+
+
 def no_events() -> Events:
     """An empty set of events."""
     return np.zeros(0, np.int64)
@@ -33,11 +38,14 @@ class Change:
     """A change of a job, in terms of the events of its recording. Changes add up: `a + b` is both.
 
     Attributes:
-        device: Device activities whose duration is multiplied. Factor 0 removes them; their launches stay.
+        device: Device activities whose duration is multiplied; of a collective, the time in which it moves data, not
+            that in which it waits for other ranks. Factor 0 removes them; their launches stay.
         host: Host events whose span is multiplied: their own time and that of all they call, on whichever thread it
             is done while theirs waits, but for waits for the device, which follow from the graph. A batch that
-            arrives from a loader's workers arrives earlier or later by the same factor.
-        unblocked: Host events that no longer wait for the device: only the call's own time remains.
+            arrives from a loader's workers is paced by the factor of the loader's own events. `EVERY_HOST_EVENT`
+            means everything but the pace of workers.
+        unblocked: Host events that no longer wait for the device: only the call's own time remains. Also collectives
+            that no longer wait for other ranks.
         overlapped: Device activities (collectives, copies) that no longer stand in the way of other device work; see
             `overlap`.
     """

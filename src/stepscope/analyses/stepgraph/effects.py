@@ -28,6 +28,7 @@ class Effects:
         took: int64[n], recorded length of each node.
         edge_node: int64[m], the node that each edge leads to.
         by_event: int64[activities], activities ordered by event.
+        waits: Waits for other ranks, as `Timing` has them.
     """
 
     built: Built
@@ -35,6 +36,7 @@ class Effects:
     took: Times
     edge_node: NDArray[np.int64]
     by_event: NDArray[np.int64]
+    waits: dict[int, tuple[int, int, int]]
 
     @classmethod
     def on(cls, built: Built, spans: Spans) -> Effects:
@@ -42,7 +44,12 @@ class Effects:
         nodes = built.graph.nodes
         edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
         by_event = np.argsort(built.activities.event, kind="stable")
-        return cls(built, spans, nodes.end - nodes.start, edge_node, by_event)
+        took, peers = nodes.end - nodes.start, built.peers
+        waiting = built.device[peers.activity]
+        took[waiting] -= peers.wait
+        since = np.where(peers.since >= 0, built.device[peers.since], 0) if peers.since.size else peers.since
+        waits = zip(since.tolist(), peers.worked.tolist(), peers.wait.tolist(), strict=True)
+        return cls(built, spans, took, edge_node, by_event, dict(zip(waiting.tolist(), waits, strict=True)))
 
     def of(self, change: Change) -> Timing:
         """What the graph is to be replayed with."""
@@ -57,7 +64,16 @@ class Effects:
             self._unblock(change.unblocked, lag)
         if change.overlapped.size:
             on = overlap(self.built.graph, self.edge_node, self.device_nodes(change.overlapped), lag)
-        return Timing(on, lag, took)
+        return Timing(on, lag, took, self._waits(change))
+
+    def _waits(self, change: Change) -> dict[int, tuple[int, int, int]]:
+        """What is left of the waits for other ranks: none of collectives that are gone or need not wait."""
+        gone = [part.events for part in change.device if part.factor == 0]
+        events = np.concatenate([change.unblocked, *gone])
+        if not self.waits or not events.size:
+            return self.waits
+        free = set(self.device_nodes(events).tolist())
+        return {node: wait for node, wait in self.waits.items() if node not in free}
 
     def device_nodes(self, events: Events) -> NDArray[np.int64]:
         """Nodes of device activities; those that the graph lacks are left out."""
@@ -104,11 +120,9 @@ class Effects:
         arrives = arrives[mine[batch]]
         lag[arrives] = np.rint(lag[arrives] * part.factor).astype(np.int64) if part.factor else NEVER
         of_batch = self.built.graph.nodes.kind[self.edge_node] == graph.BATCH
-        paced = np.flatnonzero(of_batch & (kind == graph.NEXT_BATCH))
+        paced = np.flatnonzero(of_batch & np.isin(kind, (graph.NEXT_BATCH, graph.STARTS)))
         paced = paced[mine[item[paced]]]
         lag[paced] = np.rint(lag[paced] * part.factor).astype(np.int64)
-        first = np.flatnonzero(of_batch & (kind == graph.STARTS))
-        lag[first[mine[item[first]]]] -= round((1 - part.factor) * batches.pace)
 
     def _unblock(self, events: Events, lag: Times) -> None:
         nodes, points = self.built.graph.nodes, self.built.points

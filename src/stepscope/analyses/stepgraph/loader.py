@@ -12,6 +12,9 @@ from stepscope.analyses.stepgraph.rows import Calls
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
+#: Workers set the pace of a job that waits for them for more than this share of its time. Where they hardly ever hold
+#: it up, a wait is an accident that costs what it costs.
+_BOUND = 0.1
 #: Taking a batch that is there takes no longer than this; what is longer in every step is a wait.
 _TAKING_NS = 500_000
 
@@ -31,19 +34,17 @@ class Batches:
         call: int64[m], positions in `Calls`.
         ready: int64[m], when the batch was there.
         own: int64[m], what taking it takes.
-        pace: Time that the workers need per batch, as far as it shows.
     """
 
     call: NDArray[np.int64]
     ready: Times
     own: Times
-    pace: int
 
 
 def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
     """Find the calls that waited for workers; a loader that works on the host thread itself is no wait."""
     loading = np.flatnonzero(calls.role == rows.LOADER)
-    none = Batches(loading[:0], calls.ts[:0], calls.ts[:0], 0)
+    none = Batches(loading[:0], calls.ts[:0], calls.ts[:0])
     if not loading.size:
         return none
     working = trace.columns(_WORKING_SQL, {"lo": lo, "hi": hi})["id"]
@@ -54,10 +55,7 @@ def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
         return none
     own = min(int(took.min()), _TAKING_NS)
     waited = loading[took - own > own]
-    if not waited.size:
+    if (took - own).sum() <= _BOUND * (hi - lo):
         return none
     ready = calls.end[waited] - own
-    number = np.searchsorted(calls.ts[loading], calls.ts[waited])
-    batches = int(number[-1] - number[0])
-    pace = int(ready[-1] - ready[0]) // batches if batches else int(calls.end[waited[0]] - lo)
-    return Batches(waited, ready, np.full(waited.size, own), pace)
+    return Batches(waited, ready, np.full(waited.size, own))

@@ -111,13 +111,9 @@ def _yield_point(points: Points, track: int, at: int) -> int:
 
 def activity_points(points: Points, calls: Calls, activities: Activities) -> NDArray[np.int64]:
     """The point at which each activity was launched, int64[activities], -1 where that is not recorded."""
-    order = np.argsort(calls.id, kind="stable")
-    found = np.full(activities.launch.size, -1)
-    if not calls.id.size:
-        return found
-    at = np.minimum(np.searchsorted(calls.id, activities.launch, sorter=order), calls.id.size - 1)
-    call = order[at]
-    known = calls.id[call] == activities.launch
+    call = calls.find(activities.launch)
+    found = np.full(call.size, -1)
+    known = call >= 0
     point_of = np.full(calls.id.size, -1)
     for kind in (RETURN, ISSUE):  # where a call has both, the moment at which it had launched counts
         these = np.flatnonzero((points.kind == kind) & (points.call >= 0))

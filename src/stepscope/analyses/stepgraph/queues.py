@@ -16,7 +16,9 @@ _GAP_NS = 1_000
 _LATENCY_NS = 2_000
 #: A call is blocked by a full queue if it takes this many times as long as usual.
 _BLOCKED = 3
-#: So many blocked calls make one believe that a queue holds less than CUDA's do.
+#: At least this share of the calls is taken not to be blocked: those that begin a step after it was waited for.
+_FREE = 0.05
+#: So many blocked calls, and most of all slow ones, make one believe that a queue holds less than CUDA's do.
 _ENOUGH = 3
 
 
@@ -154,14 +156,9 @@ def _full(
     ended = np.searchsorted(activities.end[latest], returned[known], side="right")
     held = known + 1 - ended
     most = int(held.max(initial=0))
-    slow = took[known] > _BLOCKED * (float(np.median(took[known])) if known.size else 0.0)
+    slow = took[known] > _BLOCKED * (float(np.quantile(took[known], _FREE)) if known.size else 0.0)
     full = slow & (held == most) & (most > 1)
-    small = np.count_nonzero(full) >= max(_ENOUGH, _rising(held, most))
+    small = np.count_nonzero(full) >= max(_ENOUGH, np.count_nonzero(slow) / 2)
     depth = most if small else max(CAPACITY, most + 1)
     entry = known[known >= depth]
     return launch[entry], latest[entry - depth], full[known >= depth] & small
-
-
-def _rising(held: NDArray[np.int64], most: int) -> int:
-    """How many calls reach the greatest number without having to wait would be a coincidence: half of them."""
-    return int(np.count_nonzero(held == most)) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +22,15 @@ class Timing:
         on: int64[m], node that each edge comes from; always before the one that it leads to.
         lag: int64[m], time of each edge.
         took: int64[n], how long each node takes.
+        waits: By node, what it takes beyond that for waiting for other ranks: the node since which they have been at
+            work like this rank, how long that took in the recording, and how long the wait was then. It changes in
+            proportion. If the former is 0 it does not change.
     """
 
     on: NDArray[np.int64]
     lag: Times
     took: Times
+    waits: Mapping[int, tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,11 @@ def replay(origin: int, plan: Plan, times: Timing) -> Times:
     """When each node ends, int64[n], if node 0 ends at `origin`."""
     more: list[More | None] = [None] * plan.edge.size
     on, lags = times.on.tolist(), times.lag.tolist()
+    for node in times.waits:
+        more[node - 1] = ()
     for node, (low, high) in zip(plan.several.tolist(), plan.further, strict=True):
         more[node] = tuple(zip(on[low:high], lags[low:high], strict=True))
+    waits = times.waits
     ends = [origin]
     add = ends.append
     for before, wait, others, own in zip(
@@ -67,5 +75,9 @@ def replay(origin: int, plan: Plan, times: Timing) -> Times:
             for other, least in others:
                 if ends[other] + least > start:
                     start = ends[other] + least
+            waiting = waits.get(len(ends))
+            if waiting is not None:
+                since, worked, wait = waiting
+                own += wait * max(start - ends[since], 0) // worked if worked else wait
         add(start + own)
     return np.array(ends, np.int64)

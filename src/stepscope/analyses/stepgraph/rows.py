@@ -111,6 +111,16 @@ class Calls:
     queue: NDArray[np.int32]
     blocking: NDArray[np.bool_]
 
+    def find(self, events: Ids) -> Ids:
+        """Positions of the calls that are these events, int64[m], -1 for events that are no such call."""
+        found = np.full(events.size, -1)
+        if self.id.size:
+            order = np.argsort(self.id, kind="stable")
+            at = order[np.minimum(np.searchsorted(self.id, events, sorter=order), self.id.size - 1)]
+            known = self.id[at] == events
+            found[known] = at[known]
+        return found
+
 
 def read_activities(trace: Trace, selection: Selection) -> Activities:
     """The device activities of the chosen steps."""

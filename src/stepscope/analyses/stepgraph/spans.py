@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.change import Events
+from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT, Events
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
+_BEGIN, _END = -(1 << 60), 1 << 60
 _SPANS_SQL = """
 SELECT s.id, s.track, s.ts, s.ts + s.dur AS stop, s.category = 'overhead' AS everywhere
 FROM spans s JOIN tracks t USING (track)
@@ -40,6 +41,8 @@ class Spans:
 
     def on_threads(self, events: Events, threads: Iterable[int]) -> Intervals:
         """When any of the events lasted on any of the threads."""
+        if (events == EVERY_HOST_EVENT).any():
+            return Intervals.union_of([_BEGIN], [_END])
         if not self.id.size:
             return Intervals.empty()
         at = np.minimum(np.searchsorted(self.id, events), self.id.size - 1)

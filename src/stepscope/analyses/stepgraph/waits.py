@@ -15,6 +15,8 @@ from stepscope.model.runtime_names import SCOPES
 
 _DEVICE, _STREAM, _EVENT = (SCOPES.index(scope) for scope in ("device", "stream", "event"))
 #: Time of a blocking call itself, and of its return once the device is done, where the recording does not show it.
+_NEVER = -(1 << 62)
+_PROMPT = 2
 _OWN_NS = 2_000
 _RETURN_NS = 5_000
 
@@ -47,11 +49,15 @@ def find_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Wai
     call, activity = np.concatenate((call, copies)), np.concatenate((activity, copied))
     order = np.lexsort((activity, call))
     call, activity = call[order], activity[order]
-    late = np.full(calls.id.size, np.iinfo(np.int64).min)
+    late = np.full(calls.id.size, _NEVER)
     np.maximum.at(late, call, activities.end[activity])
     real = late > calls.ts
-    returns = (calls.end - late)[real]
-    return Waits(call, activity, _own(calls, real), int(np.median(returns)) if returns.size else _RETURN_NS)
+    returns = (calls.end - late)[real & (calls.role != rows.ALLOCATION)]
+    usual = int(np.median(returns)) if returns.size else _RETURN_NS
+    # An allocation that goes on for long after the device was done has not waited for it.
+    real &= (calls.role != rows.ALLOCATION) | (calls.end - late <= _PROMPT * usual)
+    kept = real[call] | (calls.role[call] != rows.ALLOCATION)
+    return Waits(call[kept], activity[kept], _own(calls, real), usual)
 
 
 def _work_before(
@@ -138,13 +144,10 @@ def _first_seen(chosen: NDArray[np.bool_], drained: NDArray[np.int64], whole: ND
 
 def _blocking_copies(activities: Activities, calls: Calls) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Calls that return once what they copy is there, and the copies."""
-    order = np.argsort(calls.id, kind="stable")
-    copies = np.flatnonzero(np.isin(activities.kind, (rows.COPY, rows.SET)) & (activities.launch >= 0))
-    if not calls.id.size:
-        return copies[:0], copies[:0]
-    at = np.minimum(np.searchsorted(calls.id, activities.launch[copies], sorter=order), calls.id.size - 1)
-    call = order[at]
-    blocks = (calls.id[call] == activities.launch[copies]) & (calls.end[call] >= activities.end[copies])
+    copies = np.flatnonzero(np.isin(activities.kind, (rows.COPY, rows.SET)))
+    call = calls.find(activities.launch[copies])
+    copies, call = copies[call >= 0], call[call >= 0]
+    blocks = calls.end[call] >= activities.end[copies]
     blocks &= activities.pageable[copies] | calls.blocking[call]
     return call[blocks], copies[blocks]
 

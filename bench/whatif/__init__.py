@@ -1,0 +1,1 @@
+"""How well predictions of changes agree with simulating the changed job."""

@@ -1,0 +1,113 @@
+"""Changes in words: `kernel:gemm=0.5`, `data_wait`, `comm`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from stepscope.analyses.stepgraph.change import Change, Events, Scaled
+from stepscope.analyses.stepgraph.subjects import BOTH, DEVICE, SUBJECTS, synchronising
+from stepscope.model.errors import UserError
+from stepscope.model.intervals import Intervals
+from stepscope.model.trace import Trace
+
+_OVERLAPPING = ("comm", "copy")
+_PLACES_SQL = """
+SELECT id AS event, track, ts, ts + dur AS stop FROM spans WHERE id IN (SELECT unnest($events)) ORDER BY track
+"""
+_LAUNCHES_SQL = """
+SELECT k.event, s.track, s.ts FROM kernels k JOIN spans s ON s.id = k.launch WHERE k.kind <> 'sync'
+"""
+
+
+def change_of(
+    trace: Trace, *, scale: Sequence[str] = (), remove: Sequence[str] = (), overlap: Sequence[str] = ()
+) -> Change:
+    """The change that these words mean in the trace of one rank.
+
+    Raises:
+        UserError: A word means nothing, or no event of the trace.
+    """
+    change = Change()
+    for text in scale:
+        change += scaled(trace, text)
+    for text in remove:
+        change += removed(trace, text)
+    for text in overlap:
+        change += overlapped(trace, text)
+    return change
+
+
+def scaled(trace: Trace, text: str) -> Change:
+    """A subject made faster or slower: `SUBJECT=FACTOR`, where FACTOR multiplies its time.
+
+    Raises:
+        UserError: The text is no such thing, or no event is meant by it.
+    """
+    subject, equals, number = text.rpartition("=")
+    try:
+        factor = float(number)
+    except ValueError:
+        factor = math.nan
+    if not equals or not 0 <= factor < math.inf:
+        raise UserError(f"{text!r} is no change", hint="write SUBJECT=FACTOR, such as kernel:gemm=0.5 or host=0.8")
+    return _multiplied(trace, subject, factor)
+
+
+def removed(trace: Trace, text: str) -> Change:
+    """A subject's time gone; `sync` means that the host no longer waits for the device.
+
+    Raises:
+        UserError: There is no such subject, or no event is meant by it.
+    """
+    name, _, what = text.partition(":")
+    if name == "sync":
+        return Change(unblocked=_some(synchronising(trace, what), text))
+    return _multiplied(trace, text, 0.0)
+
+
+def overlapped(trace: Trace, text: str) -> Change:
+    """Communication or copies no longer in the way of other work.
+
+    Raises:
+        UserError: It is neither of both, or the trace has none of them.
+    """
+    name, _, what = text.partition(":")
+    if name not in _OVERLAPPING:
+        raise UserError(f"{text!r} can't be overlapped", hint=f"choose from {', '.join(_OVERLAPPING)}")
+    events = _some(SUBJECTS[name].select(trace, what), text)
+    return Change(overlapped=events)
+
+
+def _multiplied(trace: Trace, text: str, factor: float) -> Change:
+    name, _, what = text.partition(":")
+    subject = SUBJECTS.get(name)
+    if subject is None:
+        raise UserError(f"nothing is called {name!r}", hint=f"choose from {', '.join((*SUBJECTS, 'sync (to remove)'))}")
+    events = _some(subject.select(trace, what), text)
+    if subject.where == DEVICE:
+        return Change(device=(Scaled(events, factor),))
+    host = Change(host=(Scaled(events, factor),))
+    if subject.where == BOTH:
+        return host + Change(device=(Scaled(launched_within(trace, events), factor),))
+    return host
+
+
+def _some(events: Events, text: str) -> Events:
+    if not events.size:
+        raise UserError(f"the recording has no {text!r}", hint="names are matched whole; * stands for anything")
+    return events
+
+
+def launched_within(trace: Trace, events: Events) -> Events:
+    """Device activities that were launched while one of these host events lasted, on its thread."""
+    rows = trace.columns(_PLACES_SQL, {"events": events.tolist()})
+    launches = trace.columns(_LAUNCHES_SQL)
+    found = [np.zeros(0, np.int64)]
+    for track in np.unique(rows["track"]).tolist():
+        mine, those = rows["track"] == track, launches["track"] == track
+        covered = Intervals.union_of(rows["ts"][mine], rows["stop"][mine])
+        found.append(launches["event"][those][covered.at(launches["ts"][those])])
+    return np.unique(np.concatenate(found))

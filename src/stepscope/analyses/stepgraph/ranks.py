@@ -1,0 +1,15 @@
+"""Which rank's recording tells most about the job."""
+
+from __future__ import annotations
+
+from stepscope.model.trace import Trace
+
+_WAITING_SQL = "SELECT rank, sum(dur) FILTER (WHERE kind = 'comm')::BIGINT AS comm FROM kernels GROUP BY 1 ORDER BY 1"
+
+
+def decisive_rank(trace: Trace) -> int:
+    """The rank that spends least time in collectives: the others wait for it, so its steps bound theirs."""
+    rows = trace.columns(f"SELECT rank, coalesce(comm, 0) AS comm FROM ({_WAITING_SQL})")
+    if not rows["rank"].size:
+        return trace.ranks[0]
+    return int(rows["rank"][rows["comm"].argmin()])
