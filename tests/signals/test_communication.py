@@ -212,3 +212,16 @@ def test_groups_with_collectives_and_those_that_the_host_carries_out() -> None:
     s = Signals.of(facts.trace())
     assert s(process_groups.groups) == (process_groups.Group("0", "cpu:gloo,cuda:gloo", (0, 1), 1),)
     assert (s(process_groups.on_host).dur.tolist(), s(process_groups.on_host).step.tolist()) == ([50], [0])
+
+
+def test_npus_know_their_peers_from_recorded_transfers() -> None:
+    facts = Facts()
+    facts.step(1, 0, 1_000)
+    event = facts.kernel("hcom_allReduce__1_0_1", 100, 800, launch=(90, 5), kind="comm")
+    facts.row("collectives", event=event, group="0", collective="all_reduce", bytes=25 * MIB)
+    for peer in (1, 2, 3):
+        part = facts.kernel("Memcpy", 700, 100, stream=f"plane {peer}", kind="copy")
+        facts.row("comm_tasks", event=part, collective=event, kind="copy", link="HCCS", bytes=700, src=0, dst=peer)
+    s = Signals.of(facts.trace())
+    assert s(communication.calls).world.tolist() == [4]
+    assert s(links.link) == links.Link("3 HCCS links", 54e9, 27e9)

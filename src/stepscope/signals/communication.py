@@ -16,6 +16,7 @@ from stepscope.signals.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
 _STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
+_PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
 #: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
 _BACKWARD_SQL: Final = """
 SELECT k.event FROM kernels k JOIN spans l ON l.id = k.launch
@@ -91,7 +92,7 @@ def calls(s: Signals) -> Calls:
     column = {name: values[chosen] for name, values in column.items()}
     known = s.trace.once(transfers)
     transfer, ranks = known.of(column["event"], column["dur"])
-    world = np.where(column["world_size"] < 0, s.trace.recordings[s.rank].world_size or -1, column["world_size"])
+    world = np.where(column["world_size"] < 0, _world(s), column["world_size"])
     return Calls(
         column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer,
         (ranks == 0) | ((world > 0) & (ranks >= world)), column["step"], column["bytes"], world,
@@ -131,7 +132,13 @@ def last_of_steps(found: Calls) -> NDArray[np.bool_]:
     """Whether each call is the last of its step, bool[n]; False in steps with a single one."""
     change = found.step[1:] != found.step[:-1]
     first, last = np.append(True, change), np.append(change, True)
-    return (last & ~first)[: found.step.size]
+    chosen: NDArray[np.bool_] = (last & ~first)[: found.step.size]
+    return chosen
+
+
+def _world(s: Signals) -> int:
+    """Ranks of a collective whose group does not tell: those among which transfers are recorded, or all of the job."""
+    return int(s.trace.scalar(_PEERS_SQL) or s.trace.recordings[s.rank].world_size or -1)
 
 
 def _ints(column: Any) -> NDArray[np.int64]:

@@ -21,9 +21,15 @@ LARGE: Final = 4 << 20
 #: Of the rate that a vendor states for its links, both directions together, a large collective usually gets 70 % of
 #: one direction (nccl-tests on DGX A100: 230 of 300 GB/s; on H100: 360 of 450).
 _USUAL_SHARE: Final = 0.35
-#: A tenth of one direction: what goes over PCIe or the network instead does not come to more.
-_LEAST_SHARE: Final = 0.05
+#: A fifth of that: what goes over PCI Express or the network instead does not come to more.
+_LEAST_SHARE: Final = 0.07
 _GB: Final = 1e9
+#: Usual rate of a transfer over the link between two NPUs (msprof-analyze); each has one to each other of its server.
+_HCCS: Final = 18 * _GB
+_MESH_SQL: Final = """
+SELECT count(DISTINCT dst) FROM comm_tasks WHERE link = 'HCCS' AND NOT EXISTS (
+    FROM comm_tasks WHERE link NOT IN ('HCCS', 'ON_CHIP'))
+"""
 #: Vendors of devices that have PCI Express where they have no links of their own.
 _PCIE: Final = ("nvidia", "amd")
 
@@ -80,6 +86,9 @@ def one_host(s: Signals) -> bool | None:
 def link(s: Signals) -> Link:
     """What connects the ranks: the devices' own links, PCI Express, or the network."""
     known = s(device)
+    meshed = s.trace.scalar(_MESH_SQL)
+    if meshed:
+        return Link(f"{meshed} HCCS links", meshed * _HCCS, meshed * _HCCS / 2)
     if s(one_host) is not True:
         return Link("the network between hosts", 20 * _GB, 0.0)
     if known is not None and known.link_bandwidth:
