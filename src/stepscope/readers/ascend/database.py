@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,14 +41,19 @@ _PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
 
 def read_database(path: Path, staging: Staging, progress: Progress) -> Told:
     """Gather everything in a rank's database."""
-    database = Database(path)
+    with closing(Database(path)) as database:
+        told = _gather(database, staging)
+    progress(path.stat().st_size)
+    return told
+
+
+def _gather(database: Database, staging: Staging) -> Told:
     database.load(staging, "STRING_IDS", {"id": "int", "value": "text"}, "db_strings")
     database.load(staging, "CONNECTION_IDS", {"id": "int", "connectionId": "int"}, "db_connections")
     db_host.gather(database, staging)
     db_device.gather(database, staging)
     db_counters.gather(database, staging)
     database.observe(staging)
-    progress(path.stat().st_size)
     metadata = {name: _parsed(value) for name, value in database.rows("META_DATA", "name", "value")}
     ranks = database.rows("RANK_DEVICE_MAP", "rankId")
     hosts = database.rows("HOST_INFO", "hostName")
@@ -62,7 +68,11 @@ def read_database(path: Path, staging: Staging, progress: Progress) -> Told:
 
 def read_analysis(path: Path, staging: Staging) -> dict[str, str]:
     """Keep the sums of `analysis.db`; returns the name of each collective's group."""
-    database = Database(path)
+    with closing(Database(path)) as database:
+        return _keep_sums(database, staging)
+
+
+def _keep_sums(database: Database, staging: Staging) -> dict[str, str]:
     groups: dict[str, str] = {}
     for table, (source, keys) in _SUMS.items():
         columns = database.columns.get(table, ())

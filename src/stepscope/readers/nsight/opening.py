@@ -85,17 +85,21 @@ def _open(source: Source, scratch: Path, damage: Damage) -> Tables:
     if source.path.is_dir():
         return FolderTables(source.path)
     if source.path.suffix in REPORTS and not source.member:
-        return SqliteTables(_convert(source.path, scratch / "converted.sqlite"))
+        return _sqlite(_convert(source.path, scratch / "converted.sqlite"))
     start = head(source, len(MAGIC))
     with source.path.open("rb") as file:
         plain = not source.member and file.read(len(MAGIC)) == start
     if plain:
-        return SqliteTables(source.path)
+        return _sqlite(source.path)
     unpacked = scratch / "unpacked.sqlite"
     with unpacked.open("wb") as target:
         for block in blocks(source, damage, lambda _: None):
             target.write(block)
-    return SqliteTables(unpacked)
+    return _sqlite(unpacked)
+
+
+def _sqlite(path: Path) -> SqliteTables:
+    return SqliteTables(path, hint="export the report again with `nsys export --type sqlite`")
 
 
 def _convert(report: Path, target: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ _VIRTUAL: Final = re.compile(rb"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _FIRST_ROW: Final = -(2**63)
 _LAST_ROW: Final = 2**63 - 1
 
+#: A small table has no more rows.
+_SMALL: Final = 100_000
 #: Rows fetched at a time: enough to make the calls cheap, few enough to stay in the processor's cache.
 _BLOCK_ROWS: Final = 1 << 12
 
@@ -32,11 +35,12 @@ class SqliteTables:
     """The tables of a database, opened so that nothing is written, executed or waited for.
 
     Attributes:
+        columns: Names of the columns by table, in their order.
         damage: What could not be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open `path`.
+    def __init__(self, path: Path, hint: str = "write the database again") -> None:
+        """Open `path`; `hint` is what to do if that is impossible.
 
         Raises:
             UnusableInputError: It is no database, or its list of tables can't be read.
@@ -46,21 +50,18 @@ class SqliteTables:
         self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
         self._connection.text_factory = bytes
         try:
-            self._columns = self._list_columns()
+            self.columns = self._list_columns()
         except _FAILURES as error:
             self._connection.close()
-            raise UnusableInputError(
-                f"{path} can't be read as a database ({_said(error)})",
-                hint="export the report again with `nsys export --type sqlite`",
-            ) from error
+            raise UnusableInputError(f"{path} can't be read as a database ({_said(error)})", hint=hint) from error
 
     def names(self) -> frozenset[str]:
         """Names of the tables."""
-        return frozenset(self._columns)
+        return frozenset(self.columns)
 
     def rows(self, table: str) -> int:
         """The last row's number, which for an export is the number of rows."""
-        if table not in self._columns:
+        if table not in self.columns:
             return 0
         try:
             [(last,)] = self._connection.execute(f"SELECT max(rowid) FROM {_quoted(table)}").fetchall()
@@ -70,10 +71,10 @@ class SqliteTables:
 
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
         """The rows of a table in chunks; past a damaged part the scan goes on where rows can be read again."""
-        if table not in self._columns:
+        if table not in self.columns:
             return
         types = columns.types()
-        present = [name for name in types if name in self._columns[table]]
+        present = [name for name in types if name in self.columns[table]]
         batches: list[pa.RecordBatch] = []
         for batch in self._batches(table, present, types):
             batches.append(batch)
@@ -99,11 +100,21 @@ class SqliteTables:
         for rows in _gathered(self._rows(table, present, last + 1)):
             yield _batch(rows, present, types)
 
+    def small(self, table: str, *names: str) -> list[tuple[Any, ...]]:
+        """Columns of a small table as rows of values as stored; none if the table has not all of them."""
+        if not set(names) <= set(self.columns.get(table, ())):
+            return []
+        rows = (row[1:] for block in self._rows(table, list(names)) for row in block)
+        return [
+            tuple(value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in row)
+            for row in islice(rows, _SMALL)
+        ]
+
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
 
-    def _list_columns(self) -> dict[str, frozenset[str]]:
+    def _list_columns(self) -> dict[str, tuple[str, ...]]:
         connection = self._connection
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
@@ -113,7 +124,7 @@ class SqliteTables:
             # A database that was cut short, or whose list of tables is damaged, opens in this mode only.
             connection.execute("PRAGMA writable_schema = ON")
             self.damage.append(f"the database ({_said(error)})")
-        columns: dict[str, frozenset[str]] = {}
+        columns: dict[str, tuple[str, ...]] = {}
         for _, kind, raw, sql in (row for rows in self._rows("sqlite_master", ["type", "name", "sql"]) for row in rows):
             if kind == b"table" and isinstance(raw, bytes) and isinstance(sql, bytes) and not _VIRTUAL.match(sql):
                 name = raw.decode("utf-8", "replace")
@@ -122,7 +133,7 @@ class SqliteTables:
                 except _FAILURES as error:
                     self.damage.append(f"table {name} ({_said(error)})")
                     continue
-                columns[name] = frozenset(row[1].decode("utf-8", "replace") for row in info)
+                columns[name] = tuple(row[1].decode("utf-8", "replace") for row in info)
         if not columns:
             raise sqlite3.DatabaseError("its list of tables is damaged" if self.damage else "it has no tables")
         return columns
