@@ -34,6 +34,21 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Stretches:
+    """Stretches of the host's time that are multiplied, whatever is recorded in them or not.
+
+    Attributes:
+        starts: int64[n].
+        ends: int64[n].
+        factor: At least 0; 0 removes them.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    factor: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Change:
     """A change of a job, in terms of the events of its recording. Changes add up: `a + b` is both.
 
@@ -44,6 +59,7 @@ class Change:
             is done while theirs waits, but for waits for the device, which follow from the graph. A batch that
             arrives from a loader's workers is paced by the factor of the loader's own events. `EVERY_HOST_EVENT`
             means everything but the pace of workers.
+        time: Stretches of the time of the main thread, and of those that it takes turns with, that are multiplied.
         unblocked: Host events that no longer wait for the device: only the call's own time remains. Also collectives
             that no longer wait for other ranks.
         overlapped: Device activities (collectives, copies) that no longer stand in the way of other device work; see
@@ -52,6 +68,7 @@ class Change:
 
     device: tuple[Scaled, ...] = ()
     host: tuple[Scaled, ...] = ()
+    time: tuple[Stretches, ...] = ()
     unblocked: Events = field(default_factory=no_events)
     overlapped: Events = field(default_factory=no_events)
 
@@ -59,6 +76,7 @@ class Change:
         return Change(
             self.device + other.device,
             self.host + other.host,
+            self.time + other.time,
             np.union1d(self.unblocked, other.unblocked),
             np.union1d(self.overlapped, other.overlapped),
         )

@@ -15,7 +15,7 @@ from stepscope.analyses.stepgraph.points import RETURN
 from stepscope.analyses.stepgraph.replay import Timing
 from stepscope.analyses.stepgraph.scaling import scaled
 from stepscope.analyses.stepgraph.spans import Spans
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Intervals, Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,8 @@ class Effects:
         on, lag, took = self.built.graph.on, self.built.graph.lag.copy(), self.took.copy()
         for part in change.device:
             self._scale_device(part, lag, took)
-        if change.host:
-            self._scale_host(change.host, lag)
+        if change.host or change.time:
+            self._scale_host(change, lag)
             for part in change.host:
                 self._scale_batches(part, lag)
         if change.unblocked.size:
@@ -94,7 +94,7 @@ class Effects:
             follows = (self.built.graph.kind == graph.FOLLOWS) & gone[self.edge_node]
             lag[follows] = np.minimum(lag[follows], 0)
 
-    def _scale_host(self, parts: tuple[Scaled, ...], lag: Times) -> None:
+    def _scale_host(self, change: Change, lag: Times) -> None:
         """Shorten what the host does between its points."""
         edges = np.flatnonzero(self.built.graph.kind == graph.GOES_ON)
         points = self.built.graph.nodes.item[self.edge_node[edges]]
@@ -105,7 +105,9 @@ class Effects:
         for thread in np.unique(line).tolist():
             together = self.built.threads.woven if thread == self.built.threads.main else {thread}
             mine = line == thread
-            factors = [(self.spans.on_threads(part.events, together), part.factor) for part in parts]
+            factors = [(self.spans.on_threads(part.events, together), part.factor) for part in change.host]
+            if thread == self.built.threads.main:
+                factors += [(Intervals.union_of(part.starts, part.ends), part.factor) for part in change.time]
             lag[edges[mine]] = scaled(starts[mine], starts[mine] + lag[edges[mine]], factors)
 
     def _scale_batches(self, part: Scaled, lag: Times) -> None:
