@@ -59,6 +59,17 @@ def plus(*parts: Causes) -> Causes:
 LAUNCH: Causes = {("host_dispatch", "runtime_call"): 50, ("launch_latency", "empty_queue"): 50}
 
 
+def test_a_thread_whose_tasks_another_one_launches_feeds_the_device() -> None:
+    f = Facts()
+    f.step(0, 0, 1100)
+    f.host("op", "aten::mm", 0, 10, thread="2", external_id=7)
+    busy(f, 100, 100, (0, 60), thread="3", external_id=7)
+    f.host("sync", "aclrtSynchronizeStream", 100, 600, thread="2")
+    busy(f, 1000, 100, (900, 50), thread="3")
+    found = causes(f.trace())
+    assert found["synchronisation", "blocked"] == 500
+
+
 @pytest.mark.parametrize(
     ("category", "name", "cause"),
     [

@@ -24,11 +24,14 @@ JOBS = {
     "machines": SimJob(
         model="mlp", layers=2, hidden=256, steps=2, ranks=4, ranks_per_host=2, clock_offset_ns=250_000, pinned=False
     ),
+    "synchronised": SimJob(model="mlp", layers=3, hidden=512, steps=2, sync_every_op=True, workers=0, load_ns=200_000),
     "inference": SimJob(training=False, layers=2, hidden=256, heads=4, steps=3, workers=1, load_ns=6_000_000),
 }
 FORMATS = {"kineto": GPU, "ascend": NPU, "nsight": GPU, "memsnapshot": GPU}
 TIMED = ("kineto", "ascend", "nsight")
 PARTS = ("number", "total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns", "comm_ns", "copy_ns")
+CAUSES = ("data_wait", "synchronisation", "allocation", "host_dispatch", "launch_latency", "dependency",
+          "profiler_overhead", "unknown")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +102,29 @@ def begins(trace):
     """When the steps begin, in Unix time."""
     origin = trace.recordings[trace.ranks[0]].origin_unix_ns
     return [origin + ts for ts in trace.columns("SELECT ts FROM steps ORDER BY step")["ts"].tolist()]
+
+
+def causes(trace):
+    """Idle time of all steps by cause."""
+    found = dict.fromkeys(CAUSES, 0)
+    for row in analyses()["idle_causes"].run(trace).records():
+        if row["step"] is not None:
+            found[row["cause"]] += row["total_ns"]
+    return found
+
+
+@pytest.mark.parametrize("format", ["kineto", "ascend"])
+def test_idle_causes_are_the_truth(read, format):
+    """Where one cause ends and the next begins is known to a few calls; a gap has at most a handful of those."""
+    traces, truths = read
+    expected = dict.fromkeys(CAUSES, 0)
+    for step in truths[format]["steps"]:
+        for name, spent in step["tile"]["idle_causes"].items():
+            expected[name.split(":")[0].replace(" ", "_")] += spent
+    found = causes(traces[format])
+    for name, spent in expected.items():
+        assert found[name] == pytest.approx(spent, rel=0.03, abs=20_000 * len(truths[format]["steps"])), name
+    assert sum(found.values()) == sum(expected.values())
 
 
 def test_steps_begin_at_the_same_time_of_day(read):

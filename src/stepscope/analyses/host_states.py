@@ -31,6 +31,7 @@ SELECT t.track, count(*) FILTER (WHERE s.category = 'step') AS steps, min(s.ts) 
 FROM tracks t JOIN spans s ON s.track = t.track
 WHERE t.kind = 'host' AND t.track IN (
     SELECT h.track FROM kernels k JOIN spans h ON h.id = k.launch WHERE k.kind <> 'sync'
+    UNION SELECT o.track FROM kernels k JOIN spans o ON o.id = k.op WHERE k.kind <> 'sync'
     UNION SELECT track FROM spans WHERE category = 'step')
 GROUP BY 1 ORDER BY steps DESC, first, 1
 """
@@ -65,7 +66,9 @@ FROM spans JOIN tracks USING (track) WHERE tracks.kind = 'host' AND category <> 
 
 @dataclass(frozen=True)
 class HostStates:
-    """The states of the feeders: threads that launch device work or run the steps.
+    """The states of the feeders: threads that launch device work, run its operators or run the steps.
+
+    Where operators put their tasks on a queue, the thread that launches them only takes them off.
 
     Attributes:
         feeders: Their tracks; the main thread first.

@@ -71,9 +71,10 @@ def api_events(place: Place, calls: list[Api]) -> list[str]:
 
 def _of_task(place: Place, task: Task) -> list[Api]:
     begin, end = task.handed_over, task.call.end
-    # Some of the time goes to the queue itself, and some of the call's to what comes before the launch.
-    begin, end = begin + (end - begin) // 8, end - (end - begin) // 8
-    inside = begin + (end - begin) // 4, end - (end - begin) // 8
+    # Some of the time goes to the queue, and some of the call's to what comes before the launch. The device has the
+    # task when the launch ends, so that nothing follows it.
+    begin += (end - begin) // 8
+    inside = begin + (end - begin) // 4, end
     call, thread = task.call, place.queue_thread
     spec = task.specs[0] if task.specs else None
     public = connection(call, PUBLIC)
@@ -111,7 +112,7 @@ def _runtime(api: Api) -> Iterator[Api]:
     if name is not None:
         margin = (api.end - api.begin) // 8
         number = api.connection // 4 * 4 + RUNTIME
-        yield Api(api.begin + margin, api.end - margin, api.thread, "runtime", name, "0", "0", number)
+        yield Api(api.begin + margin, api.end, api.thread, "runtime", name, "0", "0", number)
 
 
 @dataclass(slots=True)
