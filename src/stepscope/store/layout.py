@@ -4,6 +4,7 @@
     STORE/events.parquet    `events` without `rank`, `name` and `args`, with `name_id`, by track and time
     STORE/names.parquet     name_id, name
     STORE/args-*.parquet    id, args, in the order of the recording
+    STORE/input_*.parquet   `op_inputs` without `rank`: its distinct texts, and the calls that refer to them
     STORE/TABLE.parquet     every other canonical table without `rank`
 
 Arguments are by far the widest column and the least read, so they lie apart. The rank is not stored
@@ -15,10 +16,14 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.model.schema import Column, TableSchema, Type
-from stepscope.model.tables import EVENTS, TABLES
+from stepscope.model.tables import EVENTS, OP_INPUTS, TABLES
+from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
 #: Raised whenever stored files of an older version can't be read as this one describes.
-VERSION: Final = 4
+VERSION: Final = 5
+
+#: How Parquet files are written: the newer encodings are smaller and faster to read.
+PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"
 
 MANIFEST: Final = "manifest.json"
 ARGS_GLOB: Final = "args-*.parquet"
@@ -35,7 +40,10 @@ SQL_TYPES: Final[dict[Type, str]] = {
 }
 
 #: Canonical tables that are stored as they are declared, but for the rank.
-PLAIN_TABLES: Final = tuple(table for table in TABLES if table is not EVENTS)
+PLAIN_TABLES: Final = tuple(table for table in TABLES if table not in (EVENTS, OP_INPUTS))
+
+#: Tables that are stored as they are staged.
+STORED_TABLES: Final = (*PLAIN_TABLES, INPUT_CALLS, INPUT_TEXTS)
 
 #: Columns of `spans`, in order: `events` without the wide ones.
 SPAN_COLUMNS: Final = tuple(

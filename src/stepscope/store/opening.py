@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
 from stepscope.model.sandbox import lock
-from stepscope.model.tables import EVENTS
+from stepscope.model.tables import EVENTS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
+from stepscope.store.inputs import op_inputs_sql
 from stepscope.store.layout import ARGS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
 
 if TYPE_CHECKING:
@@ -71,11 +72,14 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
         connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
     connection.execute(f"CREATE VIEW events AS {events}")
+    inputs = " UNION ALL ".join(_inputs_sql(rank, path) for rank, path in sorted(stores.items()))
+    connection.execute(f"CREATE VIEW op_inputs AS {inputs}")
     if len(stores) == 1:
         [(rank, path)] = stores.items()
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
         connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_file(path / 'events.parquet')}")
-        connection.execute(f"CREATE VIEW names AS SELECT * FROM {_file(path / 'names.parquet')}")
+        for name in ("names", "input_calls", "input_texts"):
+            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {_file(path / f'{name}.parquet')}")
 
 
 def _events_sql(rank: int, store: Path) -> str:
@@ -86,6 +90,12 @@ def _events_sql(rank: int, store: Path) -> str:
         f"JOIN {_file(store / 'names.parquet')} n USING (name_id) "
         f"LEFT JOIN {_file(*sorted(store.glob(ARGS_GLOB)))} a ON a.id = e.id"
     )
+
+
+def _inputs_sql(rank: int, store: Path) -> str:
+    columns = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else f'"{name}"' for name in OP_INPUTS.names)
+    calls, texts = _file(store / "input_calls.parquet"), _file(store / "input_texts.parquet")
+    return f"SELECT {columns} FROM ({op_inputs_sql(calls, texts)})"
 
 
 def _file(*paths: Path) -> str:

@@ -28,7 +28,8 @@ from stepscope.model.tables import (
     RECORDED,
     TRACKS,
 )
-from stepscope.store.layout import columns_sql, stored_columns
+from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
+from stepscope.store.layout import PARQUET, columns_sql, stored_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,7 +101,7 @@ RAW_FLOWS: Final = TableSchema(
     ),
 )
 
-_RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_MEMORY, RAW_FLOWS)
+_RAW: Final = (RAW_EVENTS, RAW_KERNELS, RAW_MEMORY, RAW_FLOWS, INPUT_CALLS, INPUT_TEXTS)
 _AS_DECLARED: Final = (
     TRACKS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, COUNTERS, DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES,
     RECORDED,
@@ -159,7 +160,9 @@ class Staging:
         for table in _AS_DECLARED:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})')
         self.connection.execute("CREATE TABLE names (name_id INTEGER, name VARCHAR)")
-        self.connection.execute("CREATE SEQUENCE name_ids MINVALUE 0 START 0")
+        self.connection.execute("ALTER TABLE input_texts ADD COLUMN text_key UBIGINT")
+        for sequence in ("name_ids", "text_ids"):
+            self.connection.execute(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0")
 
     def share_cores(self, pipelines: int) -> None:
         """Divide the cores among statements that run at the same time.
@@ -217,9 +220,9 @@ class Staging:
             connection: The connection that can answer it, if it is not that of the staging area.
         """
         target = str(self.folder / f"args-{self._args_files:05d}.parquet").replace("'", "''")
-        (connection or self.connection).execute(
-            f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
-        )
+        # Arguments are all different: a dictionary of them is built in vain.
+        options = f"({PARQUET}, DICTIONARY_SIZE_LIMIT 1)"
+        (connection or self.connection).execute(f"COPY ({query}) TO '{target}' {options}")
         self._args_files += 1
 
     def insert(self, table: str, arrow: pa.Table) -> None:

@@ -10,6 +10,7 @@ from stepscope.ingest.derive.devices import mark_used_devices
 from stepscope.ingest.derive.flows import resolve_flows
 from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
+from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels, find_launches
 from stepscope.ingest.derive.steps import derive_steps, extend_steps
 from stepscope.ingest.derive.write import write_tables
@@ -24,6 +25,7 @@ def derive(staging: Staging) -> int | None:
     Returns:
         The origin: the recording's own time that became 0, in ns; None if there is no event.
     """
+    share_texts(staging)
     origin = clean_times(staging)
     derive_steps(staging)
     with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:

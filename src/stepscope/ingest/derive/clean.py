@@ -13,7 +13,7 @@ _WEEK_NS: Final = 7 * 24 * _HOUR_NS
 
 
 #: Tables whose rows belong to one event.
-_ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "op_inputs")
+_ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "input_calls")
 _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from stepscope.store.layout import PLAIN_TABLES, stored_columns
+from stepscope.store.layout import PARQUET, STORED_TABLES, stored_columns
 from stepscope.store.staging import Staging
-
-_OPTIONS: Final = "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
 
 _EVENTS_SQL: Final = """
 SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id,
@@ -40,7 +38,7 @@ def write_tables(staging: Staging) -> None:
     if not any(staging.folder.glob("args-*.parquet")):
         staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
     queries = {"events": _EVENTS_SQL, "names": "SELECT name_id, name FROM names ORDER BY name_id"}
-    for table in PLAIN_TABLES:
+    for table in STORED_TABLES:
         columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
         queries[table.name] = f'SELECT {columns} FROM "{table.name}"'
     # Two at a time: while the events are sorted, all else is compressed.
@@ -53,4 +51,4 @@ def write_tables(staging: Staging) -> None:
 def _copy(staging: Staging, query: str, name: str) -> None:
     target = str(staging.folder / f"{name}.parquet").replace("'", "''")
     with staging.connection.cursor() as cursor:
-        cursor.execute(f"COPY ({query}) TO '{target}' {_OPTIONS}")
+        cursor.execute(f"COPY ({query}) TO '{target}' ({PARQUET})")

@@ -79,6 +79,10 @@ _IS_SPAN: Final = "ts IS NOT NULL AND (ph = 'X' OR (ph IN ('i', 'I') AND name <>
 #: Categories of traces so old that they write "external id" in lower case.
 _OLD_CATEGORIES: Final = "('Runtime', 'Kernel', 'Memcpy', 'Memset')"
 
+_HAS_INPUTS: Final = (
+    "shapes <> '[]' OR dtypes <> '[]' OR stack IS NOT NULL OR module IS NOT NULL OR sequence IS NOT NULL"
+)
+
 #: Times beyond this are no times; it also keeps the conversion from overflowing.
 LIMIT_US: Final = "9.2e15"
 
@@ -114,18 +118,14 @@ def parse_sql(source: str, *, exact: bool) -> str:
     return f"CREATE OR REPLACE TEMP TABLE parsed AS {columns_sql(source, exact=exact)}"
 
 
-def events_sql(source: str) -> str:
-    """The rows of `source` that are parsed: all but launch arrows."""
-    return f"{source} WHERE NOT ({IS_LAUNCH_ARROW})"
-
-
 def columns_sql(source: str, *, exact: bool) -> str:
     """The query behind `parse_sql`."""
     ts = _EXACT_TS if exact else FAST_TS
     return f"""
     SELECT *, {_IS_SPAN} AS is_span,
         CASE WHEN on_device THEN hash(true, pid, pid_text, tid, tid_text, device, stream)
-            ELSE hash(false, pid, pid_text, tid, tid_text) END AS track_key
+            ELSE hash(false, pid, pid_text, tid, tid_text) END AS track_key,
+        CASE WHEN {_HAS_INPUTS} THEN hash(shapes, dtypes, strides, concrete, stack, module) END AS text_key
     FROM (
         SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
             {_ON_DEVICE} AS on_device,
@@ -145,11 +145,12 @@ def columns_sql(source: str, *, exact: bool) -> str:
             CASE WHEN e.args."Input Dims" IS NULL AND cat = 'Operator'
                 THEN json_extract(text, '$.args."Input dims"') ELSE e.args."Input Dims" END AS shapes,
             e.args."Input type" AS dtypes, e.args."Input Strides" AS strides,
-            e.args."Concrete Inputs" AS concrete, e.args."Call stack" AS stack, e.args."Module Hierarchy" AS module,
+            e.args."Concrete Inputs" AS concrete, nullif(e.args."Call stack", '') AS stack,
+            nullif(e.args."Module Hierarchy", '') AS module,
             e.args."Sequence number" AS sequence, e.args."Fwd thread id" AS forward_thread
         FROM (
             SELECT i, text, flat, args, json_transform(text, {structure(dict(_EVENT))}) AS e
-            FROM {events_sql(source)}
+            FROM {source} WHERE NOT ({IS_LAUNCH_ARROW})
         )
     )
     """

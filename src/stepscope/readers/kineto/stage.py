@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from stepscope.readers.kineto import sql
+from stepscope.readers.kineto import sql, work_sql
 from stepscope.readers.kineto.decode import Lane
 from stepscope.readers.kineto.names import ON_DEVICE, meaning
 from stepscope.store.staging import Staging, first_row
@@ -36,17 +36,20 @@ class Stager:
     def __call__(self, lane: Lane) -> None:
         """Stage the lane's chunk."""
         connection = lane.connection
-        names, tracks = first_row(connection, sql.UNKNOWN)
+        names, tracks, texts = first_row(connection, sql.UNKNOWN)
         if names:
             self._intern_names(connection)
         if tracks:
             self._intern_tracks(connection)
+        if texts:
+            connection.execute(sql.NEW_TEXTS)
+            connection.execute(sql.FILL_TEXTS)
         others = dict.fromkeys(sql.BY_PHASE[phase] for phase in lane.others if phase in sql.BY_PHASE)
         for statement in (*sql.STAGING, *others):
             connection.execute(statement)
-        [uncorrelated] = first_row(connection, sql.UNCORRELATED)
+        [uncorrelated] = first_row(connection, work_sql.UNCORRELATED)
         if uncorrelated:
-            connection.execute(sql.LAUNCH_ARROWS)
+            connection.execute(work_sql.LAUNCH_ARROWS)
         self._staging.add_args(sql.args_sql(lane.source, all_rows=not lane.others_have_args), connection)
 
     def _intern_names(self, connection: duckdb.DuckDBPyConnection) -> None:
