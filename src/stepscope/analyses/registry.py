@@ -18,6 +18,7 @@ from stepscope.model.trace import Trace
 MODULES: Final[tuple[str, ...]] = (
     "step_budget",
     "idle_causes",
+    "critical_path",
     "comm_overlap",
     "collectives",
     "roofline",

@@ -18,6 +18,7 @@ from stepscope.cli.quick import without_pandas
 from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
+from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
 
 #: The shell's convention for a process that was interrupted.
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, rules, query, export, schema, demo, simulate):
+for command in (analyze, rules, whatif, query, export, schema, demo, simulate):
     app.command()(command)
 app.add_typer(cache, name="cache")
 

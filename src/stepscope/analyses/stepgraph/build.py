@@ -14,8 +14,8 @@ from stepscope.analyses.stepgraph.loader import Batches, awaited_batches
 from stepscope.analyses.stepgraph.nodes import Edges, Graph, Nodes
 from stepscope.analyses.stepgraph.peers import Peers, waits_for_peers
 from stepscope.analyses.stepgraph.points import RETURN, Points, activity_points, host_points
-from stepscope.analyses.stepgraph.queues import Delays, full_queues, predecessors, split_queues, usual_delays
-from stepscope.analyses.stepgraph.rows import Activities, Calls, read_activities, read_calls
+from stepscope.analyses.stepgraph.queues import Delays, Queue, full_queues, predecessors, split_queues, usual_delays
+from stepscope.analyses.stepgraph.rows import Activities, Calls, launched_before_waits, read_activities, read_calls
 from stepscope.analyses.stepgraph.selection import Selection, select_steps
 from stepscope.analyses.stepgraph.threads import Threads, read_threads
 from stepscope.analyses.stepgraph.waits import Waits, find_waits
@@ -66,6 +66,9 @@ def build(trace: Trace) -> Built:
     lo, hi = int(selection.starts[0]), int(selection.ends[-1])
     activities = read_activities(trace, selection)
     calls = read_calls(trace, selection, activities)
+    activities = launched_before_waits(activities, calls)
+    queues = split_queues(activities)
+    waits = find_waits(activities, queues, calls)
     threads = read_threads(trace, selection)
     batches = awaited_batches(trace, calls, lo, hi)
     points = host_points(selection, threads, calls, _issued(activities, calls))
@@ -75,11 +78,25 @@ def build(trace: Trace) -> Built:
         _batch_nodes(batches),
         _host_nodes(points, calls),
     ]
-    nodes, (_, device, batch, host) = graph.order_nodes(parts)
-    edges, delays = _edges(activities, calls, points, batches, _Where(device, batch, host))
+    keys = [*(part.end for part in parts[:-1]), _host_keys(points, waits, activities)]
+    nodes, (_, device, batch, host) = graph.order_nodes(parts, keys)
+    facts = _Facts(activities, queues, calls, waits, points, batches)
+    edges, delays = _edges(facts, _Where(device, batch, host))
     peers = waits_for_peers(trace, activities, lo)
     found = graph.connect(nodes, edges)
     return Built(selection, threads, activities, calls, points, batches, peers, found, device, host, delays)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What edges are made of."""
+
+    activities: Activities
+    queues: list[Queue]
+    calls: Calls
+    waits: Waits
+    points: Points
+    batches: Batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +149,15 @@ def _host_nodes(points: Points, calls: Calls) -> Nodes:
     return Nodes(kind, points.at, points.at, event, np.arange(points.at.size))
 
 
-def _edges(
-    activities: Activities, calls: Calls, points: Points, batches: Batches, where: _Where
-) -> tuple[Edges, Delays]:
-    queues = split_queues(activities)
+def _edges(facts: _Facts, where: _Where) -> tuple[Edges, Delays]:
+    activities, queues, calls, waits = facts.activities, facts.queues, facts.calls, facts.waits
+    points, batches = facts.points, facts.batches
     before = predecessors(activities, queues)
     launched_at = activity_points(points, calls, activities)
     launched = np.where(launched_at >= 0, points.at[launched_at], -1) if points.at.size else launched_at
-    delays = usual_delays(activities, before, launched)
-    waits = find_waits(activities, queues, calls)
     target, source = event_waits(activities, queues, calls)
-    return_of = np.full(calls.id.size, -1)
-    returns = np.flatnonzero((points.kind == RETURN) & (points.call >= 0))
-    return_of[points.call[returns]] = returns
+    delays = usual_delays(activities, before, launched, target)
+    return_of = _returns(points, calls.id.size)
     call_of = calls.find(activities.launch)
     known = np.flatnonzero(call_of >= 0)
     call_end, call_ns = np.full(call_of.size, -1), np.zeros(call_of.size, np.int64)
@@ -183,6 +196,25 @@ def _edges(
         Edges.of(graph.NEXT_BATCH, where.batch[1:], where.batch[:-1], np.diff(batches.ready)),
     ]
     return Edges.all(parts), delays
+
+
+def _returns(points: Points, calls: int) -> NDArray[np.int64]:
+    """The point at which each call ends, int64[calls], -1 for those that have none."""
+    return_of = np.full(calls, -1)
+    returns = np.flatnonzero((points.kind == RETURN) & (points.call >= 0))
+    return_of[points.call[returns]] = returns
+    return return_of
+
+
+def _host_keys(points: Points, waits: Waits, activities: Activities) -> Times:
+    """Keys of points: a call's end, or that of what it waited for if the device's clock is ahead; ascending."""
+    keys: Times = np.array(points.at)
+    point = _returns(points, waits.own.size)[waits.call]
+    np.maximum.at(keys, point, activities.end[waits.activity])
+    for track in np.unique(points.track).tolist():
+        mine = points.track == track
+        keys[mine] = np.maximum.accumulate(keys[mine])
+    return keys
 
 
 def _own_times(calls: Calls, waits: Waits, blocked: NDArray[np.int64]) -> Times:

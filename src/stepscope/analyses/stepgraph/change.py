@@ -53,8 +53,8 @@ class Change:
     """A change of a job, in terms of the events of its recording. Changes add up: `a + b` is both.
 
     Attributes:
-        device: Device activities whose duration is multiplied; of a collective, the time in which it moves data, not
-            that in which it waits for other ranks. Factor 0 removes them; their launches stay.
+        device: Device activities whose duration is multiplied. What a collective loses is time of moving data first;
+            of the wait for other ranks it loses only what remains. Factor 0 removes activities; their launches stay.
         host: Host events whose span is multiplied: their own time and that of all they call, on whichever thread it
             is done while theirs waits, but for waits for the device, which follow from the graph. A batch that
             arrives from a loader's workers is paced by the factor of the loader's own events. `EVERY_HOST_EVENT`

@@ -6,8 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.change import Change, Events, Scaled
+from stepscope.analyses.stepgraph.graph import StepGraph
+from stepscope.analyses.stepgraph.peers import moving_ns
 from stepscope.analyses.stepgraph.subjects import BOTH, DEVICE, SUBJECTS, synchronising
 from stepscope.model.errors import UserError
 from stepscope.model.intervals import Intervals
@@ -87,12 +90,30 @@ def _multiplied(trace: Trace, text: str, factor: float) -> Change:
     if subject is None:
         raise UserError(f"nothing is called {name!r}", hint=f"choose from {', '.join((*SUBJECTS, 'sync (to remove)'))}")
     events = _some(subject.select(trace, what), text)
+    if name == "comm" and factor:
+        return _faster_transfers(trace, events, factor)
     if subject.where == DEVICE:
         return Change(device=(Scaled(events, factor),))
     host = Change(host=(Scaled(events, factor),))
     if subject.where == BOTH:
         return host + Change(device=(Scaled(launched_within(trace, events), factor),))
     return host
+
+
+def _faster_transfers(trace: Trace, events: Events, factor: float) -> Change:
+    """Data moves in another time; how long a collective waits for other ranks does not depend on that."""
+    built = StepGraph.of(trace).built
+    whole = built.activities.end - built.activities.ts
+    moving = moving_ns(built.peers, built.activities)
+    share = np.divide(moving * factor + whole - moving, whole, out=np.ones(whole.size), where=whole > 0)
+    chosen = np.isin(built.activities.event, events)
+    return Change(device=each_scaled(built.activities.event[chosen], share[chosen]))
+
+
+def each_scaled(events: Events, factors: NDArray[np.float64]) -> tuple[Scaled, ...]:
+    """Scale each of n events by its own factor, rounded to thousandths."""
+    steps = np.rint(factors * 1000).astype(np.int64)
+    return tuple(Scaled(events[steps == step], step / 1000) for step in np.unique(steps).tolist() if step != 1000)
 
 
 def _some(events: Events, text: str) -> Events:

@@ -25,18 +25,18 @@ class Effects:
     Attributes:
         built: The graph.
         spans: Host events.
-        took: int64[n], recorded length of each node.
+        took: int64[n], recorded length of each node, but for waits for other ranks.
+        waited: int64[n], these waits.
         edge_node: int64[m], the node that each edge leads to.
         by_event: int64[activities], activities ordered by event.
-        waits: Waits for other ranks, as `Timing` has them.
     """
 
     built: Built
     spans: Spans
     took: Times
+    waited: Times
     edge_node: NDArray[np.int64]
     by_event: NDArray[np.int64]
-    waits: dict[int, tuple[int, int, int]]
 
     @classmethod
     def on(cls, built: Built, spans: Spans) -> Effects:
@@ -45,35 +45,34 @@ class Effects:
         edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
         by_event = np.argsort(built.activities.event, kind="stable")
         took, peers = nodes.end - nodes.start, built.peers
-        waiting = built.device[peers.activity]
-        took[waiting] -= peers.wait
-        since = np.where(peers.since >= 0, built.device[peers.since], 0) if peers.since.size else peers.since
-        waits = zip(since.tolist(), peers.worked.tolist(), peers.wait.tolist(), strict=True)
-        return cls(built, spans, took, edge_node, by_event, dict(zip(waiting.tolist(), waits, strict=True)))
+        waited = np.zeros_like(took)
+        waited[built.device[peers.activity]] = peers.wait
+        return cls(built, spans, took - waited, waited, edge_node, by_event)
 
     def of(self, change: Change) -> Timing:
         """What the graph is to be replayed with."""
-        on, lag, took = self.built.graph.on, self.built.graph.lag.copy(), self.took.copy()
+        on, lag = self.built.graph.on, self.built.graph.lag.copy()
+        took, waited = self.took.copy(), self.waited.copy()
         for part in change.device:
-            self._scale_device(part, lag, took)
+            self._scale_device(part, lag, took, waited)
         if change.host or change.time:
             self._scale_host(change, lag)
             for part in change.host:
                 self._scale_batches(part, lag)
         if change.unblocked.size:
             self._unblock(change.unblocked, lag)
+            waited[self.device_nodes(change.unblocked)] = 0
         if change.overlapped.size:
             on = overlap(self.built.graph, self.edge_node, self.device_nodes(change.overlapped), lag)
-        return Timing(on, lag, took, self._waits(change))
+        return Timing(on, lag, took, self._waits(waited))
 
-    def _waits(self, change: Change) -> dict[int, tuple[int, int, int]]:
-        """What is left of the waits for other ranks: none of collectives that are gone or need not wait."""
-        gone = [part.events for part in change.device if part.factor == 0]
-        events = np.concatenate([change.unblocked, *gone])
-        if not self.waits or not events.size:
-            return self.waits
-        free = set(self.device_nodes(events).tolist())
-        return {node: wait for node, wait in self.waits.items() if node not in free}
+    def _waits(self, waited: Times) -> dict[int, tuple[int, int, int]]:
+        """Waits for other ranks, as `Timing` has them."""
+        peers = self.built.peers
+        nodes = self.built.device[peers.activity]
+        since = np.where(peers.since >= 0, self.built.device[peers.since], 0) if peers.since.size else peers.since
+        waits = zip(since.tolist(), peers.worked.tolist(), waited[nodes].tolist(), strict=True)
+        return {node: wait for node, wait in zip(nodes.tolist(), waits, strict=True) if wait[2]}
 
     def device_nodes(self, events: Events) -> NDArray[np.int64]:
         """Nodes of device activities; those that the graph lacks are left out."""
@@ -85,9 +84,11 @@ class Effects:
         nodes: NDArray[np.int64] = self.built.device[np.unique(found)]
         return nodes
 
-    def _scale_device(self, part: Scaled, lag: Times, took: Times) -> None:
+    def _scale_device(self, part: Scaled, lag: Times, took: Times, waited: Times) -> None:
         nodes = self.device_nodes(part.events)
-        took[nodes] = np.rint(took[nodes] * part.factor).astype(np.int64)
+        whole = np.rint((took[nodes] + waited[nodes]) * part.factor).astype(np.int64)
+        waited[nodes] = np.minimum(waited[nodes], whole)
+        took[nodes] = whole - waited[nodes]
         if part.factor == 0:  # what is not there needs no gap before it
             gone = np.zeros(took.size, np.bool_)
             gone[nodes] = True

@@ -16,6 +16,8 @@ ORIGIN, DEVICE, HOST, BATCH = range(4)
 #: Edges: a host thread goes on; launch to activity; queue order; event; host waits for device; launch waits for room
 #: in its queue; batch to host; batch to batch; from the begin of everything.
 GOES_ON, LAUNCHES, FOLLOWS, EVENT, WAITS, ROOM, ARRIVES, NEXT_BATCH, STARTS = range(9)
+#: In place of an edge's kind: no edge, the node itself.
+NODE = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +87,18 @@ class Graph:
     kind: NDArray[np.int8]
 
 
-def order_nodes(parts: list[Nodes]) -> tuple[Nodes, list[Index]]:
-    """Nodes by end, and where those of each part are now.
+def order_nodes(parts: list[Nodes], keys: list[Times]) -> tuple[Nodes, list[Index]]:
+    """Nodes by key, and where those of each part are now.
 
-    Of nodes that end at once, those of earlier parts come first, and those of one part in its order.
+    The key is a node's end, or a little later where the clock of what it depends on is ahead. Of equal keys those of
+    earlier parts come first, and those of one part in its order.
     """
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("kind", "start", "end", "event", "item")
     }
     part = np.repeat(np.arange(len(parts)), [each.end.size for each in parts])
-    order = np.lexsort((part, columns["end"]))
+    order = np.lexsort((part, np.concatenate(keys)))
     where = np.empty(order.size, np.int64)
     where[order] = np.arange(order.size)
     pieces = np.split(where, np.cumsum([each.end.size for each in parts])[:-1])

@@ -73,6 +73,13 @@ def waits_for_peers(trace: Trace, activities: Activities, lo: int) -> Peers:
     return Peers(mine[waited], wait[waited], since[waited], worked[waited])
 
 
+def moving_ns(peers: Peers, activities: Activities) -> Times:
+    """Time in which each collective moved data; of any other activity, its duration. int64[activities]."""
+    moving: Times = activities.end - activities.ts
+    moving[peers.activity] -= peers.wait
+    return moving
+
+
 def _quickest(size: NDArray[np.int64], took: Times) -> Times:
     """The least time that moving each size can be shown to need, int64[n]."""
     sizes, index = np.unique(size, return_inverse=True)

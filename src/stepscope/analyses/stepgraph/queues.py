@@ -14,6 +14,8 @@ from stepscope.model.intervals import Times
 #: Where a recording does not show it: time between two activities of a queue, and from a launch to its start.
 _GAP_NS = 1_000
 _LATENCY_NS = 2_000
+#: What takes longer than this is waiting for something else.
+_SLOWEST_NS = 50_000
 #: A call is blocked by a full queue if it takes this many times as long as usual.
 _BLOCKED = 3
 #: At least this share of the calls is taken not to be blocked: those that begin a step after it was waited for.
@@ -94,9 +96,18 @@ class Delays:
     latency: int
 
 
-def usual_delays(activities: Activities, before: NDArray[np.int64], launched: Times) -> Delays:
-    """Medians over the recording; `launched` is when each activity's launch was done, -1 if unknown."""
-    after = np.flatnonzero((before >= 0) & (launched >= 0))
+def usual_delays(activities: Activities, before: NDArray[np.int64], launched: Times, held: NDArray[np.int64]) -> Delays:
+    """Medians over the recording.
+
+    Args:
+        activities: The activities.
+        before: int64[n], what each follows.
+        launched: int64[n], when its launch was done, -1 if unknown.
+        held: Activities that wait for something else, too.
+    """
+    plain = (before >= 0) & (launched >= 0)
+    plain[held] = False
+    after = np.flatnonzero(plain)
     free = activities.end[before[after]]
     start, ready = activities.ts[after], launched[after]
     together = activities.in_graph[after] & (activities.launch[after] == activities.launch[before[after]])
@@ -110,7 +121,8 @@ def usual_delays(activities: Activities, before: NDArray[np.int64], launched: Ti
 
 
 def _median(values: Times, otherwise: int) -> int:
-    return int(np.median(values)) if values.size else otherwise
+    usual = int(np.median(values)) if values.size else otherwise
+    return usual if usual <= _SLOWEST_NS else otherwise
 
 
 @dataclass(frozen=True, slots=True)

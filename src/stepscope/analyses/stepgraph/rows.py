@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -173,6 +173,25 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
         _queues(trace, within, calls["id"]),
         np.isin(calls["name"], named(runtime_names.is_blocking_copy)),
     )
+
+
+def launched_before_waits(activities: Activities, calls: Calls) -> Activities:
+    """Say of what started while the host was waiting, and whose launch was not recorded, that it was launched before.
+
+    What precedes it on its queue was launched before it.
+    """
+    waits = np.flatnonzero(calls.role == WAIT)
+    unknown = np.flatnonzero(activities.launch < 0)
+    called = activities.called.copy()
+    if waits.size and unknown.size:
+        order = waits[np.argsort(calls.ts[waits], kind="stable")]
+        last = np.searchsorted(calls.ts[order], activities.ts[unknown], side="left") - 1
+        covered = (last >= 0) & (calls.end[order[last]] > activities.ts[unknown])
+        called[unknown[covered]] = calls.ts[order[last[covered]]] - 1
+    for track in np.unique(activities.track[unknown]).tolist():
+        mine = np.flatnonzero(activities.track == track)
+        called[mine] = np.minimum.accumulate(called[mine][::-1])[::-1]
+    return replace(activities, called=called)
 
 
 def _queues(trace: Trace, within: dict[str, int], ids: Ids) -> NDArray[np.int32]:

@@ -16,6 +16,10 @@ from stepscope.model.runtime_names import SCOPES
 _DEVICE, _STREAM, _EVENT = (SCOPES.index(scope) for scope in ("device", "stream", "event"))
 #: Time of a blocking call itself, and of its return once the device is done, where the recording does not show it.
 _NEVER = -(1 << 62)
+#: Clocks of host and device differ by some µs: a call may seem to return before what it waited for has ended, by so
+#: much, and by no more than this part of its own time.
+_SKEW_NS = 50_000
+_SKEW_SHARE = 10
 _PROMPT = 2
 _OWN_NS = 2_000
 _RETURN_NS = 5_000
@@ -74,10 +78,16 @@ def _work_before(
         some = np.flatnonzero(count > 0)
         last = queue.latest[count[some] - 1]
         end = activities.end[last]
-        done = end <= calls.end[waiting[some]]
+        done = end <= calls.end[waiting[some]] + _skew(calls, waiting[some])
         drained[some[done], number] = end[done]
         reached[some[done], number] = last[done]
     return drained, reached
+
+
+def _skew(calls: Calls, waiting: NDArray[np.int64]) -> Times:
+    """By how much the device's clock may be ahead when each call returns."""
+    skew: Times = np.minimum((calls.end - calls.ts)[waiting] // _SKEW_SHARE, _SKEW_NS)
+    return skew
 
 
 def _choose(

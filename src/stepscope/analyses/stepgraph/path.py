@@ -1,0 +1,91 @@
+"""The critical path: the chain of work and waiting that each step's length is the sum of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.build import Built
+from stepscope.analyses.stepgraph.graph import windows
+from stepscope.analyses.stepgraph.nodes import NODE
+from stepscope.analyses.stepgraph.points import END
+from stepscope.model.intervals import Times
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The n pieces of the critical paths of the counted steps; those of a step tile the time that it owns.
+
+    Attributes:
+        step: int32[n], index into `steps`.
+        starts: int64[n].
+        ends: int64[n].
+        node: int64[n], the node that the piece is of, or that its edge leads to.
+        kind: int8[n], kind of that edge, or `NODE` for the node's own time.
+    """
+
+    step: NDArray[np.int32]
+    starts: Times
+    ends: Times
+    node: NDArray[np.int64]
+    kind: NDArray[np.int8]
+
+
+def critical_pieces(built: Built) -> Pieces:
+    """Follow every counted step back from its end, each time to what was decisive for the start."""
+    nodes = built.graph.nodes
+    starts, stops = windows(built, nodes.end)
+    found: list[tuple[int, int, int, int, int]] = []
+    path = _Path(built)
+    for number in range(built.selection.lead, starts.size):
+        lo, hi = int(starts[number]), int(stops[number])
+        if hi > lo:
+            found += [(number, *piece) for piece in path.back(_last_node(built, number, hi), lo, hi)]
+    columns = np.array(found, np.int64).reshape(-1, 5).T
+    step = built.selection.step[columns[0]]
+    return Pieces(step, columns[1], columns[2], columns[3], columns[4].astype(np.int8))
+
+
+class _Path:
+    """The graph as lists, which are quicker to walk."""
+
+    def __init__(self, built: Built) -> None:
+        graph = built.graph
+        decisive = graph.first[:-1].copy()
+        decisive[0] = decisive[1] if decisive.size > 1 else 0
+        self.starts, self.ends = graph.nodes.start.tolist(), graph.nodes.end.tolist()
+        self.on = graph.on[decisive].tolist() if graph.on.size else [0]
+        self.kind = graph.kind[decisive].tolist() if graph.kind.size else [NODE]
+
+    def back(self, node: int, lo: int, hi: int) -> list[tuple[int, int, int, int]]:
+        """Pieces (start, end, node, kind) from `hi` back to `lo`."""
+        pieces = []
+        while hi > lo:
+            start = max(min(self.starts[node], hi), lo) if node else lo
+            if start < hi:
+                pieces.append((start, hi, node, NODE))
+            hi = start
+            if hi <= lo or not node:
+                break
+            before = self.on[node]
+            start = max(min(self.ends[before], hi), lo)
+            if start < hi:
+                pieces.append((start, hi, node, self.kind[node]))
+            # A follower may be let in before its predecessor has ended: then it has overtaken the rest of that.
+            hi, node = start, before
+        return pieces
+
+
+def _last_node(built: Built, number: int, stop: int) -> int:
+    """The node at which a step ends: its last device activity, or its end on the host."""
+    step = built.selection.step[number]
+    device = built.device[built.activities.step == step]
+    ends = built.graph.nodes.end
+    if device.size and ends[device].max() == stop:
+        return int(device[ends[device].argmax()])
+    marks = np.flatnonzero((built.points.kind == END) & (built.points.step == step))
+    if marks.size:
+        return int(built.host[marks[0]])
+    return int(np.searchsorted(ends, stop, side="right")) - 1

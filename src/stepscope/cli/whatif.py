@@ -1,0 +1,120 @@
+"""``stepscope whatif``: how long a step would take if something were different."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stepscope.cli.options import NoCache, PathList, Store
+
+if TYPE_CHECKING:
+    from stepscope.analyses.stepgraph import Prediction
+    from stepscope.model.trace import Trace
+
+Scale = Annotated[
+    list[str] | None,
+    typer.Option("--scale", metavar="WHAT=FACTOR", help="Multiply the time of something; may be repeated."),
+]
+Remove = Annotated[
+    list[str] | None, typer.Option("--remove", metavar="WHAT", help="Take something away; may be repeated.")
+]
+Overlap = Annotated[
+    list[str] | None,
+    typer.Option("--overlap", metavar="comm|copy", help="Let it no longer hold up other device work."),
+]
+Rank = Annotated[int | None, typer.Option("--rank", metavar="N", help="Ask the recording of this rank.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+def whatif(
+    paths: PathList,
+    scale: Scale = None,
+    remove: Remove = None,
+    overlap: Overlap = None,
+    rank: Rank = None,
+    json: AsJson = False,
+    no_cache: NoCache = False,
+    store: Store = None,
+) -> None:
+    """Say how long a step would take if something were faster, slower, gone or out of the way.
+
+    Without a change, list what the step would save at most for each part of the job.
+    """
+    from stepscope.cli.opening import open_input
+
+    words = {"scale": scale or [], "remove": remove or [], "overlap": overlap or []}
+    with open_input(paths, cache=not no_cache, store=store) as trace:
+        chosen = _rank(trace, rank)
+        part = trace.rank(chosen)
+        changes = _predictions(part, words)
+        if json:
+            typer.echo(_json(trace, chosen, words, changes))
+        else:
+            typer.echo(_text(chosen, len(trace.ranks), changes), nl=False)
+
+
+def _rank(trace: Trace, wanted: int | None) -> int:
+    from stepscope.analyses.stepgraph.ranks import decisive_rank
+    from stepscope.model.errors import UserError
+
+    if wanted is None:
+        return decisive_rank(trace)
+    if wanted not in trace.ranks:
+        raise UserError(f"the input has no rank {wanted}", hint=f"it has {', '.join(map(str, trace.ranks))}")
+    return wanted
+
+
+def _predictions(trace: Trace, words: dict[str, list[str]]) -> list[tuple[str, Prediction]]:
+    from stepscope.analyses.stepgraph import StepGraph
+    from stepscope.analyses.stepgraph.ceilings import ceilings
+    from stepscope.analyses.stepgraph.changes import change_of
+
+    if not any(words.values()):
+        return ceilings(trace)
+    named = " ".join(f"--{option} {each}" for option, given in words.items() for each in given)
+    return [(named, StepGraph.of(trace).predict(change_of(trace, **words)))]
+
+
+def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
+    from stepscope.model.amounts import duration, percent
+    from stepscope.reports.text import plural, visible
+
+    if not changes:
+        return "Nothing in this recording can be changed.\n"
+    base = changes[0][1]
+    of = f" of {ranks}" if ranks > 1 else ""
+    lines = [f"Step now {duration(base.base_ns)}: mean of {plural(len(base.steps), 'step')}, rank {rank}{of}.", ""]
+    width = max(len("change"), *(len(visible(name)) for name, _ in changes))
+    lines.append(f"{'change':{width}}  {'step then':>10}  {'saved':>10}  {'of the step':>11}  {'more steps':>10}")
+    for name, found in changes:
+        share = percent(found.saved_ns / found.base_ns) if found.base_ns else ""
+        more = percent(found.gain_ceiling)
+        times = f"{duration(found.new_ns):>10}  {duration(found.saved_ns):>10}"
+        lines.append(f"{visible(name):{width}}  {times}  {share:>11}  {more:>10}")
+    lines += ["", f"Unchanged, the graph misses the recorded steps by {percent(base.residual, 2)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _json(trace: Trace, rank: int, words: dict[str, list[str]], changes: list[tuple[str, Prediction]]) -> str:
+    import json
+
+    document: dict[str, Any] = {
+        "schema": "stepscope.whatif/1",
+        "source": [recording.source for recording in trace.recordings.values()],
+        "rank": rank,
+        **words,
+        "changes": [
+            {
+                "change": name,
+                "base_ns": found.base_ns,
+                "new_ns": found.new_ns,
+                "saved_ns": found.saved_ns,
+                "gain_ceiling": found.gain_ceiling,
+                "residual": found.residual,
+                "steps": list(found.steps),
+            }
+            for name, found in changes
+        ],
+    }
+    return json.dumps(document, indent=1)
