@@ -32,8 +32,6 @@ def some_calls(count: int, *, steps: int = 1, **columns: Any) -> Calls:
 
 
 def _full(value: Any, count: int) -> np.ndarray[Any, Any]:
-    return (
-        np.array(value)
-        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-        else np.full(count, value)
-    )
+    if isinstance(value, np.ndarray) or (isinstance(value, Sequence) and not isinstance(value, str)):
+        return np.array(value)
+    return np.full(count, value)

@@ -81,6 +81,7 @@ class Facts:
         stream: str = "7",
         kind: str | None = None,
         external_id: int | None = None,
+        args: dict[str, Any] | None = None,
         **facts: Any,
     ) -> int:
         """A device activity; returns its id.
@@ -98,7 +99,7 @@ class Facts:
             correlation = launch
         track = self.staging.track("device", device=device, stream=stream)
         category = {"comm": "collective", "copy": "copy", "set": "set", "sync": "sync"}.get(kind or "", "kernel")
-        event = self._event(category, name, ts, dur, track, correlation, external_id, None)
+        event = self._event(category, name, ts, dur, track, correlation, external_id, args)
         self._kernels.append({"event": event, "kind": kind, **facts})
         return event
 
@@ -135,7 +136,7 @@ class Facts:
             connection.unregister("stated")
         derive(self.staging)
         self.staging.close()
-        known = Recording(source="facts", reader="facts", events=len(self._events), **recording)
+        known = Recording(**{"source": "facts", "reader": "facts", "events": len(self._events), **recording})
         manifest = {"version": VERSION, "recording": known.to_json()}
         (self.staging.folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
         trace = open_stores({known.rank or 0: self.staging.folder})

@@ -17,9 +17,20 @@ def recorded(s: Signals) -> bool:
     return s.trace.recordings[s.rank].reader == "ascend"
 
 
+def need_ascend(s: Signals) -> None:
+    """Abstain unless the recording is that of an Ascend profiler.
+
+    Raises:
+        MissingInputError: It is not.
+    """
+    if not s(recorded):
+        raise MissingInputError("the recording is not of an Ascend device", hint="this concerns Ascend devices only")
+
+
 @signal()
 def environment(s: Signals) -> Mapping[str, str]:
     """Environment variables as the profiler recorded them; empty text for those that were not set."""
+    need_ascend(s)
     attributes = s.trace.recordings[s.rank].attributes
     found = {name[len(_PREFIX) :]: str(value) for name, value in attributes.items() if name.startswith(_PREFIX)}
     if not found:

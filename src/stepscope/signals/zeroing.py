@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
+from stepscope.signals.ranges import inside
 from stepscope.signals.signal import Signals, signal
 
 _RANGES_SQL: Final = """
@@ -51,8 +52,8 @@ def zeroed(s: Signals) -> Zeroed:
             "the recording has no optimizer's zero_grad", hint="record whole training steps with PyTorch's profiler"
         )
     found = s.trace.columns(_ZEROES_SQL)
-    inside = _within(found, ranges)
-    operators = {name: values[inside] for name, values in found.items()}
+    chosen = inside(found, ranges)
+    operators = {name: values[chosen] for name, values in found.items()}
     name = str(ranges["name"][0])
     if not operators["id"].size:
         return Zeroed(operators["id"], operators["id"], ranges["ts"].size, name)
@@ -64,16 +65,5 @@ def zeroed(s: Signals) -> Zeroed:
             "hi": int(operators["stop"].max()),
         },
     )
-    kernels = launched["event"][_within(launched, operators)]
+    kernels = launched["event"][inside(launched, operators)]
     return Zeroed(operators["id"], np.sort(kernels), ranges["ts"].size, name)
-
-
-def _within(points: dict[str, Any], ranges: dict[str, Any]) -> NDArray[np.bool_]:
-    """Whether each point's begin lies in a range of its track; ranges of a track do not overlap."""
-    inside = np.zeros(points["ts"].size, np.bool_)
-    for track in np.unique(ranges["track"]).tolist():
-        own, mine = ranges["track"] == track, points["track"] == track
-        starts, stops, ts = ranges["ts"][own], ranges["stop"][own], points["ts"][mine]
-        at = np.searchsorted(starts, ts, side="right") - 1
-        inside[mine] = (at >= 0) & (ts < stops[np.maximum(at, 0)])
-    return inside

@@ -1,0 +1,76 @@
+"""There is a version made for NPUs of what the job uses.
+
+## What it finds
+Optimizers for which torch_npu has a fused version, where the job runs PyTorch's own.
+
+## Why it matters
+The fused versions keep parameters, gradients and states in one stretch of memory each, and update them with a few
+kernels in place of several per tensor or list of tensors.
+
+## How it decides
+The optimizer's step takes at least `min_share` of the step on the host, and its name is one of those with a fused
+version. It is advice: what an optimizer that loops over tensors costs is priced by a finding of its own.
+
+## What to try
+Exchange the class; with mixed precision, let the scaler's unscaling and clipping be fused as well.
+
+## Known limits
+Fused optimizers need contiguous gradients, and do not combine with every sharding. Other fused operators (attention,
+normalisation, rotary embedding, SwiGLU) are advised where their unfused kernels are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import step_ns
+from stepscope.signals.npu_dispatch import optimizer
+
+#: Optimizers with a fused version in torch_npu.optim.
+_FUSED = ("Adadelta", "Adam", "AdamP", "AdamW", "BertAdam", "Lamb", "RMSprop", "RMSpropTF", "SGD")
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look at the optimizer's name and time."""
+    found = s(optimizer)
+    if found is None or found.name not in _FUSED:
+        return
+    share = found.host_ns / s(step_ns)
+    if share < limits["min_share"]:
+        return
+    yield Draft(
+        title="The optimizer has a fused version for NPUs",
+        summary=f"`{found.name}.step` takes {duration(found.host_ns)} of the host per step ({percent(share)} of it) "
+        f"for {duration(found.device_ns)} of device work; torch_npu has a fused version.",
+        actions=(
+            Action(
+                f"Use NpuFused{found.name}",
+                before=f"optimizer = torch.optim.{found.name}(model.parameters(), lr=lr)",
+                after=f"optimizer = torch_npu.optim.NpuFused{found.name}(model.parameters(), lr=lr)",
+                page="npu-operators",
+            ),
+        ),
+        confidence=0.7,
+        events=found.events[:20],
+        rows=({"table": "annotations", "where": {"name": found.range_name}},),
+        numbers={"share": share, **limits},
+    )
+
+
+RULE = Rule(
+    "ASC005",
+    "affinity-operators",
+    thresholds=(
+        Threshold(
+            "min_share",
+            0.01,
+            "share",
+            "msprof-analyze advises them however short; what takes less than 1 % of the step is not worth the change.",
+        ),
+    ),
+    check=check,
+)

@@ -1,0 +1,95 @@
+"""Operators run on the AI CPU in place of the AI cores.
+
+## What it finds
+Kernels that the device's own small CPU cores carry out, because the library has no version of the operator for the AI
+cores with these data types.
+
+## Why it matters
+The AI CPU is made for control, not for arithmetic: a conversion that an AI core does in microseconds takes it a
+hundred or more, and kernels behind it in the queue wait.
+
+## How it decides
+Kernels on the core AI_CPU, or with that in their name, of which one takes at least `min_longest`. The price is what
+the step would save if they took what the same operators take on AI cores in this recording, or a tenth where none ran
+there.
+
+## What to try
+Most often the data type is at fault: double precision or 64-bit integers, where float, half or int32 would do.
+Operators with results of unknown size (`nonzero`, boolean indexing, `unique`, `argmin` and others in 64 bits) can be
+written with masks.
+
+## Known limits
+Without `kernel_details.csv` only names tell. Which operators lack a version for AI cores depends on the release of
+CANN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.npu_kernels import NpuKernels, kernels, on_ai_cpu
+
+#: An AI core against the AI CPU where the recording has no operator on both: conversions of public recordings differ
+#: by 10 to 30 times.
+_FACTOR = 0.1
+_WIDE = ("DOUBLE", "INT64", "UINT64", "COMPLEX")
+
+_NARROW = Action(
+    "Use data types that AI cores compute with",
+    before="x = x.double()\nindex = torch.arange(n)          # int64",
+    after="x = x.float()\nindex = torch.arange(n, dtype=torch.int32)",
+    page="npu-operators",
+)
+_MASK = Action(
+    "Write selections with masks, so that sizes do not depend on data",
+    before="y = x[mask]\nindex = mask.nonzero()",
+    after="y = torch.where(mask, x, 0)",
+    page="npu-operators",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look for kernels on the AI CPU that take long."""
+    found = s(on_ai_cpu)
+    if not found.event.size or found.dur.max() < limits["min_longest"]:
+        return
+    wide = any(word in kind for kind in np.unique(found.dtypes).tolist() for word in _WIDE)
+    yield Draft(
+        title="Operators run on the AI CPU",
+        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) run on the AI CPU and take "
+        f"{duration(found.ns_per_step)}, the longest {duration(int(found.dur.max()))}"
+        + ("; some of their inputs have 64 bits per element." if wide else "."),
+        actions=(_NARROW, _MASK),
+        change=Change(device=scaled_each(found.event, _on_cores(s(kernels), found) / np.maximum(found.dur, 1))),
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
+        numbers={"kernels": found.event.size, "longest": int(found.dur.max()), **limits},
+    )
+
+
+def _on_cores(every: NpuKernels, found: NpuKernels) -> NDArray[np.float64]:
+    """What each would take on an AI core, ns."""
+    times: NDArray[np.float64] = (found.dur * _FACTOR).astype(np.float64)
+    cores = every.where(np.isin(every.core, ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")))
+    for kind in np.unique(found.op_type[found.op_type != ""]).tolist():
+        same = cores.dur[cores.op_type == kind]
+        if same.size:
+            times[found.op_type == kind] = np.minimum(found.dur[found.op_type == kind], float(np.median(same)))
+    return times
+
+
+RULE = Rule(
+    "ASC001",
+    "ai-cpu-operators",
+    thresholds=(Threshold("min_longest", 20_000, "ns", "msprof-analyze looks at AI CPU operators of 20 µs and more."),),
+    check=check,
+)

@@ -1,0 +1,70 @@
+"""Kernels convert tensors between memory formats.
+
+## What it finds
+`TransData` kernels, which turn PyTorch's formats into private ones of the NPU (NC1HWC0, FRACTAL_NZ, FRACTAL_Z) and
+back.
+
+## Why it matters
+They compute nothing. Convolutions and matrix products of older interfaces want private formats; each such operator
+then drags conversions of its inputs and outputs along.
+
+## How it decides
+Conversions must take `min_share` of the device's compute time. The price is what the step would save without them.
+
+## What to try
+Keep PyTorch's formats throughout, and use compiled operators, which accept them.
+
+## Known limits
+For some shapes private formats are faster in spite of the conversions: measure both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.npu_kernels import conversions, kernels
+
+_KEEP = Action(
+    "Keep PyTorch's memory formats",
+    before="torch_npu.npu.config.allow_internal_format = True",
+    after="torch_npu.npu.config.allow_internal_format = False\ntorch_npu.npu.set_compile_mode(jit_compile=False)",
+    page="npu-operators",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the conversions against all kernels."""
+    found, every = s(conversions), s(kernels)
+    share = float(found.dur.sum()) / max(float(every.dur.sum()), 1.0)
+    if not found.event.size or share < limits["min_share"]:
+        return
+    yield Draft(
+        title="Tensors are converted between memory formats",
+        summary=f"{found.event.size / found.steps:,.0f} conversions of formats per step take "
+        f"{duration(found.ns_per_step)} ({percent(share)} of the time of all compute kernels).",
+        actions=(_KEEP,),
+        change=Change(device=(Scaled(found.event, 0.0),)),
+        confidence=0.8,
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
+        numbers={"share": share, **limits},
+    )
+
+
+RULE = Rule(
+    "ASC012",
+    "format-conversions",
+    thresholds=(
+        Threshold(
+            "min_share", 0.05, "share", "Of the compute time; a few conversions at the edges of a model are normal."
+        ),
+    ),
+    check=check,
+)

@@ -1,0 +1,79 @@
+"""Operators are looked up and compiled while the job runs.
+
+## What it finds
+Calls of the runtime's old interface that looks an operator up, compiles it if it is not in the cache, and executes it
+(`aclopCompileAndExecute`), in place of the library's compiled operators.
+
+## Why it matters
+Even without compiling anything such a call takes the host many times as long as a call of the library (`aclnn...`),
+and with new shapes it compiles for seconds. The device runs dry meanwhile.
+
+## How it decides
+At least `min_calls` such calls in a step, or `min_share` of the step in them. The price is what the step would save
+if each took as long as the recording's calls of the library do in the median.
+
+## What to try
+Switch compilation at run time off, and let operators keep PyTorch's memory formats: most of these calls come with
+private formats of convolutions and matrix products.
+
+## Known limits
+Operators that the library lacks still need this way. The first steps compile what later ones find in the cache;
+record after the warm-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import step_ns
+from stepscope.signals.npu_dispatch import compiles, library_call_ns
+
+#: Where the recording has no call of the library: such calls take some 10 µs in public recordings.
+_LIBRARY_NS = 15_000
+
+_SWITCH = Action(
+    "Use compiled operators, and PyTorch's own memory formats",
+    before="torch_npu.npu.set_compile_mode(jit_compile=True)",
+    after="torch_npu.npu.set_compile_mode(jit_compile=False)\ntorch_npu.npu.config.allow_internal_format = False",
+    page="npu-operators",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Count the calls, and hold their time against the step."""
+    found = s(compiles)
+    share = found.ns_per_step / s(step_ns)
+    if found.per_step < limits["min_calls"] and share < limits["min_share"]:
+        return
+    usual = s(library_call_ns) or _LIBRARY_NS
+    mean = int(found.dur.mean())
+    yield Draft(
+        title="Operators are looked up and compiled at run time",
+        summary=f"{found.per_step:,.0f} calls per step of `aclopCompileAndExecute` take {duration(found.ns_per_step)} "
+        f"of the host ({percent(share)} of the step), {duration(mean)} each; a call of the library takes "
+        f"{duration(usual)}.",
+        actions=(_SWITCH,),
+        change=Change(host=scaled_each(found.event, np.minimum(usual / np.maximum(found.dur, 1), 1.0))),
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=({"table": "api_calls", "where": {"name": "aclopCompileAndExecute"}},),
+        numbers={"calls per step": found.per_step, "share": share, **limits},
+    )
+
+
+RULE = Rule(
+    "ASC003",
+    "operator-compilation",
+    thresholds=(
+        Threshold("min_calls", 20, "count", "msprof-analyze reports 20 such calls and more."),
+        Threshold("min_share", 0.01, "share", "Fewer of them matter too if they take 1 % of the step."),
+    ),
+    check=check,
+)

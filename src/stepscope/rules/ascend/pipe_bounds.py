@@ -1,0 +1,125 @@
+"""Kernels keep no pipe of their cores busy, or only those that move data.
+
+## What it finds
+Types of kernels in which no pipe (cube, vector, scalar, the units that move data) is busy for long, and such in which
+those that move data are the limit.
+
+## Why it matters
+A kernel can't be faster than its busiest pipe. One whose busiest pipe works a third of the time waits on itself most
+of the time: for scalar code, for pieces that are too small, for formats that don't suit. One that only moves data
+would be free if it were part of its neighbour.
+
+## How it decides
+Types of kernels with at least `min_type` of the device's compute time, in kernels of at least `min_ns`. If the
+busiest pipe is busy for less than `max_busy` of their time, there is room: the price is what the step would save if
+it were busy for `bound`. Where moving data takes `moving` or more, it is said so as advice.
+
+## What to try
+Larger and evenly divisible shapes, half precision, formats that need no conversion, fused operators in place of
+sequences.
+
+## Known limits
+Needs the counters of pipes. Ratios are means over a kernel; short phases of full use do not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import percent
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.npu_kernels import NpuKernels, cores, pipes
+
+_SHAPES = Action(
+    "Give kernels shapes and data types that their units work in: multiples of 16 in half precision, whole tiles",
+    before="x = x.float(); hidden = 1000",
+    after="with torch.autocast('npu', dtype=torch.bfloat16): ...   # hidden = 1024",
+    page="npu-operators",
+)
+_FUSE = Action(
+    "Fuse what only moves data with its neighbours, or avoid it",
+    before="y = x.transpose(1, 2).contiguous().to(torch.float32)",
+    after="torch_npu.npu.config.allow_internal_format = False   # no conversions of formats",
+    page="npu-operators",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Look at the busiest pipe of each type of kernel."""
+    found, ratios = s(cores), s(pipes)
+    busiest = np.max(np.stack(list(ratios.values())), axis=0)
+    moving = np.max(np.stack([v for name, v in ratios.items() if "mte" in name] or [busiest * 0]), axis=0)
+    long = (found.dur >= limits["min_ns"]) & (busiest > 0)
+    idle, moved = np.zeros(found.event.size, np.bool_), np.zeros(found.event.size, np.bool_)
+    total = int(found.dur.sum())
+    for kind in np.unique(found.op_type[long]).tolist():
+        mine = long & (found.op_type == kind)
+        if found.dur[mine].sum() < limits["min_type"] * total:
+            continue
+        weights = found.dur[mine]
+        if np.average(busiest[mine], weights=weights) < limits["max_busy"]:
+            idle |= mine
+        elif np.average(moving[mine], weights=weights) >= limits["moving"]:
+            moved |= mine
+    if idle.any():
+        yield _room(found.where(idle), busiest[idle], limits)
+    if moved.any():
+        yield _moving(found.where(moved), moving[moved], limits)
+
+
+def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Draft:
+    mean = float(np.average(busiest, weights=found.dur))
+    return Draft(
+        title="Kernels keep no pipe of their cores busy",
+        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) keep even their busiest "
+        f"pipe busy for only {percent(mean)} of their time.",
+        actions=(_SHAPES, _FUSE),
+        change=Change(device=scaled_each(found.event, np.minimum(busiest / limits["bound"], 1.0))),
+        confidence=0.5,
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
+        numbers={"busiest": mean, **limits},
+        key="room",
+    )
+
+
+def _moving(found: NpuKernels, moving: NDArray[np.float64], limits: Limits) -> Draft:
+    mean = float(np.average(moving, weights=found.dur))
+    return Draft(
+        title="Kernels are bound by moving data",
+        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) move data for "
+        f"{percent(mean)} of their time.",
+        actions=(_FUSE,),
+        confidence=0.5,
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
+        numbers={"moving": mean, **limits},
+        key="moving",
+    )
+
+
+RULE = Rule(
+    "ASC007",
+    "pipe-bounds",
+    thresholds=(
+        Threshold(
+            "max_busy",
+            0.5,
+            "share",
+            "msprof-analyze calls an operator unbound if no pipe exceeds 0.8; below "
+            "half there is something to gain beyond doubt.",
+        ),
+        Threshold("bound", 0.8, "share", "Ratio at which msprof-analyze calls an operator bound by a pipe."),
+        Threshold("moving", 0.7, "share", "msprof-analyze's threshold for each pipe of vector operators."),
+        Threshold("min_type", 0.01, "share", "msprof-analyze looks at types with 1 % of the time."),
+        Threshold("min_ns", 20_000, "ns", "Shorter kernels are ruled by their launch; msprof-analyze has 20 µs too."),
+    ),
+    check=check,
+)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job, npu_dispatch
+from stepscope.signals.npu_dispatch import Optimizer
+
+
+def given(name: str, host_ns: int) -> dict[object, object]:
+    found = Optimizer(name, f"Optimizer.step#{name}.step", np.array([7]), host_ns, 2_000_000)
+    return {npu_dispatch.optimizer: found, job.step_ns: 100_000_000}
+
+
+def test_an_optimizer_with_a_fused_version_is_found() -> None:
+    (draft,) = drafts("ASC005", given("SGD", 10_000_000))
+    assert "`SGD.step` takes 10.0 ms of the host per step (10.0 % of it) for 2.00 ms" in draft.summary
+    assert "torch_npu.optim.NpuFusedSGD" in draft.actions[0].after
+
+
+def test_fused_ones_and_strangers_are_left_alone() -> None:
+    assert drafts("ASC005", given("NpuFusedSGD", 10_000_000)) == []
+    assert drafts("ASC005", given("Muon", 10_000_000)) == []
+    assert drafts("ASC005", {npu_dispatch.optimizer: None}) == []
+
+
+def test_little_time_is_not_worth_it() -> None:
+    assert drafts("ASC005", given("AdamW", 999_999)) == []
+    assert len(drafts("ASC005", given("AdamW", 1_000_000))) == 1
+
+
+def test_without_the_runtimes_calls_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("ASC005", {})

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from npu_support import npu_kernels
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import npu_kernels as npu
+
+
+def given(slow: float) -> dict[object, object]:
+    return {npu.kernels: npu_kernels(4), npu.clock: np.array([1_800.0, 1_800.0, slow, slow])}
+
+
+def test_a_clock_that_falls_is_found_and_priced() -> None:
+    (draft,) = drafts("ASC002", given(900.0))
+    assert "25.0 % below its highest recorded value of 1,800 MHz on average, down to 900 MHz" in draft.summary
+    assert draft.change is not None
+    assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([2, 3], 0.5)]
+
+
+def test_a_little_is_not_reported() -> None:
+    assert drafts("ASC002", given(1_621.0)) == []
+    assert len(drafts("ASC002", given(1_620.0))) == 1
+
+
+def test_without_the_clock_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("ASC002", {npu.kernels: npu_kernels(4)})

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from npu_support import npu_kernels
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import npu_kernels as npu
+
+
+def given(mac: float, mte2: float, dur: int = 100_000) -> dict[object, object]:
+    ratios = {"aic_mac_ratio": np.full(2, mac), "aic_mte2_ratio": np.full(2, mte2)}
+    return {npu.cores: npu_kernels(2, dur=dur), npu.pipes: ratios}
+
+
+def test_kernels_that_keep_no_pipe_busy_are_found_and_priced() -> None:
+    (draft,) = drafts("ASC007", given(0.2, 0.4))
+    assert draft.summary == (
+        "2 kernels per step (MatMulV2) keep even their busiest pipe busy for only 40.0 % of their time."
+    )
+    assert draft.change is not None
+    assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([0, 1], 0.5)]
+
+
+def test_kernels_that_mostly_move_data_are_advised() -> None:
+    (draft,) = drafts("ASC007", given(0.2, 0.7))
+    assert draft.title == "Kernels are bound by moving data"
+    assert draft.change is None
+
+
+def test_busy_pipes_are_left_alone() -> None:
+    assert drafts("ASC007", given(0.5, 0.3)) == []
+    assert drafts("ASC007", given(0.9, 0.6999)) == []
+    assert len(drafts("ASC007", given(0.4999, 0.3))) == 1
+
+
+def test_short_kernels_are_left_out() -> None:
+    assert drafts("ASC007", given(0.2, 0.4, dur=19_999)) == []
+
+
+def test_rare_types_are_left_out() -> None:
+    kernels = npu_kernels(2, dur=[20_000, 10_000_000], op_type=["Cast", "MatMulV2"])
+    ratios = {"aic_mac_ratio": np.array([0.1, 0.9])}
+    assert drafts("ASC007", {npu.cores: kernels, npu.pipes: ratios}) == []
+
+
+def test_without_counters_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("ASC007", {npu.cores: npu_kernels(2)})
