@@ -62,24 +62,41 @@ def total_ns(built: Built, ends: Times) -> int:
 
 def windows(built: Built, ends: Times) -> tuple[Times, Times]:
     """Begin and end of the time that each step owns, by the same rule as in `step_budget`; int64[steps] each."""
-    steps = built.selection.step
     begin, end = _marks(built, ends, BEGIN), _marks(built, ends, END)
-    last = np.full(steps.size, np.iinfo(np.int64).min)
-    known = np.flatnonzero(np.isin(built.activities.step, steps))
-    order = np.argsort(steps, kind="stable")
-    mine = order[np.searchsorted(steps, built.activities.step[known], sorter=order)]
-    np.maximum.at(last, mine, ends[built.device[known]])
+    last = _last_activity(built, ends)
+    if begin is None or end is None:
+        return _windows_of_devices(built, last)
     stops = np.maximum(end, last)
     starts = np.array(begin)
     starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(stops)[:-1])
     return starts, np.maximum(stops, starts)
 
 
-def _marks(built: Built, ends: Times, kind: int) -> Times:
-    """When each step begins or ends on the host; as recorded where no thread is."""
+def _windows_of_devices(built: Built, last: Times) -> tuple[Times, Times]:
+    """Where no thread is recorded, a step ends with its last activity, and the next one follows as it did."""
+    selection = built.selection
+    recorded = np.maximum.accumulate(_last_activity(built, built.graph.nodes.end))
+    apart = np.maximum(selection.starts[1:] - recorded[:-1], 0)
+    stops = np.maximum.accumulate(np.maximum(last, selection.starts[0]))
+    return np.concatenate((selection.starts[:1], stops[:-1] + apart)), stops
+
+
+def _last_activity(built: Built, ends: Times) -> Times:
+    """When each step's last activity ends, int64[steps]; the begin of time if it has none."""
+    steps = built.selection.step
+    last = np.full(steps.size, np.iinfo(np.int64).min)
+    known = np.flatnonzero(np.isin(built.activities.step, steps))
+    order = np.argsort(steps, kind="stable")
+    mine = order[np.searchsorted(steps, built.activities.step[known], sorter=order)]
+    np.maximum.at(last, mine, ends[built.device[known]])
+    return last
+
+
+def _marks(built: Built, ends: Times, kind: int) -> Times | None:
+    """When each step begins or ends on the host; None if no thread is recorded."""
     points = np.flatnonzero(built.points.kind == kind)
     if not points.size:
-        return built.selection.starts if kind == BEGIN else built.selection.ends
+        return None
     ordered = points[np.argsort(built.points.at[points], kind="stable")]
     marks: Times = ends[built.host[ordered]]
     return marks

@@ -1,0 +1,364 @@
+"""What changes save: one small trace per mechanism. Hidden time is worth nothing, exposed time everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepscope.analyses.stepgraph import Change, Prediction, Scaled, StepGraph
+from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT
+from stepscope.model.errors import MissingInputError
+from stepscope.model.trace import Trace
+from support import Facts
+
+US = 1000
+
+
+def ids(*events: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.array(events, np.int64)
+
+
+def device(factor: float, *events: int) -> Change:
+    return Change(device=(Scaled(ids(*events), factor),))
+
+
+def host(factor: float, *events: int) -> Change:
+    return Change(host=(Scaled(ids(*events), factor),))
+
+
+def predict(trace: Trace, change: Change) -> Prediction:
+    """A prediction, once the unchanged graph is found to reproduce every recorded time."""
+    graph = StepGraph.of(trace)
+    assert (graph.replay(Change()) == graph.built.graph.nodes.end).all()
+    found = graph.predict(change)
+    assert graph.predict(Change()).saved_ns == 0
+    assert found.residual == 0
+    assert found.saved_ns == found.base_ns - found.new_ns
+    return found
+
+
+def saved(trace: Trace, change: Change) -> int:
+    return predict(trace, change).saved_ns
+
+
+def work(f: Facts, ts: int, dur: int, launch: tuple[int, int] | None = None, **more: Any) -> int:
+    """A compute kernel, times in µs; launched right before it unless stated."""
+    call = launch or (ts - 12, 10)
+    return f.kernel(
+        f"kernel{ts}", ts * US, dur * US, launch=(call[0] * US, call[1] * US), **{"kind": "compute", **more}
+    )
+
+
+def waiting(f: Facts, ts: int, dur: int, name: str = "cudaDeviceSynchronize", **more: Any) -> int:
+    return f.host("sync", name, ts * US, dur * US, **more)
+
+
+def synchronous() -> tuple[Trace, dict[str, int]]:
+    """The host launches for 100 µs, the device works for 800 µs, the host waits for it and goes on for 90 µs."""
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op = f.host("op", "aten::mm", 0, 100 * US)
+    kernel = work(f, 102, 800, launch=(90, 10))
+    sync = waiting(f, 100, 807)
+    after = f.host("op", "aten::item", 907 * US, 93 * US)
+    return f.trace(), {"op": op, "kernel": kernel, "sync": sync, "after": after}
+
+
+def test_exposed_kernels_are_worth_what_they_lose() -> None:
+    trace, event = synchronous()
+    assert saved(trace, device(0.5, event["kernel"])) == 400 * US
+    assert saved(trace, device(2.0, event["kernel"])) == -800 * US
+
+
+def test_a_kernel_that_is_gone_leaves_the_call_that_waits() -> None:
+    trace, event = synchronous()
+    # The call ends 5 µs after the launch has come to the device, which takes 2 µs.
+    assert predict(trace, device(0.0, event["kernel"])).new_ns == (102 + 5 + 93) * US
+
+
+def test_host_work_on_both_sides_of_a_wait_counts() -> None:
+    trace, event = synchronous()
+    assert saved(trace, host(0.5, event["op"])) == 50 * US
+    assert saved(trace, host(0.0, event["after"])) == 93 * US
+
+
+def test_waits_are_not_scaled_but_follow_from_the_device() -> None:
+    trace, event = synchronous()
+    assert saved(trace, host(0.0, event["sync"])) == 0
+    assert saved(trace, host(0.5, event["op"], event["sync"], event["after"])) == 50 * US + 93 * US // 2
+
+
+def test_factors_multiply_where_several_cover_the_same_time() -> None:
+    trace, event = synchronous()
+    assert saved(trace, host(0.5, event["op"]) + host(0.5, event["op"])) == 75 * US
+
+
+def test_changes_add_up() -> None:
+    trace, event = synchronous()
+    assert saved(trace, device(0.5, event["kernel"]) + host(0.5, event["op"])) == 450 * US
+
+
+def test_events_of_other_steps_and_unknown_ones_are_passed_over() -> None:
+    trace, _ = synchronous()
+    assert saved(trace, device(0.0, 999) + host(0.0, 12345) + Change(unblocked=ids(77), overlapped=ids(78))) == 0
+
+
+def test_all_that_the_host_does_has_a_name() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("op", "aten::add", 100 * US, 100 * US)
+    assert saved(f.trace(), Change(host=(Scaled(EVERY_HOST_EVENT, 0.25),))) == 750 * US
+
+
+def test_kernels_hidden_behind_the_host_are_worth_nothing() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    kernels = [work(f, 20 + 100 * i, 80, launch=(8 + 100 * i, 10)) for i in range(9)]
+    trace = f.trace()
+    assert saved(trace, device(0.5, *kernels)) == 0
+    assert saved(trace, device(0.0, *kernels)) == 0
+    # Three times as long, 2.16 ms with the gaps between them, they are no longer hidden.
+    assert saved(trace, device(3.0, *kernels)) < -1000 * US
+
+
+def test_the_host_is_worth_nothing_while_the_device_is_behind() -> None:
+    f = Facts()
+    f.step(0, 0, 100 * US)
+    op = f.host("op", "aten::mm", 0, 90 * US)
+    kernels = [work(f, 12 + 101 * i, 100, launch=(2 + 10 * i, 8)) for i in range(8)]
+    trace = f.trace()
+    assert saved(trace, host(0.5, op)) == 5 * US  # only what precedes the first launch's return
+    assert saved(trace, device(0.5, *kernels)) == 400 * US
+
+
+def two_streams(wait: bool) -> tuple[Trace, int, int, int]:
+    """Compute and a collective side by side, then an optimizer that waits for both or not."""
+    f = Facts()
+    f.step(0, 0, 60 * US)
+    compute = work(f, 20, 500, launch=(5, 10))
+    f.host("runtime", "cudaEventRecord", 16 * US, US)
+    f.host("runtime", "cudaStreamWaitEvent", 17 * US, US)
+    comm = work(f, 530, 300, launch=(18, 10), stream="20", kind="comm")
+    other = work(f, 521, 200, launch=(29, 10))
+    if wait:
+        f.host("runtime", "cudaStreamWaitEvent", 40 * US, US)
+    last = work(f, 832 if wait else 722, 100, launch=(42, 10))
+    return f.trace(), compute, comm, other if wait else last
+
+
+def test_a_queue_waits_for_the_event_of_another_one() -> None:
+    trace, compute, comm, other = two_streams(wait=True)
+    assert saved(trace, device(0.5, comm)) == 110 * US  # until `other` is in the way
+    assert saved(trace, device(0.0, other)) == 0
+    assert saved(trace, device(0.5, compute)) == 250 * US
+
+
+def test_what_nobody_waits_for_matters_only_at_the_end_of_the_step() -> None:
+    trace, compute, comm, last = two_streams(wait=False)
+    assert predict(trace, Change()).base_ns == 830 * US
+    assert saved(trace, device(0.0, last)) == 0
+    assert saved(trace, device(0.5, comm)) == 8 * US  # 822 µs: the end of the last kernel
+    assert saved(trace, device(0.5, compute)) == 250 * US
+
+
+def test_overlapped_communication_lets_others_pass() -> None:
+    trace, _, comm, _ = two_streams(wait=True)
+    # The optimizer starts after the kernel before it; the step ends when the collective does.
+    assert predict(trace, Change(overlapped=ids(comm))).new_ns == 830 * US
+
+
+def test_an_unblocked_call_takes_its_own_time_and_the_host_runs_ahead() -> None:
+    f = Facts()
+    f.step(0, 0, 700 * US)
+    kernels = []
+    syncs = []
+    for i in range(3):
+        kernels.append(work(f, 200 * i + 62, 100, launch=(200 * i + 50, 10)))
+        syncs.append(waiting(f, 200 * i + 60, 107))
+    f.host("op", "aten::tail", 667 * US, 33 * US)
+    trace = f.trace()
+    found = predict(trace, Change(unblocked=ids(*syncs)))
+    # Without waiting (2 µs a call), launches follow every 95 µs; the host needs 132 µs after the last.
+    assert found.new_ns == 700 * US - 3 * 105 * US
+    assert saved(trace, Change(unblocked=ids(syncs[2]))) == 105 * US
+
+
+def test_copies_that_block_the_host_can_be_let_go() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    copy = work(f, 15, 300, launch=(5, 315), kind="copy")
+    f.row("copies", event=copy, direction="HtoD", bytes=1, src_kind="pageable", dst_kind="device")
+    for i in range(5):
+        work(f, 400 + 100 * i, 10, launch=(390 + 100 * i, 6))
+    trace = f.trace()
+    call = int(trace.scalar("SELECT launch FROM kernels WHERE kind = 'copy'"))
+    assert saved(trace, device(0.5, copy)) == 150 * US
+    assert saved(trace, Change(unblocked=ids(call))) == (315 - 6) * US
+
+
+def test_a_full_queue_blocks_its_launches() -> None:
+    f = Facts()
+    f.step(0, 0, 2100 * US)
+    # Four launches fit: each further call returns when the kernel four before it has ended.
+    ends = [6 + 2 + 100 * (i + 1) for i in range(20)]
+    returned = [6 * (i + 1) for i in range(4)]
+    for i in range(4, 20):
+        returned.append(max(returned[-1] + 6, ends[i - 4]))
+    kernels = [
+        work(f, ends[i] - 100, 100, launch=((returned[i - 1] if i else 0), returned[i] - (returned[i - 1] if i else 0)))
+        for i in range(20)
+    ]
+    trace = f.trace()
+    graph = StepGraph.of(trace)
+    # The step ends on the host, 492 µs after the last launch returned: with kernels twice as fast that comes earlier.
+    assert returned[-1] == 1608
+    halved = graph.predict(device(0.5, *kernels))
+    assert halved.saved_ns == 800 * US
+
+
+def backward(f: Facts) -> tuple[int, int]:
+    """Main thread, then a thread of its own for the backward pass, then the main thread again."""
+    f.step(0, 0, 1000 * US)
+    outer = f.host("annotation", "backward", 200 * US, 600 * US)
+    f.host("op", "aten::forward", 0, 200 * US)
+    op = f.host("op", "MmBackward", 220 * US, 500 * US, thread="2")
+    f.host("op", "aten::optimizer", 780 * US, 220 * US)
+    return outer, op
+
+
+def test_the_main_thread_waits_for_the_backward_pass() -> None:
+    f = Facts()
+    outer, op = backward(f)
+    trace = f.trace()
+    assert saved(trace, host(0.5, op)) == 250 * US
+    # The annotation covers what is done on its behalf: from its begin to that of the optimizer, and 20 µs of that.
+    assert saved(trace, host(0.5, outer)) == 300 * US
+
+
+def test_a_thread_that_works_at_the_same_time_is_left_alone() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    for i in range(10):
+        f.host("op", "aten::main", 100 * i * US, 60 * US)
+        f.host("op", "aten::other", (100 * i + 30) * US, 60 * US, thread="2")
+    trace = f.trace()
+    assert StepGraph.of(trace).built.threads.handoffs.source.size == 0
+    other = [i for i in range(1, 21) if i % 2 == 0]
+    assert saved(trace, host(0.0, *other)) == 0
+
+
+def loading(name: str = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__") -> tuple[Trace, list[int]]:
+    """Four steps of 10 ms, of which the host waits 8 ms for data and works 2 ms."""
+    f = Facts()
+    loads = []
+    for i in range(4):
+        f.step(i, 10_000 * i * US, 10_000 * US)
+        loads.append(f.host("dataloader", name, 10_000 * i * US, 8_000 * US))
+        f.host("op", "aten::work", (10_000 * i + 8_000) * US, 2_000 * US)
+    return f.trace(), loads
+
+
+def test_workers_set_the_pace_of_a_job_that_waits_for_them() -> None:
+    trace, loads = loading()
+    works = [event for event in range(12) if event not in loads and event % 3 == 2]
+    # Half the work: batches come every 10 ms as before, and only the last step ends earlier.
+    assert predict(trace, host(0.5, *works)).new_ns == (40_000 - 1_000) * US // 4
+    assert predict(trace, host(0.0, *loads)).new_ns == 2_000 * US
+    assert predict(trace, host(0.5, *loads)).new_ns == pytest.approx(5_000 * US, rel=0.1)
+
+
+def test_a_loader_on_the_main_thread_is_host_time() -> None:
+    trace, loads = loading("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    works = [event for event in range(12) if event not in loads and event % 3 == 2]
+    assert predict(trace, host(0.5, *works)).new_ns == 9_000 * US
+    assert predict(trace, host(0.5, *loads)).new_ns == 6_000 * US
+
+
+def test_a_loader_that_keeps_up_is_host_time_too() -> None:
+    f = Facts()
+    loads = []
+    for i in range(4):
+        f.step(i, 10_000 * i * US, 10_000 * US)
+        loads.append(f.host("dataloader", "enumerate(DataLoader)#_Multi", 10_000 * i * US, (100 + 20 * i) * US))
+    assert saved(f.trace(), host(0.0, *loads)) == (100 + 120 + 140 + 160) * US // 4
+
+
+def collectives() -> tuple[Trace, list[int], list[int]]:
+    """Compute and collective by turns; the second collective took 300 µs more than the first, of the same size."""
+    f = Facts()
+    f.step(0, 0, 30 * US)
+    compute, comm, now = [], [], 12
+    for i, took in enumerate((100, 400, 100)):
+        compute.append(work(f, now, 200, launch=(10 * i, 4)))
+        comm.append(work(f, now + 201, took, launch=(10 * i + 5, 4), kind="comm"))
+        f.row("collectives", event=comm[-1], group="0", collective="all_reduce", bytes=1 << 20)
+        now += 202 + took
+    return f.trace(), compute, comm
+
+
+def test_waiting_for_other_ranks_is_told_from_moving_data() -> None:
+    trace, compute, comm = collectives()
+    assert saved(trace, device(0.5, comm[1])) == 200 * US
+    assert saved(trace, device(0.25, comm[1])) == 300 * US
+    assert saved(trace, Change(unblocked=ids(comm[1]))) == 300 * US
+    assert saved(trace, device(0.0, comm[1])) == 401 * US
+    # Others come to the collective earlier in proportion to how much earlier this rank does.
+    assert saved(trace, device(0.5, compute[1])) == pytest.approx(250 * US, abs=2 * US)
+
+
+def test_a_removed_kernel_takes_the_gap_before_it_along() -> None:
+    f = Facts()
+    f.step(0, 0, 50 * US)
+    kernels = [work(f, 12 + 101 * i, 100, launch=(2 + 6 * i, 5)) for i in range(6)]
+    assert saved(f.trace(), device(0.0, kernels[3])) == 101 * US
+
+
+def test_kernels_that_let_their_successors_in_early_keep_that_lead() -> None:
+    f = Facts()
+    f.step(0, 0, 50 * US)
+    kernels = [work(f, 12 + 90 * i, 100, launch=(2 + 6 * i, 5)) for i in range(6)]
+    assert saved(f.trace(), device(0.5, *kernels)) == 6 * 50 * US
+
+
+def test_a_call_may_seem_to_return_before_the_device_is_done() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    kernel = work(f, 102, 800, launch=(90, 10))
+    waiting(f, 100, 798)  # ends 4 µs before the kernel, by the host's clock
+    assert saved(f.trace(), device(0.5, kernel)) == 400 * US
+
+
+def test_what_starts_while_the_host_waits_was_launched_before() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    first = f.kernel("old", 10 * US, 400 * US, kind="compute")
+    second = f.kernel("older", 411 * US, 400 * US, kind="compute")
+    waiting(f, 0, 816)
+    assert saved(f.trace(), device(0.5, first, second)) == 400 * US
+
+
+def test_a_recording_of_the_device_alone() -> None:
+    f = Facts()
+    kernels = [f.kernel("k", 101 * i * US, 100 * US, kind="compute") for i in range(5)]
+    assert saved(f.trace(), device(0.5, *kernels)) == 250 * US
+
+
+def test_a_recording_of_the_host_alone() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op = f.host("op", "aten::mm", 100 * US, 600 * US)
+    assert saved(f.trace(), host(0.5, op)) == 300 * US
+
+
+def test_without_anything_there_is_no_graph() -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 0, 0)
+    with pytest.raises(MissingInputError, match="no steps"):
+        StepGraph.of(f.trace())
+
+
+def test_a_graph_is_built_once() -> None:
+    trace, _ = synchronous()
+    assert StepGraph.of(trace) is StepGraph.of(trace)
