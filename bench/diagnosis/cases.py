@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 
 from bench.diagnosis.answers import ANSWERS
 from bench.diagnosis.case import step_ns
-from bench.diagnosis.families import Family, healthy_jobs
+from bench.diagnosis.families import Family, healthy_jobs, well_tuned
+from stepscope.simulate.faults import FAULTS
 from stepscope.simulate.job import SimJob
 
 #: A fault that makes the step longer by less than this share is none for this job, and is not injected.
@@ -44,8 +46,10 @@ def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Itera
     for attempt in count():
         if made == wanted or attempt >= 12 * wanted:
             return
-        job, faults = rng.choice(jobs), draw(rng)
-        if _all_matter(job, faults):
+        drawn, faults = rng.choice(jobs), draw(rng)
+        # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
+        job = replace(drawn, ranks=max(drawn.ranks, *(FAULTS[fault].ranks for fault in faults)))
+        if (job == drawn or well_tuned(job)) and _all_matter(job, faults):
             made += 1
             yield job, faults
 

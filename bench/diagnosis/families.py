@@ -56,7 +56,7 @@ def healthy_jobs(family: Family, count: int) -> list[SimJob]:
     seed = family.first_seed
     while len(jobs) < count:
         job = _drawn(family, seed)
-        if _well_tuned(job):
+        if well_tuned(job):
             jobs.append(job)
         seed += 1
     return jobs
@@ -98,7 +98,8 @@ def _drawn(family: Family, seed: int) -> SimJob:
     return job
 
 
-def _well_tuned(job: SimJob) -> bool:
+def well_tuned(job: SimJob) -> bool:
+    """Whether every rank computes nearly all the time."""
     return min(busy_share(job)) >= _BUSY
 
 
