@@ -76,15 +76,13 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
             steps[rank] if options.steps else None,
             options.strict,
         )
-        for number, (analysis, answer) in enumerate(zip(wanted, question.ask_all(wanted), strict=True)):
+        look = diagnosing.look_at if diagnosing is not None else None
+        for number, (analysis, answer) in enumerate(zip(wanted, question.ask_all(wanted, look), strict=True)):
             options.progress(f"rank {rank}: {analysis.name}", position * len(wanted) + number, len(ranks) * len(wanted))
             if isinstance(answer, Table):
                 parts[analysis.name].append(answer.arrow)
             else:
                 abstentions.append(answer)
-        if diagnosing is not None:
-            options.progress(f"rank {rank}: findings", (position + 1) * len(wanted) - 1, len(ranks) * len(wanted))
-            diagnosing.look_at(question.within)
     merged = Abstention.merged(abstentions, len(ranks))
     return Report(
         sources={rank: trace.recordings[rank] for rank in ranks},
@@ -112,8 +110,13 @@ class _Question:
         [item] = self.whole.recordings.items()
         return item
 
-    def ask_all(self, wanted: Sequence[Analysis]) -> Iterator[Table | Abstention]:
-        """The answers in order; several are worked out at a time, each thread on a connection of its own."""
+    def ask_all(self, wanted: Sequence[Analysis], look: Callable[[Trace], None] | None) -> Iterator[Table | Abstention]:
+        """The answers in order; several are worked out at a time, each thread on a connection of its own.
+
+        Args:
+            wanted: What to ask.
+            look: Looks for findings in the chosen steps, beside the first questions.
+        """
         local = threading.local()
 
         def ask(analysis: Analysis) -> Table | Abstention:
@@ -125,7 +128,10 @@ class _Question:
             return question.ask(analysis)
 
         with ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="stepscope-analyses") as executor:
+            looking = None if look is None else executor.submit(look, self.within.for_thread())
             yield from executor.map(ask, wanted)
+            if looking is not None:
+                looking.result()
 
     def ask(self, analysis: Analysis) -> Table | Abstention:
         """The answer to one question.
