@@ -93,9 +93,10 @@ def calls(s: Signals) -> Calls:
     known = s.trace.once(transfers)
     transfer, ranks = known.of(column["event"], column["dur"])
     world = np.where(column["world_size"] < 0, _world(s), column["world_size"])
+    complete_job = (world < 0) & (ranks > 1) & _from_one_file(s)
     return Calls(
         column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer,
-        (ranks == 0) | ((world > 0) & (ranks >= world)), column["step"], column["bytes"], world,
+        (ranks == 0) | ((world > 0) & (ranks >= world)) | complete_job, column["step"], column["bytes"], world,
         _words(rows["name"], chosen), _words(rows["group"], chosen), max(complete.size, 1),
     )  # fmt: skip
 
@@ -139,6 +140,12 @@ def last_of_steps(found: Calls) -> NDArray[np.bool_]:
 def _world(s: Signals) -> int:
     """Ranks of a collective whose group does not tell: those among which transfers are recorded, or all of the job."""
     return int(s.trace.scalar(_PEERS_SQL) or s.trace.recordings[s.rank].world_size or -1)
+
+
+def _from_one_file(s: Signals) -> bool:
+    """Whether one file holds all ranks, as a report of Nsight Systems does of a host: there are hardly others then."""
+    sources = {recording.source for recording in s.trace.job.recordings.values()}
+    return len(sources) == 1 and len(s.trace.job.recordings) > 1
 
 
 def _ints(column: Any) -> NDArray[np.int64]:

@@ -1,0 +1,62 @@
+"""Which of the things that a recording lacks are advised: at most three in all, the most useful first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft
+from stepscope.signals import Signals
+from stepscope.signals.job import platform
+from stepscope.signals.recording import KINDS, gaps, profiler
+
+MOST: Final = 3
+#: What every rule of the family reads of each rank.
+READS: Final = (gaps, profiler, platform)
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Something that recordings lack and that is worth advising.
+
+    Attributes:
+        ranks: Ranks whose recordings lack it.
+        weight: Share of the step that hangs on it, on the rank where that is most.
+        profiler: What made the recordings.
+        platform: What advice is written for.
+    """
+
+    ranks: tuple[int, ...]
+    weight: float
+    profiler: str
+    platform: str
+
+
+def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
+    """What is known of a kind of gap if it is among the most useful to fill, else None."""
+    weights: dict[str, float] = {}
+    ranks: dict[str, list[int]] = {}
+    for rank, s in sorted(signals.items()):
+        for name, weight in (s.maybe(gaps) or {}).items():
+            weights[name] = max(weight, weights.get(name, 0.0))
+            ranks.setdefault(name, []).append(rank)
+    foremost = sorted(weights, key=lambda name: (-weights[name], KINDS.index(name)))[:MOST]
+    if kind not in foremost:
+        return None
+    first = signals[ranks[kind][0]]
+    return Lacking(tuple(ranks[kind]), weights[kind], first.maybe(profiler) or "", first.maybe(platform) or "other")
+
+
+def advice(found: Lacking | None, title: str, summary: str, actions: Mapping[str, Action]) -> Iterator[Draft]:
+    """A draft without price; the action is that for the profiler at hand, or the one for any (key `any`)."""
+    if found is not None:
+        yield Draft(
+            title=title,
+            summary=summary,
+            actions=(actions.get(found.profiler, actions["any"]),),
+            confidence=1.0,
+            numbers={gaps.name: round(found.weight, 3)},
+            ranks=found.ranks,
+        )

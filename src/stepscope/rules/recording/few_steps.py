@@ -1,0 +1,66 @@
+"""There are too few steps to tell what is typical.
+
+## What it finds
+Recordings without marked steps, or with fewer than three whole ones.
+
+## Why it matters
+One step can't show what varies: a slow batch, a garbage collection, memory that grows. The first steps allocate and
+compile, and are not typical.
+
+## How it decides
+Fewer than three complete steps, marked or inferred. It is advised if it is among the three things whose lack leaves
+most of the step unexplained.
+
+## What to try
+Mark steps and record three to ten of them after a warm-up.
+
+## Known limits
+For inference a step is whatever is repeated: a request, a generated token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from stepscope.rules.finding import Action
+from stepscope.rules.recording.chosen import READS, advice, lacking
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+
+_ACTIONS = {
+    "any": Action(
+        "Mark steps, and record some of them after a warm-up",
+        before="with profile() as prof:\n    for batch in loader:\n        train(batch)",
+        after="with profile(schedule=schedule(wait=5, warmup=2, active=5)) as prof:\n"
+        "    for batch in loader:\n        train(batch)\n        prof.step()",
+        page="recording",
+    ),
+    "nsight": Action(
+        "Mark steps with ranges",
+        before="for batch in loader:\n    train(batch)",
+        after='for i, batch in enumerate(loader):\n    with torch.cuda.nvtx.range(f"step {i}"):\n        train(batch)',
+        page="recording",
+    ),
+    "memsnapshot": Action(
+        "Mark steps while the history is recorded",
+        before="for batch in loader:\n    train(batch)",
+        after="for i, batch in enumerate(loader):\n"
+        '    with torch.profiler.record_function(f"ProfilerStep#{i}"):\n'
+        "        train(batch)",
+        page="recording",
+    ),
+}
+
+
+def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
+    """Advise it if little else is as useful."""
+    found = lacking(signals, "steps")
+    yield from advice(
+        found,
+        "Too few steps are recorded",
+        "There are fewer than three whole steps: what varies, what grows and what is only a warm-up can't be told.",
+        _ACTIONS,
+    )
+
+
+RULE = Rule("REC005", "few-steps", job_check=job_check, reads=READS)

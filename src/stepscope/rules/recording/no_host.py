@@ -1,0 +1,63 @@
+"""What the host did is not in the recording.
+
+## What it finds
+Device work without the operators or calls that led to it.
+
+## Why it matters
+When the device waits, the host tells why: loading, dispatch, synchronisation, allocation. Without it idle time has no
+cause and kernels have no operator.
+
+## How it decides
+There is device activity and no host thread with operators or calls of the runtime. It is advised if it is among the
+three things whose lack leaves most of the step unexplained.
+
+## What to try
+Record the host as well; a few steps suffice.
+
+## Known limits
+Work that graphs replay has no operators even so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from stepscope.rules.finding import Action
+from stepscope.rules.recording.chosen import READS, advice, lacking
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+
+_ACTIONS = {
+    "any": Action(
+        "Record the host as well as the device",
+        before="profile(activities=[ProfilerActivity.CUDA])",
+        after="profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+        page="recording",
+    ),
+    "ascend": Action(
+        "Give the whole result folder, recorded with the host",
+        before="kernel_details.csv alone",
+        after="torch_npu.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.NPU])",
+        page="recording",
+    ),
+    "nsight": Action(
+        "Trace calls of CUDA and ranges",
+        before="nsys profile --trace=cuda python train.py",
+        after="nsys profile --trace=cuda,nvtx,osrt python train.py",
+        page="recording",
+    ),
+}
+
+
+def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
+    """Advise it if little else is as useful."""
+    found = lacking(signals, "host")
+    yield from advice(
+        found,
+        "The host is not recorded",
+        "What the device waited for, and which operator launched what, is not in the recording.",
+        _ACTIONS,
+    )
+
+
+RULE = Rule("REC004", "no-host", job_check=job_check, reads=READS)

@@ -1,0 +1,178 @@
+"""What this recording can't answer, and how much of the step hangs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
+from stepscope.model import runtime_names
+from stepscope.model.intervals import Intervals
+from stepscope.signals.communication import calls
+from stepscope.signals.idleness import causes
+from stepscope.signals.job import step_ns
+from stepscope.signals.process_groups import world_size
+from stepscope.signals.signal import Signals, signal
+
+#: Observations of health that mean that something was recorded and is gone.
+_LOST: Final = (
+    "truncated", "input-damaged", "tables-damaged", "events-lost", "events-untimed", "time-missing", "rows-untimed",
+    "history-full", "history-lost",
+)  # fmt: skip
+_HEALTH_SQL: Final = "SELECT count(*) FROM health WHERE code IN (SELECT unnest($codes))"
+_OVERHEAD_SQL: Final = """
+SELECT s.ts, s.ts + s.dur AS stop, s.name_id AS name FROM spans s WHERE s.category = 'overhead' AND s.dur > 0
+"""
+_NAMES_SQL: Final = "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($ids))"
+_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
+_COMPLETE_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial AND source <> 'whole'"
+_MATRIX_SQL: Final = """
+SELECT coalesce(sum(k.dur), 0)::BIGINT FROM kernels k JOIN steps s USING (step)
+WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND NOT s.partial
+"""
+_WHOLE_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
+_KERNELS_SQL: Final = "SELECT count(*) FROM kernels WHERE kind <> 'sync'"
+_HOST_SQL: Final = """
+SELECT count(*) FROM spans JOIN tracks USING (track)
+WHERE kind = 'host' AND category IN ('op', 'runtime', 'launch', 'sync', 'python')
+"""
+_HAS_SQL: Final = {
+    "launches": "SELECT count(*) FROM spans WHERE category = 'launch'",
+    "operators": "SELECT count(*) FROM spans WHERE category = 'op'",
+    "shapes": "SELECT count(*) FROM op_inputs WHERE shapes IS NOT NULL",
+    "stacks": "SELECT (SELECT count(*) FROM op_inputs WHERE stack IS NOT NULL) + "
+    "(SELECT count(*) FROM spans WHERE category = 'python')",
+    "memory": "SELECT count(*) FROM memory",
+    "snapshot": "SELECT count(*) FROM segments",
+    "allocations": "SELECT count(*) FROM allocator_events WHERE action = 'alloc'",
+    "known stacks": "SELECT count(*) FROM call_stacks WHERE place IS NOT NULL",
+}
+#: What leaves less of the step open is not worth another recording.
+LEAST: Final = 0.03
+#: Fewer steps can't show what is typical, nor what grows.
+FEW_STEPS: Final = 3
+
+
+@signal()
+def gaps(s: Signals) -> Mapping[str, float]:
+    """What the recording lacks, with the share of the step that this leaves open; above 1 if numbers are wrong."""
+    found = {kind: look(s) for kind, look in _GAPS.items()}
+    return {kind: weight for kind, weight in found.items() if weight >= LEAST}
+
+
+@signal("share")
+def overhead_share(s: Signals) -> float:
+    """The profiler's own work as a share of the steps."""
+    rows, steps = s.trace.columns(_OVERHEAD_SQL), s.trace.columns(_STEPS_SQL)
+    if not rows["ts"].size or not steps["ts"].size:
+        return 0.0
+    names = s.trace.sql(_NAMES_SQL, {"ids": np.unique(rows["name"]).tolist()}).to_pylist()
+    own = np.isin(rows["name"], [row["name_id"] for row in names if runtime_names.is_profiler_overhead(row["name"])])
+    within = Intervals.union_of(steps["ts"], steps["stop"])
+    return (Intervals.union_of(rows["ts"][own], rows["stop"][own]) & within).total / max(within.total, 1)
+
+
+@signal()
+def profiler(s: Signals) -> str:
+    """What made the recording: kineto, nsight, ascend or memsnapshot."""
+    return s.trace.recordings[s.rank].reader
+
+
+def _lost(s: Signals) -> float:
+    return 2.0 if s.trace.scalar(_HEALTH_SQL, {"codes": list(_LOST)}) else 0.0
+
+
+def _overhead(s: Signals) -> float:
+    share = s(overhead_share)
+    return 1.0 + share if share >= _MUCH_OVERHEAD else 0.0
+
+
+def _device(s: Signals) -> float:
+    return 1.5 if _has(s, "launches") and not s.trace.scalar(_KERNELS_SQL) else 0.0
+
+
+def _host(s: Signals) -> float:
+    if not s.trace.scalar(_KERNELS_SQL):
+        return 0.0
+    silent = not s.trace.scalar(_HOST_SQL) or (s(profiler) == "kineto" and not _has(s, "operators"))
+    return 1.0 if silent else 0.0
+
+
+def _graphs(s: Signals) -> float:
+    return 0.6 if s.trace.scalar(_HEALTH_SQL, {"codes": ["graphs-opaque"]}) else 0.0
+
+
+def _steps(s: Signals) -> float:
+    if not s.trace.scalar(_KERNELS_SQL) and not _has(s, "operators"):
+        return 0.0
+    return 0.5 if int(s.trace.scalar(_COMPLETE_SQL) or 0) < FEW_STEPS else 0.0
+
+
+def _ranks(s: Signals) -> float:
+    found, length = s.maybe(calls), s.maybe(step_ns)
+    if found is None or not length:
+        return 0.0
+    world, here = s(world_size) or int(found.world.max()), len(s.trace.job.recordings)
+    if here >= max(world, 2):
+        return 0.0
+    # Where the library tells transfer apart, the rank that the others wait for is still unknown.
+    open_ns = float((found.exposed - found.exposed_transfer * found.told).sum()) / found.steps
+    return open_ns / length if world != 1 else 0.0
+
+
+def _level(s: Signals) -> float:
+    recording = s.trace.recordings[s.rank]
+    if recording.reader != "ascend" or not s.trace.scalar(_KERNELS_SQL):
+        return 0.0
+    return 0.4 if recording.attributes.get("profiler_level", "Level1") in ("Level0", "Level_none") else 0.0
+
+
+def _shapes(s: Signals) -> float:
+    length = s.maybe(step_ns)
+    if _has(s, "shapes") or not _has(s, "operators") or not length:
+        return 0.0
+    steps = int(s.trace.scalar(_WHOLE_STEPS_SQL) or 1)
+    return int(s.trace.scalar(_MATRIX_SQL) or 0) / steps / length
+
+
+def _stacks(s: Signals) -> float:
+    known = s.maybe(causes)
+    if known is None or _has(s, "stacks") or not _has(s, "operators"):
+        return 0.0
+    return known.get("synchronisation", 0.0) + known.get("host_dispatch", 0.0)
+
+
+def _memory(s: Signals) -> float:
+    known = s.maybe(causes)
+    return 0.0 if known is None or _has(s, "memory") else known.get("allocation", 0.0)
+
+
+def _history(s: Signals) -> float:
+    if not _has(s, "snapshot"):
+        return 0.0
+    return 0.9 if not _has(s, "allocations") else 0.7 if not _has(s, "known stacks") else 0.0
+
+
+def _has(s: Signals, what: str) -> bool:
+    return bool(s.trace.scalar(_HAS_SQL[what]))
+
+
+#: nsys-ai warns from 10 % on.
+_MUCH_OVERHEAD: Final = 0.1
+#: In the order in which equally weighty ones are advised.
+_GAPS: Final[Mapping[str, Callable[[Signals], float]]] = {
+    "lost": _lost,
+    "overhead": _overhead,
+    "device": _device,
+    "host": _host,
+    "history": _history,
+    "graphs": _graphs,
+    "steps": _steps,
+    "ranks": _ranks,
+    "level": _level,
+    "shapes": _shapes,
+    "stacks": _stacks,
+    "memory": _memory,
+}
+KINDS: Final = tuple(_GAPS)
