@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from readers.conformance import check_invariants, check_splits
 from stepscope.analyses.registry import analyses
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
@@ -91,6 +92,8 @@ def test_random_jobs_are_read_back(seed, tmp_path):
     paths, truth = written(job, tmp_path)
     with opened(paths[0]) as trace:
         assert not worst(trace)
+        check_invariants(trace)
+        check_splits(trace)
         check_budgets(trace, truth[0])
         check_kernels(trace, truth[0])
 

@@ -86,7 +86,7 @@ class AscendWriter:
             self._step(step)
         begin, end = min(self._span[0], self._span[1]), self._span[1]
         pid = self._place.process(FREQUENCY)
-        clock = {"MHz": self._place.device_kind.megahertz}
+        clock = {"MHz": self._place.megahertz}
         for time in (begin, end):
             self._trace.cann([events.counter("AI Core Freq", pid, self._place.stamp(time), clock)])
         self._trace.cann(self._summaries.finish())

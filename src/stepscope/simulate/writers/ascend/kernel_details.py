@@ -52,7 +52,7 @@ class KernelDetails:
         size, beside = metrics.blocks(spec, device)
         kind = vocabulary.core(spec)
         state = "N/A" if kind == "AI_CPU" else "dynamic"
-        counted = ",".join(metrics.counters(spec, work.end - work.begin, device))
+        counted = ",".join(metrics.counters(spec, work.end - work.begin, device, self._place.megahertz))
         task = f"{1 if work.node else INVALID},{work.number % 65536},{work.stream}"
         context = "0" if kind.startswith("MIX") else "N/A"
         return (

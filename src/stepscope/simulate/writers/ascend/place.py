@@ -77,6 +77,12 @@ class Place:
         return self.job.profiler_level >= 2
 
     @property
+    def megahertz(self) -> int:
+        """Clock of its cores: a device that is slower than others is so because its clock is."""
+        slow = self.job.slow_factor if self.rank == self.job.slow_rank else 1.0
+        return round(self.device_kind.megahertz / slow)
+
+    @property
     def folder(self) -> str:
         """Name of the rank's folder: machine, process, and when the profiler was set up, in UTC."""
         begun = datetime.fromtimestamp(self.shift // 10**9, timezone.utc)
