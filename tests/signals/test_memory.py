@@ -96,8 +96,8 @@ class TestDriver:
             for position, size in enumerate(sizes):
                 memory_of(facts, 1_000 * number + 10 * position + 10, size, size)
         # All of the second step; of the third 512 of 2,560 bytes.
-        assert Signals.of(facts.trace())(driver_memory.same_sizes) == pytest.approx((1 + 0.2) / 2)
-        assert Signals.of(steps(3).trace())(driver_memory.same_sizes) is None
+        assert Signals.of(facts.trace())(memory.same_sizes) == pytest.approx((1 + 0.2) / 2)
+        assert Signals.of(steps(3).trace())(memory.same_sizes) is None
 
 
 class TestZeroing:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -28,11 +27,6 @@ WHERE s.category = 'runtime' AND s.name_id IN (SELECT unnest($calls)) AND s.step
 ORDER BY s.ts, s.id
 """
 _STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial AND source <> 'whole' ORDER BY ts"
-#: Sizes of the allocations of each complete step.
-_SIZES_SQL: Final = """
-SELECT s.step, m.bytes, count(*) AS count FROM memory m JOIN steps s ON m.ts >= s.ts AND m.ts < s.ts + s.dur
-WHERE m.bytes > 0 AND m.device IS NOT NULL AND NOT s.partial AND s.source <> 'whole' GROUP BY ALL ORDER BY ALL
-"""
 _EMPTY_CACHE_SQL: Final = """
 SELECT count(*) FROM spans WHERE name_id IN (SELECT name_id FROM names WHERE name LIKE '%: empty_cache')
 """
@@ -116,24 +110,3 @@ def emptied(s: Signals) -> bool | None:
     if not s.trace.scalar("SELECT count(*) FROM spans WHERE category = 'python'"):
         return None
     return bool(s.trace.scalar(_EMPTY_CACHE_SQL))
-
-
-@signal("share")
-def same_sizes(s: Signals) -> float | None:
-    """Mean share of a step's allocated bytes in sizes that the step before had too; null if not recorded."""
-    rows = s.trace.columns(_SIZES_SQL)
-    steps = np.unique(rows["step"])
-    if steps.size < 2:
-        return None
-    tallies = [
-        dict(zip(rows["bytes"][mine].tolist(), rows["count"][mine].tolist(), strict=True))
-        for mine in (rows["step"] == step for step in steps.tolist())
-    ]
-    shares = [_shared(before, now) for before, now in pairwise(tallies)]
-    return sum(shares) / len(shares)
-
-
-def _shared(before: dict[int, int], now: dict[int, int]) -> float:
-    whole = sum(size * count for size, count in now.items())
-    same = sum(size * min(count, before.get(size, 0)) for size, count in now.items())
-    return same / whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,6 @@ from stepscope.analyses.memory_levels import MemoryLevels, memory_levels
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
-from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
 
 _DEVICES_SQL: Final = "SELECT device, name, memory_bytes FROM devices"
@@ -106,10 +106,27 @@ def used_share(s: Signals) -> float:
 
 
 @signal()
+def levels(s: Signals) -> tuple[MemoryLevels, ...]:
+    """Allocations, frees and totals of each device."""
+    return tuple(one for one in memory_levels(s.trace) if one.device is not None)
+
+
+@signal()
 def growth(s: Signals) -> tuple[Growth, ...]:
     """What each complete step leaves in use, by device."""
     steps = s.trace.columns(_STEPS_SQL)
-    return tuple(_growth(levels, steps) for levels in s.trace.once(_levels) if levels.device is not None)
+    return tuple(_growth(one, steps) for one in s(levels))
+
+
+@signal("share")
+def same_sizes(s: Signals) -> float | None:
+    """Mean share of a step's allocated bytes in sizes that the step before had too; null if not recorded."""
+    found = s.maybe(levels)
+    steps = s.trace.columns(_STEPS_SQL)
+    if not found or steps["ts"].size < 2:
+        return None
+    shares = [share for one in found for share in _same_sizes(one, steps)]
+    return sum(shares) / len(shares) if shares else None
 
 
 @signal()
@@ -158,10 +175,6 @@ def categories(s: Signals) -> Mapping[str, int]:
     return {row["name"]: row["bytes"] for row in rows if row["by"] == "category"}
 
 
-def _levels(trace: Trace) -> list[MemoryLevels]:
-    return memory_levels(trace)
-
-
 def _growth(levels: MemoryLevels, steps: dict[str, Any]) -> Growth:
     first = np.searchsorted(levels.ts, steps["ts"])
     last = np.searchsorted(levels.ts, steps["stop"])
@@ -172,6 +185,20 @@ def _growth(levels: MemoryLevels, steps: dict[str, Any]) -> Growth:
     )
     assert levels.device is not None
     return Growth(levels.device, least, steps["ts"][inside])
+
+
+def _same_sizes(levels: MemoryLevels, steps: dict[str, Any]) -> list[float]:
+    """For each step with allocations after the first such, the share in sizes of the one before."""
+    made = levels.bytes > 0
+    ts, size = levels.ts[made], levels.bytes[made]
+    bounds = zip(np.searchsorted(ts, steps["ts"]).tolist(), np.searchsorted(ts, steps["stop"]).tolist(), strict=True)
+    tallies = [np.unique(size[first:last], return_counts=True) for first, last in bounds if last > first]
+    shares = []
+    for (before, often), (now, count) in pairwise(tallies):
+        at = np.minimum(np.searchsorted(before, now), before.size - 1)
+        same = np.where(before[at] == now, np.minimum(often[at], count), 0)
+        shares.append(float((same * now).sum()) / float((count * now).sum()))
+    return shares
 
 
 def _total(row: dict[str, Any]) -> int | None:

@@ -43,12 +43,12 @@ def test_a_snapshot_names_who_keeps_it() -> None:
 
 
 def test_memory_taken_in_every_step_is_a_hint_where_allocations_are_not_recorded() -> None:
-    calls = {driver_memory.driver_calls: driver_calls(5, "t", in_operator=(True,)), driver_memory.same_sizes: None}
+    calls = {driver_memory.driver_calls: driver_calls(5, "t", in_operator=(True,)), memory.same_sizes: None}
     (draft,) = drafts("MEM006", calls)
     assert draft.confidence == 0.5
     assert drafts("MEM006", {**calls, driver_memory.driver_calls: driver_calls(5)}) == []
     assert drafts("MEM006", {**calls, driver_memory.driver_calls: driver_calls(3, "t", in_operator=(True,))}) == []
-    assert drafts("MEM006", {**calls, driver_memory.same_sizes: 1.0}) == []
+    assert drafts("MEM006", {**calls, memory.same_sizes: 1.0}) == []
 
 
 def test_without_any_of_them_the_rule_abstains() -> None:

@@ -12,7 +12,7 @@ from stepscope.signals.memory import Peak
 
 def given(same: float | None, calls: DriverCalls) -> dict[object, object]:
     return {
-        driver_memory.same_sizes: same,
+        memory.same_sizes: same,
         driver_memory.driver_calls: calls,
         memory.peaks: (Peak(0, 1 << 30, False, 2 << 30, None, None),),
         job.platform: "cuda",

@@ -32,8 +32,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.driver_memory import driver_calls, same_sizes
-from stepscope.signals.memory import Growth, growth, unreturned
+from stepscope.signals.driver_memory import driver_calls
+from stepscope.signals.memory import Growth, growth, same_sizes, unreturned
 
 _DETACH = Action(
     "Keep numbers, not tensors with their graphs",

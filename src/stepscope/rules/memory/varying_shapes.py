@@ -33,9 +33,9 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.driver_memory import driver_calls, same_sizes
+from stepscope.signals.driver_memory import driver_calls
 from stepscope.signals.job import platform
-from stepscope.signals.memory import peaks
+from stepscope.signals.memory import peaks, same_sizes
 
 _PAD = Action(
     "Pad batches to a few lengths, and begin with the longest",
