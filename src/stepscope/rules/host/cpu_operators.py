@@ -1,0 +1,77 @@
+"""Parts of the model are computed on the host.
+
+## What it finds
+Operators in the step that launch nothing on the device and take long: sorting, indexing, masks or sums over tensors
+that lie in host memory, while the device waits.
+
+## Why it matters
+The host computes such things many times slower than the device, and their inputs and results have to be copied back
+and forth, each time with a wait.
+
+## How it decides
+Innermost operators of PyTorch that launch nothing, whose median call takes 50 µs and ten times what operators that call
+nothing usually take, must come to `min_share` of the step (`cpu_operators.working_share`); the loader's own do not
+count. The price is what the step would save on its dependency graph if such an operator took what a launch takes.
+
+## What to try
+Create tensors on the device (`device=` in `torch.arange`, `torch.zeros`, `torch.tensor`) and keep them there; move the
+computation into the data loader if it depends on the batch only.
+
+## Known limits
+Whether the operands could lie on the device is not visible. Operators of custom libraries are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_device
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.cpu_operators import working, working_share
+from stepscope.signals.job import platform, recorded_steps
+
+#: What an operator with its launch takes on the host.
+_LAUNCH_NS = 10_000
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time of such operators against the step."""
+    found = s(working)
+    if not found.events.size or s(working_share) < limits["min_share"]:
+        return
+    device = torch_device(s(platform))
+    total = int(found.dur.sum()) // s(recorded_steps)
+    yield Draft(
+        title="Operators run on the host",
+        summary=f"{duration(total)} of each step ({percent(s(working_share))}) go to operators that compute on the "
+        f"host: {', '.join(found.names[:3])}.",
+        actions=(
+            Action(
+                "Create tensors on the device and keep them there",
+                before=f'mask = torch.arange(n) < length\nx = x * mask.to("{device}")',
+                after=f'mask = torch.arange(n, device="{device}") < length\nx = x * mask',
+                page="host-cores",
+            ),
+            Action("Compute what depends on the batch only in the workers of the data loader", page="data-loading"),
+        ),
+        change=Change(host=(Scaled(found.events, min(_LAUNCH_NS / max(float(found.dur.mean()), 1.0), 1.0)),)),
+        confidence=0.7,
+        events=found.events[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=tuple({"table": "operators", "where": {"name": name}} for name in found.names[:3]),
+        numbers={working_share.name: s(working_share), "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "HST007",
+    "cpu-operators",
+    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    check=check,
+    symptom_of=("HST006",),
+)

@@ -1,0 +1,80 @@
+"""The device waits for the host to launch its work.
+
+## What it finds
+Steps in which the device is idle again and again because its next kernel has not been launched yet: the host, with its
+operators, its Python and its launch calls, takes longer for a step than the device does.
+
+## Why it matters
+The device is the expensive part. In a healthy job the host runs ahead and launches work that waits in the queue; here
+the queue is empty, and a faster device would change nothing.
+
+## How it decides
+Idle time whose cause is dispatch, and the latency of launches into an empty queue, must come to `min_share` of the step
+(`host.dispatch_share`). The price is what the step would save on its dependency graph if all that dispatching took a
+tenth of its time, which is what graphs and compilation come to. Where another rule knows what the host spends its time
+on, this finding is a symptom of that one's.
+
+## What to try
+Launch less: compile the model, capture it as a graph, make batches larger, use fused operators. Make launching
+cheaper: keep the host free of other work, bind it to cores near the device.
+
+## Known limits
+Profiling makes the host slower, most of all with `with_stack`, `record_shapes` and `profile_memory`: record once
+without them before believing a small value. Without steps, what is idle before and after the work counts as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Stretches
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.host import (
+    dispatch_share,
+    dispatching,
+    kernel_ns,
+    launch_period_ns,
+    operators_share,
+    python_share,
+)
+from stepscope.signals.job import platform, steps
+
+#: What is left of dispatching when a step is a few graphs.
+LEFT = 0.1
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold idle time due to dispatch against the step."""
+    share = s(dispatch_share)
+    if share < limits["min_share"]:
+        return
+    yield Draft(
+        title="The device waits for the host to launch work",
+        summary=f"For {percent(share)} of the step the device has nothing to do since its next work is not launched "
+        f"yet (operators {percent(s(operators_share))}, Python {percent(s(python_share))}): half of all kernels take "
+        f"less than {duration(s(kernel_ns))}, and the host launches one every {duration(s(launch_period_ns))}.",
+        actions=fewer_launches(s(platform)),
+        change=Change(time=(Stretches(*s(dispatching), LEFT),)),
+        confidence=0.8 if s(steps) else 0.5,
+        rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
+        numbers={dispatch_share.name: share, "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "HST001",
+    "launch-bound",
+    thresholds=(
+        Threshold(
+            "min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and msprof-analyze warn."
+        ),
+    ),
+    check=check,
+    symptom_of=(
+        "HST002", "HST003", "HST004", "HST005", "HST006", "HST007", "HST008", "HST009", "HST010", "HST011", "HST012",
+        "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005",
+    ),
+)  # fmt: skip

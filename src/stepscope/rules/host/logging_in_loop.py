@@ -1,0 +1,77 @@
+"""Logging and metrics take time in the loop.
+
+## What it finds
+Functions of the step that log, print, draw progress bars or work out metrics, and calls of the operating system that
+write.
+
+## Why it matters
+What is logged is looked at once in a while, and worked out in every step. Formatting and writing take host time, values
+of tensors have to be fetched from the device first, and a terminal or a shared file system may make the program wait.
+
+## How it decides
+Such functions must take `min_share` of the mean step on the threads that run the steps (`frames.logging_share`); they
+are told by the names of their libraries and of themselves. Functions around a whole turn of the loop do not count. The
+price is what the step would save on its dependency graph without them.
+
+## What to try
+Log every hundredth step. Add up metrics on the device and fetch them together. Write from a thread of its own, or from
+one rank only.
+
+## Known limits
+Needs recorded Python functions (`with_stack=True`) or calls of the operating system (Nsight Systems, `--trace=osrt`).
+Functions with names of their own kind are not recognised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.frames import logging, logging_share
+from stepscope.signals.job import recorded_steps
+
+_RARELY = Action(
+    "Log once in many steps",
+    before="writer.add_scalar('loss', loss.item(), step)",
+    after="if step % 100 == 0:\n    writer.add_scalar('loss', loss.item(), step)",
+    page="logging",
+)
+_TOGETHER = Action(
+    "Keep statistics on the device and fetch them together",
+    before="log({name: p.grad.norm().item() for name, p in model.named_parameters()})",
+    after="if step % 100 == 0:\n    norms = torch.stack(torch._foreach_norm([p.grad for p in model.parameters()]))\n"
+    "    log(dict(zip(names, norms.tolist())))  # one copy, one wait",
+    page="logging",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold such functions against the step."""
+    found = s(logging)
+    if not found.events.size or s(logging_share) < limits["min_share"]:
+        return
+    rate = found.events.size / s(recorded_steps)
+    yield Draft(
+        title="Logging takes time in the loop",
+        summary=f"{percent(s(logging_share))} of the step go to logging, printing or metrics, in "
+        f"{rate:,.1f} calls per step: {', '.join(found.names)}.",
+        actions=(_RARELY, _TOGETHER),
+        change=Change(host=(Scaled(found.events, 0.0),)),
+        confidence=0.85,
+        events=found.events[np.argsort(-found.dur, kind="stable")[:20]],
+        numbers={logging_share.name: s(logging_share), "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "HST006",
+    "logging-in-loop",
+    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    check=check,
+)

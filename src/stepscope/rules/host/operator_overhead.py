@@ -1,0 +1,97 @@
+"""Operators take unusually long on the host.
+
+## What it finds
+A host that needs far longer to dispatch an operator, or to make a launch call, than such a call usually takes, while
+the device waits for it.
+
+## Why it matters
+The model may be fine: the same program on a faster or less busy host would keep the device busy. Cores in a power
+saving mode, a process bound to the wrong NUMA node or sharing its cores, a debug build or a debugging aid slow down
+every operator alike.
+
+## How it decides
+The device must be idle for `min_share` of the step while the host is in operators or runtime calls
+(`host.operators_share`), that must be at least `min_part` of all its idle time (`host.idle_share`), and either half of
+the operators that call nothing must take `max_operator` or more (`host.operator_ns`), or half of the launch calls
+`max_call` (`host.call_ns`). The price is what the step would save on
+its dependency graph if operators and calls took what is usual: 2 µs for such an operator, 5 µs for a launch.
+
+## What to try
+See what else runs on the cores; bind the process to cores of its own near the device; let the processor run at its full
+clock. Switch off anomaly detection, checks and debug builds. Then launch less.
+
+## Known limits
+The profiler slows operators down by itself, most of all with `with_stack`, `record_shapes` and `profile_memory`, and in
+PyTorch before 1.13. Record once without them: if operators are fast then, nothing is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Stretches
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.host import call_ns, idle_share, in_operators, operator_ns, operators_share
+from stepscope.signals.job import platform, steps
+
+#: Usual times in ns: what calls nothing, and a launch; medians of recordings of healthy jobs are below.
+_OPERATOR, _CALL = 2_000, 5_000
+
+_BIND = Action(
+    "Give the process cores of its own, near its device, at their full clock",
+    before="torchrun --nproc-per-node=8 train.py",
+    after="cpupower frequency-set --governor performance\n"
+    "numactl --cpunodebind=0 --membind=0 python train.py  # the device's node: nvidia-smi topo -m",
+    page="host-cores",
+)
+_DEBUG = Action(
+    "Switch off what checks every operator",
+    before="torch.autograd.set_detect_anomaly(True)",
+    after="torch.autograd.set_detect_anomaly(False)",
+    page="host-cores",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time of operators and calls against what is usual."""
+    share = s(operators_share)
+    if share < limits["min_share"] or share < limits["min_part"] * s(idle_share):
+        return
+    operator, call = s(operator_ns), s(call_ns)
+    if operator < limits["max_operator"] and call < limits["max_call"]:
+        return
+    left = min(_OPERATOR / operator if operator else 1.0, _CALL / call if call and not operator else 1.0)
+    times = [f"an operator that calls nothing takes {duration(operator)}"] * bool(operator)
+    times += [f"a launch call {'takes ' * (not operator)}{duration(call)}"] * bool(call)
+    yield Draft(
+        title="Operators take long on the host",
+        summary=f"For {percent(share)} of the step the device waits while the host dispatches operators: "
+        f"{' and '.join(times)}, where {duration(_OPERATOR)} and {duration(_CALL)} are usual.",
+        actions=(_BIND, _DEBUG, *fewer_launches(s(platform))[:1]),
+        change=Change(time=(Stretches(*s(in_operators), left),)),
+        confidence=0.7 if s(steps) else 0.5,
+        rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "op_overhead"}},),
+        numbers={operators_share.name: share, operator_ns.name: operator, call_ns.name: call, **limits},
+    )
+
+
+RULE = Rule(
+    "HST003",
+    "operator-overhead",
+    thresholds=(
+        Threshold("min_share", 0.03, "share", "xprof warns of launches from 3 % of the step on."),
+        Threshold("min_part", 0.5, "share", "Where most idle time has another cause, that one is to be removed first."),
+        Threshold(
+            "max_operator", 8_000, "ns", "Several times the 0.4 to 1.2 µs that profiled jobs on current hosts show."
+        ),
+        Threshold(
+            "max_call", 15_000, "ns", "Three times the 5 µs of a launch; HolisticTraceAnalysis lists from 50 µs."
+        ),
+    ),
+    check=check,
+    symptom_of=("HST007", "HST008", "HST010", "HST011", "SYN005"),
+)

@@ -1,0 +1,114 @@
+"""The optimizer updates one tensor after the other.
+
+## What it finds
+A step of an optimizer that calls several small operators for each parameter: a model with 200 parameters and Adam makes
+some two thousand launches of kernels that each take a few microseconds.
+
+## Why it matters
+The host has to dispatch every one of them, and the device runs each for less time than it takes to launch it. Every
+operator also reads and writes its tensors once more, where one pass could do all.
+
+## How it decides
+The optimizer's step must call `min_calls` operators or more that update one tensor each (`optimizer.tensor_updates`);
+calls over lists of tensors (`_foreach_`) or fused ones rule it out. The price is what the step would save on its
+dependency graph with a fused optimizer: a few calls on the host, and on the device one pass over parameters, gradients
+and state in place of one per operator.
+
+## What to try
+`fused=True`, else `foreach=True`, in the optimizers of PyTorch; `NpuFusedAdamW` and its kin on Ascend; the fused
+optimizers of Apex or DeepSpeed.
+
+## Known limits
+The step is told by the range that optimizers of `torch.optim` record around it. Optimizers of one's own without such a
+range are seen only as short kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.optimizer import tensor_updates, updates
+
+#: What a fused step leaves of the time on the host: groups of parameters still have to be gathered.
+_HOST_LEFT = 0.1
+#: Tensors that one pass of a fused optimizer moves: parameter, gradient and two states read, three written; with plain
+#: momentum five. A loop moves three for each of its operators.
+_ADAM_MOVES, _SGD_MOVES, _LOOP_MOVES = 7, 5, 3
+_ADAM_KINDS = 5
+#: Kernels below this length mostly start and end; of these hardly anything is left.
+_TINY_NS, _TINY_LEFT = 5_000, 0.1
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the number of operators on single tensors against the threshold."""
+    number = s(tensor_updates)
+    if number < limits["min_calls"]:
+        return
+    found = s(updates)
+    moves = _ADAM_MOVES if found.kinds >= _ADAM_KINDS else _SGD_MOVES
+    left = min(moves / (_LOOP_MOVES * max(found.kinds, 1)), 1.0)
+    tiny = found.kernel_ns < _TINY_NS
+    device = int(found.kernel_ns.sum()) // s(recorded_steps)
+    yield Draft(
+        title="The optimizer updates tensors one by one",
+        summary=f"The optimizer calls {round(number):,} operators per step that update one tensor each"
+        + (f"; their kernels take {duration(device)}." if device else "."),
+        actions=_actions(s(platform)),
+        change=Change(
+            device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),
+            host=(Scaled(found.events, _HOST_LEFT),),
+        ),
+        confidence=0.95,
+        events=np.concatenate((found.events[:10], found.kernels[:10])),
+        numbers={tensor_updates.name: number, "min_calls": limits["min_calls"]},
+    )
+
+
+def _actions(platform: str) -> tuple[Action, ...]:
+    before = "torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=False)"
+    if platform == "npu":
+        return (
+            Action(
+                "Use a fused optimizer",
+                before=before,
+                after="import torch_npu\ntorch_npu.optim.NpuFusedAdamW(model.parameters(), lr=3e-4)",
+                page="fused-optimizers",
+            ),
+        )
+    return (
+        Action(
+            "Use a fused optimizer",
+            before=before,
+            after="torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True)",
+            page="fused-optimizers",
+        ),
+        Action(
+            "Or one over lists of tensors, where there is no fused one",
+            before=before,
+            after="torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=True)",
+            page="fused-optimizers",
+        ),
+    )
+
+
+RULE = Rule(
+    "HST008",
+    "optimizer-loop",
+    thresholds=(
+        Threshold(
+            "min_calls",
+            50,
+            "per step",
+            "PyTorch's own pattern matcher looks for _single_tensor_adam, sgd and adamw; fewer calls cost too little.",
+        ),
+    ),
+    check=check,
+)

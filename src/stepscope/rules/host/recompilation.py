@@ -1,0 +1,80 @@
+"""Code is compiled or loaded while the job runs.
+
+## What it finds
+Compilation by `torch.compile`, Triton or the device's runtime, and loading of compiled code, inside recorded steps.
+
+## Why it matters
+Compiling takes from milliseconds to minutes, and the device waits. Once at the start that does not matter; again and
+again, since something the code was compiled for keeps changing, it takes the benefit away.
+
+## How it decides
+Such events must take `min_share` of the mean step (`compiling.compiling_share`). Where only one of several steps has
+them, it may be the first one: that lowers the confidence. The price is what the step would save on its dependency graph
+without them.
+
+## What to try
+Find out what changes: `TORCH_LOGS=recompiles` names the guard that failed. Mark dimensions that vary
+(`torch._dynamo.mark_dynamic`), or pad them to a few sizes; keep numbers that change out of the compiled code. Load code
+before the loop by a warm-up step with every shape; keep compiled code between runs.
+
+## Known limits
+Operators compiled by CANN are the business of the Ascend rules. A recording of the first steps shows compilation that
+is over soon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.compiling import compilations, compiling_share
+from stepscope.signals.job import recorded_steps
+
+WHY = Action(
+    "Find out what makes the compiler start anew",
+    before="python train.py",
+    after='TORCH_LOGS="recompiles,graph_breaks" python train.py',
+    page="recompilation",
+)
+_WARM = Action(
+    "Load and compile before the loop, with every shape that will occur",
+    before="for batch in loader:\n    train(batch)",
+    after="for shape in shapes:\n    train(torch.zeros(shape, device=device))  # results are thrown away\n"
+    "for batch in loader:\n    train(batch)",
+    page="recompilation",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold compilation against the step."""
+    found = s(compilations)
+    if not found.events.size or s(compiling_share) < limits["min_share"]:
+        return
+    once = found.steps == 1
+    longest = np.argsort(-found.dur, kind="stable")[:20]
+    yield Draft(
+        title="Code is compiled or loaded in the loop",
+        summary=f"{percent(s(compiling_share))} of the time of the steps go to compiling or loading code, in "
+        f"{found.steps} of {s(recorded_steps)} steps, for up to {duration(int(found.dur.max()))}: "
+        f"{', '.join(found.names)}.",
+        actions=(_WARM, WHY) if once else (WHY, _WARM),
+        change=Change(host=(Scaled(found.events, 0.0),)),
+        confidence=0.6 if once else 0.9,
+        events=found.events[longest],
+        numbers={compiling_share.name: s(compiling_share), "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "HST010",
+    "recompilation",
+    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    check=check,
+    symptom_of=("HST011",),
+)

@@ -1,0 +1,72 @@
+"""Kernels are shorter than their launches.
+
+## What it finds
+A step made of kernels that take a few microseconds each, less than the host needs to launch the next one, while the
+device waits for the host.
+
+## Why it matters
+Launching costs the host the same whatever a kernel does, some 5 to 10 µs with PyTorch's operator around it. Where a
+kernel runs shorter than that, the launch is the work.
+
+## How it decides
+Dispatch must leave the device idle for `min_share` of the step (`host.dispatch_share`), half of all kernels must take
+less than `max_kernel` (`host.kernel_ns`), and less than passes between two launches (`host.launch_period_ns`). The
+price is what the step would save on its dependency graph if dispatching took a tenth of its time.
+
+## What to try
+Fuse: `torch.compile`, fused operators and optimizers, library calls in place of written-out formulas. Launch many at
+once: CUDA graphs. Make each kernel larger: larger batches, several small models or heads in one product.
+
+## Known limits
+Short kernels that are launched ahead of time cost little, and are not reported. Profiling makes launches slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Stretches
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.host.launch_bound import LEFT
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.host import dispatch_share, dispatching, kernel_ns, launch_period_ns
+from stepscope.signals.job import platform, steps
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold kernels against the time between launches."""
+    share = s(dispatch_share)
+    if share < limits["min_share"]:
+        return
+    kernel, period = s(kernel_ns), s(launch_period_ns)
+    if not 0 < kernel < min(limits["max_kernel"], period):
+        return
+    yield Draft(
+        title="Kernels are shorter than their launches",
+        summary=f"Half of all kernels take less than {duration(kernel)}, and the host launches one every "
+        f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.",
+        actions=fewer_launches(s(platform)),
+        change=Change(time=(Stretches(*s(dispatching), LEFT),)),
+        confidence=0.85 if s(steps) else 0.5,
+        rows=({"table": "short_kernels", "where": {}},),
+        numbers={dispatch_share.name: share, kernel_ns.name: kernel, launch_period_ns.name: period, **limits},
+    )
+
+
+RULE = Rule(
+    "HST002",
+    "short-kernels",
+    thresholds=(
+        Threshold(
+            "min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and msprof-analyze warn."
+        ),
+        Threshold("max_kernel", 10_000, "ns", "TraceLens and nsys-ai call kernels of less than 10 µs short."),
+    ),
+    check=check,
+    symptom_of=(
+        "HST003", "HST004", "HST005", "HST006", "HST007", "HST008", "HST009", "HST010", "HST011", "HST012",
+        "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005",
+    ),
+)  # fmt: skip

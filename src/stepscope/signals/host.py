@@ -1,0 +1,207 @@
+"""Whether the device waits for the host to launch its work, and what the host does meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses import host_states as states
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.signals.job import recorded_steps, step_ns
+from stepscope.signals.signal import Signals, signal
+
+#: Fewer calls than this do not tell what one usually takes.
+_FEW: Final = 30
+
+_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
+_KERNEL_SQL: Final = """
+SELECT coalesce(quantile_disc(dur, 0.5), 0) FROM kernels WHERE kind = 'compute' AND step IS NOT NULL
+"""
+_CALL_SQL: Final = """
+SELECT count(*) AS number, coalesce(quantile_disc(dur, 0.5), 0) AS median FROM spans JOIN tracks USING (track)
+WHERE kind = 'host' AND category = 'launch' AND step IS NOT NULL
+"""
+_LEAF_SQL: Final = """
+SELECT count(*) AS number, coalesce(quantile_disc(s.dur, 0.5), 0) AS median
+FROM spans s ANTI JOIN (SELECT parent FROM spans WHERE parent IS NOT NULL) p ON s.id = p.parent
+WHERE s.category = 'op' AND s.step IS NOT NULL
+"""
+_PERIOD_SQL: Final = """
+SELECT coalesce(quantile_disc(apart, 0.5), 0) FROM (
+    SELECT ts - lag(ts) OVER (PARTITION BY track ORDER BY ts) AS apart FROM (
+        SELECT DISTINCT h.id, h.track, h.ts FROM kernels k JOIN spans h ON h.id = k.launch
+        WHERE k.kind = 'compute' AND h.step IS NOT NULL))
+"""
+_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
+_OUTERMOST_SQL: Final = """
+SELECT count(*) FROM spans s LEFT JOIN spans p ON p.id = s.parent
+WHERE s.category = 'op' AND s.step IS NOT NULL AND s.track = $track AND (p.category IS NULL OR p.category <> 'op')
+"""
+_GC_SQL: Final = """
+SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur FROM spans s JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND s.category = 'gc' AND s.step IS NOT NULL ORDER BY s.ts, s.id
+"""
+#: What the host does while the next work is not launched yet, but for garbage collection.
+_DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the main thread, or the one that it handed over to, did in the steps, piece by piece.
+
+    Attributes:
+        starts: int64[n].
+        ends: int64[n].
+        state: int64[n], as in `analyses.host_states`.
+    """
+
+    starts: Times
+    ends: Times
+    state: NDArray[np.int64]
+
+    def of(self, *wanted: int) -> tuple[Times, Times]:
+        """Pieces in some of the states."""
+        mine = np.isin(self.state, wanted)
+        return self.starts[mine], self.ends[mine]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Events of one kind in steps, in time order: int64[n] each."""
+
+    events: NDArray[np.int64]
+    ts: Times
+    dur: Times
+
+
+@signal()
+def idle(s: Signals) -> Mapping[tuple[str, str], int]:
+    """Mean idle time of a device per complete step, by cause and detail, ns."""
+    rows = s.table("idle_causes").arrow.to_pylist()
+    complete = {row["step"] for row in s.trace.sql(_COMPLETE_SQL).to_pylist()}
+    windows = len(complete) * max(len({row["device"] for row in rows}), 1)
+    if not windows:
+        raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
+    total: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row["step"] in complete:
+            key = row["cause"], row["detail"] or ""
+            total[key] = total.get(key, 0) + row["total_ns"]
+    return {key: ns // windows for key, ns in total.items()}
+
+
+def _share(s: Signals, cause: str, *details: str) -> float:
+    chosen = sum(ns for (name, detail), ns in s(idle).items() if name == cause and (not details or detail in details))
+    return chosen / s(step_ns)
+
+
+@signal("share")
+def idle_share(s: Signals) -> float:
+    """Time in which the device was idle, for whatever cause, as a share of the step."""
+    return sum(s(idle).values()) / s(step_ns)
+
+
+@signal("share")
+def dispatch_share(s: Signals) -> float:
+    """Time in which the device was idle since its next work was not launched yet, as a share of the step."""
+    return _share(s, "host_dispatch", *_DISPATCHING) + _share(s, "launch_latency", "empty_queue")
+
+
+@signal("share")
+def python_share(s: Signals) -> float:
+    """The part of it in which the host was in Python, between operators."""
+    return _share(s, "host_dispatch", "python")
+
+
+@signal("share")
+def operators_share(s: Signals) -> float:
+    """The part of it in which the host was in operators and calls of the device's runtime."""
+    return _share(s, "host_dispatch", "op_overhead", "runtime_call")
+
+
+@signal("ns")
+def kernel_ns(s: Signals) -> int:
+    """Median duration of a compute kernel."""
+    return int(s.trace.scalar(_KERNEL_SQL))
+
+
+@signal("ns")
+def launch_period_ns(s: Signals) -> int:
+    """Median time from one launch of a thread to its next one."""
+    return int(s.trace.scalar(_PERIOD_SQL))
+
+
+@signal("ns")
+def call_ns(s: Signals) -> int:
+    """Median duration of a call that launches work; 0 where there are too few to tell."""
+    return _median(s, _CALL_SQL)
+
+
+@signal("ns")
+def operator_ns(s: Signals) -> int:
+    """Median duration of an operator that calls nothing; 0 where there are too few to tell."""
+    return _median(s, _LEAF_SQL)
+
+
+def _median(s: Signals, query: str) -> int:
+    row = s.trace.sql(query).to_pylist()[0]
+    return int(row["median"]) if row["number"] >= _FEW else 0
+
+
+@signal()
+def line(s: Signals) -> Line:
+    """What the host did in the steps, on the thread that launches or those that it waits for."""
+    hosts = s.trace.once(states.host_states)
+    steps = s.trace.columns(_STEPS_SQL)
+    if hosts is None or not steps["ts"].size:
+        raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
+    parts = [
+        hosts.timeline(hosts.feeders[0], lo, hi)
+        for lo, hi in zip(steps["ts"].tolist(), steps["stop"].tolist(), strict=True)
+    ]
+    return Line(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+@signal()
+def dispatching(s: Signals) -> tuple[Times, Times]:
+    """When the host was in operators, calls of the runtime or Python, and not waiting for anything: begins and ends."""
+    return s(line).of(states.OP, states.RUNTIME, states.PYTHON, states.OTHER)
+
+
+@signal()
+def in_operators(s: Signals) -> tuple[Times, Times]:
+    """When the host was in operators or calls of the runtime that wait for nothing: begins and ends."""
+    return s(line).of(states.OP, states.RUNTIME)
+
+
+@signal()
+def in_python(s: Signals) -> tuple[Times, Times]:
+    """When the host was in Python, between operators: begins and ends."""
+    return s(line).of(states.PYTHON)
+
+
+@signal("ns")
+def python_per_operator_ns(s: Signals) -> int:
+    """Time in Python per operator that the main thread calls from it."""
+    hosts = s.trace.once(states.host_states)
+    starts, ends = s(in_python)
+    calls = int(s.trace.scalar(_OUTERMOST_SQL, {"track": hosts.feeders[0]})) if hosts else 0
+    return int((ends - starts).sum()) // max(calls, 1)
+
+
+@signal()
+def collections(s: Signals) -> Calls:
+    """Garbage collections of Python in steps."""
+    rows = s.trace.columns(_GC_SQL)
+    return Calls(rows["id"], rows["ts"], rows["dur"])
+
+
+@signal("share")
+def collecting_share(s: Signals) -> float:
+    """Time of garbage collections as a share of the mean step."""
+    return int(s(collections).dur.sum()) / s(recorded_steps) / s(step_ns)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import cpu_operators, job
+
+FOUND = cpu_operators.Calls(
+    np.array([3, 8]), np.array([0, 10]), np.array([300_000, 100_000]), ("aten::sort", "aten::cumsum")
+)
+
+
+def given(share: float, platform: str = "cuda") -> dict[object, object]:
+    return {
+        cpu_operators.working: FOUND,
+        cpu_operators.working_share: share,
+        job.recorded_steps: 2,
+        job.platform: platform,
+    }
+
+
+def test_operators_on_the_host_are_named() -> None:
+    (draft,) = drafts("HST007", given(0.2))
+    assert draft.summary == (
+        "200 µs of each step (20.0 %) go to operators that compute on the host: aten::sort, aten::cumsum."
+    )
+    assert draft.change is not None
+    assert draft.change.host[0].factor == pytest.approx(0.05)
+
+
+def test_the_code_is_that_of_the_platform() -> None:
+    assert 'device="npu"' in drafts("HST007", given(0.2, "npu"))[0].actions[0].after
+
+
+def test_just_below_the_threshold_nothing_is_found() -> None:
+    assert drafts("HST007", given(0.0099)) == []
+    assert len(drafts("HST007", given(0.01))) == 1
+
+
+def test_without_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST007", {})

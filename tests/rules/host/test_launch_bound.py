@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import host, job
+
+STRETCHES = np.array([0, 500]), np.array([300, 900])
+
+
+def given(share: float, *, steps: int = 5, platform: str = "cuda") -> dict[object, object]:
+    return {
+        host.dispatch_share: share,
+        host.operators_share: share / 2,
+        host.python_share: share / 4,
+        host.kernel_ns: 30_000,
+        host.launch_period_ns: 40_000,
+        host.dispatching: STRETCHES,
+        job.steps: steps,
+        job.platform: platform,
+    }
+
+
+def test_a_device_that_waits_for_launches_is_found() -> None:
+    (draft,) = drafts("HST001", given(0.4))
+    assert draft.summary.startswith("For 40.0 % of the step the device has nothing to do since its next work is not")
+    assert draft.change is not None
+    (stretches,) = draft.change.time
+    assert (stretches.starts.tolist(), stretches.factor) == ([0, 500], 0.1)
+
+
+@pytest.mark.parametrize(("platform", "text"), [("cuda", "torch.compile"), ("npu", "TASK_QUEUE_ENABLE=2")])
+def test_the_advice_is_for_the_platform(platform: str, text: str) -> None:
+    (draft,) = drafts("HST001", given(0.4, platform=platform))
+    assert text in draft.actions[0].after
+
+
+def test_without_steps_it_is_less_certain() -> None:
+    assert drafts("HST001", given(0.4, steps=0))[0].confidence < drafts("HST001", given(0.4))[0].confidence
+
+
+def test_just_below_the_threshold_nothing_is_found() -> None:
+    assert drafts("HST001", given(0.0499)) == []
+    assert len(drafts("HST001", given(0.05))) == 1
+
+
+def test_without_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST001", {})

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import frames, job
+
+FOUND = frames.Logging(np.array([3, 8, 9]), np.array([0, 10, 20]), np.array([4, 9, 2]), ("train.py(3): log_metrics",))
+
+
+def given(share: float) -> dict[object, object]:
+    return {frames.logging: FOUND, frames.logging_share: share, job.recorded_steps: 2}
+
+
+def test_logging_in_each_step_is_found_by_name() -> None:
+    (draft,) = drafts("HST006", given(0.2))
+    assert draft.summary == (
+        "20.0 % of the step go to logging, printing or metrics, in 1.5 calls per step: train.py(3): log_metrics."
+    )
+    assert draft.events.tolist() == [8, 3, 9]
+    assert draft.change is not None
+    assert draft.change.host[0].factor == 0
+
+
+def test_just_below_the_threshold_or_without_any_nothing_is_found() -> None:
+    assert drafts("HST006", given(0.0099)) == []
+    assert len(drafts("HST006", given(0.01))) == 1
+    none = frames.Logging(*(np.zeros(0, np.int64),) * 3, ())
+    assert drafts("HST006", {frames.logging: none}) == []
+
+
+def test_without_functions_or_calls_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST006", {})

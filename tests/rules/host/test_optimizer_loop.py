@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job, optimizer
+
+
+def given(calls: float, kinds: int = 9, platform: str = "cuda") -> dict[object, object]:
+    found = optimizer.Updates(
+        np.array([4]), np.array([5, 6, 7]), np.array([2_000, 40_000, 60_000]), 900, 0, kinds, False
+    )
+    return {
+        optimizer.tensor_updates: calls,
+        optimizer.updates: found,
+        job.recorded_steps: 1,
+        job.platform: platform,
+    }
+
+
+def test_a_loop_over_tensors_is_found() -> None:
+    (draft,) = drafts("HST008", given(900))
+    assert draft.summary == (
+        "The optimizer calls 900 operators per step that update one tensor each; their kernels take 102 µs."
+    )
+    assert "fused=True" in draft.actions[0].after
+
+
+def test_a_fused_one_moves_each_tensor_once() -> None:
+    (draft,) = drafts("HST008", given(900))
+    assert draft.change is not None
+    tiny, long = draft.change.device
+    assert (tiny.events.tolist(), tiny.factor) == ([5], 0.1)
+    assert (long.events.tolist(), long.factor) == ([6, 7], pytest.approx(7 / 27))
+    assert draft.change.host[0].events.tolist() == [4]
+
+
+def test_an_optimizer_of_one_pass_moves_no_less_when_fused() -> None:
+    (draft,) = drafts("HST008", given(900, kinds=1))
+    assert draft.change is not None
+    assert draft.change.device[1].factor == 1.0
+
+
+def test_on_ascend_it_has_another_name() -> None:
+    assert "NpuFusedAdamW" in drafts("HST008", given(900, platform="npu"))[0].actions[0].after
+
+
+def test_a_few_calls_just_miss() -> None:
+    assert drafts("HST008", given(49)) == []
+    assert len(drafts("HST008", given(50))) == 1
+
+
+def test_without_a_marked_step_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST008", {})

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import compiling, job
+
+
+def given(share: float, steps: int = 3) -> dict[object, object]:
+    found = compiling.Compilations(
+        np.array([3, 8]), np.array([0, 10]), np.array([300, 900]), steps, ("compile_inner (dynamo_timed)",)
+    )
+    return {compiling.compilations: found, compiling.compiling_share: share, job.recorded_steps: 5}
+
+
+def test_compilation_in_the_loop_is_found() -> None:
+    (draft,) = drafts("HST010", given(0.3))
+    assert draft.summary == (
+        "30.0 % of the time of the steps go to compiling or loading code, in 3 of 5 steps, for up to 900 ns: "
+        "compile_inner (dynamo_timed)."
+    )
+    assert "TORCH_LOGS" in draft.actions[0].after
+    assert draft.events.tolist() == [8, 3]
+
+
+def test_in_a_single_step_it_may_be_the_first_one() -> None:
+    (draft,) = drafts("HST010", given(0.3, 1))
+    assert draft.confidence < drafts("HST010", given(0.3))[0].confidence
+    assert "before the loop" in draft.actions[0].text
+
+
+def test_just_below_the_threshold_or_without_any_nothing_is_found() -> None:
+    assert drafts("HST010", given(0.0099)) == []
+    assert len(drafts("HST010", given(0.01))) == 1
+    none = compiling.Compilations(*(np.zeros(0, np.int64),) * 3, 0, ())
+    assert drafts("HST010", {compiling.compilations: none}) == []
+
+
+def test_without_signals_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST010", {})

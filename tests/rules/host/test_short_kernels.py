@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.engine import diagnose
+from stepscope.rules.settings import Settings
+from stepscope.signals import host, job
+from support import Facts
+
+
+def given(share: float = 0.5, kernel: int = 5_000, period: int = 20_000) -> dict[object, object]:
+    return {
+        host.dispatch_share: share,
+        host.kernel_ns: kernel,
+        host.launch_period_ns: period,
+        host.dispatching: (np.array([0]), np.array([300])),
+        job.steps: 3,
+        job.platform: "cuda",
+    }
+
+
+def test_kernels_shorter_than_their_launches_are_found() -> None:
+    (draft,) = drafts("HST002", given())
+    assert draft.summary == (
+        "Half of all kernels take less than 5.00 µs, and the host launches one every 20.0 µs: for 50.0 % of the step "
+        "the device waits for the next one."
+    )
+
+
+def test_longer_kernels_or_faster_launches_just_miss() -> None:
+    assert drafts("HST002", given(kernel=10_000)) == []
+    assert drafts("HST002", given(period=5_000)) == []
+    assert len(drafts("HST002", given(kernel=9_999, period=10_000))) == 1
+
+
+def test_where_the_device_is_busy_short_kernels_cost_nothing() -> None:
+    assert drafts("HST002", given(share=0.0499)) == []
+
+
+def test_without_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST002", {})
+
+
+def starved() -> Facts:
+    facts = Facts()
+    for number in range(3):
+        at = number * 4_000_000
+        facts.step(number, at, 4_000_000)
+        for call in range(40):
+            begin = at + call * 100_000
+            facts.host("op", "aten::relu", begin + 20_000, 70_000)
+            facts.kernel("relu", begin + 85_000, 5_000, launch=(begin + 80_000, 4_000))
+    return facts
+
+
+def test_the_price_is_the_time_of_the_host() -> None:
+    (finding,) = findings("HST002", starved().trace())
+    assert finding.cost_ns is not None
+    assert finding.cost_ns / 4_000_000 == pytest.approx(0.87, abs=0.05)
+
+
+def test_that_the_device_waits_is_its_symptom() -> None:
+    found = diagnose(starved().trace(), Settings(select=("HST001", "HST002")), strict=True).findings
+    assert [(f.code, f.symptoms) for f in found] == [("HST002", ("The device waits for the host to launch work",))]
