@@ -181,8 +181,3 @@ def clock(s: Signals) -> NDArray[np.float64]:
 def is_vector(core: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether kernels ran on vector units."""
     return np.isin(core, _VECTOR)
-
-
-def is_cube(core: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether kernels ran on cube units."""
-    return np.isin(core, _CUBE)

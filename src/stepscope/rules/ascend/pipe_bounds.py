@@ -12,7 +12,8 @@ would be free if it were part of its neighbour.
 ## How it decides
 Types of kernels with at least `min_type` of the device's compute time, in kernels of at least `min_ns`. If the
 busiest pipe is busy for less than `max_busy` of their time, there is room: the price is what the step would save if
-it were busy for `bound`. Where moving data takes `moving` or more, it is said so as advice.
+it were busy for `bound`. Where moving data takes `moving` or more of the time of vector kernels, it is said so as
+advice: what computes so little can be part of a neighbour.
 
 ## What to try
 Larger and evenly divisible shapes, half precision, formats that need no conversion, fused operators in place of
@@ -35,7 +36,7 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_kernels import NpuKernels, cores, pipes
+from stepscope.signals.npu_kernels import NpuKernels, cores, is_vector, pipes
 
 _SHAPES = Action(
     "Give kernels shapes and data types that their units work in: multiples of 16 in half precision, whole tiles",
@@ -66,7 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         weights = found.dur[mine]
         if np.average(busiest[mine], weights=weights) < limits["max_busy"]:
             idle |= mine
-        elif np.average(moving[mine], weights=weights) >= limits["moving"]:
+        elif is_vector(found.core[mine]).all() and np.average(moving[mine], weights=weights) >= limits["moving"]:
             moved |= mine
     if idle.any():
         yield _room(found.where(idle), busiest[idle], limits)
@@ -93,7 +94,7 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
 def _moving(found: NpuKernels, moving: NDArray[np.float64], limits: Limits) -> Draft:
     mean = float(np.average(moving, weights=found.dur))
     return Draft(
-        title="Kernels are bound by moving data",
+        title="Vector kernels are bound by moving data",
         summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) move data for "
         f"{percent(mean)} of their time.",
         actions=(_FUSE,),
