@@ -68,7 +68,10 @@ def removed(trace: Trace, text: str) -> Change:
     name, _, what = text.partition(":")
     if name == "sync":
         return Change(unblocked=_some(synchronising(trace, what), text))
-    return _multiplied(trace, text, 0.0)
+    gone = _multiplied(trace, text, 0.0)
+    if name == "allocation":  # a call that is not made does not wait either
+        return gone + Change(unblocked=gone.host[0].events)
+    return gone
 
 
 def overlapped(trace: Trace, text: str) -> Change:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import nodes as graph
 from stepscope.analyses.stepgraph.build import Built
 from stepscope.analyses.stepgraph.change import Change, Events, Scaled
-from stepscope.analyses.stepgraph.overlap import NEVER, overlap
+from stepscope.analyses.stepgraph.overlap import NEVER, Overlap
 from stepscope.analyses.stepgraph.points import RETURN
+from stepscope.analyses.stepgraph.purposes import Purposes
 from stepscope.analyses.stepgraph.replay import Timing
 from stepscope.analyses.stepgraph.scaling import scaled
 from stepscope.analyses.stepgraph.spans import Spans
@@ -29,6 +30,7 @@ class Effects:
         waited: int64[n], these waits.
         edge_node: int64[m], the node that each edge leads to.
         by_event: int64[activities], activities ordered by event.
+        overlap: Moves activities out of the way.
     """
 
     built: Built
@@ -37,9 +39,10 @@ class Effects:
     waited: Times
     edge_node: NDArray[np.int64]
     by_event: NDArray[np.int64]
+    overlap: Overlap
 
     @classmethod
-    def on(cls, built: Built, spans: Spans) -> Effects:
+    def on(cls, built: Built, spans: Spans, purposes: Purposes) -> Effects:
         """Prepare for changes of a graph."""
         nodes = built.graph.nodes
         edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
@@ -47,7 +50,8 @@ class Effects:
         took, peers = nodes.end - nodes.start, built.peers
         waited = np.zeros_like(took)
         waited[built.device[peers.activity]] = peers.wait
-        return cls(built, spans, took - waited, waited, edge_node, by_event)
+        overlap = Overlap(built, purposes, edge_node)
+        return cls(built, spans, took - waited, waited, edge_node, by_event, overlap)
 
     def of(self, change: Change) -> Timing:
         """What the graph is to be replayed with."""
@@ -63,7 +67,7 @@ class Effects:
             self._unblock(change.unblocked, lag)
             waited[self.device_nodes(change.unblocked)] = 0
         if change.overlapped.size:
-            on = overlap(self.built.graph, self.edge_node, self.device_nodes(change.overlapped), lag)
+            on = self.overlap.apply(self.activities(change.overlapped), lag)
         return Timing(on, lag, took, self._waits(waited))
 
     def _waits(self, waited: Times) -> dict[int, tuple[int, int, int]]:
@@ -76,13 +80,18 @@ class Effects:
 
     def device_nodes(self, events: Events) -> NDArray[np.int64]:
         """Nodes of device activities; those that the graph lacks are left out."""
+        nodes: NDArray[np.int64] = self.built.device[self.activities(events)]
+        return nodes
+
+    def activities(self, events: Events) -> NDArray[np.int64]:
+        """Positions in `Activities` of device activities, ascending; those that the graph lacks are left out."""
         known = self.built.activities.event[self.by_event]
         if not known.size:
             return known
         at = np.minimum(np.searchsorted(known, events), known.size - 1)
         found = self.by_event[at[known[at] == events]]
-        nodes: NDArray[np.int64] = self.built.device[np.unique(found)]
-        return nodes
+        activities: NDArray[np.int64] = np.unique(found)
+        return activities
 
     def _scale_device(self, part: Scaled, lag: Times, took: Times, waited: Times) -> None:
         nodes = self.device_nodes(part.events)

@@ -10,6 +10,7 @@ from stepscope.analyses.stepgraph.build import Built, build
 from stepscope.analyses.stepgraph.change import Change, Prediction
 from stepscope.analyses.stepgraph.effects import Effects
 from stepscope.analyses.stepgraph.points import BEGIN, END
+from stepscope.analyses.stepgraph.purposes import purposes
 from stepscope.analyses.stepgraph.replay import Plan, plan, replay
 from stepscope.analyses.stepgraph.spans import read_spans
 from stepscope.model.intervals import Times
@@ -104,7 +105,8 @@ def _marks(built: Built, ends: Times, kind: int) -> Times | None:
 
 def _of(trace: Trace) -> StepGraph:
     built = build(trace)
-    effects = Effects.on(built, read_spans(trace, built.selection))
+    found = purposes(trace, built.selection, built.activities)
+    effects = Effects.on(built, read_spans(trace, built.selection), found)
     layout = plan(built.graph)
     unchanged = replay(int(built.graph.nodes.end[0]), layout, effects.of(Change()))
     return StepGraph(built, layout, effects, total_ns(built, unchanged))

@@ -2,34 +2,105 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import nodes as graph
-from stepscope.analyses.stepgraph.nodes import Graph
+from stepscope.analyses.stepgraph.build import Built
+from stepscope.analyses.stepgraph.events import EVENT_NS
+from stepscope.analyses.stepgraph.purposes import Purposes
 from stepscope.model.intervals import Times
 
 #: Time of an edge that holds nothing back.
 NEVER = -(1 << 62)
 
 
-def overlap(found: Graph, edge_node: NDArray[np.int64], nodes: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
-    """Let other device work pass by these nodes: where each edge comes from then, int64[m].
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlap:
+    """Moves activities out of the way of others.
 
-    What came after one of them on its queue comes after what that came after; what waited for it by an event does not
-    wait any more, and `lag` is changed so. Among themselves they keep their order, the host waits for them as it did,
-    and the step ends when they have ended.
+    Attributes:
+        built: The graph.
+        purposes: What its activities are for.
+        edge_node: int64[m], the node that each edge leads to.
     """
-    aside = np.zeros(found.nodes.end.size, np.bool_)
-    aside[nodes] = True
-    on: NDArray[np.int64] = np.array(found.on)
-    before = np.zeros(aside.size, np.int64)
-    follows = found.kind == graph.FOLLOWS
-    before[edge_node[follows]] = on[follows]
-    passing = aside[on] & ~aside[edge_node]
-    moved = np.flatnonzero(passing & follows)
-    while moved.size:
-        on[moved] = before[on[moved]]
-        moved = moved[aside[on[moved]]]
-    lag[passing & (found.kind == graph.EVENT)] = NEVER
-    return on
+
+    built: Built
+    purposes: Purposes
+    edge_node: NDArray[np.int64]
+
+    def apply(self, activities: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
+        """Let other device work pass by these activities: where each edge comes from then, int64[m].
+
+        What came after one of them on its queue comes after what that came after, and what waited for it by an event
+        no longer does; `lag` is changed so. But what comes after the backward pass still waits for gradients to be
+        summed. Among themselves they keep their order, the host waits for them as it did, and the step ends when they
+        have ended. They begin as soon as their data is there, see `_ready`.
+        """
+        found = self.built.graph
+        aside = np.zeros(found.nodes.end.size, np.bool_)
+        aside[self.built.device[activities]] = True
+        on = np.array(found.on)
+        before = np.zeros(aside.size, np.int64)
+        follows = found.kind == graph.FOLLOWS
+        before[self.edge_node[follows]] = on[follows]
+        passing = aside[on] & ~aside[self.edge_node] & ~self._needed()
+        moved = np.flatnonzero(passing & follows)
+        while moved.size:
+            on[moved] = before[on[moved]]
+            moved = moved[aside[on[moved]]]
+        lag[passing & (found.kind == graph.EVENT)] = NEVER
+        self._start_early(activities, on, lag)
+        return on
+
+    def _needed(self) -> NDArray[np.bool_]:
+        """Edges from a reduction to what comes after the backward pass of its step, bool[m]."""
+        built, nodes = self.built, self.built.graph.nodes
+        last = np.full(int(built.activities.step.max(initial=0)) + 2, np.iinfo(np.int64).max)
+        backward = np.flatnonzero(self.purposes.backward)
+        last[built.activities.step[backward]] = -1
+        np.maximum.at(last, built.activities.step[backward], built.device[backward])
+        between = (nodes.kind[built.graph.on] == graph.DEVICE) & (nodes.kind[self.edge_node] == graph.DEVICE)
+        edges = np.flatnonzero(between)
+        source = nodes.item[built.graph.on[edges]]
+        awaited = self.purposes.reducing[source] & (self.edge_node[edges] > last[built.activities.step[source]])
+        needed = np.zeros(between.size, np.bool_)
+        needed[edges[awaited]] = True
+        return needed
+
+    def _start_early(self, activities: NDArray[np.int64], on: NDArray[np.int64], lag: Times) -> None:
+        """Replace what admits these activities by what their data comes from."""
+        ready = self._ready(activities)
+        nodes = self.built.device[activities[ready >= 0]]
+        source = np.full(self.built.graph.nodes.end.size, -1)
+        source[nodes] = self.built.device[ready[ready >= 0]]
+        mine = source[self.edge_node] >= 0
+        lag[mine & np.isin(self.built.graph.kind, (graph.EVENT, graph.STARTS))] = NEVER
+        launches = np.flatnonzero(mine & (self.built.graph.kind == graph.LAUNCHES))
+        on[launches] = source[self.edge_node[launches]]
+        lag[launches] = EVENT_NS
+
+    def _ready(self, activities: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The activity after which the data of each one is there, int64; -1 where it is as recorded.
+
+        The gradients of a backward pass become ready one after the other: a reduction that was only begun when that
+        was over could have begun when as much of it was done, by time, as of the step's reductions, by size.
+        """
+        a, purposes = self.built.activities, self.purposes
+        ready = np.full(activities.size, -1)
+        reductions = np.flatnonzero(purposes.reducing[activities])
+        for step in np.unique(a.step[activities[reductions]]).tolist():
+            backward = np.flatnonzero(purposes.backward & (a.step == step))
+            mine = reductions[a.step[activities[reductions]] == step]
+            if step < 0 or not backward.size:
+                continue
+            which = activities[mine]
+            late = a.ts[which] >= a.end[backward[-1]]
+            size = np.maximum(purposes.bytes[which], 1).astype(np.float64)
+            share = np.cumsum(size) / size.sum()
+            done = np.cumsum(a.end[backward] - a.ts[backward])
+            at = np.minimum(np.searchsorted(done, share * done[-1] - 0.5), backward.size - 1)
+            ready[mine[late]] = backward[at[late]]
+        return ready
