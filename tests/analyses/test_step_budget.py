@@ -54,6 +54,16 @@ def test_streams_may_have_any_name(stream: str) -> None:
     assert budget(f)[0, 0] == (50, 20, 0, 0, 30, 0, 0)
 
 
+def test_a_step_that_the_recording_cuts_off_is_marked() -> None:
+    f = Facts()
+    for number, kernels in enumerate((4, 4, 1)):
+        f.step(number, 100 * number, 100)
+        for k in range(kernels):
+            f.kernel("a", 100 * number + 20 * k + 5, 10, launch=(100 * number + 20 * k, 2))
+    rows = step_budget(f.trace()).records()
+    assert [(row["step"], row["partial"]) for row in rows] == [(0, False), (1, False), (2, True), (None, None)]
+
+
 def test_work_that_runs_into_the_next_step_stays_with_its_own() -> None:
     f = Facts()
     f.step(0, 0, 100)

@@ -129,3 +129,13 @@ def test_without_runtime_calls_the_table_abstains() -> None:
     f.host("op", "aten::item", 0, 10)
     with pytest.raises(MissingInputError, match="no runtime calls"):
         synchronisations(f.trace())
+
+
+def test_a_wait_that_a_thread_of_the_driver_records_too_counts_once() -> None:
+    f = Facts()
+    f.kernel("k", 50, 100, launch=(10, 5))
+    f.host("sync", "synchronizeStream", 100, 100, correlation=77)
+    f.host("sync", "synchronize", 110, 80, correlation=77, thread="submission queue")
+    f.host("sync", "synchronize", 300, 10, correlation=78, thread="submission queue")
+    rows = synchronisations(f.trace()).records()
+    assert [(row["name"], row["total_ns"]) for row in rows] == [("synchronizeStream", 100), ("synchronize", 10)]

@@ -208,3 +208,13 @@ def test_nothing_is_explained_that_does_not_exist():
     )
     sources = "".join(path.read_text(encoding="utf-8") for path in (_ROOT / "src").rglob("*.py"))
     assert {code for code in documented if f'"{code}"' not in sources} == set()
+
+
+def test_work_that_was_queued_before_the_recording_began():
+    facts = usual()
+    facts.kernel("launched", 600, 10, stream="9", launch=(590, 5))
+    facts.kernel("queued", 550, 10, stream="9")
+    facts.kernel("lost", 620, 10, stream="9")
+    found = codes(facts)
+    assert found["kernels-launched-before"] == 1
+    assert found["kernels-without-launch"] == 1

@@ -45,3 +45,6 @@ def test_loading_of_kernels_is_not_the_profilers() -> None:
     assert names.is_profiler_overhead("Activity Buffer Request")
     assert not names.is_profiler_overhead("Lazy Function Loading")
     assert not names.is_profiler_overhead("Runtime Triggered Module Loading")
+    assert not names.is_profiler_overhead("Command Buffer Full")
+    assert not names.is_profiler_overhead("Driver Compiler")
+    assert names.is_profiler_overhead("Buffer Flush")

@@ -6,7 +6,9 @@ import pytest
 
 from readers.kineto_text import HEADER, document, health, names, op, opened
 from stepscope.ingest import recognise
+from stepscope.readers.kineto import mending
 from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.kineto.repair import Reading, repair
 
 GOOD = op("good", 20)
 
@@ -233,3 +235,20 @@ def test_every_event_broken_in_the_same_way(tmp_path):
 def test_hostile_text_is_no_obstacle(text, tmp_path):
     with opened(text, tmp_path) as trace:
         assert "good" in names(trace)
+
+
+def test_noise_takes_no_more_than_a_few_readings(tmp_path, monkeypatch):
+    """As of a packed file of which a byte was changed: every piece looks as if it held all that follows."""
+    noise = '{"x":[{"a":1},{"b":2},' * 300
+    read_bytes = 0
+
+    def counting(piece: bytes) -> Reading:
+        nonlocal read_bytes
+        read_bytes += len(piece)
+        return repair(piece)
+
+    monkeypatch.setattr(mending, "repair", counting)
+    monkeypatch.setattr(mending, "_PATIENCE", len(noise))
+    with opened(document(GOOD, noise, op("last", 50)), tmp_path) as trace:
+        assert names(trace) == ["good", "last"]
+    assert read_bytes < 4 * len(noise)

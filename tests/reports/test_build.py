@@ -131,3 +131,17 @@ def test_every_registered_analysis_runs_on_an_empty_step(reports: Callable[..., 
     report = build_report(facts.trace())
     assert not [line.message for line in report.health if line.code == "analysis-failed"]
     assert reports is build_report
+
+
+def test_what_the_recording_cuts_off_is_no_part_of_the_mean() -> None:
+    from stepscope.reports.sections.budget import budget
+
+    facts = Facts()
+    for number, kernels in enumerate((4, 4, 1)):
+        facts.step(number, 100 * number, 100)
+        for k in range(kernels):
+            facts.kernel("a", 100 * number + 20 * k + 5, 10, launch=(100 * number + 20 * k, 2))
+    section = budget(build_report(facts.trace()), 10)
+    assert [bar.label for bar in section.blocks[0].rows] == ["step 0", "step 1", "mean"]  # type: ignore[union-attr]
+    assert section.blocks[0].rows[-1].parts[0] == 40  # type: ignore[union-attr]
+    assert section.aside == "2 steps · without 1 step that the recording cuts off"

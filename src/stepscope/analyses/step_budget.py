@@ -29,6 +29,14 @@ STEP_BUDGET = TableSchema(
         ident("number", "Number in the step's recorded name; null if it has none.", nullable=True),
         ns("start_ns", "Begin: the step's begin on the host, or the end of earlier steps' work if that is later."),
         ns("end_ns", "End: of the step on the host or of the last device work launched in it."),
+        Column(
+            "partial",
+            "bool",
+            "Whether the recording begins or ends within the step, which makes it no measure "
+            "of the others; null for the whole recorded device span.",
+            "",
+            True,
+        ),
     ),
 )
 
@@ -40,11 +48,20 @@ def step_budget(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     windows = trace.once(step_windows)
-    rows = [row for device in trace.once(device_times) for row in _device_rows(trace.ranks[0], device, windows)]
+    steps = trace.columns("SELECT step, partial FROM steps")
+    partial: dict[int | None, bool] = dict(zip(steps["step"].tolist(), steps["partial"].tolist(), strict=True))
+    rows = [
+        (*row, partial.get(step))
+        for device in trace.once(device_times)
+        for step, row in _device_rows(trace.ranks[0], device, windows)
+    ]
     return Table.from_rows(STEP_BUDGET, rows)
 
 
-def _device_rows(rank: int, device: DeviceTime, windows: StepWindows) -> list[tuple[int | None, ...]]:
+def _device_rows(
+    rank: int, device: DeviceTime, windows: StepWindows
+) -> list[tuple[int | None, tuple[int | None, ...]]]:
+    """Each step with its row but for whether it is partial; last the whole span, as step None."""
     starts = np.append(windows.starts, device.first)
     ends = np.append(windows.ends, device.last)
     compute = device.compute.within(starts, ends)
@@ -65,7 +82,7 @@ def _device_rows(rank: int, device: DeviceTime, windows: StepWindows) -> list[tu
     times = zip(*(column.tolist() for column in columns), strict=True)
     edges = zip(starts.tolist(), ends.tolist(), strict=True)
     return [
-        (rank, device.device, step, *ns_, number, *edge)
+        (step, (rank, device.device, step, *ns_, number, *edge))
         for step, ns_, number, edge in zip(steps, times, numbers, edges, strict=True)
     ]
 

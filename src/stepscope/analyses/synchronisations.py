@@ -45,8 +45,10 @@ SYNCHRONISATIONS = TableSchema(
 
 _NEVER = np.iinfo(np.int64).max
 _CATEGORIES = ("op", "module", "annotation")
+#: A driver that does the waiting on a thread of its own records it a second time, with the same correlation.
 _CALLS_SQL = f"""
 SELECT id FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN (SELECT unnest($waits))
+QUALIFY correlation IS NULL OR row_number() OVER (PARTITION BY correlation ORDER BY ts, dur DESC, id) = 1
 UNION SELECT launch FROM ({BLOCKING_COPIES_SQL})
 """
 _LINES_SQL = """

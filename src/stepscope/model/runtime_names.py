@@ -87,6 +87,7 @@ def wait_scope(name: str) -> str:
 def is_profiler_overhead(name: str) -> bool:
     """Whether an event of category `overhead` is the profiler's own work.
 
-    CUPTI also reports the lazy loading of kernels as overhead; the job would pay for that without a profiler too.
+    CUPTI also reports as overhead what the job would pay for without a profiler too: the loading and compiling of
+    kernels, and waiting for room in a full command buffer (CUpti_ActivityOverheadKind in CUPTI's API reference).
     """
-    return "Loading" not in name
+    return re.search(r"Loading|Command Buffer Full|Driver Compiler", name) is None

@@ -17,6 +17,9 @@ EventCheck = Callable[[Sequence[bytes]], Sequence[bool]]
 _KEY_FIRST: Final = re.compile(rb'\s*\{\s*"[^"\\]*"\s*:')
 _PHASE: Final = re.compile(rb'"ph"\s*:')
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
+#: Text of one chunk that is joined in vain before nothing more of it is: in noise every piece looks like the beginning
+#: of an event that holds all that follows.
+_PATIENCE: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Mender:
     def __init__(self, check: EventCheck) -> None:
         self._check = check
         self._held: tuple[int, list[bytes]] | None = None
+        self._patience = _PATIENCE
         self.repaired = 0
         self.lost = 0
         self.cut = False
@@ -77,6 +81,7 @@ class Mender:
             first: Id of its first piece.
             odd: Index of every piece that is no event, in ascending order, and whether it is JSON at all.
         """
+        self._patience = _PATIENCE
         broken = [index for index, is_json in odd.items() if not is_json]
         fixed = self._mend_alone(chunk, broken)
         left = {index: is_json for index, is_json in odd.items() if index not in fixed}
@@ -137,7 +142,7 @@ class Mender:
         """The run that begins with a broken piece; None if it is held back since it may go on in the next chunk."""
         piece = unblanked(chunk[index])
         reading = read_cleaned(piece)
-        stop = _extent(chunk, index + 1, left)
+        stop = _extent(chunk, index + 1, left) if self._patience > 0 else index + 1
         if reading.open and index + 1 < stop < len(chunk):
             # The common case: an event that holds a list of objects.
             whole = read_cleaned(_text(chunk, index, stop))
@@ -151,6 +156,7 @@ class Mender:
             joined = _joined([chunk[i] for i in range(index, stop)])
             if joined is not None and (not joined.open or stop == len(chunk)):
                 return _Run(first + index, index, stop, joined)
+            self._patience -= sum(len(chunk[i]) for i in range(index, stop))
         return _Run(first + index, index, index + 1, reading)
 
     def _up_to_end(self, chunk: Chunk, runs: list[_Run], last_event: int) -> list[_Run]:

@@ -43,15 +43,29 @@ def budget(report: Report, top: int) -> Section:
     if len(bars) > 1:
         mean = _mean(steps)
         bars.append(Bar("mean", mean.total, mean.parts))
-    return Section("Where the time went", (Bars(tuple(bars)),), aside=_aside(steps, places))
+    aside = _aside(steps, places)
+    if partial := left_out(report):
+        aside += f" · without {plural(partial, 'step')} that the recording cuts off"
+    return Section("Where the time went", (Bars(tuple(bars)),), aside=aside)
 
 
 def step_rows(report: Report) -> list[dict[str, Any]]:
-    """Rows of the budget that are about a step; those of the whole span if there are no steps."""
+    """Rows of the budget that are about a step that was recorded to its end, or what comes closest to that."""
     if "step_budget" not in report.tables:
         return []
     rows = report.tables["step_budget"].records()
-    return [row for row in rows if row["step"] is not None] or rows
+    steps = [row for row in rows if row["step"] is not None]
+    return [row for row in steps if not row.get("partial")] or steps or rows
+
+
+def left_out(report: Report) -> int:
+    """The number of steps that the recording begins or ends within, where others are whole."""
+    if "step_budget" not in report.tables:
+        return 0
+    rows = report.tables["step_budget"].records()
+    steps = {(row["rank"], row["step"]) for row in rows if row["step"] is not None}
+    whole = {(row["rank"], row["step"]) for row in step_rows(report)}
+    return len(steps - whole)
 
 
 def _steps(report: Report) -> list[_Step]:

@@ -74,11 +74,12 @@ def gain(total: float, removed: float) -> str:
 
 
 def causes(report: Report) -> dict[str, dict[str | None, tuple[int, int]]]:
-    """Idle ns and number of gaps, over all steps, by cause and detail."""
+    """Idle ns and number of gaps, over the steps of `step_rows`, by cause and detail."""
     if "idle_causes" not in report.tables:
         return {}
     rows = report.tables["idle_causes"].records()
-    rows = [row for row in rows if row["step"] is not None] or rows
+    steps = {(row["rank"], row["step"]) for row in step_rows(report)}
+    rows = [row for row in rows if (row["rank"], row["step"]) in steps]
     found: dict[str, dict[str | None, tuple[int, int]]] = {}
     for row in rows:
         details = found.setdefault(row["cause"], {})

@@ -21,6 +21,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     device.zero_durations,
     device.overlaps,
     launches.warm_up,
+    launches.launched_before,
     launches.kernels_without_launch,
     launches.launches_without_kernel,
     launches.starts_before_launch,

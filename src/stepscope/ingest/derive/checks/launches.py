@@ -12,6 +12,12 @@ _WARM_UP: Final = (
     "launch IS NULL AND kind <> 'sync' "
     "AND ts + dur <= coalesce((SELECT min(ts) FROM steps WHERE source = 'profiler'), 0)"
 )
+#: Queues work in order: what comes before the first work with a recorded launch was put there before that.
+_KERNELS: Final = (
+    "kernels LEFT JOIN (SELECT track, min(ts) AS first_launched FROM kernels WHERE launch IS NOT NULL GROUP BY 1) "
+    "USING (track)"
+)
+_EARLY: Final = "launch IS NULL AND kind <> 'sync' AND ts < coalesce(first_launched, ts)"
 #: Launches that are expected to have no device work are few: empty copies, and those after the last record.
 _LOST_SHARE: Final = 0.02
 #: Device time in graphs below this share is not worth a line.
@@ -29,11 +35,25 @@ def warm_up(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
+def launched_before(staging: Staging) -> Observation | None:
+    """Work that was in a queue already when the recording of the host began."""
+    count, of = staging.one(
+        f"SELECT count(*) FILTER (WHERE {_EARLY} AND NOT ({_WARM_UP})), count(*) FROM {_KERNELS} WHERE kind <> 'sync'"
+    )
+    if not count:
+        return None
+    return Observation(
+        "kernels-launched-before", "info", count,
+        f"device activities ({share(count, of)}) were launched before the recording began",
+        "their launch delay is unknown, and their operator too unless the recording tells it otherwise",
+    )  # fmt: skip
+
+
 def kernels_without_launch(staging: Staging) -> Observation | None:
     """Work whose launch is not in the recording, but for what precedes it."""
     count, of = staging.one(
-        f"SELECT count(*) FILTER (WHERE launch IS NULL AND NOT ({_WARM_UP})), count(*) FROM kernels "
-        "WHERE kind <> 'sync'"
+        f"SELECT count(*) FILTER (WHERE launch IS NULL AND NOT ({_EARLY}) AND NOT ({_WARM_UP})), count(*) "
+        f"FROM {_KERNELS} WHERE kind <> 'sync'"
     )
     if not count:
         return None
