@@ -82,7 +82,7 @@ def build(trace: Trace) -> Built:
     nodes, (_, device, batch, host) = graph.order_nodes(parts, keys)
     facts = _Facts(activities, queues, calls, waits, points, batches)
     edges, delays = _edges(facts, _Where(device, batch, host))
-    peers = waits_for_peers(trace, activities, lo)
+    peers = waits_for_peers(trace, activities)
     found = graph.connect(nodes, edges)
     return Built(selection, threads, activities, calls, points, batches, peers, found, device, host, delays)
 

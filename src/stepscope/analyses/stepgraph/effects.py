@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import nodes as graph
 from stepscope.analyses.stepgraph.build import Built
 from stepscope.analyses.stepgraph.change import Change, Events, Scaled
+from stepscope.analyses.stepgraph.lateness import Lateness, lateness
 from stepscope.analyses.stepgraph.overlap import NEVER, Overlap
 from stepscope.analyses.stepgraph.points import RETURN
 from stepscope.analyses.stepgraph.purposes import Purposes
-from stepscope.analyses.stepgraph.replay import Timing
+from stepscope.analyses.stepgraph.replay import More, Timing
 from stepscope.analyses.stepgraph.scaling import scaled
 from stepscope.analyses.stepgraph.spans import Spans
 from stepscope.model.intervals import Intervals, Times
@@ -27,7 +28,7 @@ class Effects:
         built: The graph.
         spans: Host events.
         took: int64[n], recorded length of each node, but for waits for other ranks.
-        waited: int64[n], these waits.
+        late: Waits for other ranks.
         edge_node: int64[m], the node that each edge leads to.
         by_event: int64[activities], activities ordered by event.
         overlap: Moves activities out of the way.
@@ -36,7 +37,7 @@ class Effects:
     built: Built
     spans: Spans
     took: Times
-    waited: Times
+    late: Lateness
     edge_node: NDArray[np.int64]
     by_event: NDArray[np.int64]
     overlap: Overlap
@@ -47,16 +48,15 @@ class Effects:
         nodes = built.graph.nodes
         edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
         by_event = np.argsort(built.activities.event, kind="stable")
-        took, peers = nodes.end - nodes.start, built.peers
-        waited = np.zeros_like(took)
-        waited[built.device[peers.activity]] = peers.wait
-        overlap = Overlap(built, purposes, edge_node)
-        return cls(built, spans, took - waited, waited, edge_node, by_event, overlap)
+        took: Times = nodes.end - nodes.start
+        took[built.device[built.peers.activity]] -= built.peers.wait
+        return cls(built, spans, took, lateness(built), edge_node, by_event, Overlap(built, purposes, edge_node))
 
     def of(self, change: Change) -> Timing:
         """What the graph is to be replayed with."""
         on, lag = self.built.graph.on, self.built.graph.lag.copy()
-        took, waited = self.took.copy(), self.waited.copy()
+        took, waited = self.took.copy(), np.zeros_like(self.took)
+        waited[self.late.node] = self.late.wait
         for part in change.device:
             self._scale_device(part, lag, took, waited)
         if change.host or change.time:
@@ -68,15 +68,21 @@ class Effects:
             waited[self.device_nodes(change.unblocked)] = 0
         if change.overlapped.size:
             on = self.overlap.apply(self.activities(change.overlapped), lag)
-        return Timing(on, lag, took, self._waits(waited))
+        return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]))
 
-    def _waits(self, waited: Times) -> dict[int, tuple[int, int, int]]:
-        """Waits for other ranks, as `Timing` has them."""
-        peers = self.built.peers
-        nodes = self.built.device[peers.activity]
-        since = np.where(peers.since >= 0, self.built.device[peers.since], 0) if peers.since.size else peers.since
-        waits = zip(since.tolist(), peers.worked.tolist(), waited[nodes].tolist(), strict=True)
-        return {node: wait for node, wait in zip(nodes.tolist(), waits, strict=True) if wait[2]}
+    def _late(self, on: NDArray[np.int64], lag: Times, wait: Times) -> dict[int, tuple[More, int, int, int]]:
+        """When other ranks come, as `Timing` has it, once waits have become shorter."""
+        late = self.late
+        edges = list(zip(on[late.edge].tolist(), lag[late.edge].tolist(), strict=True))
+        lags = (late.late - (late.wait - wait)).tolist()
+        first = late.first.tolist()
+        return {
+            node: (tuple(edges[first[i] : first[i + 1]]), lags[i], together, apart)
+            for i, (node, together, apart, left) in enumerate(
+                zip(late.node.tolist(), late.together.tolist(), late.apart.tolist(), wait.tolist(), strict=True)
+            )
+            if left
+        }
 
     def device_nodes(self, events: Events) -> NDArray[np.int64]:
         """Nodes of device activities; those that the graph lacks are left out."""

@@ -17,9 +17,6 @@ from stepscope.analyses.stepgraph.rows import Activities
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-#: A wait so many times as long as this rank had worked since the collective before does not come from that work.
-_UNRELATED = 5
-
 _COLLECTIVES_SQL = """
 SELECT event, collective, "group", coalesce(bytes, 0) AS bytes FROM collectives ORDER BY event
 """
@@ -32,23 +29,19 @@ class Peers:
     Attributes:
         activity: int64[m], positions in `Activities`.
         wait: int64[m], how long each waited.
-        since: int64[m], the collective of the group before it, a position in `Activities`; -1 if it is the first.
-        worked: int64[m], time from the end of that one to its own begin; 0 where the wait has nothing to do with it.
     """
 
     activity: NDArray[np.int64]
     wait: Times
-    since: NDArray[np.int64]
-    worked: Times
 
 
-def waits_for_peers(trace: Trace, activities: Activities, lo: int) -> Peers:
+def waits_for_peers(trace: Trace, activities: Activities) -> Peers:
     """Tell waiting from moving data in every collective."""
     mine = np.flatnonzero(activities.kind == rows.COMM)
     known = trace.columns(_COLLECTIVES_SQL)
     if not mine.size or not known["event"].size:
         none = np.zeros(0, np.int64)
-        return Peers(none, none, none, none)
+        return Peers(none, none)
     at = np.minimum(np.searchsorted(known["event"], activities.event[mine]), known["event"].size - 1)
     found = known["event"][at] == activities.event[mine]
     mine, at = mine[found], at[found]
@@ -61,16 +54,8 @@ def waits_for_peers(trace: Trace, activities: Activities, lo: int) -> Peers:
     for one in np.unique(key).tolist():
         same = key == one
         moving[same] = _quickest(size[same], took[same])
-    since = np.full(mine.size, -1)
-    for one in np.unique(groups).tolist():
-        same = np.flatnonzero(groups == one)
-        since[same[1:]] = mine[same[:-1]]
-    before = np.where(since >= 0, activities.end[since], lo)
-    worked = np.maximum(activities.ts[mine] - before, 0)
     wait = took - moving
-    worked[wait > _UNRELATED * worked] = 0
-    waited = wait > 0
-    return Peers(mine[waited], wait[waited], since[waited], worked[waited])
+    return Peers(mine[wait > 0], wait[wait > 0])
 
 
 def moving_ns(peers: Peers, activities: Activities) -> Times:

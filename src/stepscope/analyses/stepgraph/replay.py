@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.stepgraph.lateness import MOST
 from stepscope.analyses.stepgraph.nodes import Graph
 from stepscope.model.intervals import Times
 
@@ -22,15 +23,15 @@ class Timing:
         on: int64[m], node that each edge comes from; always before the one that it leads to.
         lag: int64[m], time of each edge.
         took: int64[n], how long each node takes.
-        waits: By node, what it takes beyond that for waiting for other ranks: the node since which they have been at
-            work like this rank, how long that took in the recording, and how long the wait was then. It changes in
-            proportion. If the former is 0 it does not change.
+        late: By node of a collective, when other ranks come to it, as in `Lateness`: the edges that tell when this
+            rank's part is ready (node and time), the lag of the others, the node at which all were last together, and
+            the time since then in the recording.
     """
 
     on: NDArray[np.int64]
     lag: Times
     took: Times
-    waits: Mapping[int, tuple[int, int, int]]
+    late: Mapping[int, tuple[More, int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +57,23 @@ def plan(graph: Graph) -> Plan:
     return Plan(first, several, further)
 
 
+def _arrival(ends: list[int], part: More, lag: int, together: int, apart: int) -> int:
+    """When the last of the other ranks comes to a collective."""
+    ready = max([ends[before] + wait for before, wait in part])
+    if not apart:
+        return ready + lag
+    return ready + min(lag * max(ready - ends[together], 0) // apart, MOST * lag)
+
+
 def replay(origin: int, plan: Plan, times: Timing) -> Times:
     """When each node ends, int64[n], if node 0 ends at `origin`."""
     more: list[More | None] = [None] * plan.edge.size
     on, lags = times.on.tolist(), times.lag.tolist()
-    for node in times.waits:
+    late = times.late
+    for node in late:
         more[node - 1] = ()
     for node, (low, high) in zip(plan.several.tolist(), plan.further, strict=True):
         more[node] = tuple(zip(on[low:high], lags[low:high], strict=True))
-    waits = times.waits
     ends = [origin]
     add = ends.append
     for before, wait, others, own in zip(
@@ -75,9 +84,8 @@ def replay(origin: int, plan: Plan, times: Timing) -> Times:
             for other, least in others:
                 if ends[other] + least > start:
                     start = ends[other] + least
-            waiting = waits.get(len(ends))
-            if waiting is not None:
-                since, worked, wait = waiting
-                own += wait * max(start - ends[since], 0) // worked if worked else wait
+            others_late = late.get(len(ends))
+            if others_late is not None:
+                start = max(start, _arrival(ends, *others_late))
         add(start + own)
     return np.array(ends, np.int64)
