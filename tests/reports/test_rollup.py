@@ -18,6 +18,12 @@ def test_ranks_are_put_together() -> None:
     assert a["median_ns"] is None
     assert a["share"] == 600 / 900
     assert found[1]["median_ns"] == 300
+    assert found[1]["share"] == 300 / 900
+
+
+def test_shares_of_one_rank_stay_as_they_are() -> None:
+    rows = [("a", 2, 100, 50, 40, 10, 90, 0.25, 3), ("b", 1, 100, 100, 100, 100, 100, 0.25, 3)]
+    assert [row["share"] for row in rollup(Table.from_rows(KERNELS, rows), ("name",))] == [0.25, 0.25]
 
 
 def test_no_rows_and_no_keys() -> None:

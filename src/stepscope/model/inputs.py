@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 Input = Literal[
     "device", "grids", "operators", "shapes", "stacks", "modules", "calls", "os_calls", "loader", "collectives",
-    "allocations", "snapshot", "history",
+    "links", "summaries", "allocations", "snapshot", "history",
 ]  # fmt: skip
 
 
@@ -40,6 +40,10 @@ ABSENCES: Final[Mapping[Input, Absence]] = {
     "os_calls": Absence("the recording has no calls of the operating system", "record them as well"),
     "loader": Absence("the recording has no data loader", "record the loop over the loader, not only its body"),
     "collectives": Absence("the recording has no collective", "record a job of several ranks with its devices"),
+    "links": Absence("the recording has no parts of its collectives", "record them with what they move, and where"),
+    "summaries": Absence(
+        "the recording has no sums of its profiler's that could be compared", "keep the files that hold them"
+    ),
     "allocations": Absence(
         "the recording has no allocations of device memory", "record the memory as well (PyTorch: profile_memory=True)"
     ),

@@ -18,7 +18,7 @@ _SUMS: Final = frozenset(
         "device_ns", "backward_ns", "kernels", "activities", "bytes", "flops", "least_ns", "comm_ns", "overlapped_ns",
         "exposed_ns", "busy_ns", "idle_ns", "refill_ns", "blocked_ns", "blocked_calls", "blocking", "short_work",
         "tensor_core_ns", "used_ns", "unused_ns", "unknown_ns", "unattributed", "unattributed_ns", "host_ns", "names",
-        "without_activity",
+        "without_activity", "wait_ns", "recorded_ns", "computed_ns", "difference_ns",
     }
 )  # fmt: skip
 
@@ -41,10 +41,14 @@ def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     names = {f"{name}_{how}": name for name, how in aggregates} | {f"{name}_first": name for name in plain}
     rows = grouped.rename_columns([names.get(name, name) for name in grouped.column_names]).to_pylist()
     whole = pc.sum(table.arrow["total_ns"]).as_py() if "total_ns" in table.schema.names else None
+    several = "rank" in table.schema.names and len(pc.unique(table.arrow["rank"])) > 1
     for row in rows:
         if row.pop("count_all") > 1:
             row.update(dict.fromkeys(others))
             _derive(row, whole)
+        elif several and "share" in row and whole:
+            # A row that only one rank has is a share of that rank's time; here it is one of all ranks'.
+            row["share"] = (row["total_ns"] or 0) / whole
     return _ordered(rows)
 
 

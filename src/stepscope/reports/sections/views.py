@@ -103,6 +103,13 @@ BESIDES: Final = (
         ("total_ns", "share", "exposed_ns", "count", "bytes", "bus_bandwidth"),
         rows=6,
     ),
+    View(
+        "links",
+        "Links between ranks",
+        ("name", "transport", "src", "dst"),
+        ("total_ns", "share", "count", "bytes", "bandwidth", "wait_ns"),
+        rows=8,
+    ),
     View("copies", "Copies", columns=("total_ns", "share", "count", "bytes", "bandwidth", "blocked_ns"), rows=5),
     View(
         "synchronisations",
@@ -118,6 +125,13 @@ BESIDES: Final = (
         rows=5,
     ),
     View("dataloader", "Data loading", columns=("total_ns", "count", "per_step_ns", "share_of_steps"), rows=5),
+    View(
+        "recorded_summary",
+        "The profiler's own sums",
+        ("source",),
+        ("recorded_ns", "computed_ns", "difference_ns"),
+        order="recorded_ns",
+    ),
 )
 
 #: Device memory.

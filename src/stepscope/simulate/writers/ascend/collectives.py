@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.specs import Collective
 from stepscope.simulate.writers.ascend.device import Work
@@ -67,7 +68,7 @@ def parts(job: SimJob, rank: int, work: Work) -> list[Part]:
     transfer = min(work.spec.duration_ns, work.end - work.begin)
     phases = _REDUCING[what.name]
     arrived = work.end - transfer
-    found = _local_copy(rank, work, what)
+    found = [_local_copy(job, rank, work, what)]
     edges = [arrived + transfer * i // len(phases) for i in range(len(phases) + 1)]
     peers = _peers(job, rank)
     for plane, (peer, remote) in enumerate(peers, 1):
@@ -94,11 +95,11 @@ def _peers(job: SimJob, rank: int) -> list[tuple[int, bool]]:
     return [*near, ((rank + job.ranks_per_host) % job.ranks, True)] if job.ranks > job.ranks_per_host else near
 
 
-def _local_copy(rank: int, work: Work, what: Collective) -> list[Part]:
-    """The rank's own share is copied within the device, while it waits for the others."""
-    end = min(work.begin + 3 * _SIGNAL, work.end)
+def _local_copy(job: SimJob, rank: int, work: Work, what: Collective) -> Part:
+    """The rank's own share is copied within the device, read and written, while it waits for the others."""
     share = what.bytes // len(what.ranks)
-    return [Part(work.begin, end, 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)]
+    copying = 3 * _SIGNAL + int(2 * share / DEVICES[job.device].bandwidth * 1e9)
+    return Part(work.begin, min(work.begin + copying, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)
 
 
 def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[Part]:
