@@ -117,7 +117,12 @@ def check_unusable(path: Path) -> None:
 
 
 def check_invariants(trace: Trace) -> None:
-    """What every query may rely on."""
+    """What every query may rely on, of every rank."""
+    for rank in trace.ranks:
+        _check_invariants(trace.rank(rank))
+
+
+def _check_invariants(trace: Trace) -> None:
     none = {
         "an id is given twice": "SELECT id FROM events GROUP BY rank, id HAVING count(*) > 1",
         "a time before the origin": "SELECT id FROM events WHERE ts < 0 OR dur < 0",
@@ -198,7 +203,12 @@ def check_invariants(trace: Trace) -> None:
 
 
 def check_splits(trace: Trace) -> None:
-    """Where the analyses exist, every split adds up to its whole."""
+    """Every split of every rank adds up to its whole."""
+    for rank in trace.ranks:
+        _check_splits(trace.rank(rank))
+
+
+def _check_splits(trace: Trace) -> None:
     from stepscope.analyses.registry import analyses
 
     try:

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,8 @@ from stepscope.store.opening import open_stores, read_manifest
 
 #: Called with (what is being done, bytes done, bytes in all).
 Report = Callable[[str, int, int], None]
+
+Sourced = tuple[Source, Reader]
 
 #: Processes are started for many recordings only if there is this much to read, since each takes a while to start.
 _PARALLEL_BYTES: Final = 48 << 20
@@ -81,23 +83,16 @@ def _cache(options: Options) -> Iterator[tuple[Cache, tempfile.TemporaryDirector
 
 
 def _ingest(found: Recognised, cache: Cache, options: Options) -> tuple[list[Path], list[Note]]:
-    """Make sure that every source has a store; returns the folders of those that could be read."""
-    keys = [cache_key(s.path, s.member, r.name, r.version) for s, r in found.sources]
-    missing = [
-        (source, reader, key) for (source, reader), key in zip(found.sources, keys, strict=True) if not cache.find(key)
-    ]
-    errors: dict[str, StepscopeError] = {}
-    total = sum(_size(source) for source, _, _ in missing)
-    if len(missing) > 1 and total > _PARALLEL_BYTES and (os.cpu_count() or 1) > 1:
-        errors = _read_in_processes(missing, cache, options, total)
-    else:
-        done = 0
-        for source, reader, key in missing:
-            try:
-                _read_one(cache, source, reader, key, _advance(options.report, str(source), done, total))
-            except UnusableInputError as error:
-                errors[key] = error
-            done += _size(source)
+    """Make sure that every recording has a store; returns the folders of those that could be read."""
+    errors = _read_missing(found.sources, cache, options)
+    sources: list[Sourced] = []
+    for source, reader in found.sources:
+        sources.append((source, reader))
+        if (key := _key(source, reader)) not in errors:
+            parts = read_manifest(cache.root / key).parts
+            sources += [(replace(source, part=part), reader) for part in parts]
+    errors |= _read_missing([sourced for sourced in sources if sourced[0].part], cache, options)
+    keys = [_key(source, reader) for source, reader in sources]
     usable = [cache.root / key for key in keys if key not in errors]
     if not usable:
         raise next(iter(errors.values()))
@@ -105,6 +100,31 @@ def _ingest(found: Recognised, cache: Cache, options: Options) -> tuple[list[Pat
         ("input-unusable", "error", 1, f"{error.message}", "it is left out") for error in errors.values()
     ]
     return usable, notes
+
+
+def _key(source: Source, reader: Reader) -> str:
+    member = f"{source.member}|{source.part}" if source.part else source.member
+    return cache_key(source.path, member, reader.name, reader.version)
+
+
+def _read_missing(sources: Sequence[Sourced], cache: Cache, options: Options) -> dict[str, StepscopeError]:
+    """Read the sources that have no store yet; returns what went wrong, by key."""
+    keys = [_key(source, reader) for source, reader in sources]
+    missing = [
+        (source, reader, key) for (source, reader), key in zip(sources, keys, strict=True) if not cache.find(key)
+    ]
+    errors: dict[str, StepscopeError] = {}
+    total = sum(_size(source) for source, _, _ in missing)
+    if len(missing) > 1 and total > _PARALLEL_BYTES and (os.cpu_count() or 1) > 1:
+        return _read_in_processes(missing, cache, options, total)
+    done = 0
+    for source, reader, key in missing:
+        try:
+            _read_one(cache, source, reader, key, _advance(options.report, str(source), done, total))
+        except UnusableInputError as error:
+            errors[key] = error
+        done += _size(source)
+    return errors
 
 
 def _advance(report: Report, label: str, done: int, total: int) -> Callable[[int], None]:

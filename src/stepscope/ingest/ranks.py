@@ -15,11 +15,12 @@ _IN_NAME: Final = re.compile(r"(?:rank|worker|local_rank|device|gpu|npu)[-_.]?(\
 def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]]:
     """A distinct rank for each recording, and what had to be assumed.
 
-    The recorded rank counts first, then a number in the file's name, then the position in the input.
+    The recorded rank counts first, then a number in the file's name, then the position in the input: processes of one
+    file follow each other.
     """
     wanted = [recording.rank for recording in recordings]
     if len(recordings) > 1:
-        wanted = [_from_name(r.source) if rank is None else rank for rank, r in zip(wanted, recordings, strict=True)]
+        wanted = [_from_name(r) if rank is None else rank for rank, r in zip(wanted, recordings, strict=True)]
     taken: dict[int, int] = {}
     conflicts = 0
     for position, rank in enumerate(wanted):
@@ -46,7 +47,7 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
         notes.append(
             (
                 "rank-unknown", "info", missing, "recordings do not tell their rank",
-                "ranks were taken from file names or from the order of the files",
+                "ranks were taken from file names or from the order of files and processes",
             )
         )  # fmt: skip
     size = max((recording.world_size or 0 for recording in recordings), default=0)
@@ -60,6 +61,9 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
     return ranks, notes
 
 
-def _from_name(source: str) -> int | None:
-    found = _IN_NAME.findall(source.replace("\\", "/").rsplit("/", 1)[-1])
+def _from_name(recording: Recording) -> int | None:
+    if recording.part or recording.parts:
+        # A number in the file's name is not that of one of its processes.
+        return None
+    found = _IN_NAME.findall(recording.source.replace("\\", "/").rsplit("/", 1)[-1])
     return int(found[0]) if found else None

@@ -19,6 +19,8 @@ class Recording:
         origin_unix_ns: Unix time of the tables' time 0, in ns; None if the clock has no known origin.
         events: Number of rows of `events`.
         attributes: What else the recording says of itself (versions, profiler options).
+        part: Which of several recordings in the source it is; empty if it is the first, or the only one.
+        parts: The others, if it is the first.
     """
 
     source: str
@@ -29,6 +31,8 @@ class Recording:
     origin_unix_ns: int | None = None
     events: int = 0
     attributes: dict[str, str | int | float | bool] = field(default_factory=dict)
+    part: str = ""
+    parts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The recording as JSON values."""
@@ -37,4 +41,4 @@ class Recording:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Recording:
         """The inverse of `to_json`."""
-        return cls(**value)
+        return cls(**{**value, "parts": tuple(value.get("parts", ()))})

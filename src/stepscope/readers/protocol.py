@@ -26,13 +26,16 @@ class Source:
     Attributes:
         path: File or folder.
         member: Name inside an archive, for a recording that lies in one; else empty.
+        part: Which of several recordings in it, for all but the first: one of the first's `Recording.parts`.
     """
 
     path: Path
     member: str = ""
+    part: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}!{self.member}" if self.member else str(self.path)
+        whole = f"{self.path}!{self.member}" if self.member else str(self.path)
+        return f"{whole} ({self.part})" if self.part else whole
 
 
 class Reader(Protocol):

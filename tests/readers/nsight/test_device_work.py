@@ -76,22 +76,21 @@ def test_times_before_the_session_and_its_start(export, opened):
 
 def test_the_same_correlation_in_two_processes(export, opened):
     for pid, device in ((7, 0), (8, 1)):
-        export.call("cudaLaunchKernel_v7000", 10 * pid, 10 * pid + 5, 3, pid)
-        export.kernel(f"of {pid}", 10 * pid + 200, 10 * pid + 300, 3, pid, deviceId=device)
+        export.call("cudaMemcpyAsync_v3020", 10 * pid, 10 * pid + 5, 3, pid)
+        export.work(MEMCPY, 10 * pid + 200, 10 * pid + 300, 3, pid, deviceId=device, copyKind=device + 1)
     trace = opened(export)
     found = rows(
         trace,
         "SELECT k.name, k.device, t.process AS host, d.process AS device_of "
         "FROM kernels k JOIN spans s ON s.id = k.launch "
-        "JOIN tracks t ON t.track = s.track JOIN tracks d ON d.track = k.track ORDER BY 1",
+        "JOIN tracks t ON t.track = s.track JOIN tracks d ON d.track = k.track ORDER BY k.device",
     )
-    assert found == [("of 7", 0, "7", "7"), ("of 8", 1, "8", "8")]
-    assert rows(trace, "SELECT count(*) FROM kernels WHERE graph IS NOT NULL") == [(0,)]
+    assert found == [("Memcpy HtoD", 0, "7", "7"), ("Memcpy DtoH", 1, "8", "8")]
 
 
 def test_devices_that_two_processes_call_by_the_same_number(export, opened):
     for pid in (7, 8):
-        export.kernel("k", pid, pid + 5, 1, pid)
+        export.work(MEMCPY, pid, pid + 5, 1, pid)
     trace = opened(export)
     assert rows(trace, "SELECT device, count(*) FROM kernels GROUP BY 1 ORDER BY 1") == [(0, 1), (1, 1)]
     assert codes(trace)["devices-renumbered"] == 1
@@ -100,7 +99,7 @@ def test_devices_that_two_processes_call_by_the_same_number(export, opened):
 @pytest.mark.parametrize(("gpus", "devices"), [((3, 3), 1), ((3, 4), 2)])
 def test_what_a_process_means_by_a_number_is_recorded_since_2025(export, opened, gpus, devices):
     for pid, gpu in zip((7, 8), gpus, strict=True):
-        export.kernel("k", pid, pid + 5, 1, pid)
+        export.work(MEMCPY, pid, pid + 5, 1, pid)
         export.row("TARGET_INFO_CUDA_DEVICE", gpuId=gpu, cudaId=0, pid=pid, uuid="", numMultiprocessors=2)
     for gpu in (3, 4):
         export.row(

@@ -77,7 +77,7 @@ def test_a_folder_with_a_damaged_table(export, tmp_path):
     with open_fresh(folder) as trace:
         check_invariants(trace)
         assert "tables-damaged" in trace.sql("SELECT code FROM health").to_pydict()["code"]
-        assert trace.scalar("SELECT count(*) FROM spans") == 21
+        assert trace.scalar("SELECT count(*) FROM events") == 21
 
 
 def test_every_packing_gives_the_same_tables(export, tmp_path):
@@ -196,7 +196,7 @@ def check_broken(data: bytes, target: Path) -> int:
         check_invariants(trace)
         if trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
             check_splits(trace)
-        return int(trace.scalar("SELECT count(*) FROM spans"))
+        return int(trace.scalar("SELECT count(*) FROM events"))
 
 
 @pytest.mark.parametrize("path", RECORDINGS[::2], ids=lambda path: path.stem)

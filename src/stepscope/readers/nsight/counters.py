@@ -7,7 +7,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.nsight.intake import Intake, pid
+from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import records
 from stepscope.readers.sqlite.columns import Columns
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.nsight.devices import Devices
+from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress
 from stepscope.readers.sqlite.columns import Columns
@@ -38,11 +39,6 @@ CORRELATION: Final = (
 def process_of(global_tid: str) -> str:
     """SQL for the globalPid of a globalTid: the same with a thread id of 0."""
     return f"({global_tid} - ({global_tid} & 16777215))"
-
-
-def pid(identity: int) -> int:
-    """The process id in a globalTid or globalPid (bits 24 to 47)."""
-    return (identity >> 24) & 0xFFFFFF
 
 
 @dataclass(slots=True)

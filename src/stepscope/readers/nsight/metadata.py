@@ -83,7 +83,7 @@ class Metadata:
     def rank(self, processes: int) -> tuple[int | None, int | None]:
         """Rank and number of ranks. Those of the launcher count only if one process of the recording uses a GPU."""
         if processes > 1:
-            return None, None
+            return self._mpi_rank, None
         rank = self._mpi_rank if self._mpi_rank is not None else self._variable(_RANK_VARIABLES)
         return rank, self._variable(_SIZE_VARIABLES)
 

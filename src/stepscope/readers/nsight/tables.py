@@ -27,6 +27,10 @@ class Tables(Protocol):
         """About how many rows a table has; 0 if there is no such table."""
         ...
 
+    def sample(self, table: str, columns: Columns) -> Iterator[pa.Table]:
+        """Rows from all over a table, or all of it if that takes no time; nothing if there is no such table."""
+        ...
+
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
         """The rows of a table in chunks, in their order; nothing if there is no such table."""
         ...

@@ -25,6 +25,9 @@ _VIRTUAL: Final = re.compile(rb"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _FIRST_ROW: Final = -(2**63)
 _LAST_ROW: Final = 2**63 - 1
 
+#: A sample is taken at so many places, with so many rows at each.
+_PLACES: Final = 64
+_PLACE_ROWS: Final = 64
 #: A small table has no more rows.
 _SMALL: Final = 100_000
 #: Rows fetched at a time: enough to make the calls cheap, few enough to stay in the processor's cache.
@@ -68,6 +71,22 @@ class SqliteTables:
         except _FAILURES:
             return 1
         return last if isinstance(last, int) and last > 0 else 0
+
+    def sample(self, table: str, columns: Columns) -> Iterator[pa.Table]:
+        """Rows from places all over a table, as far as they can be read; all rows of a small one."""
+        last = self.rows(table)
+        types = columns.types()
+        present = [name for name in types if name in self.columns.get(table, ())]
+        query = f"SELECT {', '.join(['rowid', *map(_quoted, present)])} FROM {_quoted(table)}"
+        places, rows = min(_PLACES, -(-last // _PLACE_ROWS)), []
+        for place in range(places):
+            try:
+                start = last * place // places
+                rows += self._connection.execute(f"{query} WHERE rowid > ? LIMIT {_PLACE_ROWS}", [start]).fetchall()
+            except _FAILURES:
+                continue
+        if rows:
+            yield pa.Table.from_batches([_batch(rows, present, types)])
 
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
         """The rows of a table in chunks; past a damaged part the scan goes on where rows can be read again."""
