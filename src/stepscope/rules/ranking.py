@@ -17,7 +17,7 @@ _MOST_EVENTS: Final = 20
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
-    """The findings, the most expensive first, advice last.
+    """The findings, the most expensive first, then advice, the surest first.
 
     Args:
         found: What rules said, in any order.
@@ -28,8 +28,11 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
     return tuple(sorted(_folded(merged, findings), key=_order))
 
 
-def _order(finding: Finding) -> tuple[bool, int, str, str]:
-    return finding.cost_ns is None, -(finding.cost_ns or 0), finding.code, finding.title
+def _order(finding: Finding) -> tuple[bool, int, bool, float, str, str]:
+    """By cost; advice by how sure it is, and what to record next time after what to change."""
+    advice = finding.cost_ns is None
+    sure = finding.confidence if advice else 0.0
+    return advice, -(finding.cost_ns or 0), advice and finding.family == "recording", -sure, finding.code, finding.title
 
 
 def _over_ranks(found: Sequence[Priced]) -> list[Priced]:

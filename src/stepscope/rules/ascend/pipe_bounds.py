@@ -71,7 +71,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             moved |= mine
     if idle.any():
         yield _room(found.where(idle), busiest[idle], limits)
-    if moved.any():
+    if found.dur[moved].sum() >= limits["min_moving"] * total and moved.any():
         yield _moving(found.where(moved), moving[moved], limits)
 
 
@@ -118,7 +118,13 @@ RULE = Rule(
             "half there is something to gain beyond doubt.",
         ),
         Threshold("bound", 0.8, "share", "Ratio at which msprof-analyze calls an operator bound by a pipe."),
-        Threshold("moving", 0.7, "share", "msprof-analyze's threshold for each pipe of vector operators."),
+        Threshold(
+            "moving",
+            0.9,
+            "share",
+            "What msprof-analyze takes for a vector operator that is bound, of all pipes together.",
+        ),
+        Threshold("min_moving", 0.2, "share", "Less than a fifth of the compute time is the price of any model."),
         Threshold("min_type", 0.01, "share", "msprof-analyze looks at types with 1 % of the time."),
         Threshold("min_ns", 20_000, "ns", "Shorter kernels are ruled by their launch; msprof-analyze has 20 µs too."),
     ),
