@@ -19,6 +19,14 @@ def drafts(code: str, given: Mapping[Any, Any], limits: Mapping[str, float] | No
     return drafts_of(all_rules()[code], Signals(0, given), limits)
 
 
+def job_drafts(code: str, ranks: Mapping[int, Mapping[Any, Any]]) -> list[Draft]:
+    """What a rule of the whole job says of ranks whose signals have these values; others are not at hand."""
+    registered = all_rules()[code]
+    assert registered.rule.job_check is not None
+    sealed = {rank: Signals(rank, given).sealed(registered.rule.reads) for rank, given in ranks.items()}
+    return list(registered.rule.job_check(sealed, Settings().limits(registered)))
+
+
 def findings(code: str, trace: Trace) -> list[Finding]:
     """What a rule finds in a trace, shown or not."""
     return list(diagnose(trace, Settings(select=(code,)), strict=True).findings)

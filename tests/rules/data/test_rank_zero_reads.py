@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
+from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.rules.registry import all_rules
 from stepscope.rules.rule import Draft
-from stepscope.rules.settings import Settings
-from stepscope.signals import Signals
 from stepscope.signals.broadcasts import Broadcasts, broadcasts, copied_in
 from stepscope.signals.data import wait_ns
 
@@ -17,10 +15,7 @@ READER = {wait_ns: 5000, broadcasts: Broadcasts(1, 1000, 0), copied_in: 1000}
 
 
 def found(*ranks: Mapping[Any, Any]) -> list[Draft]:
-    registered = all_rules()["DAT003"]
-    assert registered.rule.job_check is not None
-    signals = {rank: Signals(rank, given).sealed(registered.rule.reads) for rank, given in enumerate(ranks)}
-    return list(registered.rule.job_check(signals, Settings().limits(registered)))
+    return job_drafts("DAT003", dict(enumerate(ranks)))
 
 
 def receiver(bytes_: int = 1000, exposed: int = 300) -> Mapping[Any, Any]:

@@ -75,6 +75,6 @@ RULE = Rule(
     check=check,
     symptom_of=(
         "HST002", "HST003", "HST004", "HST005", "HST006", "HST007", "HST008", "HST009", "HST010", "HST011", "HST012",
-        "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005",
+        "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005", "CLU003",
     ),
 )  # fmt: skip

@@ -1,0 +1,138 @@
+"""Which ranks the others wait for, and what is different about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.rule import Limits, Threshold
+from stepscope.signals import Signal, Signals
+from stepscope.signals.cluster import gain_ns, host_name, kernels, waited_ns, waited_share, work
+from stepscope.signals.data import wait_ns
+from stepscope.signals.host import call_ns, dispatch_share, operator_ns
+from stepscope.signals.job import platform
+
+#: Signals of every rank that rules about late ranks read.
+READS: Final[tuple[Signal[Any], ...]] = (
+    waited_ns, waited_share, gain_ns, kernels, work, operator_ns, call_ns, dispatch_share, host_name, wait_ns, platform,
+)  # fmt: skip
+#: A rank that waits less than this part of what the others wait is the one that comes last.
+_LAST: Final = 0.3
+#: Kernels are compared between ranks if they run equally often.
+_SAME: Final = 0.02
+
+MIN_WAIT: Final = Threshold(
+    "min_wait", 0.01, "share", "What costs less than 1 % of the step is not shown."
+)  # fmt: skip
+MIN_RATIO: Final = Threshold(
+    "min_ratio", 1.05, "ratio", "msprof-analyze calls ranks different from 5 % on, for computing and for free time."
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Ranks that the others wait for.
+
+    Attributes:
+        ranks: The late ones.
+        others: All others.
+        wait_ns: Median time per step in which the others wait for them and compute nothing.
+        share: The same as a share of their step.
+        gain_ns: What each of the others would save per step at least if it did not have to wait.
+        device: How many times as long the same kernels take on the late ranks.
+        work: How many times as much their devices have to compute.
+        host: How many times as long operators and launch calls take on their hosts.
+        dispatch: Share of the step in which their devices wait for their hosts.
+        loading_ns: How much longer they wait for their batches.
+    """
+
+    ranks: tuple[int, ...]
+    others: tuple[int, ...]
+    wait_ns: int
+    share: float
+    gain_ns: int
+    device: float
+    work: float
+    host: float
+    dispatch: float
+    loading_ns: int
+
+    @property
+    def names(self) -> str:
+        """The late ranks in words."""
+        listed = ", ".join(str(rank) for rank in self.ranks[:8])
+        return f"rank{'s' * (len(self.ranks) > 1)} {listed}" + " and others" * (len(self.ranks) > 8)
+
+
+def late_ranks(ranks: Mapping[int, Signals], limits: Limits) -> Late | None:
+    """The ranks that the others wait for; None if there are none that come last again and again.
+
+    Durations only are compared, never times of one rank with those of another: clocks of hosts differ.
+
+    Raises:
+        MissingInputError: There are no two ranks, or no collectives of which all participants are recorded.
+    """
+    if len(ranks) < 2:
+        raise MissingInputError("the recording is of one rank", hint="open the recordings of all ranks together")
+    waits = {rank: s.maybe(waited_ns) for rank, s in ranks.items()}
+    known = {rank: wait for rank, wait in waits.items() if wait is not None}
+    if len(known) < 2 or not any(known.values()):
+        raise MissingInputError(
+            "there are no collectives of which all ranks are recorded", hint="open the recordings of all ranks together"
+        )
+    usual = median(sorted(known.values())[len(known) // 2 :])
+    late = tuple(rank for rank, wait in known.items() if wait <= _LAST * usual)
+    others = tuple(rank for rank in known if rank not in late)
+    share = median(ranks[rank](waited_share) for rank in others) if others else 0.0
+    if not late or len(late) > len(others) or share < limits[MIN_WAIT.name]:
+        return None
+    return _compared({rank: ranks[rank] for rank in known}, late, others, share)
+
+
+def _compared(ranks: Mapping[int, Signals], late: tuple[int, ...], others: tuple[int, ...], share: float) -> Late:
+    slow, fast = [ranks[rank] for rank in late], [ranks[rank] for rank in others]
+    gains = [gain for s in fast if (gain := s.maybe(gain_ns)) is not None]
+    wait = int(median(s(waited_ns) for s in fast))
+    return Late(
+        late,
+        others,
+        wait,
+        share,
+        min(gains, default=wait),
+        _device_ratio(slow, fast),
+        _ratio(_amounts(slow), _amounts(fast)),
+        max(_ratio(_values(slow, one), _values(fast, one)) for one in (operator_ns, call_ns)),
+        median(_values(slow, dispatch_share) or [0.0]),
+        int(median(_values(slow, wait_ns) or [0]) - median(_values(fast, wait_ns) or [0])),
+    )
+
+
+def _values(ranks: Iterable[Signals], wanted: Signal[Any]) -> list[float]:
+    return [value for s in ranks if (value := s.maybe(wanted)) is not None]
+
+
+def _amounts(ranks: Iterable[Signals]) -> list[float]:
+    return [float(found.amount.mean()) for s in ranks if (found := s.maybe(work)) is not None and found.amount.size]
+
+
+def _ratio(slow: list[float], fast: list[float]) -> float:
+    """Median over median; 1 where one of them is not known."""
+    usual = median(fast) if fast else 0.0
+    return median(slow) / usual if slow and usual else 1.0
+
+
+def _device_ratio(slow: list[Signals], fast: list[Signals]) -> float:
+    """How many times as long kernels that run equally often take on the slow ranks, weighted by their time."""
+    taken, usual = 0.0, 0.0
+    profiles = [s.maybe(kernels) or {} for s in slow]
+    reference = [s.maybe(kernels) or {} for s in fast]
+    for name in set.intersection(*(set(profile) for profile in (*profiles, *reference))):
+        ours, theirs = [p[name] for p in profiles], [p[name] for p in reference]
+        number = median(one.number for one in theirs)
+        if all(abs(one.number - number) <= _SAME * number for one in (*ours, *theirs)):
+            taken += median(one.ns for one in ours)
+            usual += median(one.ns for one in theirs)
+    return taken / usual if usual else 1.0

@@ -1,0 +1,144 @@
+"""One link is slower than the others of its kind.
+
+## What it finds
+A pair of ranks, or a group of ranks, between which data moves more slowly than between others over the same kind of
+link with the same amount of data.
+
+## Why it matters
+A ring or a tree runs at the pace of its slowest link. One cable that trained down to half its lanes, one port on the
+wrong switch, one adapter on a far NUMA node halves the bandwidth of all.
+
+## How it decides
+Two ways, whichever the recordings allow. Transfers recorded by the library (HCCL): the rate of each pair of ranks,
+against the median of at least `min_pairs` pairs over the same kind of link (`link_rates.pairs`). Else groups: the time
+of collectives of the same kind, size and number of ranks, against the median of at least `min_pairs` groups, where the
+shortest participant's duration counts (`link_rates.groups`). One that is `min_drop` slower is reported. The price is
+the time that the slow ones take beyond the usual, as far as nothing is computed meanwhile.
+
+## What to try
+Compare the link's state and error counters with its neighbours'; run the communication benchmark of the vendor between
+that pair and another one; replace the cable, or move the ranks.
+
+## Known limits
+With a single group and no recorded transfers a slow link looks like a slow network; see COM002. Messages of less than
+1 MiB are left out for groups: they take mostly latency.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from stepscope.model.amounts import percent, quantity
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import platform
+from stepscope.signals.link_rates import Group, Pair, groups, pairs
+
+_STATE = {
+    "npu": "hccn_tool -i 0 -link_stat -g; hccn_tool -i 0 -optical -g\n"
+    "hccl_test/bin/all_reduce_test -b 8M -e 1G -f 2 -p 8",
+    "rocm": "rocm-smi --showtopo; amd-smi xgmi --metric\nrccl-tests/build/all_reduce_perf -b 8M -e 1G -f 2 -g 8",
+}
+_STATE_CUDA = (
+    "nvidia-smi nvlink --errorcounters; ibstat; ibdiagnet\nnccl-tests/build/all_reduce_perf -b 8M -e 1G -f 2 -g 8"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slow:
+    """A slow pair or group: what it is, its rate over the usual one, what it costs per step, and its ranks."""
+
+    what: str
+    ratio: float
+    rate: float
+    cost_ns: float
+    ranks: tuple[int, ...]
+
+
+def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
+    """Compare pairs, or else groups."""
+    recorded = [pair for s in ranks.values() for pair in s.maybe(pairs) or ()]
+    grouped = [group for s in ranks.values() for group in s.maybe(groups) or ()]
+    if not recorded and not grouped:
+        raise MissingInputError(
+            "neither transfers between ranks nor collectives of several groups are recorded",
+            hint="record all ranks, with level 1 or higher on Ascend, or PyTorch 2.3 or later elsewhere",
+        )
+    slow = [*_slow_pairs(recorded, limits), *_slow_groups(grouped, limits)]
+    if not slow:
+        return
+    slow.sort(key=lambda one: (-one.cost_ns, one.what))
+    front = slow[0]
+    state = _STATE.get(ranks[min(ranks)].maybe(platform) or "", _STATE_CUDA)
+    yield Draft(
+        title="One link is slower than the others",
+        summary=f"Between {front.what} data moves at {quantity(front.rate, 'bytes/s')}, "
+        f"{percent(front.ratio, 0)} of what others of its kind get"
+        + (f"; {len(slow) - 1} more are slow too." if len(slow) > 1 else "."),
+        actions=(
+            Action(
+                "Compare the state of the link with its neighbours', and measure it", after=state, page="slow-ranks"
+            ),
+        ),
+        cost_ns=int(max(one.cost_ns for one in slow)),
+        confidence=0.8,
+        numbers={"rate": front.rate, "of_usual": front.ratio, **limits},
+        ranks=tuple(dict.fromkeys(rank for one in slow for rank in one.ranks if rank in ranks)) or tuple(ranks),
+    )
+
+
+def _slow_pairs(found: list[Pair], limits: Limits) -> Iterator[_Slow]:
+    kinds: dict[str, dict[tuple[int, int], Pair]] = defaultdict(dict)
+    for pair in found:
+        known = kinds[pair.link].get((pair.src, pair.dst))
+        if known is None or pair.bytes > known.bytes:
+            kinds[pair.link][pair.src, pair.dst] = pair
+    for link, alike in kinds.items():
+        if len(alike) < limits["min_pairs"]:
+            continue
+        usual = median(pair.rate for pair in alike.values())
+        for pair in alike.values():
+            if pair.rate < (1 - limits["min_drop"]) * usual:
+                lost = pair.ns * (1 - pair.rate / usual) * pair.exposed
+                what = f"ranks {pair.src} and {pair.dst} ({link})"
+                yield _Slow(what, pair.rate / usual, pair.rate, lost, (pair.src, pair.dst))
+
+
+def _slow_groups(found: list[Group], limits: Limits) -> Iterator[_Slow]:
+    kinds: dict[tuple[str, int, int], dict[str, Group]] = defaultdict(dict)
+    for group in found:
+        alike = kinds[group.collective, group.bytes, group.world]
+        known = alike.get(group.ranks)
+        if known is None or group.ns < known.ns:
+            alike[group.ranks] = group
+    for same in kinds.values():
+        if len(same) < limits["min_pairs"]:
+            continue
+        usual = median(group.ns for group in same.values())
+        for group in same.values():
+            if usual < (1 - limits["min_drop"]) * group.ns:
+                lost = (group.ns - usual) * group.count * group.exposed
+                members = tuple(int(rank) for rank in group.ranks.strip("[]").split(",") if rank.strip())
+                yield _Slow(f"ranks {group.ranks}", usual / group.ns, group.bytes * 1e9 / group.ns, lost, members)
+
+
+RULE = Rule(
+    "CLU002",
+    "slow-link",
+    thresholds=(
+        Threshold(
+            "min_drop",
+            0.2,
+            "share",
+            "msprof-analyze compares links from a spread of 5 % on, which healthy ones show too.",
+        ),
+        Threshold("min_pairs", 3, "count", "Of two one can't tell which is unusual."),
+    ),
+    job_check=job_check,
+    reads=(pairs, groups, platform),
+)

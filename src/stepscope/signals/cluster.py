@@ -1,0 +1,158 @@
+"""One rank among others: how long it waits for them, how fast its device and its host are, how much work it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.collective_transfers import transfers
+from stepscope.analyses.device_time import device_times
+from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Times
+from stepscope.signals.job import step_ns
+from stepscope.signals.signal import Signals, signal
+
+#: Waits below this share of the step are not worth a prediction of what the step would be without them.
+_WORTH: Final = 0.005
+
+_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
+_CALLS_SQL: Final = """
+SELECT k.event, k.ts, k.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
+FROM collectives c JOIN kernels k USING (event)
+WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
+    AND k.step IN (SELECT step FROM steps WHERE NOT partial)
+ORDER BY k.ts
+"""
+_KERNELS_SQL: Final = """
+SELECT name, count(*) AS number, sum(dur)::BIGINT AS ns,
+    coalesce(sum(list_aggregate(grid, 'product')), 0)::BIGINT AS blocks, coalesce(sum(flops), 0) AS flops
+FROM kernels WHERE kind = 'compute' AND step IN (SELECT step FROM steps WHERE NOT partial) GROUP BY name
+"""
+_STEP_WORK_SQL: Final = """
+SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'product')), 0)::DOUBLE AS blocks
+FROM steps LEFT JOIN kernels k ON k.step = steps.step AND k.kind = 'compute'
+WHERE NOT partial GROUP BY steps.step ORDER BY steps.step
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """The n collectives on the rank's devices in complete steps, in time order.
+
+    Attributes:
+        event: int64[n].
+        wait: int64[n], the part of each that is waiting for ranks that came later.
+        exposed: int64[n], the part of the wait behind which nothing was computed.
+        left: float64[n], the rest of each as a fraction of it: the transfer.
+        known: bool[n], whether the recordings of all its ranks are at hand.
+        steps: Number of complete steps.
+    """
+
+    event: NDArray[np.int64]
+    wait: Times
+    exposed: Times
+    left: NDArray[np.float64]
+    known: NDArray[np.bool_]
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Compute kernels of one name, per step."""
+
+    number: float
+    ns: float
+    blocks: float
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the rank's device has to compute in each complete step: float64[steps] each, 0 where not recorded."""
+
+    flops: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+
+    @property
+    def amount(self) -> NDArray[np.float64]:
+        """The better known of the two."""
+        return self.flops if self.flops.any() else self.blocks
+
+
+@signal()
+def collectives(s: Signals) -> Collectives:
+    """Collectives of the rank, and how long it waits in each for other ranks."""
+    rows = s.trace.columns(_CALLS_SQL)
+    if not rows["event"].size:
+        raise MissingInputError(
+            "no step of the recording has collectives on a device",
+            hint="record some whole steps of a job of several ranks, with its devices",
+        )
+    transfer, ranks = s.trace.once(transfers).of(rows["event"], rows["dur"])
+    # Where the size of the job is not recorded, the ranks at hand are taken for all.
+    recordings = s.trace.job.recordings
+    world = np.where(rows["world"] < 0, recordings[s.rank].world_size or max(len(recordings), 2), rows["world"])
+    wait = rows["dur"] - transfer
+    exposed = wait.copy()
+    for device in s.trace.once(device_times):
+        exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
+    steps = int(s.trace.scalar(_STEPS_SQL) or 1)
+    return Collectives(rows["event"], wait, np.maximum(exposed, 0), transfer / rows["dur"], ranks >= world, steps)
+
+
+@signal("ns")
+def waited_ns(s: Signals) -> int:
+    """Time per step in which the rank waits for others in collectives, and computes nothing."""
+    found = s(collectives)
+    return int(found.exposed[found.known].sum()) // found.steps
+
+
+@signal("share")
+def waited_share(s: Signals) -> float:
+    """The same as a share of its mean step."""
+    return s(waited_ns) / s(step_ns)
+
+
+@signal("share")
+def known_share(s: Signals) -> float:
+    """Collectives of which all ranks are recorded, as a share of all."""
+    found = s(collectives)
+    return float(np.count_nonzero(found.known)) / found.known.size
+
+
+@signal("ns")
+def gain_ns(s: Signals) -> int:
+    """What the rank's mean step would save if no other rank came later."""
+    if s(waited_share) < _WORTH:
+        return 0
+    found = s(collectives)
+    event, left = found.event[found.known], np.rint(100 * found.left[found.known]).astype(np.int64)
+    moved = tuple(Scaled(event[left == part], part / 100) for part in np.unique(left).tolist())
+    return max(StepGraph.of(s.trace).predict(Change(unblocked=event, device=moved)).saved_ns, 0)
+
+
+@signal()
+def kernels(s: Signals) -> Mapping[str, Kernel]:
+    """The rank's compute kernels by name, per complete step."""
+    steps = int(s.trace.scalar(_STEPS_SQL) or 1)
+    return {
+        row["name"]: Kernel(row["number"] / steps, row["ns"] / steps, row["blocks"] / steps)
+        for row in s.trace.sql(_KERNELS_SQL).to_pylist()
+    }
+
+
+@signal()
+def work(s: Signals) -> Work:
+    """What the rank's device has to compute in each complete step."""
+    rows = s.trace.columns(_STEP_WORK_SQL)
+    return Work(rows["flops"].astype(np.float64), rows["blocks"].astype(np.float64))
+
+
+@signal()
+def host_name(s: Signals) -> str | None:
+    """The host that the rank runs on; null if not recorded."""
+    return s.trace.recordings[s.rank].host

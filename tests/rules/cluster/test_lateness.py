@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster_support import rank
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.cluster.lateness import READS, Late, late_ranks
+from stepscope.signals import Signals, cluster
+
+
+def late(*ranks: dict[Any, Any]) -> Late | None:
+    sealed = {number: Signals(number, given).sealed(READS) for number, given in enumerate(ranks)}
+    return late_ranks(sealed, {"min_wait": 0.01, "min_ratio": 1.05})
+
+
+def test_the_rank_that_waits_least_is_the_late_one() -> None:
+    found = late(rank(400_000), rank(10_000), rank(420_000))
+    assert found is not None
+    assert (found.ranks, found.others, found.wait_ns) == ((1,), (0, 2), 410_000)
+    assert found.gain_ns == 400_000
+
+
+def test_several_ranks_may_be_late_but_not_most() -> None:
+    found = late(rank(), rank(0), rank(), rank(0))
+    assert found is not None
+    assert found.names == "ranks 1, 3"
+    assert late(rank(), rank(0), rank(0)) is None
+
+
+@pytest.mark.parametrize("waits", [(400_000, 300_000, 200_000), (9_000, 0, 9_000), (0, 0, 0.0)])
+def test_even_or_short_waits_have_no_culprit(waits: tuple[int, ...]) -> None:
+    if not any(waits):
+        with pytest.raises(MissingInputError):
+            late(*(rank(int(wait)) for wait in waits))
+    else:
+        assert late(*(rank(wait) for wait in waits)) is None
+
+
+def test_the_late_rank_is_compared_with_the_others() -> None:
+    slow = rank(0, device=1.5, operator=3_000, dispatch=0.2, loading=50_000)
+    found = late(rank(), slow, rank(loading=10_000))
+    assert found is not None
+    assert found.device == pytest.approx(1.5)
+    assert found.host == pytest.approx(3.0)
+    assert found.work == pytest.approx(1.0)
+    assert (found.dispatch, found.loading_ns) == (0.2, 45_000)
+
+
+def test_kernels_that_run_more_often_on_one_rank_do_not_compare() -> None:
+    other = {**rank(0), cluster.kernels: {"gemm": cluster.Kernel(12, 900_000, 1)}}
+    found = late(rank(), other)
+    assert found is not None
+    assert found.device == 1.0
+
+
+def test_what_is_not_known_does_not_differ() -> None:
+    found = late({cluster.waited_ns: 400_000, cluster.waited_share: 0.4}, {cluster.waited_ns: 0})
+    assert found is not None
+    assert (found.device, found.work, found.host, found.loading_ns) == (1.0, 1.0, 1.0, 0)
+    assert found.gain_ns == 400_000
+
+
+def test_one_rank_or_unknown_waits_tell_nothing() -> None:
+    with pytest.raises(MissingInputError, match="one rank"):
+        late(rank())
+    with pytest.raises(MissingInputError, match="all ranks"):
+        late({}, {})

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from cluster_support import rank
+from rule_support import job_drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+
+
+def test_a_slower_device_that_the_others_wait_for_is_found() -> None:
+    (draft,) = job_drafts("CLU001", {0: rank(), 1: rank(), 2: rank(0, device=1.3)})
+    assert draft.summary == (
+        "The others wait 400 µs per step (40.0 %) for rank 2: the same kernels take 1.30 times as long there."
+    )
+    assert draft.ranks == (2, 0, 1)
+    assert draft.cost_ns == 400_000
+
+
+def test_where_to_look_depends_on_the_platform() -> None:
+    (draft,) = job_drafts("CLU001", {0: rank(), 1: {**rank(0, device=1.3), job.platform: "npu"}})
+    assert "npu-smi" in draft.actions[0].after
+
+
+def test_hardly_slower_or_with_more_to_compute_it_is_not() -> None:
+    assert job_drafts("CLU001", {0: rank(), 1: rank(0, device=1.049)}) == []
+    assert len(job_drafts("CLU001", {0: rank(), 1: rank(0, device=1.051)})) == 1
+    assert job_drafts("CLU001", {0: rank(), 1: rank(0, device=1.3, work=1.05)}) == []
+
+
+def test_a_slower_device_that_nobody_waits_for_costs_nothing() -> None:
+    assert job_drafts("CLU001", {0: rank(9_000), 1: rank(0, device=1.3)}) == []
+
+
+def test_one_recording_is_not_enough() -> None:
+    with pytest.raises(MissingInputError):
+        job_drafts("CLU001", {0: rank()})

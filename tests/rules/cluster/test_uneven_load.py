@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cluster_support import rank
+from rule_support import job_drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import cluster
+
+
+def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:
+    (draft,) = job_drafts("CLU004", {0: rank(300_000), 1: rank(300_000), 2: rank(0, work=1.6)})
+    assert draft.summary == (
+        "The rank with most work has 1.33 times the mean to compute in each step, and the ranks wait for each other "
+        "for 20.0 % of the step. Rank 2 comes last."
+    )
+    assert draft.cost_ns == 200_000
+    assert draft.ranks == (2, 0, 1)
+
+
+def test_work_that_varies_in_turn_is_found_too() -> None:
+    first = {**rank(200_000), cluster.work: cluster.Work(np.array([2.0, 1.0, 2.0, 1.0]), np.zeros(4))}
+    second = {**rank(200_000), cluster.work: cluster.Work(np.array([1.0, 2.0, 1.0, 2.0]), np.zeros(4))}
+    (draft,) = job_drafts("CLU004", {0: first, 1: second})
+    assert draft.summary.endswith("for 20.0 % of the step.")
+    assert draft.numbers["work_ratio"] == pytest.approx(4 / 3)
+
+
+def test_blocks_count_where_shapes_are_not_recorded() -> None:
+    amounts = (np.full(3, 100.0), np.full(3, 200.0))
+    ranks = {n: {**rank(100_000), cluster.work: cluster.Work(np.zeros(3), blocks)} for n, blocks in enumerate(amounts)}
+    assert len(job_drafts("CLU004", ranks)) == 1
+
+
+def test_a_rank_that_waits_for_its_batches_is_told_apart() -> None:
+    (draft,) = job_drafts("CLU004", {0: rank(), 1: rank(0, loading=390_000)})
+    assert draft.title == "One rank waits longer for its batches"
+    assert draft.cost_ns == 400_000
+
+
+def test_nearly_even_work_or_short_waits_just_miss() -> None:
+    assert job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.10)}) == []
+    assert len(job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.11)})) == 1
+    assert job_drafts("CLU004", {0: rank(19_000), 1: rank(0, work=1.6)}) == []
+    assert job_drafts("CLU004", {0: rank(), 1: rank(0, loading=9_000)}) == []
+
+
+def test_one_recording_is_not_enough() -> None:
+    with pytest.raises(MissingInputError):
+        job_drafts("CLU004", {0: rank()})
