@@ -54,6 +54,19 @@ def test_an_elementwise_operator_is_bound_by_memory() -> None:
     assert row["peak"].endswith("fp32 vector")
 
 
+def test_what_is_faster_than_memory_came_from_a_cache() -> None:
+    f = Facts()
+    f.row("devices", device=0, name="NVIDIA A100-SXM4-80GB")
+    for ts, dur in ((100, 1), (200_000, 100_000)):
+        op = f.host("op", "aten::relu" if dur > 1 else "aten::neg", ts, 50)
+        f.row("op_inputs", event=op, shapes="[[1024, 1024]]", dtypes='["float"]')
+        f.kernel("vectorized_elementwise_kernel", ts + 60, dur, launch=(ts + 1, 5))
+    rows = {row["name"]: row for row in roofline(f.trace()).records()}
+    assert rows["aten::neg"]["bound"] == "cache"
+    assert rows["aten::neg"]["efficiency"] > 1
+    assert rows["aten::relu"]["bound"] == "memory"
+
+
 def test_every_kernel_of_the_operator_counts_as_its_time() -> None:
     f = Facts()
     f.row("devices", device=0, name=_A100)

@@ -279,3 +279,26 @@ def test_convolutions_of_a_recorded_resnet18() -> None:
     assert rest == 0
     assert whole / 20e9 == pytest.approx(1.8, rel=0.01)
     assert flops["aten::convolution_backward"] == 3 * (2 * whole - first)
+
+
+def test_where_the_result_goes_is_written_and_not_read() -> None:
+    plain = cost("aten::clamp_min", [[4, 8], []], ["float", "Int"])
+    assert plain == OpCost(32, 128, 128, "elementwise")
+    assert cost("aten::clamp_min", [[4, 8], [], [4, 8]], ["float", "Int", "float"]) == plain
+    assert cost("aten::add", [[8], [8], [], [8]], ["float", "float", "Int", "double"]) == OpCost(
+        8, 64, 64, "elementwise"
+    )
+    assert cost("aten::eq", [[8], [8]], ["float"] * 2) == OpCost(8, 64, 8, "elementwise")
+    assert cost("aten::where", [[8], [8], [8]], ["bool", "float", "float"]) == OpCost(8, 72, 32, "elementwise")
+
+
+def test_a_lookup_reads_no_more_than_the_table() -> None:
+    wide = [[10, 8], [], [1000, 8]]
+    assert cost("aten::gather", wide, ["float", "Scalar", "long int"]) == OpCost(
+        0, 10 * 8 * 4 + 8000 * 8, 8000 * 4, "embedding"
+    )
+    few = [[1000, 8], [], [10, 8]]
+    assert cost("aten::gather", few, ["float", "Scalar", "long int"]) == OpCost(0, 80 * 4 + 80 * 8, 80 * 4, "embedding")
+    assert cost("aten::embedding", [[10, 8], [1000]], ["float", "long int"]) == OpCost(
+        0, 320 + 8000, 32_000, "embedding"
+    )

@@ -37,9 +37,10 @@ _OWN: Final = (
     number("peak_byte_rate", "The device's memory bandwidth; null if unknown.", "bytes/s", nullable=True),
     ns("least_ns", "Sum of the least times, each rounded down; null if a peak or the bytes are unknown.",
        nullable=True),
-    fraction("efficiency", "least_ns / total_ns. Above 1 the data came from caches or the assumed peak is wrong.",
-             nullable=True),
-    text("bound", "compute or memory: which of the two takes most of the least time; null if unknown.", nullable=True),
+    fraction("efficiency", "least_ns / total_ns. Above 1 the data came from caches (see `bound`), or the assumed peak "
+             "is wrong.", nullable=True),
+    text("bound", "compute or memory: which of the two takes most of the least time; cache if that is memory, yet the "
+         "calls were faster than memory is; null if unknown.", nullable=True),
 )  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def _measures(rows: Columns, groups: Groups) -> dict[str, Any]:
             "peak_flop_rate": peak,
             "peak_byte_rate": bandwidth,
         }
-    bound = np.where(compute >= memory, "compute", "memory")
+    bound = np.where(compute >= memory, "compute", np.where(least > total, "cache", "memory"))
     return {
         **{name: nullable(values, ~np.isfinite(values)) for name, values in numbers.items()},
         "flops": flops,

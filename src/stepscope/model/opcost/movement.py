@@ -1,7 +1,7 @@
 """Operators that move data and compute nothing: copies, fills, concatenation, table lookups.
 
-A lookup reads the rows it names and its indices, not the table. The gradient of a table adds one row per index and
-writes the whole table.
+A lookup reads its indices and the rows they name, at most the whole table: what is named again comes from a cache. The
+gradient of a table adds one row per index and writes the whole table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import Call, OpCost, nbytes, sizes, total
+from stepscope.model.opcost.call import Call, OpCost, Tensor, nbytes, sizes, total
 
 Cost = Callable[[Call], OpCost | None]
 
@@ -55,7 +55,7 @@ def embedding(call: Call) -> OpCost | None:
     if weight is None or indices is None or not weight.shape:
         return None
     rows = nbytes(indices.numel * math.prod(weight.shape[1:]), weight.dtype)
-    return OpCost(0, total([rows, indices.nbytes]), rows, "embedding")
+    return OpCost(0, total([_least(rows, weight), indices.nbytes]), rows, "embedding")
 
 
 def embedding_backward(call: Call) -> OpCost | None:
@@ -78,7 +78,7 @@ def index_select(call: Call) -> OpCost | None:
     if not -len(x.shape) <= at < len(x.shape) or not x.shape[at]:
         return None
     moved = nbytes(x.numel // x.shape[at] * index.numel, x.dtype)
-    return OpCost(0, total([moved, index.nbytes]), moved, "embedding")
+    return OpCost(0, total([_least(moved, x), index.nbytes]), moved, "embedding")
 
 
 def gather(call: Call) -> OpCost | None:
@@ -87,7 +87,12 @@ def gather(call: Call) -> OpCost | None:
     if x is None or index is None:
         return None
     moved = nbytes(index.numel, x.dtype)
-    return OpCost(0, total([moved, index.nbytes]), moved, "embedding")
+    return OpCost(0, total([_least(moved, x), index.nbytes]), moved, "embedding")
+
+
+def _least(moved: int | None, table: Tensor) -> int | None:
+    """Bytes that must come from memory of those that are looked up in a table."""
+    return None if moved is None or table.nbytes is None else min(moved, table.nbytes)
 
 
 COSTS: dict[str, Cost] = {

@@ -1,8 +1,9 @@
 """Elementwise operators: one operation per element of the result, however many the function takes inside.
 
 The result has the shape the tensor arguments broadcast to, and their widest type unless the operator compares. An
-in-place operator (trailing underscore) writes its first argument. Its time is that of its bytes: at a fraction of an
-operation per byte no device is limited by such arithmetic.
+in-place operator (trailing underscore) writes its first argument. A tensor after the arguments of the operator's
+signature is where the result goes (`out=`): it is written and not read. The time of such an operator is that of its
+bytes: at a fraction of an operation per byte no device is limited by the arithmetic.
 """
 
 from __future__ import annotations
@@ -27,26 +28,43 @@ elu_backward gelu_backward hardsigmoid_backward hardswish_backward hardtanh_back
 logit_backward mish_backward native_dropout_backward sigmoid_backward silu_backward softplus_backward
 tanh_backward threshold_backward
 """
+#: Arguments before `out` in the signatures of native_functions.yaml, of operators that have more than their tensors.
+_ARGUMENTS = {
+    2: """
+        atan2 bitwise_and bitwise_or bitwise_xor celu clamp_max clamp_min div eq floor_divide fmod ge gelu gt
+        hardsigmoid_backward hardswish_backward le leaky_relu logaddexp logical_and logical_or logical_xor logit lt
+        maximum minimum mish_backward mul multiply ne pow prelu remainder round sigmoid_backward silu_backward
+        softshrink tanh_backward tril triu xlogy
+    """,
+    3: """
+        add clamp gelu_backward hardtanh lerp logit_backward masked_fill native_dropout_backward rsub softplus sub
+        threshold threshold_backward where
+    """,
+    4: "addcdiv addcmul elu hardtanh_backward leaky_relu_backward nan_to_num",
+    5: "softplus_backward",
+    6: "elu_backward",
+}
+_PLACE_OF_OUT = {name: number for number, names in _ARGUMENTS.items() for name in names.split()}
 _RANK = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
     *("fp8", "fp16", "bf16", "fp32", "fp64", "complex64", "complex128"),
 )
 
 
-def elementwise(call: Call) -> OpCost | None:
-    """A function of tensors and numbers that makes a new tensor."""
-    tensors = call.tensors()
-    shape = _common_shape(tensors)
-    if shape is None:
-        return None
-    numel = math.prod(shape)
-    return OpCost(numel, sizes(tensors), nbytes(numel, _widest(tensors)), "elementwise")
+def elementwise(arguments: int, *, booleans: bool = False) -> Cost:
+    """The cost of a function of tensors and numbers that makes a new tensor, or fills one given after `arguments`."""
 
+    def cost(call: Call) -> OpCost | None:
+        tensors = [tensor for tensor in map(call.tensor, range(arguments)) if tensor is not None]
+        shape = _common_shape(tensors)
+        if shape is None:
+            return None
+        numel = math.prod(shape)
+        out = call.tensor(arguments)
+        dtype = out.dtype if out is not None else "bool" if booleans else _widest(tensors)
+        return OpCost(numel, sizes(tensors), nbytes(numel, dtype), "elementwise")
 
-def comparison(call: Call) -> OpCost | None:
-    """As `elementwise`, with a result of booleans."""
-    cost = elementwise(call)
-    return None if cost is None else OpCost(cost.flops, cost.bytes_read, cost.flops, "elementwise")
+    return cost
 
 
 def in_place(call: Call) -> OpCost | None:
@@ -86,8 +104,8 @@ def _widest(tensors: Sequence[Tensor]) -> str | None:
 
 
 COSTS: dict[str, Cost] = {
-    **{f"aten::{name}": elementwise for name in _FUNCTIONS.split()},
+    **{f"aten::{name}": elementwise(_PLACE_OF_OUT.get(name, 1)) for name in _FUNCTIONS.split()},
     **{f"aten::{name}_": in_place for name in _FUNCTIONS.split()},
-    **{f"aten::{name}": comparison for name in _COMPARISONS.split()},
+    **{f"aten::{name}": elementwise(_PLACE_OF_OUT.get(name, 1), booleans=True) for name in _COMPARISONS.split()},
     "aten::native_dropout": dropout,
 }
