@@ -1,0 +1,79 @@
+"""Asynchronous copies stand in the way of compute.
+
+## What it finds
+Copies between the device and page-locked memory during which the device does nothing else.
+
+## Why it matters
+Copy engines work beside the multiprocessors. A copy on the queue of the kernels makes these wait; on a queue of its
+own it could run during the step before.
+
+## How it decides
+The time of asynchronous copies in which their device computes and communicates nothing must come to `min_share` of the
+step. The price is that of copies that other work passes by.
+
+## What to try
+Copy the next batch on a side stream while this one is computed; for offloaded weights or activations, fetch them a
+layer ahead.
+
+## Known limits
+Copies that take longer than the step computes can't be hidden: then there must be fewer bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_module
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.copying import asynchronous
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.transfers import exposed_ns, in_most_steps, share
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the exposed time of such copies against the step."""
+    found = s(asynchronous)
+    if not found.event.size or share(s, int(found.dur.sum())) < limits["min_share"] or not in_most_steps(s, found):
+        return
+    exposed, steps = exposed_ns(s, found), s(recorded_steps)
+    if share(s, exposed) < limits["min_share"]:
+        return
+    taken, alone = (duration(ns // steps) for ns in (int(found.dur.sum()), exposed))
+    yield Draft(
+        title="Copies are not overlapped",
+        summary=f"Copies of {quantity(found.bytes.sum() / steps, 'bytes')} per step between host and device take "
+        f"{taken}; for {alone} of it the device does nothing else ({percent(share(s, exposed))} of the step).",
+        actions=(_ahead(torch_module(s(platform))),),
+        change=Change(overlapped=found.event),
+        events=found.longest,
+        rows=({"table": "copies", "where": {"direction": "HtoD"}},),
+        numbers={"exposed_ns": exposed // steps, "min_share": limits["min_share"]},
+    )
+
+
+def _ahead(module: str) -> Action:
+    return Action(
+        "Copy the next batch on a stream of its own while this one is computed",
+        before="x = x.to(device, non_blocking=True)\nloss = model(x)",
+        after=f"with {module}.stream(side):\n    following = following.to(device, non_blocking=True)\n"
+        f"loss = model(x)\n{module}.current_stream().wait_stream(side)\nx = following",
+        page="pinned-memory",
+    )
+
+
+RULE = Rule(
+    "CPY004",
+    "copies-not-overlapped",
+    thresholds=(
+        Threshold(
+            "min_share", 0.03, "share",
+            "The remedy takes a second stream and batch; nsys-ai speaks of copies to the device from 5 % on.",
+        ),
+    ),
+    check=check,
+    symptom_of=("CPY001", "CPY002"),
+)  # fmt: skip

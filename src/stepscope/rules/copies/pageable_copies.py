@@ -1,0 +1,108 @@
+"""Copies go to or come from pageable memory.
+
+## What it finds
+Copies between the device and host memory that is not page-locked, in most steps.
+
+## Why it matters
+The driver copies such memory piece by piece through a buffer of its own: that is slow, and the call returns only when
+it is done, also where the program asks for an asynchronous copy. Until then the host launches nothing.
+
+## How it decides
+Copies of 4 KiB and more towards the device, and of 64 KiB and more away from it, must occur in at least half of the
+steps, and the time of the copies and of the calls that wait for them must come to `min_share` of the step. The price is
+that of copies at the rate of page-locked memory (as recorded, else three quarters of the link's rate) which no call
+waits for.
+
+## What to try
+`DataLoader(..., pin_memory=True)` together with `tensor.to(device, non_blocking=True)`.
+
+## Known limits
+A program that reads the result at once has to wait for it. Recorders of some vendors don't say what kind of memory it
+was; then the rule abstains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, quantity
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_device
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.copying import pageable
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.transfers import (
+    DTOH,
+    HTOD,
+    PAGEABLE,
+    PINNED,
+    in_most_steps,
+    pinned_factors,
+    share,
+    transfers,
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold such copies, and the host's waiting for them, against the step."""
+    found = s(pageable)
+    if not found.event.size:
+        everything = s(transfers)
+        outside = everything.where(everything.to(HTOD) | everything.to(DTOH))
+        if outside.event.size and not outside.between(PAGEABLE, PINNED).any():
+            raise MissingInputError(
+                "the recording does not say whether host memory was page-locked",
+                hint="look for pin_memory and non_blocking in the program",
+            )
+        return
+    cost = share(s, int(found.dur.sum()) + found.blocked_ns)
+    if cost < limits["min_share"] or not in_most_steps(s, found):
+        return
+    steps, size = s(recorded_steps), int(found.bytes.sum())
+    rate = quantity(size * 1e9 / max(int(found.dur.sum()), 1), "bytes/s")
+    yield Draft(
+        title="Copies use pageable memory",
+        summary=f"{max(found.event.size // steps, 1):,} copies per step, {quantity(size / steps, 'bytes')} in all, go "
+        f"through the driver's buffer at {rate}, and the host waits {duration(found.blocked_ns // steps)} for them.",
+        actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
+        change=Change(device=scaled_each(found.event, pinned_factors(s, found)), unblocked=found.held),
+        events=found.longest,
+        rows=({"table": "copies", "where": {"src_kind": "pageable"}},),
+        numbers={
+            "copies": found.event.size, "bytes": size, "share": round(cost, 4),
+            "min_share": limits["min_share"],
+        },
+    )  # fmt: skip
+
+
+def _actions(where: str, away: bool) -> tuple[Action, ...]:
+    pin = Action(
+        "Let the loader put batches into page-locked memory, and copy without waiting",
+        before=f'loader = DataLoader(dataset, num_workers=8)\nx = x.to("{where}")',
+        after=f'loader = DataLoader(dataset, num_workers=8, pin_memory=True)\nx = x.to("{where}", non_blocking=True)',
+        page="pinned-memory",
+    )
+    back = Action(
+        "Copy results into page-locked memory that is made once",
+        before="kept = result.cpu()",
+        after="kept = torch.empty(shape, pin_memory=True)   # once\nkept.copy_(result, non_blocking=True)",
+        page="pinned-memory",
+    )
+    return (pin, back) if away else (pin,)
+
+
+RULE = Rule(
+    "CPY001",
+    "pageable-copies",
+    thresholds=(
+        Threshold(
+            "min_share", 0.01, "share",
+            "What costs less than 1 % of the step is not shown; Nsight Systems' rule cuda_memcpy_async lists them all.",
+        ),
+    ),
+    check=check,
+)  # fmt: skip

@@ -1,0 +1,71 @@
+"""Data go to the host and come back.
+
+## What it finds
+Copies from the device that the host waits for, followed in the same step by a copy of as many bytes to the device.
+
+## Why it matters
+The round trip takes both copies and the wait between them, during which the device is idle, and as a rule an operation
+on the host that the device would do faster.
+
+## How it decides
+A copy away of 64 KiB or more, which the host waits for, pairs with the next copy of as many bytes that the host starts
+after its end in the same step. There must be `min_pairs` per step, in at least half of the steps. The price is the step
+without the copies and waits.
+
+## What to try
+Keep the data on the device: use the device's form of what is done on the host (sorting, sampling, metrics, `numpy`
+functions), or write the operator for it.
+
+## Known limits
+Only sizes are compared. What the host computes in between is not part of the price. Offloading that runs beside compute
+is not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, quantity
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.copying import round_trips
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.transfers import in_most_steps
+
+_STAY = Action(
+    "Keep the data on the device",
+    before="mask = torch.from_numpy(np.argsort(scores.cpu().numpy())).to(device)",
+    after="mask = torch.argsort(scores)",
+    page="synchronisation",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the number of round trips against the threshold."""
+    found = s(round_trips)
+    steps = s(recorded_steps)
+    pairs = found.event.size / 2 / steps
+    if not found.event.size or pairs < limits["min_pairs"] or not in_most_steps(s, found):
+        return
+    yield Draft(
+        title="Data go to the host and come back",
+        summary=f"{pairs:,.0f} times per step, data are copied to the host and as many bytes back, "
+        f"{quantity(found.bytes.sum() / 2 / steps, 'bytes')} each way; the copies take "
+        f"{duration(int(found.dur.sum()) // steps)}, and the host waits {duration(found.blocked_ns // steps)}.",
+        actions=(_STAY,),
+        change=Change(device=(Scaled(found.event, 0.0),), unblocked=found.held),
+        confidence=0.7,
+        events=found.event[:20],
+        rows=({"table": "copies", "where": {"direction": "DtoH"}},),
+        numbers={"pairs per step": round(pairs, 2), "min_pairs": limits["min_pairs"]},
+    )
+
+
+RULE = Rule(
+    "CPY005",
+    "ping-pong",
+    thresholds=(Threshold("min_pairs", 0.5, "per step", "Every other step: what is rarer is no part of the loop."),),
+    check=check,
+)

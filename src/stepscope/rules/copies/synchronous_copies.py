@@ -1,0 +1,74 @@
+"""Copies are done by calls that wait for them.
+
+## What it finds
+Calls such as `cudaMemcpy`, `hipMemcpy` or `aclrtMemcpy`, which return only when the copy is done, between the device
+and memory other than pageable, in most steps.
+
+## Why it matters
+The memory would allow an asynchronous copy; the call makes the host wait for it, and for all work before it.
+
+## How it decides
+Copies towards the device of more than 64 KiB, and away from it from 4 KiB on, must occur in at least half of the steps,
+and their time and that of the calls must come to `min_share` of the step. The price is that of calls that don't wait.
+Copies of pageable memory are left to CPY001: they wait whatever the call.
+
+## What to try
+The asynchronous form on a stream, with an event where the data are needed.
+
+## Known limits
+PyTorch itself copies by asynchronous calls; a synchronising call after them is SYN003's matter. Copies by calls of
+unknown names count as asynchronous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, quantity
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.copying import synchronous
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.transfers import in_most_steps, share
+
+_CALLS = {
+    "rocm": ("hipMemcpy(dst, src, n, kind);", "hipMemcpyAsync(dst, src, n, kind, stream);"),
+    "npu": ("aclrtMemcpy(dst, size, src, n, kind);", "aclrtMemcpyAsync(dst, size, src, n, kind, stream);"),
+}
+_CUDA = ("cudaMemcpy(dst, src, n, kind);", "cudaMemcpyAsync(dst, src, n, kind, stream);")
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold such copies against the step."""
+    found = s(synchronous)
+    cost = share(s, int(found.dur.sum()) + found.blocked_ns)
+    if not found.event.size or cost < limits["min_share"] or not in_most_steps(s, found):
+        return
+    steps, (before, after) = s(recorded_steps), _CALLS.get(s(platform), _CUDA)
+    size = quantity(found.bytes.sum() / steps, "bytes")
+    yield Draft(
+        title="Copies are synchronous",
+        summary=f"{max(found.event.size // steps, 1):,} copies per step, {size} in all, are done by "
+        f"calls that return when they are done; the host waits {duration(found.blocked_ns // steps)}.",
+        actions=(Action("Copy asynchronously on a stream", before=before, after=after, page="pinned-memory"),),
+        change=Change(unblocked=found.held),
+        events=found.longest,
+        rows=({"table": "copies", "where": {"direction": "HtoD"}},),
+        numbers={"copies": found.event.size, "share": round(cost, 4), "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "CPY002",
+    "synchronous-copies",
+    thresholds=(
+        Threshold(
+            "min_share", 0.01, "share",
+            "What costs less than 1 % of the step is not shown; the limits of size are those of Nsight Systems' rule "
+            "cuda_memcpy_sync.",
+        ),
+    ),
+    check=check,
+)  # fmt: skip

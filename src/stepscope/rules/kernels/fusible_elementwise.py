@@ -1,0 +1,64 @@
+"""Pointwise operations in a row that a compiler would fuse.
+
+## What it finds
+Three or more pointwise kernels one after another on equally many elements: casts, masks, scalings, sums, and the
+backward of written-out formulas.
+
+## Why it matters
+Each of them reads its inputs from memory and writes its result there, for the next one to read again. Fused, all of
+them take about as long as one.
+
+## How it decides
+On each queue it looks for pointwise operations in a row on equally many elements, with at least two that compute
+something rather than copy or fill. Operations of the optimizer, and those that KRN008 to KRN012 speak of, do not count.
+What fusing would save must reach `min_share` of the step; a fused kernel is taken to be as long as the longest of those
+that it replaces.
+
+## What to try
+`torch.compile` for the module; where it can't be compiled, in-place and combined operators (`addcmul`, `torch.lerp`,
+`F.dropout` and addition in a fused layer).
+
+## Known limits
+Recordings do not say which tensors operators read: kernels on equally many elements next to each other may work on
+unrelated tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.rules.finding import Action
+from stepscope.rules.kernels.fusing import MIN_SHARE, fused
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+from stepscope.signals.fusions import runs
+from stepscope.signals.job import platform
+
+_COMPILE = Action(
+    "Compile the model, or the modules with the most of them",
+    before="model = Model().to(device)",
+    after="model = torch.compile(Model().to(device))",
+    page="torch-compile",
+)
+_NPU = Action(
+    "Replace them by fused operators, or compile the model",
+    before="model = Model().npu()",
+    after="model = torch.compile(Model().npu(), backend=torchair.get_npu_backend())",
+    page="fused-kernels",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold what fusing would save against the step."""
+    action = _NPU if s(platform) == "npu" else _COMPILE
+    words = ("Pointwise operations are not fused", "a chain of pointwise operations")
+    yield from fused(s, limits, runs, words, (action,))
+
+
+RULE = Rule(
+    "KRN013",
+    "fusible-elementwise",
+    thresholds=(MIN_SHARE,),
+    check=check,
+    symptom_of=("KRN009", "KRN010", "KRN011"),
+)

@@ -1,0 +1,73 @@
+"""What the rules about sequences that could be one operator have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from stepscope.model.amounts import duration
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Threshold
+from stepscope.signals import Signal, Signals
+from stepscope.signals.fusions import Fusion
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.roles import MEANINGS
+
+#: Operations that a summary lists.
+_MOST: Final = 9
+#: What all of them are held against.
+MIN_SHARE: Final = Threshold(
+    "min_share",
+    0.01,
+    "share",
+    "What costs less than 1 % of the step is not shown; msprof-analyze lists fusible sequences from there.",
+)
+
+
+def fused(
+    s: Signals, limits: Limits, wanted: Signal[Fusion], words: tuple[str, str], actions: Sequence[Action]
+) -> Iterator[Draft]:  # fmt: skip
+    """Say what fusing sequences would save, if it is enough.
+
+    Args:
+        s: Signals of the rank.
+        limits: With `min_share`.
+        wanted: The sequences.
+        words: Title, and what a sequence is called in the middle of a sentence.
+        actions: What to do.
+    """
+    found = s(wanted)
+    if not found.count or found.share < limits["min_share"]:
+        return
+    steps = s(recorded_steps)
+    number = f"{'' if found.alike else 'up to '}{len(found.letters)}"
+    before, after = (duration(ns // steps) for ns in (found.before_ns, found.after_ns))
+    yield Draft(
+        title=words[0],
+        summary=f"{_often(found.count / steps)}, {words[1]} runs as {number} operations one after another "
+        f"({parts(found)}): they take {before} per step where one operator would take about {after}.",
+        actions=tuple(actions),
+        change=found.change,
+        confidence=found.confidence,
+        events=found.events,
+        ranges=found.ranges,
+        rows=tuple({"table": "kernels_by_operator", "where": {"operator": name}} for name in _distinct(found)[:4]),
+        numbers={f"{wanted.name}.share": round(found.share, 4), "min_share": limits["min_share"]},
+    )
+
+
+def parts(found: Fusion) -> str:
+    """The operations of the longest sequence, as people would list them."""
+    names = [name.partition("::")[2].strip("_") or name for name in found.operators]
+    words = names or [MEANINGS[letter] for letter in found.letters]
+    shown = [word for i, word in enumerate(words) if i == 0 or word != words[i - 1]]
+    return ", ".join(shown if len(shown) <= _MOST else [*shown[: _MOST - 1], "..."])
+
+
+def _distinct(found: Fusion) -> list[str]:
+    return list(dict.fromkeys(found.operators))
+
+
+def _often(rate: float) -> str:
+    number = round(rate)
+    return "Once per step" if number <= 1 else f"{number:,} times per step"

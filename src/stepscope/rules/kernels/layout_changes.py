@@ -1,0 +1,74 @@
+"""Tensors are brought into another layout around operators.
+
+## What it finds
+Kernels that do nothing but reorder dimensions for one operator: conversions between NCHW and NHWC around convolutions
+(cuDNN, MIOpen).
+
+## Why it matters
+They read and write whole activations and compute nothing. In the layout that the operator wants they would not be
+there.
+
+## How it decides
+The kernels that are known to do so by their names must take `min_share` of the step. The price is the step without
+them.
+
+## What to try
+`memory_format=torch.channels_last` for model and input.
+
+## Known limits
+Some conversions go away only if every operator between two convolutions knows the layout. Kernels that convert and
+compute are not counted. On Ascend, ASC012 speaks of conversions between formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_device
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.layouts import conversions
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time of conversions against the step."""
+    if s(platform) == "npu":  # formats of Ascend's own have a rule of their own
+        return
+    found = s(conversions)
+    if not found.event.size or found.of_step < limits["min_share"]:
+        return
+    steps = s(recorded_steps)
+    yield Draft(
+        title="Tensors change their layout around operators",
+        summary=f"{max(found.event.size // steps, 1):,} kernels per step only reorder tensors, "
+        f"{duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}).",
+        actions=(_channels_last(torch_device(s(platform))),),
+        change=Change(device=(Scaled(found.event, 0.0),), host=(Scaled(found.launches, 0.0),)),
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=({"table": "kernels", "where": {"name": found.name}},),
+        numbers={f"{conversions.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
+    )
+
+
+def _channels_last(where: str) -> Action:
+    return Action(
+        "Keep model and input in the layout that convolutions want",
+        before=f'model = model.to("{where}")\nx = x.to("{where}", non_blocking=True)',
+        after=f'model = model.to("{where}", memory_format=torch.channels_last)\n'
+        f'x = x.to("{where}", memory_format=torch.channels_last, non_blocking=True)',
+        page="channels-last",
+    )
+
+
+RULE = Rule(
+    "KRN007",
+    "layout-changes",
+    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    check=check,
+)

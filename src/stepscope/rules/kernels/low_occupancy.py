@@ -1,0 +1,71 @@
+"""Long kernels run on a small part of the device.
+
+## What it finds
+Kernels of 20 µs and more, other than products, launched with fewer blocks than half of the device's multiprocessors.
+
+## Why it matters
+A multiprocessor without a block does nothing until the kernel ends, if nothing else runs beside it.
+
+## How it decides
+From the recorded grid and the device's number of multiprocessors (table `occupancy`, column `fill`). These kernels must
+take `min_share` of the step. The price is that of spreading them over the device, but never less than half of their
+time, since what makes a kernel have few blocks (a long dimension that is summed up) limits it otherwise.
+
+## What to try
+More parallel work per launch: larger batches, one call for several tensors, a reduction in two stages; or other work
+beside it on another stream. Matrix products with few, large blocks are right as they are and do not count.
+
+## Known limits
+Occupancy within a multiprocessor is not judged: for kernels bound by memory a quarter of the threads may be enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.filling import sparse
+from stepscope.signals.job import recorded_steps
+
+_MORE = Action(
+    "Give each launch more to do: stack what is computed in a loop, or raise the batch",
+    before="losses = [f(x) for x in parts]",
+    after="losses = torch.vmap(f)(torch.stack(parts))",
+)
+_BESIDE = Action("Or run independent work beside it", page="streams")
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time of such kernels against the step."""
+    found = s(sparse)
+    if not found.event.size or found.of_step * found.saved < limits["min_share"]:
+        return
+    worst, taken = found.rows[0], duration(int(found.dur.sum()) // s(recorded_steps))
+    yield Draft(
+        title="Long kernels use a small part of the device",
+        summary=f"Kernels that take {taken} per step have fewer blocks than half of the multiprocessors; the longest, "
+        f"{worst['name'][:80]}, has {worst['blocks']:.0f} and leaves {percent(1 - worst['fill'], 0)} of them idle.",
+        actions=(_MORE, _BESIDE),
+        change=Change(device=scaled_each(found.event, found.factor)),
+        confidence=0.6,
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=tuple({"table": "occupancy", "where": {"name": name}} for name in found.names[:3]),
+        numbers={f"{sparse.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "KRN004",
+    "low-occupancy",
+    thresholds=(
+        Threshold("min_share", 0.02, "share", "Reductions of few blocks are usual; together they may take this much."),
+    ),
+    check=check,
+)

@@ -1,0 +1,103 @@
+"""Products run in fp32 where matrix units could do them in 16 bits.
+
+## What it finds
+Matrix products, attention and convolutions in fp32 on a device whose matrix units (tensor cores, matrix cores, cube
+units) do them many times faster in bf16 or fp16.
+
+## Why it matters
+Most of a device's arithmetic is in its matrix units: on A100 312 of 16-bit against 19.5 TFLOP/s of fp32.
+
+## How it decides
+At least `min_unused` of the time of all kernels that could use matrix units must be products in fp32 that don't, or
+that use them at the rate of fp32, and these must take `min_share` of the step. The price assumes that each of them
+takes as much less as its least time becomes shorter: the larger of FLOPs / peak and bytes / bandwidth, with the peak of
+the narrower type and half the bytes. For products of unknown size it is a third. In convolutional networks pointwise
+operations and batch normalisation, which follow in type, are taken to be half as long; elsewhere they are not counted.
+
+## What to try
+Automatic mixed precision; bf16 needs no loss scaling. Where numbers must stay fp32, TF32 on NVIDIA devices since
+Ampere.
+
+## Known limits
+Whether the model tolerates 16 bits only a run can tell. Kernels whose names do not say what they use do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_device
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import device, platform, recorded_steps
+from stepscope.signals.precision import in_sixteen_bits
+
+_TF32 = Action(
+    "Or let matrix units multiply fp32 as TF32",
+    before="model = Model()",
+    after='torch.set_float32_matmul_precision("high")\nmodel = Model()',
+    page="amp",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold products in fp32 against all products, and against the step."""
+    found = s(in_sixteen_bits)
+    if not found.event.size or found.of_eligible < limits["min_unused"] or found.of_step < limits["min_share"]:
+        return
+    known = s(device)
+    tf32 = known is not None and "tf32" in known.matrix and known.vendor == "nvidia"
+    per_step = int(found.dur.sum()) // s(recorded_steps)
+    yield Draft(
+        title="Products don't use the fast matrix units",
+        summary=f"{percent(found.of_eligible)} of the time of products, attention and convolutions, "
+        f"{duration(per_step)} per step, is in fp32; in {found.dtype} the device's matrix units would do them in about "
+        f"{duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
+        actions=(_amp(torch_device(s(platform)), found.dtype), *((_TF32,) if tf32 else ())),
+        change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
+        events=found.longest,
+        rows=({"table": "tensor_cores", "where": {"dtype": "fp32"}},),
+        numbers={
+            f"{in_sixteen_bits.name}.of_eligible": round(found.of_eligible, 4),
+            f"{in_sixteen_bits.name}.of_step": round(found.of_step, 4),
+            "min_unused": limits["min_unused"],
+            "min_share": limits["min_share"],
+        },
+    )
+
+
+def _amp(where: str, dtype: str) -> Action:
+    before = "loss = loss_fn(model(x), y)\nloss.backward()\noptimizer.step()"
+    if dtype == "bf16":
+        after = (
+            f'with torch.autocast("{where}", dtype=torch.bfloat16):\n    loss = loss_fn(model(x), y)\n'
+            "loss.backward()\noptimizer.step()"
+        )
+    else:
+        after = (
+            f'scaler = torch.amp.GradScaler("{where}")\nwith torch.autocast("{where}", dtype=torch.float16):\n'
+            "    loss = loss_fn(model(x), y)\nscaler.scale(loss).backward()\nscaler.step(optimizer)\nscaler.update()"
+        )
+    return Action("Use automatic mixed precision", before=before, after=after, page="amp")
+
+
+RULE = Rule(
+    "KRN001",
+    "no-tensor-cores",
+    thresholds=(
+        Threshold(
+            "min_unused",
+            0.5,
+            "share",
+            "Mixed precision leaves some products in fp32 by intention; torch-tb-profiler speaks only if all are.",
+        ),
+        Threshold(
+            "min_share", 0.05, "share", "The remedy changes the numbers of the model, which less than this isn't worth."
+        ),
+    ),
+    check=check,
+)

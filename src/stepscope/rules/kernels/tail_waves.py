@@ -1,0 +1,71 @@
+"""The last wave of large products is nearly empty.
+
+## What it finds
+Matrix products of a few waves of blocks that are slow because the last wave occupies a part of the device only.
+
+## Why it matters
+The device works on as many blocks at a time as it holds. A product of 1.1 waves takes as long as one of two.
+
+## How it decides
+Waves follow from grid, threads, registers and shared memory (table `occupancy`). A kernel counts if it has at most five
+waves, a tenth and more of the places in them empty, takes 50 µs on average, and is slower than products of full or many
+waves in the same recording by at least half of what the empty places explain. What full waves would save must reach
+`min_share` of the step.
+
+## What to try
+Sizes that give whole waves, larger batches, fewer and larger products (queries, keys and values in one), `torch.bmm` in
+place of a loop. Newer libraries divide such products evenly (stream-K): update them.
+
+## Known limits
+Products whose FLOPs are not known can't be compared, and are not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.filling import tails
+from stepscope.signals.job import recorded_steps
+
+_WHOLE = Action("Choose batch, tokens or width so that the blocks fill whole waves", page="tensor-shapes")
+_ONE = Action(
+    "Make one product of several",
+    before="q, k, v = self.q(x), self.k(x), self.v(x)",
+    after="q, k, v = self.qkv(x).chunk(3, dim=-1)",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold what full waves would save against the step."""
+    found = s(tails)
+    if not found.event.size or found.of_step * found.saved < limits["min_share"]:
+        return
+    worst, taken = found.rows[0], duration(int(found.dur.sum()) // s(recorded_steps))
+    yield Draft(
+        title="The last wave of products is nearly empty",
+        summary=f"Products that take {taken} per step are slower than others since their blocks don't fill whole "
+        f"waves; the longest, {worst['name'][:80]}, has {worst['waves']:.1f} waves, {percent(worst['tail'], 0)} of "
+        "their places empty.",
+        actions=(_WHOLE, _ONE),
+        change=Change(device=scaled_each(found.event, found.factor)),
+        confidence=0.6,
+        events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
+        rows=tuple({"table": "occupancy", "where": {"name": name}} for name in found.names[:3]),
+        numbers={f"{tails.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
+    )
+
+
+RULE = Rule(
+    "KRN005",
+    "tail-waves",
+    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    check=check,
+)

@@ -1,0 +1,96 @@
+"""Products have sizes that matrix units don't like.
+
+## What it finds
+Matrix products in 16 bits, TF32, or less whose rows begin between multiples of 16 bytes: a vocabulary of 50,257, a
+layer of 1,001 outputs.
+
+## Why it matters
+Matrix units load pieces of 16 bytes and more. For odd rows libraries take kernels that load single elements, or none
+that uses matrix units.
+
+## How it decides
+From the recorded shapes and strides, for each product: the distance of rows of both factors and of the result. Where
+products on aligned rows with comparable arithmetic were recorded, the odd ones must be slower than these by
+`min_slower`, padding included, and what that is worth must reach `min_share` of the step. Where there are none to
+compare with, they must take `min_alone` of the step, and the finding has no price.
+
+## What to try
+Pad the size to a multiple of 64 (at least 8 in 16 bits): the vocabulary, the number of classes, the width of a head.
+
+## Known limits
+Without recorded strides the last dimension is taken for the length of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from stepscope.analyses.stepgraph import Change
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.changes import scaled_each
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import recorded_ns, recorded_steps
+from stepscope.signals.shapes import ROW_BYTES, Unaligned, unaligned
+
+_PAD = Action(
+    "Pad the size to a multiple of 64",
+    before="nn.Linear(hidden, 50257)",
+    after="nn.Linear(hidden, 50304)   # rows that no token uses",
+    page="tensor-shapes",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Compare odd products with aligned ones."""
+    found = s(unaligned)
+    slower = found.factor <= 1 - limits["min_slower"]
+    saved = float((found.dur * (1 - np.where(slower, found.factor, 1.0))).sum()) / s(recorded_ns)
+    alone = np.isnan(found.factor)
+    if slower.any() and saved >= limits["min_share"]:
+        change = Change(device=scaled_each(found.event[slower], found.factor[slower]))
+        how = f"aligned ones of about their size take {percent(_mean(found, slower), 0)} of that"
+        yield _draft(s, limits, found, slower, change, how)
+    elif alone.any() and float(found.dur[alone].sum()) / s(recorded_ns) >= limits["min_alone"]:
+        yield _draft(s, limits, found, alone, None, "longer than aligned ones would")
+
+
+def _mean(found: Unaligned, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+    return float((found.dur * found.factor)[mine].sum() / found.dur[mine].sum())
+
+
+def _draft(
+    s: Signals, limits: Limits, found: Unaligned, mine: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    change: Change | None, how: str,
+) -> Draft:  # fmt: skip
+    sizes = found.sizes
+    which = f" (for example {sizes.m:,} x {sizes.k:,} by {sizes.k:,} x {sizes.n:,})" if sizes is not None else ""
+    dur = found.dur[mine]
+    return Draft(
+        title="Products have odd sizes",
+        summary=f"Products whose rows are no multiples of {ROW_BYTES} bytes{which} take "
+        f"{duration(int(dur.sum()) // s(recorded_steps))} per step, {how}.",
+        actions=(_PAD,),
+        change=change,
+        confidence=0.8 if change is not None else 0.5,
+        events=found.event[mine][np.argsort(-dur, kind="stable")[:20]],
+        rows=({"table": "roofline_shapes", "where": {"op_class": "gemm"}},),
+        numbers={f"{unaligned.name}.of_step": round(found.of_step, 4), **limits},
+    )
+
+
+RULE = Rule(
+    "KRN003",
+    "unaligned-dimensions",
+    thresholds=(
+        Threshold("min_slower", 0.15, "share", "Less is within what rates of products differ by anyway."),
+        Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),
+        Threshold(
+            "min_alone", 0.05, "share", "Without a price only what takes a good part of the step is worth advice."
+        ),
+    ),
+    check=check,
+)

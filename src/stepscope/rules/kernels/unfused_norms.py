@@ -1,0 +1,57 @@
+"""Normalisation is written out operation by operation.
+
+## What it finds
+RMS or layer normalisation made of separate operators: square, mean, root, products, and casts around them.
+
+## Why it matters
+Normalisation is bound by memory: its time follows the bytes it moves. Six to eight operators move six to eight times
+what one does.
+
+## How it decides
+On each queue it looks for a square and a mean, a root and products, or for a mean, a difference, a square, a mean, a
+root and products; the root must be of a statistic (one number per row) and the last product of whole rows. What fusing
+would save must reach `min_share` of the step. The fused operator is taken to be as long as the longest of the operators
+that it replaces, since each of them moves at least as much as it has to.
+
+## What to try
+`F.layer_norm`, `F.rms_norm` with a PyTorch in which it is one kernel, `torch.compile` of the module, or a library's
+fused form; on Ascend `torch_npu.npu_rms_norm`.
+
+## Known limits
+The backward of written-out normalisation appears as runs of pointwise kernels (KRN013) and is not part of this price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.rules.finding import Action
+from stepscope.rules.kernels.fusing import MIN_SHARE, fused
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+from stepscope.signals.fusions import norms
+from stepscope.signals.job import platform
+
+_BEFORE = "x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps) * weight"
+_TORCH = Action(
+    "Normalise with one operator; compile the module where PyTorch has no fused form of it",
+    before=_BEFORE,
+    after="F.rms_norm(x, (x.size(-1),), weight, eps)   # or F.layer_norm(x, (x.size(-1),), weight, bias, eps)\n"
+    "model.norm = torch.compile(model.norm)         # where that is still several kernels",
+    page="fused-kernels",
+)
+_NPU = Action(
+    "Normalise with one operator",
+    before=_BEFORE,
+    after="torch_npu.npu_rms_norm(x, weight, epsilon=eps)[0]",
+    page="fused-kernels",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold what fusing would save against the step."""
+    action = _NPU if s(platform) == "npu" else _TORCH
+    yield from fused(s, limits, norms, ("Normalisation is not fused", "a normalisation"), (action,))
+
+
+RULE = Rule("KRN009", "unfused-norms", thresholds=(MIN_SHARE,), check=check)

@@ -1,0 +1,189 @@
+"""Copies between host and device: from what kind of memory, how fast, and whether the host waited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.needs import need_device
+from stepscope.analyses.runtime_calls import blocking_names, synchronising_names
+from stepscope.model.device_table.host_link import host_link
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.signals.job import device, recorded_ns, recorded_steps
+from stepscope.signals.signal import Signals, signal
+from stepscope.signals.work import Ids
+
+HTOD, DTOH, DTOD, SET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
+PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = ("pageable", "pinned", "device", "managed", "")
+
+#: A wait that begins this soon after the call that launched a copy is for that copy.
+_SOON_NS: Final = 50_000
+#: Part of the host link's rate that copies from page-locked memory come to.
+_REACHED: Final = 0.75
+#: What they come to where the link is not known: PCI Express 3.0 in practice.
+_SLOWEST: Final = 12e9
+#: Copies of this size and more show the rate of the link.
+_TELLING: Final = 1 << 20
+#: Time that a copy takes besides moving its bytes.
+_FIXED_NS: Final = 2_000
+
+_SQL: Final = """
+WITH moved AS (
+    SELECT k.event, k.ts, k.dur, k.track, coalesce(k.device, -1) AS device, coalesce(k.step, -1) AS step,
+        CASE WHEN k.kind = 'set' THEN 'set' WHEN c.direction IN ('HtoD', 'DtoH', 'DtoD') THEN c.direction
+            ELSE 'other' END AS direction,
+        coalesce(c.bytes, k.bytes, 0) AS bytes, coalesce(c.src_kind, '') AS src, coalesce(c.dst_kind, '') AS dst,
+        coalesce(k.launch, -1) AS launch, coalesce(k.op, -1) AS op, h.track AS thread, h.ts AS called,
+        h.ts + coalesce(h.dur, 0) AS returned, coalesce(h.name_id IN (SELECT unnest($blocking)), false) AS blocking
+    FROM kernels k LEFT JOIN copies c ON c.event = k.event LEFT JOIN spans h ON h.id = k.launch
+    WHERE k.kind IN ('copy', 'set')
+), waits AS (SELECT id, track, ts, coalesce(dur, 0) AS dur FROM spans WHERE name_id IN (SELECT unnest($waits)))
+SELECT m.* REPLACE (coalesce(m.called, -1) AS called, coalesce(m.returned, -1) AS returned,
+        coalesce(m.thread, -1) AS thread),
+    CASE WHEN w.ts - m.returned <= $soon THEN w.id ELSE -1 END AS wait,
+    CASE WHEN w.ts - m.returned <= $soon THEN w.dur ELSE 0 END AS waited
+FROM moved m ASOF LEFT JOIN waits w ON w.track = m.thread AND w.ts >= m.returned ORDER BY m.ts, m.event
+"""
+_BUSY_SQL: Final = """
+SELECT coalesce(device, -1) AS device, ts, ts + dur AS stop FROM kernels WHERE kind IN ('compute', 'comm') ORDER BY ts
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfers:
+    """The n copies and sets of a rank's devices, in time order.
+
+    Attributes:
+        event: int64[n].
+        ts: int64[n].
+        dur: int64[n].
+        track: int32[n], queue.
+        device: int32[n]; -1 if not recorded.
+        step: int32[n]; -1 outside every step.
+        direction: int8[n], position in `DIRECTIONS`.
+        bytes: int64[n]; 0 if not recorded.
+        src: int8[n], position in `KINDS`.
+        dst: int8[n], likewise.
+        launch: int64[n], the call; -1 if not recorded.
+        op: int64[n], the operator; -1 if not known.
+        called: int64[n], begin of the call; -1 if not recorded.
+        returned: int64[n], its end.
+        blocking: bool[n], whether the call, by its name, returns only when the copy is done.
+        wait: int64[n], the call right after it that waits for the device; -1 if there is none.
+        waited: int64[n], how long that call took.
+    """
+
+    event: Ids
+    ts: Ids
+    dur: Ids
+    track: NDArray[np.int32]
+    device: NDArray[np.int32]
+    step: NDArray[np.int32]
+    direction: NDArray[np.int8]
+    bytes: Ids
+    src: NDArray[np.int8]
+    dst: NDArray[np.int8]
+    launch: Ids
+    op: Ids
+    called: Ids
+    returned: Ids
+    blocking: NDArray[np.bool_]
+    wait: Ids
+    waited: Ids
+
+    def where(self, kept: NDArray[Any]) -> Transfers:
+        """Those that are marked, or at these positions."""
+        return Transfers(*(getattr(self, name)[kept] for name in self.__slots__))
+
+    def to(self, direction: str) -> NDArray[np.bool_]:
+        """Whether they go in a direction, bool[n]."""
+        mine: NDArray[np.bool_] = self.direction == DIRECTIONS.index(direction)
+        return mine
+
+    def between(self, *kinds: str) -> NDArray[np.bool_]:
+        """Whether one end is memory of one of these kinds, bool[n]."""
+        codes = [KINDS.index(kind) for kind in kinds]
+        return np.isin(self.src, codes) | np.isin(self.dst, codes)
+
+    @property
+    def blocked_ns(self) -> int:
+        """Host time of the calls, as far as the copies had to be waited for, and of waits after them."""
+        held = np.maximum(np.minimum(self.returned, self.ts + self.dur) - self.called, 0)
+        return int(held[self.launch >= 0].sum() + self.waited.sum())
+
+    @property
+    def held(self) -> Ids:
+        """Calls in which the host waits for them."""
+        calls: Ids = np.unique(np.append(self.launch[self.launch >= 0], self.wait[self.wait >= 0]))
+        return calls
+
+    @property
+    def longest(self) -> Ids:
+        """Events of the longest ones."""
+        return self.event[np.argsort(-self.dur, kind="stable")[:20]]
+
+    def steps(self) -> int:
+        """In how many steps there are any."""
+        return int(np.unique(self.step[self.step >= 0]).size)
+
+
+@signal()
+def transfers(s: Signals) -> Transfers:
+    """Copies and sets of the rank's devices."""
+    need_device(s.trace)
+    wanted = {"blocking": blocking_names(s.trace), "waits": synchronising_names(s.trace), "soon": _SOON_NS}
+    rows = s.trace.columns(_SQL, wanted)
+    if not rows["event"].size:
+        raise MissingInputError(
+            "the recording has no copies", hint="record the device's memory operations together with its kernels"
+        )
+    for name, words in (("direction", DIRECTIONS), ("src", KINDS), ("dst", KINDS)):
+        texts, which = np.unique(rows[name].astype(str), return_inverse=True)
+        codes = [words.index(text) if text in words else len(words) - 1 for text in texts.tolist()]
+        rows[name] = np.array(codes, np.int8)[which]
+    rows["blocking"] = rows["blocking"].astype(np.bool_)
+    return Transfers(**{name: rows[name] for name in Transfers.__slots__})
+
+
+@signal("bytes/s")
+def pinned_rate(s: Signals) -> float:
+    """Rate of copies from page-locked memory: as recorded, else what the device's link to its host lets expect."""
+    found = s(transfers)
+    large = found.where(found.to(HTOD) & (found.src == KINDS.index(PINNED)) & (found.bytes >= _TELLING))
+    if large.event.size and large.dur.sum():
+        return float(large.bytes.sum()) * 1e9 / float(large.dur.sum())
+    known = s.maybe(device)
+    link = host_link(known) if known is not None else None
+    return _REACHED * link if link else _SLOWEST
+
+
+def pinned_factors(s: Signals, found: Transfers) -> NDArray[np.float64]:
+    """By how much copies would take less from page-locked memory, at most 1 each."""
+    expected = _FIXED_NS + found.bytes * 1e9 / s(pinned_rate)
+    factors: NDArray[np.float64] = np.minimum(expected / np.maximum(found.dur, 1), 1.0)
+    return factors
+
+
+def in_most_steps(s: Signals, found: Transfers) -> bool:
+    """Whether these copies belong to the loop rather than to what is done once."""
+    return 2 * found.steps() >= s(recorded_steps)
+
+
+def exposed_ns(s: Signals, found: Transfers) -> int:
+    """Time of copies during which their device did nothing else."""
+    busy = s.trace.columns(_BUSY_SQL)
+    total = 0
+    for index in np.unique(found.device).tolist():
+        copies, work = found.device == index, busy["device"] == index
+        moving = Intervals.union_of(found.ts[copies], found.ts[copies] + found.dur[copies])
+        total += (moving - Intervals.union_of(busy["ts"][work], busy["stop"][work])).total
+    return total
+
+
+def share(s: Signals, ns: int) -> float:
+    """A time as a share of the recorded steps."""
+    return ns / s(recorded_ns)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Finding
+from support import Facts
+
+
+def found(beside: bool, step_ns: int = 3_000_000) -> list[Finding]:
+    facts = Facts()
+    for number in range(3):
+        at = number * step_ns
+        facts.step(number, at, step_ns)
+        event = facts.kernel("Memcpy HtoD", at + 20_000, 100_000, launch=(at + 100, 5_000), kind="copy", stream="9")
+        facts.row("copies", event=event, direction="HtoD", bytes=1 << 20, src_kind="pinned", dst_kind="device")
+        facts.kernel("gemm", at + (10_000 if beside else 200_000), 500_000, launch=(at + 6_000, 2_000))
+    return findings("CPY004", facts.trace())
+
+
+def test_copies_while_nothing_is_computed_are_found() -> None:
+    (finding,) = found(beside=False)
+    assert finding.summary == (
+        "Copies of 1.00 MiB per step between host and device take 100 µs; for 100 µs of it the device does nothing "
+        "else (3.3 % of the step)."
+    )
+    assert "torch.cuda.stream(side)" in finding.actions[0].after
+
+
+def test_copies_beside_compute_are_none() -> None:
+    assert found(beside=True) == []
+
+
+def test_three_hundredths_of_the_step_decide() -> None:
+    assert found(beside=False, step_ns=3_340_000) == []
+    assert len(found(beside=False, step_ns=3_330_000)) == 1
+
+
+def test_without_copies_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("CPY004", {})

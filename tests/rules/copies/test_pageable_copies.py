@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+from stepscope.signals.copying import pageable
+from stepscope.signals.transfers import Transfers, pinned_rate, transfers
+from transfer_support import copies
+
+COPY = {"src": "pageable", "dur": 400_000, "returned": 390_000, "called": 0, "ts": 0, "wait": 77, "waited": 10_000}
+NOTHING = copies({}).where([False])
+
+
+def given(found: Transfers, step_ns: int = 1_000_000, **more: object) -> dict[object, object]:
+    return {
+        pageable: found,
+        transfers: found,
+        pinned_rate: 10e9,
+        job.recorded_ns: step_ns,
+        job.recorded_steps: 1,
+        job.platform: more.get("platform", "cuda"),
+    }
+
+
+def test_copies_and_the_host_s_waiting_are_told_with_what_pinning_changes() -> None:
+    (draft,) = drafts("CPY001", given(copies(COPY)))
+    assert draft.summary == (
+        "1 copies per step, 1.00 MiB in all, go through the driver's buffer at 2.62 GB/s, and the host waits 400 µs "
+        "for them."
+    )
+    assert draft.change is not None
+    # 2 µs and 1 MiB at 10 GB/s, of 400 µs.
+    assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([10], 0.27)]
+    assert draft.change.unblocked.tolist() == [50, 77]
+
+
+def test_the_code_is_that_of_the_platform_and_of_the_direction() -> None:
+    (draft,) = drafts("CPY001", given(copies({**COPY, "src": "device", "dst": "pageable", "direction": "DtoH"})))
+    assert "copy_(result, non_blocking=True)" in draft.actions[1].after
+    (draft,) = drafts("CPY001", given(copies(COPY), platform="npu"))
+    assert 'x.to("npu", non_blocking=True)' in draft.actions[0].after
+    assert len(draft.actions) == 1
+
+
+def test_less_than_a_hundredth_of_the_step_just_misses() -> None:
+    assert drafts("CPY001", given(copies(COPY), 80_001_000)) == []
+    assert len(drafts("CPY001", given(copies(COPY), 80_000_000))) == 1
+
+
+def test_what_is_copied_once_in_many_steps_is_none() -> None:
+    assert drafts("CPY001", {**given(copies(COPY)), job.recorded_steps: 3}) == []
+    assert len(drafts("CPY001", {**given(copies(COPY)), job.recorded_steps: 2})) == 1
+
+
+def test_where_the_kind_of_memory_is_not_recorded_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError, match="page-locked"):
+        drafts("CPY001", {**given(NOTHING), transfers: copies({"src": ""})})
+    assert drafts("CPY001", {**given(NOTHING), transfers: copies({})}) == []

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+from stepscope.signals.filling import Kernels, sparse
+
+ROW = {"name": "reduce", "blocks": 27.0, "fill": 0.25, "waves": 1.25, "tail": 0.375}
+
+
+def given(of_step: float) -> dict[object, object]:
+    found = Kernels(np.array([3, 4]), np.array([600, 400]), np.full(2, 0.5), ("reduce",), (ROW,), of_step)
+    return {sparse: found, job.recorded_steps: 1}
+
+
+def test_long_kernels_of_few_blocks_are_found() -> None:
+    (draft,) = drafts("KRN004", given(0.5))
+    assert draft.summary == (
+        "Kernels that take 1.00 µs per step have fewer blocks than half of the multiprocessors; the longest, reduce, "
+        "has 27 and leaves 75 % of them idle."
+    )
+    assert draft.change is not None
+    assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([3, 4], 0.5)]
+
+
+def test_what_would_be_saved_decides() -> None:
+    assert drafts("KRN004", given(0.04 - 0.0001)) == []
+    assert len(drafts("KRN004", given(0.04))) == 1
+
+
+def test_no_such_kernels_are_no_finding() -> None:
+    nothing = np.zeros(0, np.int64)
+    assert drafts("KRN004", {sparse: Kernels(nothing, nothing, np.zeros(0), (), (), 0.0)}) == []
+
+
+def test_without_kernels_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("KRN004", {})

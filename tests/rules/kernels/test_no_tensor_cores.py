@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.devices import match
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+from stepscope.signals.precision import Narrower, in_sixteen_bits
+
+
+def given(of_eligible: float, of_step: float, device: str = "A100-SXM4-80GB") -> dict[object, object]:
+    found = Narrower(
+        "bf16" if "A100" in device else "fp16",
+        np.array([3, 4]),
+        np.array([8_000, 2_000]),
+        np.array([0.25, 1.0]),
+        np.array([9]),
+        of_eligible,
+        of_step,
+    )
+    platform = "npu" if "910" in device else "cuda"
+    return {in_sixteen_bits: found, job.device: match(device), job.platform: platform, job.recorded_steps: 2}
+
+
+def test_products_in_fp32_are_told_of_mixed_precision_and_tf32() -> None:
+    (draft,) = drafts("KRN001", given(0.9, 0.5))
+    assert draft.summary == (
+        "90.0 % of the time of products, attention and convolutions, 5.00 µs per step, is in fp32; in bf16 the "
+        "device's matrix units would do them in about 2.00 µs."
+    )
+    assert "bfloat16" in draft.actions[0].after
+    assert "GradScaler" not in draft.actions[0].after
+    assert "set_float32_matmul_precision" in draft.actions[1].after
+
+
+def test_the_change_scales_each_kernel_and_halves_what_follows() -> None:
+    (draft,) = drafts("KRN001", given(0.9, 0.5))
+    assert draft.change is not None
+    assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([3], 0.25), ([9], 0.5)]
+
+
+def test_devices_without_bf16_get_loss_scaling_and_no_tf32() -> None:
+    (draft,) = drafts("KRN001", given(0.9, 0.5, "Tesla V100-SXM2-32GB"))
+    assert "GradScaler" in draft.actions[0].after
+    assert len(draft.actions) == 1
+
+
+def test_the_code_is_that_of_the_platform() -> None:
+    (draft,) = drafts("KRN001", given(0.9, 0.5, "Ascend910B2"))
+    assert 'torch.autocast("npu"' in draft.actions[0].after
+
+
+@pytest.mark.parametrize(("of_eligible", "of_step"), [(0.49, 0.9), (0.9, 0.049)])
+def test_less_than_half_of_the_products_or_little_of_the_step_just_misses(of_eligible: float, of_step: float) -> None:
+    assert drafts("KRN001", given(of_eligible, of_step)) == []
+    assert len(drafts("KRN001", given(0.5, 0.05))) == 1
+
+
+def test_without_a_known_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("KRN001", {job.device: None})

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from fusion_support import CHANGE, sequences
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals.fusions import norms
+
+
+def test_it_says_how_often_as_what_and_what_would_remain() -> None:
+    (draft,) = drafts("KRN009", sequences(norms, 0.2))
+    assert draft.summary == (
+        "2 times per step, a normalisation runs as 4 operations one after another "
+        "(bmm, mul, softmax, bmm): they take 2.00 µs per step where one operator would take about 1.00 µs."
+    )
+    assert draft.change is CHANGE
+    assert draft.events.tolist() == [4, 5, 6]
+
+
+def test_the_remedy_is_that_of_the_platform() -> None:
+    for platform, code in (
+        ("cuda", "F.rms_norm"),
+        ("rocm", "F.rms_norm"),
+        ("npu", "npu_rms_norm"),
+        ("cpu", "F.rms_norm"),
+    ):
+        (draft,) = drafts("KRN009", sequences(norms, 0.2, platform))
+        assert code in draft.actions[0].after
+
+
+def test_less_than_a_hundredth_of_the_step_just_misses() -> None:
+    assert drafts("KRN009", sequences(norms, 0.0099)) == []
+    assert len(drafts("KRN009", sequences(norms, 0.01))) == 1
+    assert drafts("KRN009", sequences(norms, 0.2, count=0)) == []
+
+
+def test_without_operations_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("KRN009", {})
