@@ -96,16 +96,6 @@ def test_steps_without_collectives_are_no_answer() -> None:
         Signals.of(facts.trace())(communication.calls)
 
 
-def test_the_last_call_of_each_step_is_told_but_not_an_only_one() -> None:
-    facts = Facts()
-    for step in range(3):
-        facts.step(step, 1_000 * step, 1_000)
-    for ts in (100, 300, 1_200, 2_100, 2_300):
-        collective(facts, ts, 50)
-    found = Signals.of(facts.trace())(communication.calls)
-    assert communication.last_of_steps(found).tolist() == [False, True, False, False, True]
-
-
 def test_the_thread_of_the_backward_pass_is_recognised() -> None:
     facts = Facts()
     facts.step(1, 0, 1_000)

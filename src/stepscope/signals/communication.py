@@ -129,14 +129,6 @@ def in_backward(s: Signals) -> NDArray[np.bool_]:
     return found
 
 
-def last_of_steps(found: Calls) -> NDArray[np.bool_]:
-    """Whether each call is the last of its step, bool[n]; False in steps with a single one."""
-    change = found.step[1:] != found.step[:-1]
-    first, last = np.append(True, change), np.append(change, True)
-    chosen: NDArray[np.bool_] = (last & ~first)[: found.step.size]
-    return chosen
-
-
 def _world(s: Signals) -> int:
     """Ranks of a collective whose group does not tell: those among which transfers are recorded, or all of the job."""
     return int(s.trace.scalar(_PEERS_SQL) or s.trace.recordings[s.rank].world_size or -1)

@@ -14,9 +14,8 @@ The exposed part of collectives, as a share of the step, must reach `min_share`.
 collective waits for a late rank is another problem, and overlapping it would not help
 (`communication.transfer_share`). Where the recordings of all ranks are at hand, the transfer is the shortest
 participant's time; on one rank alone waiting can't be told apart, which lowers the confidence. The price is what the
-step would save on its dependency graph if other device work did not have to wait for these collectives. The last
-collective of each step is left out of it: it carries the gradients that are ready last, and there is nothing left to
-hide it behind.
+step would save on its dependency graph if other device work did not have to wait for these collectives, and if they
+began as soon as their data is there: the last gradients, which nothing is left to hide, stay exposed.
 
 ## What to try
 Let DistributedDataParallel reduce bucket by bucket during the backward pass in place of one reduction after it; with
@@ -40,7 +39,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication import Calls, calls, exposed_share, last_of_steps, transfer_share
+from stepscope.signals.communication import Calls, calls, exposed_share, transfer_share
 
 #: A collective that took longer than this many times its transfer mostly waited.
 _WAITED = 2
@@ -82,7 +81,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     found = s(calls)
     costly = np.argsort(-found.exposed_transfer, kind="stable")
-    movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer) & ~last_of_steps(found)
+    movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer)
     kind = _costliest(found)
     apart = "" if found.known else "; on the recordings at hand, waiting for other ranks can't be told apart from that"
     yield Draft(
