@@ -89,8 +89,9 @@ def link(s: Signals) -> Link:
     meshed = s.trace.scalar(_MESH_SQL)
     if meshed:
         return Link(f"{meshed} HCCS links", meshed * _HCCS, meshed * _HCCS / 2)
-    if s(one_host) is not True:
-        return Link("the network between hosts", 20 * _GB, 0.0)
+    local = s(one_host)
+    if local is not True:
+        return Link("the network between hosts" if local is False else "a link of unknown kind", 20 * _GB, 0.0)
     if known is not None and known.link_bandwidth:
         own = known.link_bandwidth
         return Link(f"the links of the {known.name}", _USUAL_SHARE * own, _LEAST_SHARE * own)
