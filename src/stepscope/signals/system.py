@@ -20,8 +20,8 @@ _READS: Final = ("read", "pread", "pread64", "readv", "fread", "getc", "fgets", 
                  "fopen64", "fsync", "fdatasync")  # fmt: skip
 _WAITS: Final = ("poll", "ppoll", "select", "epoll_wait", "epoll_pwait", "futex", "pthread_cond_wait",
                  "pthread_cond_timedwait", "pthread_mutex_lock", "pthread_join", "pthread_rwlock_rdlock",
-                 "pthread_rwlock_wrlock", "sem_wait", "sem_timedwait", "nanosleep", "clock_nanosleep", "usleep", "sleep",
-                 "recv", "recvmsg", "recvfrom", "accept", "wait4", "waitpid", "sched_yield")  # fmt: skip
+                 "pthread_rwlock_wrlock", "sem_wait", "sem_timedwait", "nanosleep", "clock_nanosleep", "usleep",
+                 "sleep", "recv", "recvmsg", "recvfrom", "accept", "wait4", "waitpid", "sched_yield")  # fmt: skip
 #: Any of these shows that calls of the operating system are recorded.
 _ANY: Final = (*_READS, *_WAITS, "write", "ioctl", "mmap", "munmap", "pthread_create", "pthread_cond_signal")
 

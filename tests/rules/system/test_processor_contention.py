@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.signals import job, system
+
+
+def given(share: float) -> dict[object, object]:
+    return {
+        system.preempted: Intervals.union_of([0, 500], [100, 900]),
+        system.preempted_share: share,
+        job.recorded_steps: 5,
+    }
+
+
+def test_time_without_a_processor_is_found() -> None:
+    (draft,) = drafts("SYS001", given(0.1))
+    assert draft.summary == (
+        "For 100 ns of each step (10.0 %) the device is idle and the thread that feeds it is ready, but on no "
+        "processor, 2 times in the recording."
+    )
+    assert draft.ranges == ((500, 900), (0, 100))
+
+
+def test_just_below_the_threshold_nothing_is_found() -> None:
+    assert drafts("SYS001", given(0.0099)) == []
+    assert len(drafts("SYS001", given(0.01))) == 1
+
+
+def test_without_recorded_switches_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("SYS001", {})
