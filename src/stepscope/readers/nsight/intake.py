@@ -75,7 +75,9 @@ class Intake:
         for chunk in self.tables.scan(table, columns):
             ids = np.arange(self.next_id, self.next_id + chunk.num_rows, dtype=np.int64)
             self.next_id += chunk.num_rows
-            connection.register("chunk", chunk.append_column("id", pa.array(ids)))
+            # The table of strings has ids of its own; DuckDB 1.5 takes no name twice.
+            numbered = chunk if "id" in chunk.column_names else chunk.append_column("id", pa.array(ids))
+            connection.register("chunk", numbered)
             yield
             connection.unregister("chunk")
             before = self._done_bytes
