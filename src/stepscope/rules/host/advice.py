@@ -30,7 +30,7 @@ def fewer_launches(platform: str) -> tuple[Action, ...]:
             "Compile the model, with graphs where shapes stay the same",
             before="y = model(x)",
             after='model = torch.compile(model, mode="reduce-overhead")\ny = model(x)  # fused kernels, in graphs',
-            page="fewer-launches",
+            page="torch-compile",
         ),
         Action(
             "Capture the step as a graph by hand where it can't be compiled",

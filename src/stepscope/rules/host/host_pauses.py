@@ -83,5 +83,5 @@ RULE = Rule(
         Threshold("min_count", 3, "count", "One or two pauses may be due to anything."),
     ),
     check=check,
-    symptom_of=("HST005", "HST006", "HST007", "HST010", "HST011"),
+    symptom_of=("HST005", "HST006", "HST007", "HST010", "HST011", "SYS001", "SYS002", "SYS003"),
 )

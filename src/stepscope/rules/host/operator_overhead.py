@@ -93,5 +93,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("HST007", "HST008", "HST010", "HST011", "SYN005", "CLU003"),
+    symptom_of=("HST007", "HST008", "HST010", "HST011", "SYN005", "CLU003", "ASC003", "ASC004", "ASC008", "SYS001"),
 )

@@ -67,7 +67,7 @@ def _actions(platform: str) -> tuple[Action, ...]:
             after=f'x = x.pin_memory().to("{device}", non_blocking=True)\n'
             "kept = torch.empty_like(stats, device='cpu', pin_memory=True).copy_(stats, non_blocking=True)\n"
             "...  # read `kept` after an event recorded here has passed",
-            page="synchronisation",
+            page="pinned-memory",
         ),
         Action(
             "Make small tensors on the device, or once before the loop",
@@ -87,5 +87,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("SYN005",),
+    symptom_of=("SYN005", "HST006"),
 )

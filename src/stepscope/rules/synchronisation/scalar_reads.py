@@ -84,5 +84,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("SYN005",),
+    symptom_of=("SYN005", "HST006"),
 )

@@ -125,4 +125,5 @@ RULE = Rule(
         Threshold("min_calls", 10, "per step", "Fewer are not many, whatever the share."),
     ),
     check=check,
+    symptom_of=("ASC008",),
 )
