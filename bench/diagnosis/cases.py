@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count
 
 from bench.diagnosis.answers import ANSWERS
-from bench.diagnosis.case import step_ns
+from bench.diagnosis.case import format_of, step_ns
 from bench.diagnosis.families import Family, healthy_jobs, well_tuned
 from stepscope.simulate.faults import FAULTS
 from stepscope.simulate.job import SimJob
@@ -55,7 +55,9 @@ def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Itera
 
 
 def _all_matter(job: SimJob, faults: tuple[str, ...]) -> bool:
-    """Whether the step would be shorter without any one of the faults."""
+    """Whether the step would be shorter without any one of the faults; a leak must be in the recording."""
+    if "memory-leak" in faults and not (job.profile_memory and format_of(job) != "nsight"):
+        return False
     if faults[0] in TIMELESS:
         return True
     slow = step_ns(job, faults)
