@@ -15,23 +15,17 @@ from stepscope.signals.signal import Signals
 from stepscope.signals.work import Ids, Work, work
 
 #: Operators that are parts of others: the outermost of these around a call is the call's whole cost to the host.
-_PARTS_SQL: Final = """
-SELECT name_id FROM names
-WHERE name LIKE 'aten::%' OR name LIKE 'npu::%' OR name LIKE 'autograd::engine::evaluate_function: %'
-    OR regexp_matches(name, '^\\w+Backward\\d*$')
-"""
-_OUTERMOST_SQL: Final = """
-WITH RECURSIVE up(id, node, height) AS (
-    SELECT id, id, 0 FROM (SELECT unnest($ids) AS id)
-    UNION ALL
-    SELECT up.id, p.id, height + 1 FROM up JOIN spans s ON s.id = up.node JOIN spans p ON p.id = s.parent
-    WHERE p.name_id IN (SELECT unnest($parts)) AND height < 12
-)
-SELECT id, arg_max(node, height) AS outermost FROM up GROUP BY id ORDER BY id
+_PARTS_SQL: Final = r"""
+SELECT id, coalesce(parent, -1) AS parent FROM spans WHERE name_id IN (
+    SELECT name_id FROM names
+    WHERE name LIKE 'aten::%' OR name LIKE 'npu::%' OR name LIKE 'autograd::engine::evaluate_function: %'
+        OR regexp_matches(name, '^\w+Backward\d*$'))
 """
 _TIMES_SQL: Final = """
 SELECT id, track, ts, ts + coalesce(dur, 0) AS stop FROM spans WHERE id IN (SELECT unnest($ids)) ORDER BY id
 """
+#: So many operators lie within each other at most.
+_DEEPEST: Final = 32
 #: Between two calls of a sequence, a host does no more than this and twice what it does in them: else something else
 #: goes on there.
 _BETWEEN_NS: Final = 50_000
@@ -39,12 +33,28 @@ _BETWEEN_NS: Final = 50_000
 
 def outermost(trace: Trace, operators: Ids) -> Ids:
     """The outermost operator that each of these is a part of."""
-    ids, which = np.unique(operators, return_inverse=True)
-    if not ids.size:
-        return ids
-    parts = trace.columns(_PARTS_SQL)["name_id"].tolist()
-    found: Ids = trace.columns(_OUTERMOST_SQL, {"ids": ids.tolist(), "parts": parts})["outermost"]
-    return found[which]
+    within = trace.once(_parts)
+    found: Ids = operators.copy()
+    for _ in range(_DEEPEST):
+        inside = np.flatnonzero(found < within.size)
+        around = within[found[inside]]
+        deeper = around >= 0
+        if not deeper.any():
+            break
+        found[inside[deeper]] = around[deeper]
+    return found
+
+
+def _parts(trace: Trace) -> Ids:
+    """For each event the operator that it is a part of, -1 if there is none; int64[last part's event + 1]."""
+    rows = trace.columns(_PARTS_SQL)
+    within = np.full(int(rows["id"].max(initial=-1)) + 1, -1, np.int64)
+    within[rows["id"]] = rows["parent"]
+    known = np.zeros(within.size + 1, np.bool_)
+    known[rows["id"]] = True
+    # The last place stands for -1; a parent that is no part itself ends the way up.
+    within[~known[np.minimum(within, within.size)]] = -1
+    return within
 
 
 def one_call(s: Signals, found: Ranges) -> Change:

@@ -73,9 +73,9 @@ def tails(s: Signals) -> Kernels:
         return _of(s, [], {})
     found, done = s(products), efficiency(s)
     full = [row["name"] for row in rows if row["tail"] <= _FULL or row["waves"] >= _MANY]
-    factors = {}
+    best, factors = _median(found, done, full), {}
     for row in few:
-        own, best = _median(s, found, done, [row["name"]]), _median(s, found, done, full)
+        own = _median(found, done, [row["name"]])
         if own and best and own <= best * (1 - row["tail"] / 2):
             factors[row["name"]] = max(1 - row["tail"], own / best)
     return _of(s, [row for row in few if row["name"] in factors], factors)
@@ -86,10 +86,10 @@ def _rows(s: Signals) -> list[dict[str, Any]]:
     return [row for row in rows if row["blocks"] and math.isfinite(row["blocks"])]
 
 
-def _median(s: Signals, found: Products, done: NDArray[np.float64], names: list[str]) -> float | None:
+def _median(found: Products, done: NDArray[np.float64], names: list[str]) -> float | None:
     """Median efficiency of the products that kernels with these names do; None if none is known."""
-    events = s.trace.columns(_EVENTS_SQL, {"names": names})["event"] if names else np.zeros(0, np.int64)
-    mine = np.isin(found.event, events) & (found.flops > 0)
+    codes = [code for code, name in enumerate(found.names) if name in names]
+    mine = np.isin(found.name, codes) & (found.flops > 0)
     return float(np.median(done[mine])) if mine.any() else None
 
 

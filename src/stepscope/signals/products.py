@@ -21,7 +21,7 @@ from stepscope.signals.work import Ids, tensors
 _SQL: Final = f"""
 SELECT k.event, k.dur, coalesce(k.op, -1) AS op, k.op_class, coalesce(k.dtype, '') AS dtype,
     CASE k.tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
-    coalesce(k.flops, -1)::DOUBLE AS flops, coalesce(k.bytes, -1) AS bytes, i.dtypes, i.shapes, i.strides
+    k.name, coalesce(k.flops, -1)::DOUBLE AS flops, coalesce(k.bytes, -1) AS bytes, i.dtypes, i.shapes, i.strides
 FROM kernels k LEFT JOIN op_inputs i ON i.event = k.op
 WHERE k.kind = 'compute' AND (k.op_class IN {MATRIX_CLASSES} OR coalesce(k.tensor_core, false)) ORDER BY k.op, k.event
 """
@@ -57,6 +57,8 @@ class Products:
         flops: float64[n], of the whole operator; -1 where unknown.
         bytes: int64[n], likewise.
         whole: int64[n], time of all such kernels of the operator.
+        name: int32[n], position in `names` of the kernel's name.
+        names: As recorded.
         shape: int32[n], position in `shapes`; -1 if not recorded.
         shapes: Recorded shapes and strides of inputs, JSON; strides are empty if not recorded.
     """
@@ -71,6 +73,8 @@ class Products:
     flops: NDArray[np.float64]
     bytes: Ids
     whole: Ids
+    name: NDArray[np.int32]
+    names: tuple[str, ...]
     shape: NDArray[np.int32]
     shapes: tuple[tuple[str, str], ...]
 
@@ -109,6 +113,7 @@ def products(s: Signals) -> Products:
     classes = rows["op_class"].combine_chunks().dictionary_encode()
     places = [MATRIX_CLASSES.index(c) if c in MATRIX_CLASSES else -1 for c in classes.dictionary.to_pylist()]
     kind = np.array(places, np.int8)[classes.indices.to_numpy()]
+    names = rows["name"].combine_chunks().dictionary_encode()
     dtype, types = _types(rows)
     shapes = pa.StructArray.from_arrays(
         [rows[name].combine_chunks().fill_null("") for name in ("shapes", "strides")], ["shapes", "strides"]
@@ -119,8 +124,10 @@ def products(s: Signals) -> Products:
         kind=kind,
         dtype=dtype,
         types=types,
+        name=names.indices.to_numpy(),
+        names=tuple(names.dictionary.to_pylist()),
         shape=shape,
-        shapes=tuple((t["shapes"], t["strides"]) for t in texts),
+        shapes=tuple((text["shapes"], text["strides"]) for text in texts),
     )
 
 
