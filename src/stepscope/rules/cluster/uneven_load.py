@@ -111,4 +111,5 @@ RULE = Rule(
     thresholds=(MIN_WAIT, MIN_RATIO),
     job_check=job_check,
     reads=READS,
+    symptom_of=("DAT001", "DAT005", "HST005", "HST012"),
 )
