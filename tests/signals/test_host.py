@@ -42,6 +42,17 @@ class TestIdleTime:
         s = signals(facts)
         assert s(host.dispatch_share) == pytest.approx(0.0, abs=0.01)
 
+    def test_without_steps_only_the_time_counts_in_which_the_device_is_in_use(self) -> None:
+        facts = Facts()
+        facts.host("op", "start", 0, 9 * MS)
+        facts.kernel("a", 10 * MS, MS, launch=(9 * MS, 4_000))
+        facts.kernel("b", 14 * MS, MS, launch=(13 * MS, 4_000))
+        facts.host("op", "end", 15 * MS, 5 * MS)
+        s = signals(facts)
+        assert s(host.window_ns) == 5 * MS
+        assert s(host.idle_share) == pytest.approx(0.6)
+        assert (s(host.line).starts.min(), s(host.line).ends.max()) == (10 * MS, 15 * MS)
+
     def test_without_a_device_there_is_nothing_to_say(self) -> None:
         facts = Facts()
         facts.step(1, 0, MS)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses import host_states as states
+from stepscope.analyses.device_time import device_times
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
-from stepscope.signals.job import recorded_steps, step_ns
+from stepscope.signals.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
 
 #: Fewer calls than this do not tell what one usually takes.
@@ -79,11 +80,20 @@ class Calls:
     dur: Times
 
 
+@signal("ns")
+def window_ns(s: Signals) -> int:
+    """Mean length of what idle time is a share of: a step, or from first to last device activity without steps."""
+    if s(steps):
+        return s(step_ns)
+    spans = [device.last - device.first for device in s.trace.once(device_times)]
+    return max(sum(spans) // len(spans), 1)
+
+
 @signal()
 def idle(s: Signals) -> Mapping[tuple[str, str], int]:
-    """Mean idle time of a device per complete step, by cause and detail, ns."""
+    """Mean idle time of a device per complete step, by cause and detail, ns; without steps, while it was in use."""
     rows = s.table("idle_causes").arrow.to_pylist()
-    complete = {row["step"] for row in s.trace.sql(_COMPLETE_SQL).to_pylist()}
+    complete = {row["step"] for row in s.trace.sql(_COMPLETE_SQL).to_pylist()} if s(steps) else {None}
     windows = len(complete) * max(len({row["device"] for row in rows}), 1)
     if not windows:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
@@ -97,13 +107,13 @@ def idle(s: Signals) -> Mapping[tuple[str, str], int]:
 
 def _share(s: Signals, cause: str, *details: str) -> float:
     chosen = sum(ns for (name, detail), ns in s(idle).items() if name == cause and (not details or detail in details))
-    return chosen / s(step_ns)
+    return chosen / s(window_ns)
 
 
 @signal("share")
 def idle_share(s: Signals) -> float:
     """Time in which the device was idle, for whatever cause, as a share of the step."""
-    return sum(s(idle).values()) / s(step_ns)
+    return sum(s(idle).values()) / s(window_ns)
 
 
 @signal("share")
@@ -157,14 +167,19 @@ def _median(s: Signals, query: str) -> int:
 def line(s: Signals) -> Line:
     """What the host did in the steps, on the thread that launches or those that it waits for."""
     hosts = s.trace.once(states.host_states)
-    steps = s.trace.columns(_STEPS_SQL)
-    if hosts is None or not steps["ts"].size:
+    if hosts is None:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
-    parts = [
-        hosts.timeline(hosts.feeders[0], lo, hi)
-        for lo, hi in zip(steps["ts"].tolist(), steps["stop"].tolist(), strict=True)
-    ]
+    parts = [hosts.timeline(hosts.feeders[0], lo, hi) for lo, hi in _windows(s)]
     return Line(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _windows(s: Signals) -> list[tuple[int, int]]:
+    """Steps on the host, or the time in which the devices were in use if there are none."""
+    if s(steps):
+        rows = s.trace.columns(_STEPS_SQL)
+        return list(zip(rows["ts"].tolist(), rows["stop"].tolist(), strict=True))
+    devices = s.trace.once(device_times)
+    return [(min(device.first for device in devices), max(device.last for device in devices))]
 
 
 @signal()
@@ -187,11 +202,11 @@ def in_python(s: Signals) -> tuple[Times, Times]:
 
 @signal("ns")
 def python_per_operator_ns(s: Signals) -> int:
-    """Time in Python per operator that the main thread calls from it."""
+    """Time in Python per operator that the main thread calls from it; 0 where there are too few to tell."""
     hosts = s.trace.once(states.host_states)
     starts, ends = s(in_python)
     calls = int(s.trace.scalar(_OUTERMOST_SQL, {"track": hosts.feeders[0]})) if hosts else 0
-    return int((ends - starts).sum()) // max(calls, 1)
+    return int((ends - starts).sum()) // calls if calls >= _FEW else 0
 
 
 @signal()

@@ -51,11 +51,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     share = s(dispatch_share)
     if share < limits["min_share"]:
         return
+    period = s(launch_period_ns)
+    pace = f", and the host launches one every {duration(period)}" if period else ""
     yield Draft(
         title="The device waits for the host to launch work",
         summary=f"For {percent(share)} of the step the device has nothing to do since its next work is not launched "
         f"yet (operators {percent(s(operators_share))}, Python {percent(s(python_share))}): half of all kernels take "
-        f"less than {duration(s(kernel_ns))}, and the host launches one every {duration(s(launch_period_ns))}.",
+        f"less than {duration(s(kernel_ns))}{pace}.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         confidence=0.8 if s(steps) else 0.5,
