@@ -18,9 +18,11 @@ _LATENCY_NS = 2_000
 _SLOWEST_NS = 50_000
 #: A call is blocked by a full queue if it takes this many times as long as usual.
 _BLOCKED = 3
+#: Room in a queue is looked at this many times while as many launches are made as it holds.
+_FINE = 128
 #: At least this share of the calls is taken not to be blocked: those that begin a step after it was waited for.
 _FREE = 0.05
-#: So many blocked calls, and most of all slow ones, make one believe that a queue holds less than CUDA's do.
+#: So many blocked calls, and most of the time of all slow ones, show that a queue holds less than CUDA's do.
 _ENOUGH = 3
 
 
@@ -162,15 +164,18 @@ def _full(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     launch = activities.launch[queue.member]
     last = np.append(launch[1:] != launch[:-1], True) | (launch < 0)
-    member, latest = queue.member[last], queue.latest[last]
+    launch, member, latest = launch[last], queue.member[last], queue.latest[last]
     returned, took = call_end[member], call_ns[member]
     known = np.flatnonzero(returned >= 0)
     ended = np.searchsorted(activities.end[latest], returned[known], side="right")
     held = known + 1 - ended
     most = int(held.max(initial=0))
     slow = took[known] > _BLOCKED * (float(np.quantile(took[known], _FREE)) if known.size else 0.0)
+    slow &= activities.end[member[known]] > returned[known]  # else it waited for what it launched
     full = slow & (held == most) & (most > 1)
-    small = np.count_nonzero(full) >= max(_ENOUGH, np.count_nonzero(slow) / 2)
+    small = np.count_nonzero(full) >= _ENOUGH and 2 * took[known[full]].sum() >= took[known[slow]].sum()
     depth = most if small else max(CAPACITY, most + 1)
-    entry = known[known >= depth]
-    return launch[entry], latest[entry - depth], full[known >= depth] & small
+    # A few launches more or less make no difference to a queue that holds a thousand.
+    chosen = (known >= depth) & (slow | (known % max(depth // _FINE, 1) == 0))
+    entry = known[chosen]
+    return launch[entry], latest[entry - depth], full[chosen] & small

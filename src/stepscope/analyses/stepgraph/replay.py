@@ -36,15 +36,17 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A graph laid out for a loop over its nodes, from the second on.
+    """A graph laid out for a loop over its nodes, from the second on: most have one edge or two.
 
     Attributes:
-        edge: int64[n - 1], one edge of each.
+        first: int64[n - 1], the first edge of each.
+        second: int64[n - 1], the second edge, the first again where there is none.
         several: int64[k], nodes with further edges.
         further: Those edges, a range for each of `several`.
     """
 
-    edge: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
     several: NDArray[np.int64]
     further: list[tuple[int, int]]
 
@@ -52,9 +54,9 @@ class Plan:
 def plan(graph: Graph) -> Plan:
     """Lay out a graph."""
     first, last = graph.first[1:-1], graph.first[2:]
-    several = np.flatnonzero(last - first > 1)
-    further = list(zip((first[several] + 1).tolist(), last[several].tolist(), strict=True))
-    return Plan(first, several, further)
+    several = np.flatnonzero(last - first > 2)
+    further = list(zip((first[several] + 2).tolist(), last[several].tolist(), strict=True))
+    return Plan(first, np.minimum(first + 1, last - 1), several + 1, further)
 
 
 def _arrival(ends: list[int], part: More, lag: int, together: int, apart: int) -> int:
@@ -67,25 +69,37 @@ def _arrival(ends: list[int], part: More, lag: int, together: int, apart: int) -
 
 def replay(origin: int, plan: Plan, times: Timing) -> Times:
     """When each node ends, int64[n], if node 0 ends at `origin`."""
-    more: list[More | None] = [None] * plan.edge.size
-    on, lags = times.on.tolist(), times.lag.tolist()
-    late = times.late
-    for node in late:
-        more[node - 1] = ()
-    for node, (low, high) in zip(plan.several.tolist(), plan.further, strict=True):
-        more[node] = tuple(zip(on[low:high], lags[low:high], strict=True))
-    ends = [origin]
+    rest = _rest(plan, times)
+    late, ends = times.late, [origin]
     add = ends.append
-    for before, wait, others, own in zip(
-        times.on[plan.edge].tolist(), times.lag[plan.edge].tolist(), more, times.took[1:].tolist(), strict=True
+    for one, wait, other, least, more, own in zip(
+        times.on[plan.first].tolist(),
+        times.lag[plan.first].tolist(),
+        times.on[plan.second].tolist(),
+        times.lag[plan.second].tolist(),
+        rest,
+        times.took[1:].tolist(),
+        strict=True,
     ):
-        start = ends[before] + wait
-        if others is not None:
-            for other, least in others:
-                if ends[other] + least > start:
-                    start = ends[other] + least
-            others_late = late.get(len(ends))
-            if others_late is not None:
-                start = max(start, _arrival(ends, *others_late))
+        start = ends[one] + wait
+        since = ends[other] + least
+        if since > start:
+            start = since
+        if more is not None:
+            for before, lag in more:
+                if ends[before] + lag > start:
+                    start = ends[before] + lag
+            if len(ends) in late:
+                start = max(start, _arrival(ends, *late[len(ends)]))
         add(start + own)
     return np.array(ends, np.int64)
+
+
+def _rest(plan: Plan, times: Timing) -> list[More | None]:
+    """What the nodes depend on besides two edges; None for those that depend on nothing else."""
+    rest: list[More | None] = [None] * plan.first.size
+    for node in times.late:
+        rest[node - 1] = ()
+    for node, (low, high) in zip(plan.several.tolist(), plan.further, strict=True):
+        rest[node - 1] = tuple(zip(times.on[low:high].tolist(), times.lag[low:high].tolist(), strict=True))
+    return rest
