@@ -13,14 +13,17 @@ since only the whole input tells which rank a recording is.
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from typing import Final
 
 from stepscope.model.schema import Column, TableSchema, Type
 from stepscope.model.tables import EVENTS, OP_INPUTS, TABLES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
-#: Raised whenever stored files of an older version can't be read as this one describes.
-VERSION: Final = 5
+#: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
+_MEANING: Final = 6
 
 #: How Parquet files are written: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"
@@ -49,6 +52,17 @@ STORED_TABLES: Final = (*PLAIN_TABLES, INPUT_CALLS, INPUT_TEXTS)
 SPAN_COLUMNS: Final = tuple(
     "name_id" if column.name == "name" else column.name for column in EVENTS.columns if column.name != "args"
 )
+
+
+def _version(tables: Iterable[TableSchema], columns: Iterable[str]) -> str:
+    """A text that is another one whenever a stored table has other columns, or they are of other types."""
+    described = [[table.name, [(column.name, column.type) for column in table.columns]] for table in tables]
+    digest = hashlib.sha256(json.dumps([described, list(columns), SQL_TYPES, PARQUET]).encode())
+    return f"{_MEANING}-{digest.hexdigest()[:16]}"
+
+
+#: What a store must be of to be read as this module describes.
+VERSION: Final = _version(STORED_TABLES, SPAN_COLUMNS)
 
 
 def stored_columns(table: TableSchema) -> tuple[Column, ...]:
