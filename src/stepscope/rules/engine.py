@@ -44,7 +44,7 @@ class Diagnosing:
                 for draft in self._drafts(registered, lambda c=check, v=limits: c(signals, v), signals.rank):  # type: ignore[misc]
                     self._found.append(priced(registered, draft, signals))
         reads: tuple[Signal[Any], ...] = (step_ns, *(one for rule in rules for one in rule.rule.reads))
-        self._sealed[signals.rank] = signals.sealed(reads)
+        self._sealed[signals.rank] = signals.sealed(reads, strict=self.strict)
 
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""

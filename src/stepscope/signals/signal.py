@@ -14,6 +14,8 @@ from stepscope.model.trace import Trace
 
 T = TypeVar("T")
 
+_REPORT = "run again with --debug and report what it shows"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signal(Generic[T]):
@@ -80,14 +82,23 @@ class Signals:
         """
         return self.trace.once(analyses()[name].run)
 
-    def sealed(self, wanted: Iterable[Signal[Any]]) -> Signals:
-        """These signals' values, or why there are none, without the trace they came from."""
+    def sealed(self, wanted: Iterable[Signal[Any]], *, strict: bool = False) -> Signals:
+        """These signals' values, or why there are none, without the trace they came from.
+
+        Args:
+            wanted: The signals.
+            strict: Let unexpected errors through; else what fails is as good as missing.
+        """
         values = Signals(self.rank, self.given)
         for one in wanted:
             try:
                 values._known[one] = self(one)
             except MissingInputError as error:
                 values._known[one] = error
+            except Exception as error:
+                if strict:
+                    raise
+                values._known[one] = MissingInputError(f"{one.name} failed ({type(error).__name__})", hint=_REPORT)
         return values
 
     def __call__(self, wanted: Signal[T]) -> T:

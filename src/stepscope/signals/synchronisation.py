@@ -57,8 +57,8 @@ FROM placed p ASOF LEFT JOIN launches l ON l.track = p.track AND p.ts >= l.ts OR
 #: A kernel that takes longer than any usual launch call shows whether the call waits for it: it returns soon after.
 _TELLING_NS: Final = 20_000
 _LAUNCHES_SQL: Final = f"""
-SELECT k.launch AS event, min(h.dur) AS dur, max(k.dur) >= {_TELLING_NS} AS telling,
-    bool_and(h.ts + h.dur - k.ts - k.dur BETWEEN 0 AND {_SOON_NS}) AS blocking
+SELECT k.launch AS event, min(coalesce(h.dur, 0)) AS dur, max(k.dur) >= {_TELLING_NS} AS telling,
+    bool_and(h.ts + coalesce(h.dur, 0) - k.ts - k.dur BETWEEN 0 AND {_SOON_NS}) AS blocking
 FROM kernels k JOIN spans h ON h.id = k.launch
 WHERE k.kind = 'compute' AND h.step IS NOT NULL AND k.graph IS NULL GROUP BY 1 ORDER BY 1
 """

@@ -1,0 +1,34 @@
+"""Signals of recordings that lack what is usually there, and signals that fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals.signal import Signals, signal
+from stepscope.signals.synchronisation import launches
+from support import Facts
+
+
+@signal()
+def broken(s: Signals) -> int:
+    """Fails."""
+    return 1 // s.rank
+
+
+def test_a_launch_whose_duration_is_missing() -> None:
+    f = Facts()
+    f.step(0, 0, 1000)
+    for ts in (10, 20):
+        call = f.correlation()
+        f.host("launch", "cudaLaunchKernel", ts, None, correlation=call)
+        f.kernel("gemm", ts + 100, 50, launch=call, kind="compute")
+    assert Signals.of(f.trace())(launches) == 2
+
+
+def test_what_fails_is_as_good_as_missing_unless_asked_to_be_strict() -> None:
+    sealed = Signals().sealed([broken])
+    with pytest.raises(MissingInputError, match="ZeroDivisionError"):
+        sealed(broken)
+    with pytest.raises(ZeroDivisionError):
+        Signals().sealed([broken], strict=True)
