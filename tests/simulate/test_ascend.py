@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections import defaultdict
 from dataclasses import replace
 
@@ -277,6 +278,19 @@ def test_equal_jobs_give_equal_folders(tmp_path):
         )
     assert contents[0] == contents[1]
     assert len(contents[0]) > 20
+
+
+def test_memory_does_not_grow_with_the_number_of_steps(tmp_path):
+    def peak(steps):
+        tracemalloc.start()
+        written(replace(ASCEND, steps=steps), tmp_path / str(steps))
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    peak(2)
+    few, many = peak(10), peak(40)
+    assert many < 1.5 * few
 
 
 def test_a_device_has_formats_and_a_failure_leaves_nothing(tmp_path, monkeypatch):

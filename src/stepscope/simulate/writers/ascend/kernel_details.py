@@ -1,8 +1,7 @@
-"""``kernel_details.csv`` and what is drawn from the same rows: ``op_statistic.csv``, ``l2_cache.csv`` and others."""
+"""``kernel_details.csv``: every kernel and collective, with what the counters of the cores say."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -11,7 +10,7 @@ from stepscope.simulate.writers.ascend import metrics, vocabulary
 from stepscope.simulate.writers.ascend.collectives import collective_name
 from stepscope.simulate.writers.ascend.device import Work, is_collective
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import INVALID, Place, micros, trimmed
+from stepscope.simulate.writers.ascend.place import INVALID, Place, trimmed
 
 _SHORT = ("Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim")
 _LONG = (
@@ -73,71 +72,3 @@ def _tensors(tensors: Sequence[Tensor]) -> str:
     shapes = ";".join(",".join(map(str, tensor.shape)) for tensor in tensors)
     types = ";".join(vocabulary.cann_type(tensor.dtype) for tensor in tensors)
     return f'"""{shapes}""",{types},{";".join(map(vocabulary.layout, tensors))}'
-
-
-class OpStatistic:
-    """``op_statistic.csv``: kernels by type and core, the most time first."""
-
-    def __init__(self) -> None:
-        self._sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 1 << 62, 0])
-
-    def add(self, work: Work) -> None:
-        """Count a kernel."""
-        spent = work.end - work.begin
-        row = self._sums[vocabulary.op_type(work.spec), vocabulary.core(work.spec)]
-        row[:] = row[0] + 1, row[1] + spent, min(row[2], spent), max(row[3], spent)
-
-    def write(self, output: Output) -> None:
-        """Write the file."""
-        whole = sum(row[1] for row in self._sums.values()) or 1
-        lines = ["OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)\n"]
-        for (kind, core), (count, total, least, most) in sorted(
-            self._sums.items(), key=lambda item: (-item[1][1], item[0])
-        ):
-            lines.append(
-                f"{kind},{core},{count},{total / 1000},{least / 1000},{round(total / count / 1000, 3)},"
-                f"{most / 1000},{round(100 * total / whole, 3)}\n"
-            )
-        output.write("op_statistic.csv", "".join(lines))
-
-
-class CacheRates:
-    """``l2_cache.csv``: how often the level-2 cache had what a kernel asked for, and gave up what it had."""
-
-    def __init__(self, output: Output) -> None:
-        self._file = output.open("l2_cache.csv")
-        self._file.write("Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n")
-
-    def add(self, work: Work) -> None:
-        """Append a row: the larger what a kernel moves against a cache of 192 MiB, the less of it is found there."""
-        fill = min(1.0, work.spec.bytes / (192 << 20))
-        rates = f"{round(0.95 - 0.6 * fill, 6)},{round(0.01 + 0.4 * fill, 6)}"
-        self._file.write(f"{work.stream},{work.number % 65536},{rates},{work.spec.name}\n")
-
-
-class AiCpuTimes:
-    """``data_preprocess.csv``: what the device's own processor worked on; there is none where nothing ran on it."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._lines: list[str] = []
-
-    def add(self, work: Work) -> None:
-        """Append a row, if the kernel ran there: an eighth of its time goes to dispatching it, another to copying."""
-        if vocabulary.core(work.spec) != "AI_CPU":
-            return
-        spent = work.end - work.begin
-        part = spent // 8
-        self._lines.append(
-            f"{self._place.stamp(work.begin)},{work.spec.name},{micros(spent - 2 * part)},{micros(part)},"
-            f"{micros(spent - part)},{micros(part)},{micros(spent)},{work.stream},{work.number % 65536}\n"
-        )
-
-    def write(self, output: Output) -> None:
-        """Write the file, if there is anything in it."""
-        header = (
-            "Timestamp(us),Node,Compute_time(us),Memcpy_time(us),Task_time(us),Dispatch_time(us),Total_time(us),"
-            "Stream ID,Task ID\n"
-        )
-        if self._lines:
-            output.write("data_preprocess.csv", header + "".join(self._lines))

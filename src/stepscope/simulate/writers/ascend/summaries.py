@@ -5,7 +5,8 @@ from __future__ import annotations
 from stepscope.simulate.writers.ascend.cann_events import Api, ApiStatistic
 from stepscope.simulate.writers.ascend.communication import Communication
 from stepscope.simulate.writers.ascend.device import InOrder, Work, is_collective
-from stepscope.simulate.writers.ascend.kernel_details import AiCpuTimes, CacheRates, KernelDetails, OpStatistic
+from stepscope.simulate.writers.ascend.kernel_details import KernelDetails
+from stepscope.simulate.writers.ascend.kernel_tables import AiCpuTimes, CacheRates, OpStatistic
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.overlap import Overlap, StepWindow, overlap_events, step_at, step_times
 from stepscope.simulate.writers.ascend.place import Place
