@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from stepscope.ingest import Options, open_trace
@@ -52,6 +55,13 @@ class TestAJobWithASlowDevice:
         assert s(cluster.waited_ns) == 0
         assert s(cluster.known_share) == 0.0
         assert trace.ranks == (0,)
+
+
+def test_transfers_that_the_library_recorded_tell_as_much(tmp_path: Path) -> None:
+    paths = simulate(replace(JOB, device="ascend910b2"), tmp_path / "job", "ascend", faults=("slow-rank",))
+    signals = ranks(open_trace(paths, Options(cache=False)))
+    assert [s(cluster.known_share) for s in signals] == [1.0, 1.0, 1.0]
+    assert signals[0](cluster.waited_share) > 0.3 > signals[2](cluster.waited_share)
 
 
 def test_waiting_behind_compute_costs_nothing() -> None:

@@ -101,7 +101,8 @@ def collectives(s: Signals) -> Collectives:
     for device in s.trace.once(device_times):
         exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
     steps = int(s.trace.scalar(_STEPS_SQL) or 1)
-    return Collectives(rows["event"], wait, np.maximum(exposed, 0), transfer / rows["dur"], ranks >= world, steps)
+    known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
+    return Collectives(rows["event"], wait, np.maximum(exposed, 0), transfer / rows["dur"], known, steps)
 
 
 @signal("ns")
