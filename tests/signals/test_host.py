@@ -99,3 +99,12 @@ def test_collections_count_in_steps() -> None:
     s = signals(facts)
     assert s(host.collections).events.tolist() == [inside]
     assert s(host.collecting_share) == pytest.approx(0.05, rel=0.02)
+
+
+def test_a_collection_inside_the_call_that_asked_for_it_counts_once() -> None:
+    facts = starved()
+    call = facts.host("gc", "<built-in function collect>", 2 * MS, 600_000)
+    facts.host("gc", "Python GC", 2 * MS + 1_000, 590_000)
+    s = signals(facts)
+    assert s(host.collections).events.tolist() == [call]
+    assert s(host.collecting_share) == pytest.approx(0.05, rel=0.02)

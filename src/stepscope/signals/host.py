@@ -44,8 +44,11 @@ SELECT count(*) FROM spans s LEFT JOIN spans p ON p.id = s.parent
 WHERE s.category = 'op' AND s.step IS NOT NULL AND s.track = $track AND (p.category IS NULL OR p.category <> 'op')
 """
 _GC_SQL: Final = """
-SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.category = 'gc' AND s.step IS NOT NULL ORDER BY s.ts, s.id
+SELECT id, ts, dur FROM (
+    SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, max(s.ts + s.dur) OVER (
+        PARTITION BY s.track ORDER BY s.ts, s.dur DESC, s.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until
+    FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' AND s.category = 'gc' AND s.step IS NOT NULL)
+WHERE until IS NULL OR ts >= until ORDER BY ts, id  -- `gc.collect` and the collection in it are one
 """
 #: What the host does while the next work is not launched yet, but for garbage collection.
 _DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
