@@ -52,7 +52,7 @@ def nest(ts: Times, end: Times) -> Nesting:
         end: int64[n] ends; an end before its begin counts as no duration.
     """
     end = np.maximum(end, ts)
-    order = np.lexsort((-end, ts))  # outer before inner; a stable sort, so equal ones keep their order
+    order = _outer_first(ts, end)
     ts, end = ts[order], end[order]
     recorded = end.copy()
     depth, parent = _count_and_clip(ts, end)
@@ -98,6 +98,19 @@ def self_time(dur: Times, parent: Times) -> Times:
     return own
 
 
+def _outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
+    """Positions by begin; of events that begin together the longest first, and equal ones as they were given."""
+    order = np.argsort(ts, kind="stable")  # events are recorded almost in order, and this sort merges what is in order
+    begins = ts[order]
+    again = begins[1:] == begins[:-1]
+    if not again.any():
+        return order
+    tied = np.flatnonzero(np.append(again, False) | np.append(False, again))
+    members = order[tied]
+    order[tied] = members[np.lexsort((-end[members], ts[members]))]
+    return order
+
+
 def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
     """Depth and parent by counting, clipping in place what plainly overlaps.
 
@@ -131,7 +144,7 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
 def _open_intervals(ts: Times, end: Times) -> NDArray[np.int32]:
     """How many earlier events are open when each event starts; the depth, if all nest properly."""
     instant = end == ts
-    ends = np.sort(end[~instant])
+    ends = np.sort(end[~instant], kind="stable")  # inner events end soon after they begin: almost in order, too
     depth = np.arange(ts.size, dtype=np.int32)
     depth -= np.searchsorted(ends, ts, side="right").astype(np.int32)
     if instant.any():

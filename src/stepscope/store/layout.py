@@ -1,7 +1,7 @@
 """Files of a stored recording, and the columns they hold.
 
     STORE/manifest.json     what the recording is, and the version of this layout
-    STORE/events.parquet    `events` without `rank`, `name` and `args`, with `name_id`, by track and time
+    STORE/events-*.parquet  `events` without `rank`, `name` and `args`, with `name_id`, by track and time
     STORE/names.parquet     name_id, name
     STORE/args-*.parquet    id, args, in the order of the recording
     STORE/input_*.parquet   `op_inputs` without `rank`: its distinct texts, and the calls that refer to them
@@ -22,13 +22,19 @@ from stepscope.model.schema import Column, TableSchema, Type
 from stepscope.model.tables import EVENTS, OP_INPUTS, TABLES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
+<<<<<<< HEAD
 #: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
 _MEANING: Final = 6
+=======
+#: Raised whenever stored files of an older version can't be read as this one describes.
+VERSION: Final = 6
+>>>>>>> dfbb7b1 (wip)
 
 #: How Parquet files are written: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"
 
 MANIFEST: Final = "manifest.json"
+EVENTS_GLOB: Final = "events-*.parquet"
 ARGS_GLOB: Final = "args-*.parquet"
 
 SQL_TYPES: Final[dict[Type, str]] = {

@@ -15,7 +15,7 @@ from stepscope.model.sandbox import lock
 from stepscope.model.tables import EVENTS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.inputs import op_inputs_sql
-from stepscope.store.layout import ARGS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
+from stepscope.store.layout import ARGS_GLOB, EVENTS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,7 +77,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
     if len(stores) == 1:
         [(rank, path)] = stores.items()
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
-        connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_file(path / 'events.parquet')}")
+        connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}")
         for name in ("names", "input_calls", "input_texts"):
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {_file(path / f'{name}.parquet')}")
 
@@ -86,9 +86,9 @@ def _events_sql(rank: int, store: Path) -> str:
     sources = {"rank": f"{rank}::INTEGER AS rank", "name": "n.name", "args": "a.args"}
     columns = ", ".join(sources.get(name, f"e.{name}") for name in EVENTS.names)
     return (
-        f"SELECT {columns} FROM {_file(store / 'events.parquet')} e "
+        f"SELECT {columns} FROM {_files(store, EVENTS_GLOB)} e "
         f"JOIN {_file(store / 'names.parquet')} n USING (name_id) "
-        f"LEFT JOIN {_file(*sorted(store.glob(ARGS_GLOB)))} a ON a.id = e.id"
+        f"LEFT JOIN {_files(store, ARGS_GLOB)} a ON a.id = e.id"
     )
 
 
@@ -96,6 +96,10 @@ def _inputs_sql(rank: int, store: Path) -> str:
     columns = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else f'"{name}"' for name in OP_INPUTS.names)
     calls, texts = _file(store / "input_calls.parquet"), _file(store / "input_texts.parquet")
     return f"SELECT {columns} FROM ({op_inputs_sql(calls, texts)})"
+
+
+def _files(store: Path, pattern: str) -> str:
+    return _file(*sorted(store.glob(pattern)))
 
 
 def _file(*paths: Path) -> str:

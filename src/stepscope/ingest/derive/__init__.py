@@ -13,7 +13,7 @@ from stepscope.ingest.derive.hosts import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels, find_launches
 from stepscope.ingest.derive.steps import derive_steps, extend_steps
-from stepscope.ingest.derive.write import write_tables
+from stepscope.ingest.derive.write import Writing
 from stepscope.store.staging import Staging
 
 __all__ = ["derive"]
@@ -28,15 +28,17 @@ def derive(staging: Staging) -> int | None:
     share_texts(staging)
     origin = clean_times(staging)
     derive_steps(staging)
-    with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:
-        launches = executor.submit(find_launches, staging)
-        nest_hosts(staging)
-        launches.result()
-    derive_kernels(staging)
-    derive_collectives(staging)
-    mark_used_devices(staging)
-    extend_steps(staging)
-    resolve_flows(staging)
-    observe(staging)
-    write_tables(staging)
+    with Writing(staging) as writing:
+        with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:
+            launches = executor.submit(find_launches, staging)
+            nest_hosts(staging, writing)
+            launches.result()
+        derive_kernels(staging)
+        writing.start_derived()
+        derive_collectives(staging)
+        mark_used_devices(staging)
+        extend_steps(staging)
+        resolve_flows(staging)
+        observe(staging)
+        writing.start_rest()
     return origin

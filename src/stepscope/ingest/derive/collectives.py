@@ -57,7 +57,7 @@ _DROP_HOSTS_SQL: Final = "DELETE FROM collectives WHERE event IN (SELECT op FROM
 
 _UNTOLD_SQL: Final = """
 CREATE TEMP TABLE comm_untold AS
-SELECT k.event, k.name, k.module FROM kernels k ANTI JOIN collectives c ON c.event = k.event WHERE k.kind = 'comm'
+SELECT k.event, k.module FROM kernels k ANTI JOIN collectives c ON c.event = k.event WHERE k.kind = 'comm'
 """
 
 #: Names around each untold device event, from the operator at its launch outwards; the kernel's own comes last.

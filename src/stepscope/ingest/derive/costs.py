@@ -37,27 +37,23 @@ _OUTER_SQL: Final = (
 
 _CALLS_SQL: Final = """
 CREATE TEMP TABLE cost_calls AS
-SELECT c.around AS op, e.name_id, i.shapes, i.dtypes, i."values" AS concrete
+SELECT c.around AS op, e.name_id, i.texts
 FROM (SELECT DISTINCT around FROM cost_chain) c
 JOIN raw_events e ON e.id = c.around
 JOIN cost_names USING (name_id)
-JOIN op_inputs i ON i.event = c.around
-WHERE i.shapes IS NOT NULL
+JOIN input_calls i ON i.event = c.around
+JOIN input_texts t ON t.texts = i.texts
+WHERE t.shapes IS NOT NULL
 """
 
 _SIGNATURES_SQL: Final = """
-CREATE TEMP TABLE cost_signatures AS
-SELECT row_number() OVER () AS signature, s.*, n.name
-FROM (SELECT DISTINCT name_id, shapes, dtypes, concrete FROM cost_calls) s JOIN names n USING (name_id)
+SELECT name_id, texts, name, shapes, dtypes, "values"
+FROM (SELECT DISTINCT name_id, texts FROM cost_calls) JOIN names USING (name_id) JOIN input_texts USING (texts)
 """
 
 _COSTED_SQL: Final = """
 CREATE TEMP TABLE costed AS
-SELECT c.op, k.kind, k.flops, k.bytes
-FROM cost_calls c
-JOIN cost_signatures s ON s.name_id = c.name_id AND s.shapes = c.shapes AND s.dtypes IS NOT DISTINCT FROM c.dtypes
-    AND s.concrete IS NOT DISTINCT FROM c.concrete
-JOIN cost_kinds k USING (signature)
+SELECT c.op, k.kind, k.flops, k.bytes FROM cost_calls c JOIN cost_kinds k USING (name_id, texts)
 """
 
 #: The innermost operator with a cost around each launching one.
@@ -87,22 +83,19 @@ ANTI JOIN cost_composed p ON p.op = h.chosen
 WHERE k.kind = 'compute' GROUP BY h.chosen
 """
 
-#: The table is made anew: updating rows would lose their order.
-_KERNELS_SQL: Final = """
-CREATE TABLE kernels_with_costs AS
-SELECT k.* REPLACE (c.flops AS flops, coalesce(k.bytes, c.bytes) AS bytes)
-FROM kernels k LEFT JOIN (SELECT f.event, c.flops, c.bytes FROM cost_first f JOIN costed c USING (op)) c USING (event)
-ORDER BY k.ts, k.event
-"""
+_COSTS_SQL: Final = (
+    "INSERT INTO kernel_costs SELECT f.event, c.flops, c.bytes FROM cost_first f JOIN costed c USING (op)"
+)
 
 
-def add_costs(staging: Staging) -> None:
-    """Set `flops` and `bytes` of one compute kernel of every operator that has a cost model.
+def find_costs(staging: Staging) -> None:
+    """Table `kernel_costs`: FLOPs and bytes of one compute kernel of every operator that has a cost model.
 
     It is the operator's first kernel of the class that its cost is of, or its first if there is none.
     """
     connection = staging.connection
-    if staging.one("SELECT count(*) FROM op_inputs") == (0,):
+    connection.execute("CREATE TABLE kernel_costs (event BIGINT, flops DOUBLE, bytes BIGINT)")
+    if staging.one("SELECT count(*) FROM input_texts") == (0,):
         return
     connection.execute(_AROUND_SQL)
     for level in range(_LEVELS - 1):
@@ -114,32 +107,27 @@ def add_costs(staging: Staging) -> None:
         "SEMI JOIN cost_known k ON k.name = n.name OR k.name = split_part(n.name, '.', 1)"
     )
     connection.execute(_CALLS_SQL)
-    connection.execute(_SIGNATURES_SQL)
     _cost_signatures(staging)
-    for query in (_COSTED_SQL, _CHOSEN_SQL, _COMPOSED_SQL, _FIRST_SQL, _KERNELS_SQL):
+    for query in (_COSTED_SQL, _CHOSEN_SQL, _COMPOSED_SQL, _FIRST_SQL, _COSTS_SQL):
         connection.execute(query)
-    connection.execute("DROP TABLE kernels")
-    connection.execute("ALTER TABLE kernels_with_costs RENAME TO kernels")
 
 
 def _cost_signatures(staging: Staging) -> None:
     """Table `cost_kinds`: the cost of each distinct call that has one."""
     staging.connection.execute(
-        "CREATE TEMP TABLE cost_kinds (signature BIGINT, kind VARCHAR, flops DOUBLE, bytes BIGINT)"
+        "CREATE TEMP TABLE cost_kinds (name_id INTEGER, texts INTEGER, kind VARCHAR, flops DOUBLE, bytes BIGINT)"
     )
-    rows = staging.connection.execute(
-        "SELECT signature, name, shapes, dtypes, concrete FROM cost_signatures"
-    ).fetchall()
-    columns: dict[str, list[Any]] = {"signature": [], "kind": [], "flops": [], "bytes": []}
-    for signature, name, shapes, dtypes, concrete in rows:
+    rows = staging.connection.execute(_SIGNATURES_SQL).fetchall()
+    columns: dict[str, list[Any]] = {"name_id": [], "texts": [], "kind": [], "flops": [], "bytes": []}
+    for name_id, texts, name, shapes, dtypes, concrete in rows:
         found = cost(name, _parsed(shapes), _parsed(dtypes), _parsed(concrete))
         if found is None:
             continue
         known = found.bytes is not None and found.bytes <= _MOST_BYTES
-        values = (signature, found.kind, float(found.flops), found.bytes if known else None)
+        values = (name_id, texts, found.kind, float(found.flops), found.bytes if known else None)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
-    types = (pa.int64(), pa.string(), pa.float64(), pa.int64())
+    types = (pa.int32(), pa.int32(), pa.string(), pa.float64(), pa.int64())
     arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
     staging.insert("cost_kinds", pa.Table.from_arrays(arrays, names=list(columns)))
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, MODULE, OP, HostBatch
+from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import Nesting, nearest, nest
 from stepscope.store.staging import Staging
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 #: Threads are nested in batches of about this many events, which bounds memory to about 200 bytes each.
 _BATCH_EVENTS: Final = 1_500_000
 
+Steps = dict[str, "NDArray[Any]"]
+
 _NESTING_SQL: Final = (
     "CREATE TABLE nesting (id BIGINT, depth INTEGER, parent BIGINT, op BIGINT, outer_op BIGINT, module BIGINT, "
     "step INTEGER)"
 )
 
 
-def nest_hosts(staging: Staging) -> None:
-    """Fill `nesting` for all events on host tracks, and the owners of allocations and ends of arrows.
+def nest_hosts(staging: Staging, writing: Writing) -> None:
+    """Fill `nesting` for all events on host tracks, and the owners of allocations and ends of arrows; write the events.
 
     Allocations and arrow ends are points on a thread: they take part in the nesting as events of no length,
     so that whatever encloses them is their parent.
@@ -37,7 +41,7 @@ def nest_hosts(staging: Staging) -> None:
     steps = connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
     clipped = 0
     for tracks in _batches(staging):
-        clipped += _nest_batch(staging, tracks, steps)
+        clipped += _nest_batch(staging, writing, tracks, steps)
     staging.observe(
         "nesting-repaired",
         "info",
@@ -63,36 +67,27 @@ def _batches(staging: Staging) -> Iterator[list[int]]:
         yield batch
 
 
-def _nest_batch(staging: Staging, tracks: list[int], steps: dict[str, NDArray[Any]]) -> int:
+def _nest_batch(staging: Staging, writing: Writing, tracks: list[int], steps: Steps) -> int:
     """Nest the threads `tracks`; returns how many events had to be clipped to their parent."""
-    chosen = ", ".join(map(str, tracks))
-    points = (
-        f"SELECT track, ts, 0 AS dur, rowid AS id, 0 AS is_op, 0 AS is_module, 0 AS is_frame, {{kind}} AS kind "
-        f"FROM {{table}} "
-        f"WHERE track IN ({chosen})"
-    )
-    rows = staging.connection.execute(
-        "SELECT track, ts, coalesce(dur, 0) AS dur, id, (category = 'op')::UTINYINT AS is_op, "
-        "(category IN ('module', 'annotation'))::UTINYINT AS is_module, (category = 'python')::UTINYINT AS is_frame, "
-        "0::UTINYINT AS kind "
-        f"FROM raw_events WHERE track IN ({chosen}) UNION ALL "
-        + points.format(kind=1, table="raw_memory")
-        + " UNION ALL "
-        + points.format(kind=2, table="raw_flows")
-        + " ORDER BY track, kind, id"
-    ).fetchnumpy()
-    n = len(rows["id"])
+    batch = HostBatch.read(staging, tracks)
+    n = batch.id.size
     depth = np.zeros(n, dtype=np.int32)
     parent = np.full(n, -1, dtype=np.int64)
-    edges = np.flatnonzero(np.diff(rows["track"])) + 1
+    by_time = np.arange(n)
+    edges = np.flatnonzero(np.diff(batch.track)) + 1
     clipped = 0
     for low, high in zip([0, *edges.tolist()], [*edges.tolist(), n], strict=True):
-        ts = rows["ts"][low:high]
-        nesting = _nest_thread(ts, ts + rows["dur"][low:high], rows["is_frame"][low:high].astype(bool))
+        ts = batch.ts[low:high]
+        nesting = _nest_thread(ts, ts + batch.dur[low:high], batch.role[low:high] == FRAME)
         depth[low:high] = nesting.depth
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
+        by_time[low:high] = low + np.argsort(ts, kind="stable")
         clipped += nesting.clipped
-    _store_batch(staging, rows, depth, parent, steps)
+    step = step_at(batch.ts, steps)
+    _store_nesting(staging, batch, depth, parent, step)
+    _store_owners(staging, batch, parent)
+    around: dict[str, NDArray[Any]] = {"depth": depth, "parent": _ids(parent, batch.id), "step": step}
+    writing.start_host_events(_host_events(batch, around, by_time))
     return clipped
 
 
@@ -118,40 +113,44 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
     return nest(ts, end)
 
 
-def _store_batch(
-    staging: Staging,
-    rows: dict[str, NDArray[Any]],
-    depth: NDArray[np.int32],
-    parent: NDArray[np.int64],
-    steps: dict[str, NDArray[Any]],
+def _store_nesting(
+    staging: Staging, batch: HostBatch, depth: NDArray[np.int32], parent: NDArray[np.int64], step: NDArray[np.int32]
 ) -> None:
-    ids = rows["id"]
-    op = nearest(rows["is_op"].astype(bool), depth, parent)
-    module = nearest(rows["is_module"].astype(bool), depth, parent)
+    op = nearest(batch.role == OP, depth, parent)
+    module = nearest(batch.role == MODULE, depth, parent)
     # The operator around an operator: what is nearest to the parent of the innermost one.
     above = np.where(op < 0, -1, parent[op])
     outer = np.where(above < 0, -1, op[above])
-    event = rows["kind"] == 0
-    nesting = pa.table(
-        {
-            "id": ids[event],
-            "depth": depth[event],
-            "parent": _ids(parent, ids)[event],
-            "op": _ids(op, ids)[event],
-            "outer_op": _ids(outer, ids)[event],
-            "module": _ids(module, ids)[event],
-            "step": step_at(rows["ts"], steps)[event],
-        }
-    )
-    staging.insert("nesting", _with_nulls(nesting))
-    for kind, table, column in ((1, "memory_owners", "owner"), (2, "flow_ends", "event")):
-        points = rows["kind"] == kind
+    event = batch.kind == EVENT
+    columns: dict[str, NDArray[Any]] = {"depth": depth, "step": step}
+    columns |= {
+        name: _ids(found, batch.id)
+        for name, found in (("parent", parent), ("op", op), ("outer_op", outer), ("module", module))
+    }
+    nesting = {name: _nullable(values[event]) for name, values in columns.items()}
+    staging.insert("nesting", pa.table({"id": batch.id[event], **nesting}))
+
+
+def _store_owners(staging: Staging, batch: HostBatch, parent: NDArray[np.int64]) -> None:
+    """What allocations and ends of arrows lie in."""
+    for kind, table, column in ((ALLOCATION, "memory_owners", "owner"), (ARROW, "flow_ends", "event")):
+        points = batch.kind == kind
         if points.any():
-            ends = pa.table({"row": ids[points], column: _ids(parent, ids)[points]})
-            staging.insert(table, _with_nulls(ends))
+            owners = _nullable(_ids(parent, batch.id)[points])
+            staging.insert(table, pa.table({"row": batch.id[points], column: owners}))
 
 
-def step_at(ts: NDArray[np.int64], steps: dict[str, NDArray[Any]]) -> NDArray[np.int32]:
+def _host_events(batch: HostBatch, around: dict[str, NDArray[Any]], by_time: NDArray[np.int64]) -> pa.Table:
+    """The events as they are stored, with columns that tell what is around them; without device work."""
+    chosen = by_time[batch.kind[by_time] == EVENT]
+    chosen = chosen[~batch.events["is_work"].to_numpy()[batch.event[chosen]]]
+    events = batch.events.take(pa.array(batch.event[chosen]))
+    for name, values in around.items():
+        events = events.append_column(name, _nullable(values[chosen]))
+    return events
+
+
+def step_at(ts: NDArray[np.int64], steps: Steps) -> NDArray[np.int32]:
     """Index of the step that each time falls in, -1 where none; `steps` ascend and do not overlap."""
     index = np.searchsorted(steps["ts"], ts, side="right") - 1
     if not len(steps["ts"]):
@@ -164,10 +163,6 @@ def _ids(index: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(index < 0, -1, ids[index])
 
 
-def _with_nulls(table: pa.Table) -> pa.Table:
-    """Replace -1, which stands for "none" in NumPy, by null."""
-    columns = []
-    for name in table.column_names:
-        values = table[name].to_numpy()
-        columns.append(pa.array(values, mask=values == -1) if name not in ("id", "row") else table[name])
-    return pa.Table.from_arrays(columns, names=table.column_names)
+def _nullable(values: NDArray[Any]) -> pa.Array:
+    """Numbers with null for -1, which stands for "none" in NumPy."""
+    return pa.array(values, mask=values == -1)

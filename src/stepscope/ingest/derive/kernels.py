@@ -7,10 +7,8 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from stepscope.ingest.derive.costs import add_costs
+from stepscope.ingest.derive.costs import find_costs
 from stepscope.model.kernel_names import classify
-from stepscope.model.tables import KERNELS
-from stepscope.store.layout import columns_sql, stored_columns
 from stepscope.store.staging import Staging
 
 #: Launches by correlation. Where a correlation names several host calls (a runtime call and the driver call
@@ -24,22 +22,18 @@ GROUP BY e.correlation
 """
 
 _KERNELS_SQL: Final = """
-INSERT INTO kernels BY NAME
-SELECT k.event, e.ts, coalesce(e.dur, 0) AS dur, e.track, t.device, t.stream, n.name,
+CREATE TABLE kernels AS
+SELECT k.event, e.ts, coalesce(e.dur, 0) AS dur, e.track, t.device, e.name_id,
     coalesce(k.kind, CASE c.op_class WHEN 'collective' THEN 'comm' ELSE 'compute' END) AS kind,
     CASE k.kind WHEN 'comm' THEN 'collective' WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'copy' WHEN 'sync' THEN 'other'
         ELSE c.op_class END AS op_class,
     l.launch, coalesce(h.op, x.op) AS op, coalesce(h.module, o.module) AS module,
     CASE WHEN h.op IS NULL THEN coalesce(o.step, h.step, s.step) ELSE h.step END AS step,
-    e.correlation, k.grid, k.block, k.registers, k.shared_bytes, k.occupancy, c.dtype, c.tensor_core,
-    NULL::DOUBLE AS flops, cp.bytes,
-    CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph, k.op_type, k.core
+    e.correlation, CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph
 FROM raw_kernels k
 JOIN raw_events e ON e.id = k.event
 JOIN tracks t USING (track)
-JOIN names n USING (name_id)
 JOIN name_classes c USING (name_id)
-LEFT JOIN copies cp ON cp.event = k.event
 LEFT JOIN launches l ON l.correlation = e.correlation
 LEFT JOIN nesting h ON h.id = l.launch
 LEFT JOIN external_ops x ON h.op IS NULL AND x.external_id = e.external_id
@@ -47,6 +41,21 @@ LEFT JOIN nesting o ON o.id = x.op
 LEFT JOIN shared_launches g ON g.correlation = e.correlation
 LEFT JOIN unlaunched_steps s ON s.event = k.event
 ORDER BY e.ts, k.event
+"""
+
+#: The rows of `kernels` as they are stored: what was derived, and the wide columns as recorded.
+STORED_KERNELS_SQL: Final = """
+SELECT k.event, k.ts, k.dur, k.track, k.device, t.stream, n.name, k.kind, k.op_class, k.launch, k.op, k.module, k.step,
+    k.correlation, r.grid, r.block, r.registers, r.shared_bytes, r.occupancy, c.dtype, c.tensor_core, f.flops,
+    coalesce(cp.bytes, f.bytes) AS bytes, k.graph, r.op_type, r.core
+FROM kernels k
+JOIN raw_kernels r USING (event)
+JOIN tracks t USING (track)
+JOIN names n USING (name_id)
+JOIN name_classes c USING (name_id)
+LEFT JOIN copies cp USING (event)
+LEFT JOIN kernel_costs f USING (event)
+ORDER BY k.ts, k.event
 """
 
 #: Several kernels of one launch come from a graph. Copies and waits may share a launch without one.
@@ -85,10 +94,12 @@ def find_launches(staging: Staging) -> None:
 
 
 def derive_kernels(staging: Staging) -> None:
-    """Fill `kernels` from the raw device activities, their launches and the nesting of host threads."""
-    staging.connection.execute(f"CREATE TABLE kernels ({columns_sql(stored_columns(KERNELS))})")
+    """Fill `kernels` from the raw device activities, their launches and the nesting of host threads.
+
+    It has the columns that are derived; what is only recorded joins them when they are stored.
+    """
     staging.connection.execute(_KERNELS_SQL)
-    add_costs(staging)
+    find_costs(staging)
 
 
 def _classify_names(connection: duckdb.DuckDBPyConnection) -> None:

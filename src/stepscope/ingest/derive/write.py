@@ -1,20 +1,29 @@
-"""The canonical tables, written as the store's files."""
+"""The canonical tables, written as the store's files while the rest is derived."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
 
-from stepscope.store.layout import PARQUET, STORED_TABLES, stored_columns
+from stepscope.ingest.derive.kernels import STORED_KERNELS_SQL
+from stepscope.model.schema import TableSchema
+from stepscope.model.tables import HEALTH, KERNELS
+from stepscope.store.layout import PARQUET, SPAN_COLUMNS, STORED_TABLES, columns_sql, stored_columns
 from stepscope.store.staging import Staging
 
-_EVENTS_SQL: Final = """
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Events of devices, and device work that is recorded on a host thread; all others are written when they are nested.
+_DEVICE_EVENTS_SQL: Final = """
 SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id,
     CASE WHEN k.kind = 'comm' THEN 'collective' ELSE e.category END AS category,
     coalesce(n.step, k.step) AS step, e.correlation, e.external_id
 FROM raw_events e
-LEFT JOIN nesting n USING (id)
 LEFT JOIN kernels k ON k.event = e.id
+LEFT JOIN nesting n USING (id)
+WHERE k.event IS NOT NULL OR e.track NOT IN (SELECT track FROM tracks WHERE kind = 'host')
 ORDER BY e.track, e.ts, e.id
 """
 
@@ -24,31 +33,78 @@ SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner
 FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.rowid
 """
 
+#: Tables that are derived from the kernels.
+_LATE: Final = ("collectives", "steps", "devices", "flows", "health")
 
-def write_tables(staging: Staging) -> None:
-    """Write every table but the arguments, which readers have written already."""
-    connection = staging.connection
-    connection.execute(_MEMORY_SQL)
-    connection.execute(
-        "CREATE TABLE health (code VARCHAR, severity VARCHAR, count BIGINT, message VARCHAR, effect VARCHAR)"
-    )
+_SPANS: Final = ", ".join(name for name in SPAN_COLUMNS if name != "rank")
+
+
+class Writing:
+    """Writes files of a store in threads of its own; used as a context manager, which waits for them."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+        self._executor = ThreadPoolExecutor(2, thread_name_prefix="stepscope-writing")
+        self._tasks: list[Future[None]] = []
+        self._host_files = 0
+
+    def __enter__(self) -> Writing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._executor.shutdown(wait=True)
+        if error[0] is None:
+            self.wait()
+
+    def wait(self) -> None:
+        """Until all that was started is written; raises what went wrong with it."""
+        for task in self._tasks:
+            task.result()
+        self._tasks.clear()
+
+    def start_host_events(self, events: pa.Table) -> None:
+        """Write events of host threads that have all columns of `events` as stored, by track and time.
+
+        There is one such table in memory at a time.
+        """
+        self.wait()
+        self._start(f"events-host-{self._host_files:05d}", f"SELECT {_SPANS} FROM host_events", host_events=events)
+        self._host_files += 1
+
+    def start_derived(self) -> None:
+        """Write what is done once the kernels are, which is most."""
+        self._staging.connection.execute(_MEMORY_SQL)
+        self._start("events-device", _DEVICE_EVENTS_SQL)
+        self._start_tables(table for table in STORED_TABLES if table.name not in _LATE)
+        self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
+
+    def start_rest(self) -> None:
+        """Write all else; arguments have been written by the reader."""
+        _fill_health(self._staging)
+        if not any(self._staging.folder.glob("args-*.parquet")):
+            self._staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
+        self._start_tables(table for table in STORED_TABLES if table.name in _LATE)
+
+    def _start_tables(self, tables: Iterable[TableSchema]) -> None:
+        for table in tables:
+            columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
+            source = f"({STORED_KERNELS_SQL})" if table is KERNELS else f'"{table.name}"'
+            self._start(table.name, f"SELECT {columns} FROM {source}")
+
+    def _start(self, name: str, query: str, **arrow: pa.Table) -> None:
+        self._tasks.append(self._executor.submit(_copy, self._staging, query, name, arrow))
+
+
+def _fill_health(staging: Staging) -> None:
+    staging.connection.execute(f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})")
     for line in staging.health:
         row = [line.code, line.severity, line.count, line.message, line.effect]
-        connection.execute("INSERT INTO health VALUES (?, ?, ?, ?, ?)", row)
-    if not any(staging.folder.glob("args-*.parquet")):
-        staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
-    queries = {"events": _EVENTS_SQL, "names": "SELECT name_id, name FROM names ORDER BY name_id"}
-    for table in STORED_TABLES:
-        columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
-        queries[table.name] = f'SELECT {columns} FROM "{table.name}"'
-    # Two at a time: while the events are sorted, all else is compressed.
-    with ThreadPoolExecutor(2, thread_name_prefix="stepscope-writing") as executor:
-        tasks = [executor.submit(_copy, staging, query, name) for name, query in queries.items()]
-        for task in tasks:
-            task.result()
+        staging.connection.execute("INSERT INTO health VALUES (?, ?, ?, ?, ?)", row)
 
 
-def _copy(staging: Staging, query: str, name: str) -> None:
+def _copy(staging: Staging, query: str, name: str, arrow: dict[str, pa.Table]) -> None:
     target = str(staging.folder / f"{name}.parquet").replace("'", "''")
     with staging.connection.cursor() as cursor:
+        for view, table in arrow.items():
+            cursor.register(view, table)
         cursor.execute(f"COPY ({query}) TO '{target}' ({PARQUET})")
