@@ -22,13 +22,8 @@ from stepscope.model.schema import Column, TableSchema, Type
 from stepscope.model.tables import EVENTS, OP_INPUTS, TABLES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
-<<<<<<< HEAD
 #: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
-_MEANING: Final = 6
-=======
-#: Raised whenever stored files of an older version can't be read as this one describes.
-VERSION: Final = 6
->>>>>>> dfbb7b1 (wip)
+_MEANING: Final = 7
 
 #: How Parquet files are written: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"
