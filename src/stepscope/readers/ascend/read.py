@@ -37,7 +37,7 @@ class AscendReader:
     """Reads a rank's folder, its output folder, or one of its files by itself."""
 
     name: str = "ascend"
-    version: int = 1
+    version: int = 2
 
     def sniff(self, path: Path, head: bytes) -> int:
         """By content; a folder counts if one rank's files lie in it."""
