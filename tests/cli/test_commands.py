@@ -60,7 +60,7 @@ def test_version_and_help(call) -> None:
 def test_analyze_prints_a_report(call, job: str) -> None:
     status, out, err = call("analyze", job)
     assert (status, err) == (0, "")
-    for title in ("Health", "Where the time went", "Why idle", "What ran", "Not computed"):
+    for title in ("Health", "Where the time went", "Why idle", "What ran", "Memory"):
         assert f"\n{title} ─" in out
 
 
