@@ -22,7 +22,7 @@ SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id,
     coalesce(n.step, k.step) AS step, e.correlation, e.external_id
 FROM raw_events e
 LEFT JOIN kernels k ON k.event = e.id
-LEFT JOIN nesting n USING (id)
+LEFT JOIN (SELECT id, depth, parent, step FROM nesting SEMI JOIN kernels k ON k.event = id) n USING (id)
 WHERE k.event IS NOT NULL OR e.track NOT IN (SELECT track FROM tracks WHERE kind = 'host')
 ORDER BY e.track, e.ts, e.id
 """
