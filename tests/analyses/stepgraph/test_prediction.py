@@ -362,3 +362,24 @@ def test_without_anything_there_is_no_graph() -> None:
 def test_a_graph_is_built_once() -> None:
     trace, _ = synchronous()
     assert StepGraph.of(trace) is StepGraph.of(trace)
+
+
+def test_a_graph_that_fills_the_queue_blocks_the_launches_behind_it() -> None:
+    f = Facts()
+    now = 0
+    kernels: list[int] = []
+    for step in range(4):
+        begin = now
+        correlation = f.correlation()
+        f.host("launch", "cudaGraphLaunch", now * US, 5 * US, correlation=correlation)
+        ts = now + 7
+        for _ in range(10):
+            kernels.append(f.kernel("node", ts * US, 100 * US, launch=correlation, kind="compute"))
+            ts += 100
+        # Two entries fit: the second launch after the graph returns when the graph has ended.
+        kernels.append(work(f, ts + 1, 10, launch=(now + 5, 5)))
+        kernels.append(work(f, ts + 12, 10, launch=(now + 10, ts - now - 10)))
+        now = ts + 40
+        waiting(f, ts, 27)
+        f.step(step, begin * US, (now - begin) * US)
+    assert saved(f.trace(), device(0.5, *kernels)) == 510 * US

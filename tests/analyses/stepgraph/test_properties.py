@@ -1,0 +1,110 @@
+"""Whatever a recording holds, the unchanged graph reproduces it, and changes never do the opposite of what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stepscope.analyses.critical_path import critical_path
+from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph.scaling import scaled
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.model.trace import Trace
+from support import Facts
+
+TIMES = st.integers(0, 2_000) | st.integers(0, 200_000)
+HOST = st.tuples(
+    st.sampled_from(
+        [
+            ("op", "aten::mm"),
+            ("op", "MmBackward0"),
+            ("annotation", "forward"),
+            ("sync", "cudaDeviceSynchronize"),
+            ("sync", "cudaStreamSynchronize"),
+            ("sync", "cudaEventSynchronize"),
+            ("runtime", "cudaStreamWaitEvent"),
+            ("runtime", "cudaEventRecord"),
+            ("runtime", "cudaMalloc"),
+            ("gc", "Python GC"),
+            ("dataloader", "enumerate(DataLoader)"),
+            ("overhead", "Activity Buffer Request"),
+        ]
+    ),
+    TIMES,
+    TIMES | st.none(),
+    st.sampled_from("12"),
+)
+KERNELS = st.tuples(
+    st.sampled_from(["compute", "comm", "copy", "set", "sync"]),
+    TIMES,
+    TIMES,
+    st.sampled_from(["7", "20"]),
+    st.tuples(TIMES, TIMES) | st.none(),
+    st.sampled_from("12"),
+)
+STEPS = st.lists(TIMES, max_size=4)
+
+
+def recording(host: list[Any], kernels: list[Any], steps: list[int]) -> Trace:
+    f = Facts()
+    for number, (lo, hi) in enumerate(zip(sorted(steps)[:-1], sorted(steps)[1:], strict=True)):
+        f.step(number, lo, hi - lo)
+    for (category, name), ts, dur, thread in host:
+        f.host(category, name, ts, dur, thread=thread)
+    for kind, ts, dur, stream, launch, thread in kernels:
+        event = f.kernel(f"{kind}{ts}", ts, dur, launch=launch, thread=thread, stream=stream, kind=kind)
+        if kind == "comm":
+            f.row("collectives", event=event, group="0", collective="all_reduce", bytes=ts)
+        if kind == "copy":
+            f.row("copies", event=event, direction="HtoD", bytes=1, src_kind="pageable", dst_kind="device")
+    return f.trace()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(HOST, max_size=12), st.lists(KERNELS, max_size=10), STEPS)
+def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) -> None:
+    trace = recording(host, kernels, steps)
+    try:
+        graph = StepGraph.of(trace)
+    except MissingInputError:
+        return
+    nodes = graph.built.graph.nodes
+    assert (graph.replay(Change()) == nodes.end).all()
+    base = graph.predict(Change())
+    assert (base.saved_ns, base.residual) == (0, 0)
+    activities, calls = graph.built.activities.event, graph.built.calls.id
+    for factor in (0.0, 0.5, 2.0):
+        for change in (
+            Change(device=(Scaled(activities, factor),)),
+            Change(host=(Scaled(EVERY_HOST_EVENT, factor),)),
+            Change(host=(Scaled(calls, factor),)),
+        ):
+            assert (graph.predict(change).saved_ns >= 0) == (factor < 1) or graph.predict(change).saved_ns == 0
+    assert graph.predict(Change(unblocked=calls)).saved_ns >= 0
+    assert graph.predict(Change(overlapped=activities)).new_ns >= 0
+    rows = [row for row in critical_path(trace).records() if row["step"] is None]
+    assert sum(row["total_ns"] for row in rows) == graph.built.selection.recorded_ns
+
+
+PIECES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=5)
+
+
+@given(PIECES, st.lists(st.tuples(PIECES, st.sampled_from([0.0, 0.5, 3.0])), max_size=3))
+def test_scaled_time_is_the_sum_over_instants(stretches: list[Any], factors: list[Any]) -> None:
+    starts = np.array([start for start, _ in stretches], np.int64)
+    ends = starts + np.array([length for _, length in stretches], np.int64)
+    covers = [
+        (Intervals.union_of([a for a, _ in pieces], [a + b for a, b in pieces]), factor) for pieces, factor in factors
+    ]
+    found = scaled(starts, ends, covers)
+    instants = np.arange(200)
+    weight = np.ones(instants.size)
+    for pieces, factor in covers:
+        weight[pieces.at(instants)] *= factor
+    expected = [weight[lo:hi].sum() for lo, hi in zip(starts.tolist(), ends.tolist(), strict=True)]
+    assert np.abs(found - np.array(expected)).max(initial=0) <= 0.5
