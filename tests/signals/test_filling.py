@@ -5,10 +5,11 @@ import pytest
 from operator_support import GEMM, Program
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.filling import sparse, tails
+from stepscope.signals.filling import sparse
 from stepscope.signals.layouts import conversions
 from stepscope.signals.rooflines import slow
 from stepscope.signals.streams import apart
+from stepscope.signals.waves import tails
 from support import Facts
 
 SUM = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::sum_functor<float> > >(T3)"
@@ -35,27 +36,31 @@ def test_long_kernels_of_few_blocks(blocks: int, dur: int, number: int) -> None:
         assert found.names == (SUM,)
 
 
-def products(small_dur: int) -> Signals:
+def products(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
     """A product of 1.25 waves beside one of 100 waves; both have the same number of operations per block."""
     program = Program()
     shape = {"block": [256, 1, 1], "registers": 255, "shared_bytes": 0}
     program.call("aten::mm", (12800, 1024), (1024, 13824), kernel=GEMM, dur=1_450_000, grid=[100, 108, 1], **shape)
-    other = GEMM.replace("128x128", "256x128")
-    program.call("aten::mm", (1920, 1024), (1024, 1152), kernel=other, dur=small_dur, grid=[15, 9, 1], **shape)
+    program.call("aten::mm", (1920, width), (width, 1152), kernel=kernel, dur=small_dur, grid=[15, 9, 1], **shape)
     return on(program.facts)
 
 
 def test_products_whose_last_wave_is_mostly_empty_and_that_are_slower_by_that() -> None:
-    # 2 x 1920 x 1024 x 1152 operations at the rate of the other product would take 18 µs; at 62.5 % of it, 29 µs.
-    found = products(61_000)(tails)
-    assert found.event.size == 1
-    assert found.factor.tolist() == pytest.approx([0.625])
-    assert found.rows[0]["waves"] == 1.25
+    # Half of the empty 37.5 %: 81 % of the other product's rate and less. This one comes to 72 %, then to 30 %.
+    found = products(50_000, 2048)(tails)
+    assert found.factor.tolist() == pytest.approx([0.72], abs=0.01)
+    assert found.waves == 1.25
+    assert found.tail == 0.375
+    assert products(120_000, 2048)(tails).factor.tolist() == [0.625]
 
 
 def test_those_that_are_as_fast_are_none() -> None:
-    assert products(50_000)(tails).event.size == 1
-    assert products(18_200)(tails).event.size == 0
+    assert products(50_000, 4096)(tails).event.size == 0
+
+
+def test_those_bound_by_memory_or_of_another_kernel_are_none() -> None:
+    assert products(120_000, 64)(tails).event.size == 0
+    assert products(120_000, 2048, GEMM.replace("128x128", "256x128"))(tails).event.size == 0
 
 
 def test_without_grids_both_abstain() -> None:

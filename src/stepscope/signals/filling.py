@@ -1,4 +1,4 @@
-"""How kernels fill the device: multiprocessors left without a block, and last waves that are nearly empty."""
+"""Kernels that leave multiprocessors without a block."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.peaks import MATRIX_CLASSES
 from stepscope.signals.job import recorded_ns
-from stepscope.signals.products import Products, products
-from stepscope.signals.shapes import efficiency
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
@@ -22,8 +20,6 @@ SELECT event, dur, name FROM kernels WHERE kind = 'compute' AND name IN (SELECT 
 _CLASSES_SQL: Final = """
 SELECT name, any_value(op_class) AS op_class FROM kernels WHERE name IN (SELECT unnest($names)) GROUP BY name
 """
-#: Kernels with few waves and others to compare with: those that fill their waves, or have so many that it is the same.
-_MOST_WAVES, _FULL, _MANY = 5, 0.1, 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,33 +60,9 @@ def sparse(s: Signals) -> Kernels:
     return _of(s, kept, {row["name"]: max(row["fill"], 0.5) for row in kept})
 
 
-@signal()
-def tails(s: Signals) -> Kernels:
-    """Products of a few waves of blocks, the last one partly empty, that are slower by that than others."""
-    rows = [row for row in _rows(s) if row["waves"] is not None and row["mean_ns"] >= 50_000]
-    few = [row for row in rows if 1 < row["waves"] <= _MOST_WAVES and row["tail"] >= _FULL]
-    if not few:
-        return _of(s, [], {})
-    found, done = s(products), efficiency(s)
-    full = [row["name"] for row in rows if row["tail"] <= _FULL or row["waves"] >= _MANY]
-    best, factors = _median(found, done, full), {}
-    for row in few:
-        own = _median(found, done, [row["name"]])
-        if own and best and own <= best * (1 - row["tail"] / 2):
-            factors[row["name"]] = max(1 - row["tail"], own / best)
-    return _of(s, [row for row in few if row["name"] in factors], factors)
-
-
 def _rows(s: Signals) -> list[dict[str, Any]]:
     rows = s.table("occupancy").arrow.to_pylist()
     return [row for row in rows if row["blocks"] and math.isfinite(row["blocks"])]
-
-
-def _median(found: Products, done: NDArray[np.float64], names: list[str]) -> float | None:
-    """Median efficiency of the products that kernels with these names do; None if none is known."""
-    codes = [code for code, name in enumerate(found.names) if name in names]
-    mine = np.isin(found.name, codes) & (found.flops > 0)
-    return float(np.median(done[mine])) if mine.any() else None
 
 
 def _of(s: Signals, rows: list[dict[str, Any]], factors: dict[str, float]) -> Kernels:

@@ -21,7 +21,8 @@ from stepscope.signals.work import Ids, tensors
 _SQL: Final = f"""
 SELECT k.event, k.dur, coalesce(k.op, -1) AS op, k.op_class, coalesce(k.dtype, '') AS dtype,
     CASE k.tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
-    k.name, coalesce(k.flops, -1)::DOUBLE AS flops, coalesce(k.bytes, -1) AS bytes, i.dtypes, i.shapes, i.strides
+    k.name, coalesce(k.grid[1]::DOUBLE * k.grid[2] * k.grid[3], 0)::DOUBLE AS blocks,
+    coalesce(k.flops, -1)::DOUBLE AS flops, coalesce(k.bytes, -1) AS bytes, i.dtypes, i.shapes, i.strides
 FROM kernels k LEFT JOIN op_inputs i ON i.event = k.op
 WHERE k.kind = 'compute' AND (k.op_class IN {MATRIX_CLASSES} OR coalesce(k.tensor_core, false)) ORDER BY k.op, k.event
 """
@@ -57,6 +58,7 @@ class Products:
         flops: float64[n], of the whole operator; -1 where unknown.
         bytes: int64[n], likewise.
         whole: int64[n], time of all such kernels of the operator.
+        blocks: float64[n], of the launch; 0 if not recorded.
         name: int32[n], position in `names` of the kernel's name.
         names: As recorded.
         shape: int32[n], position in `shapes`; -1 if not recorded.
@@ -73,6 +75,7 @@ class Products:
     flops: NDArray[np.float64]
     bytes: Ids
     whole: Ids
+    blocks: NDArray[np.float64]
     name: NDArray[np.int32]
     names: tuple[str, ...]
     shape: NDArray[np.int32]
@@ -102,7 +105,7 @@ def products(s: Signals) -> Products:
     rows = s.trace.sql(_SQL)
     if not rows.num_rows:
         raise MissingInputError("no kernel of the recording is a matrix product", hint="record the whole step")
-    column = {name: rows[name].to_numpy() for name in ("event", "dur", "op", "tensor_core", "flops", "bytes")}
+    column = {name: rows[name].to_numpy() for name in ("event", "dur", "op", "tensor_core", "flops", "bytes", "blocks")}
     # Kernels without operator are each on their own. Of an operator with several, the first one has the cost.
     _, operator = np.unique(np.where(column["op"] >= 0, column["op"], -1 - column["event"]), return_inverse=True)
     for name in ("flops", "bytes"):

@@ -114,13 +114,24 @@ def _factors(s: Signals, found: Products, mine: Ids, others: Ids) -> NDArray[np.
 
 def efficiency(s: Signals) -> NDArray[np.float64]:
     """Least time over time of each product, if the device's peaks are known; else arithmetic over time."""
+    return np.maximum(*_least(s)) / np.maximum(s(products).whole, 1)
+
+
+def bound_by_compute(s: Signals) -> NDArray[np.bool_]:
+    """Whether the arithmetic of each product takes longer than its memory traffic; not if one is not known."""
+    compute, memory = _least(s)
+    bound: NDArray[np.bool_] = (compute > memory) & (s(products).bytes >= 0) & (s.maybe(device) is not None)
+    return bound
+
+
+def _least(s: Signals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Least time of arithmetic and of memory traffic, in s; FLOPs and 0 if the device is not known."""
     found, known = s(products), s.maybe(device)
     rate, bandwidth = np.ones(len(found.types)), float("inf")
     if known is not None:
         rate = np.array([known.peak(name) or 1.0 for name in found.types], np.float64)
         bandwidth = known.memory_bandwidth or bandwidth
-    least = np.maximum(found.flops / rate[found.dtype], np.maximum(found.bytes, 0) / bandwidth)
-    return least / np.maximum(found.whole, 1)
+    return found.flops / rate[found.dtype], np.maximum(found.bytes, 0) / bandwidth
 
 
 def _padded(size: int) -> int:

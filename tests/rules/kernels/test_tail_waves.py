@@ -6,19 +6,17 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import job
-from stepscope.signals.filling import Kernels, tails
-
-ROW = {"name": "reduce", "blocks": 27.0, "fill": 0.25, "waves": 1.25, "tail": 0.375}
+from stepscope.signals.waves import Tails, tails
 
 
 def given(of_step: float) -> dict[object, object]:
-    found = Kernels(np.array([3, 4]), np.array([600, 400]), np.full(2, 0.5), ("reduce",), (ROW,), of_step)
+    found = Tails(np.array([3, 4]), np.array([600, 400]), np.full(2, 0.5), "gemm", 1.25, 0.375, of_step)
     return {tails: found, job.recorded_steps: 1}
 
 
 def test_products_that_don_t_fill_their_waves_are_found() -> None:
     (draft,) = drafts("KRN005", given(0.5))
-    assert "the longest, reduce, has 1.2 waves, 38 % of their places empty." in draft.summary
+    assert "the longest, gemm, has 1.2 waves, 38 % of their places empty." in draft.summary
     assert draft.change is not None
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([3, 4], 0.5)]
 
@@ -30,7 +28,7 @@ def test_what_would_be_saved_decides() -> None:
 
 def test_no_such_kernels_are_no_finding() -> None:
     nothing = np.zeros(0, np.int64)
-    assert drafts("KRN005", {tails: Kernels(nothing, nothing, np.zeros(0), (), (), 0.0)}) == []
+    assert drafts("KRN005", {tails: Tails(nothing, nothing, np.zeros(0), "", 0.0, 0.0, 0.0)}) == []
 
 
 def test_without_kernels_the_rule_abstains() -> None:

@@ -76,4 +76,5 @@ RULE = Rule(
         Threshold("min_copies", 10, "per step", "A batch of several tensors has fewer; TraceLens speaks from 10 on."),
     ),
     check=check,
+    symptom_of=("CPY001", "SYN003"),
 )

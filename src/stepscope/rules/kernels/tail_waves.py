@@ -8,16 +8,16 @@ The device works on as many blocks at a time as it holds. A product of 1.1 waves
 
 ## How it decides
 Waves follow from grid, threads, registers and shared memory (table `occupancy`). A kernel counts if it has at most five
-waves, a tenth and more of the places in them empty, takes 50 µs on average, and is slower than products of full or many
-waves in the same recording by at least half of what the empty places explain. What full waves would save must reach
-`min_share` of the step.
+waves, a tenth and more of the places in them empty, takes 50 µs, is bound by its arithmetic, and comes less close to
+the device's peak than launches of the same kernel with full or many waves, by at least half of what the empty places
+explain. What full waves would save must reach `min_share` of the step.
 
 ## What to try
 Sizes that give whole waves, larger batches, fewer and larger products (queries, keys and values in one), `torch.bmm` in
 place of a loop. Newer libraries divide such products evenly (stream-K): update them.
 
 ## Known limits
-Products whose FLOPs are not known can't be compared, and are not reported.
+Products whose FLOPs are not known, and kernels that were not launched with full waves too, can't be compared.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.filling import tails
 from stepscope.signals.job import recorded_steps
+from stepscope.signals.waves import tails
 
 _WHOLE = Action("Choose batch, tokens or width so that the blocks fill whole waves", page="tensor-shapes")
 _ONE = Action(
@@ -46,20 +46,20 @@ _ONE = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold what full waves would save against the step."""
     found = s(tails)
-    if not found.event.size or found.of_step * found.saved < limits["min_share"]:
+    if not found.event.size or found.saved < limits["min_share"]:
         return
-    worst, taken = found.rows[0], duration(int(found.dur.sum()) // s(recorded_steps))
+    taken = duration(int(found.dur.sum()) // s(recorded_steps))
     yield Draft(
         title="The last wave of products is nearly empty",
         summary=f"Products that take {taken} per step are slower than others since their blocks don't fill whole "
-        f"waves; the longest, {worst['name'][:80]}, has {worst['waves']:.1f} waves, {percent(worst['tail'], 0)} of "
-        "their places empty.",
+        f"waves; the longest, {found.name[:80]}, has {found.waves:.1f} waves, {percent(found.tail, 0)} of their places "
+        "empty.",
         actions=(_WHOLE, _ONE),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
-        rows=tuple({"table": "occupancy", "where": {"name": name}} for name in found.names[:3]),
-        numbers={f"{tails.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
+        rows=({"table": "occupancy", "where": {"name": found.name}},),
+        numbers={f"{tails.name}.saved": round(found.saved, 4), "min_share": limits["min_share"]},
     )
 
 
