@@ -50,7 +50,8 @@ def test_tables_ranks_and_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(r.rank, r.device, r.world_size) for r in report.ranks] == [(3, 0, 8)]
     assert report.sources[3].events == 8
     assert report.computed("numbers")
-    assert report.findings == ()
+    assert report.diagnosis is not None
+    assert report.findings == report.diagnosis.findings
 
 
 def test_an_analysis_that_abstains_becomes_a_line_and_an_empty_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ REPORT = {
             "origin_unix_ns": (int, type(None)),
             "events": int,
             "attributes": dict,
+            "part": str,
+            "parts": [str],
         }
     ],
     "selection": {"steps": [int], "ranks": [int], "tables": [str]},
