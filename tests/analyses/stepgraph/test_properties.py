@@ -84,7 +84,9 @@ def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) ->
             Change(host=(Scaled(EVERY_HOST_EVENT, factor),)),
             Change(host=(Scaled(calls, factor),)),
         ):
-            assert (graph.predict(change).saved_ns >= 0) == (factor < 1) or graph.predict(change).saved_ns == 0
+            saved = graph.predict(change).saved_ns
+            # A step before the counted ones may leave them more or less time than it did.
+            assert saved == 0 or (saved > 0) == (factor < 1) or graph.built.selection.lead
     assert graph.predict(Change(unblocked=calls)).saved_ns >= 0
     assert graph.predict(Change(overlapped=activities)).new_ns >= 0
     rows = [row for row in critical_path(trace).records() if row["step"] is None]

@@ -19,6 +19,7 @@ from stepscope.analyses.stepgraph.rows import Activities, Calls, launched_before
 from stepscope.analyses.stepgraph.selection import Selection, select_steps
 from stepscope.analyses.stepgraph.threads import Threads, read_threads
 from stepscope.analyses.stepgraph.waits import Waits, find_waits
+from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -60,7 +61,7 @@ def build(trace: Trace) -> Built:
     """Build the graph of the trace of one rank.
 
     Raises:
-        MissingInputError: The recording has no steps.
+        MissingInputError: The recording has neither device work nor host steps.
     """
     selection = select_steps(trace)
     lo, hi = int(selection.starts[0]), int(selection.ends[-1])
@@ -70,6 +71,10 @@ def build(trace: Trace) -> Built:
     queues = split_queues(activities)
     waits = find_waits(activities, queues, calls)
     threads = read_threads(trace, selection)
+    if threads.main < 0 and not activities.ts.size:
+        raise MissingInputError(
+            "the recording has neither device work nor host steps", hint="record the host, or the device, or both"
+        )
     batches = awaited_batches(trace, calls, lo, hi)
     points = host_points(selection, threads, calls, _issued(activities, calls))
     parts = [

@@ -32,7 +32,7 @@ ORDER BY s.track, s.ts, s.ts + s.dur DESC
 _MAIN_SQL = """
 SELECT s.track, count(*) FILTER (WHERE s.category = 'step') AS steps, min(s.ts) AS first
 FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.category IN ('step', 'op', 'launch', 'runtime', 'sync', 'annotation')
+WHERE t.kind = 'host' AND s.category NOT IN ('overhead', 'other')
 GROUP BY 1 ORDER BY steps DESC, first, 1 LIMIT 1
 """
 
