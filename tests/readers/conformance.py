@@ -116,6 +116,23 @@ def check_unusable(path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
+def check_damaged(data: bytes, target: Path) -> Trace | None:
+    """Open a damaged recording: what is left of it conforms, or one sentence says that there is nothing."""
+    target.write_bytes(data)
+    said: UserError | None = None
+    try:
+        trace = open_fresh(target)
+    except UserError as error:
+        said = error
+    if said is not None:
+        assert said.exit_code == 2
+        assert "\n" not in str(said)
+        return None
+    check_invariants(trace)
+    check_splits(trace)
+    return trace
+
+
 def check_invariants(trace: Trace) -> None:
     """What every query may rely on, of every rank."""
     for rank in trace.ranks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import random
 import shutil
 import sqlite3
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from readers.conformance import assert_same, check_invariants, check_splits, open_fresh, packings, tables
+from readers.conformance import assert_same, check_invariants, open_fresh, packings, tables
 from readers.nsight.database import Export, write
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
@@ -20,9 +19,7 @@ from stepscope.readers.nsight.read import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES
 from stepscope.readers.sqlite.columns import Columns
 from stepscope.readers.sqlite.tables import SqliteTables
-from support import shared, shared_traces
-
-RECORDINGS = sorted(((shared_traces() or Path()) / "nsys").glob("*.sqlite")) if shared_traces() else []
+from support import shared
 
 
 @pytest.fixture
@@ -178,48 +175,6 @@ def test_a_report_beside_its_export_is_not_read_twice(export, tmp_path):
     assert NsightReader().sniff(report, b"") == MAYBE
     with open_fresh(folder) as trace:
         assert trace.ranks == (0,)
-
-
-def check_broken(data: bytes, target: Path) -> int:
-    """Open a damaged database: events that were read, or 0 if one sentence says that there are none."""
-    target.write_bytes(data)
-    said: UserError | None = None
-    try:
-        trace = open_fresh(target)
-    except UserError as error:
-        said = error
-    if said is not None:
-        assert said.exit_code == 2
-        assert "\n" not in str(said)
-        return 0
-    with trace:
-        check_invariants(trace)
-        if trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
-            check_splits(trace)
-        return int(trace.scalar("SELECT count(*) FROM events"))
-
-
-@pytest.mark.parametrize("path", RECORDINGS[::2], ids=lambda path: path.stem)
-def test_a_database_that_was_cut(path, tmp_path):
-    data = path.read_bytes()
-    whole = check_broken(data, tmp_path / "whole.sqlite")
-    found = [check_broken(data[: int(len(data) * share)], tmp_path / "cut.sqlite") for share in (0.01, 0.4, 0.8, 0.999)]
-    assert found == sorted(found)
-    assert 0 < found[-1] <= whole
-
-
-@pytest.mark.parametrize("path", RECORDINGS[1::2], ids=lambda path: path.stem)
-def test_a_database_with_damaged_pages(path, tmp_path):
-    data = path.read_bytes()
-    chosen = random.Random(path.stem)
-    for pages in (1, 5, 60):
-        broken = bytearray(data)
-        for _ in range(pages):
-            page = chosen.randrange(1, len(data) // 4096) * 4096
-            broken[page : page + 4096] = chosen.choice([bytes(4096), chosen.randbytes(4096)])
-        for _ in range(pages):
-            broken[chosen.randrange(100, len(data))] = chosen.randrange(256)
-        check_broken(bytes(broken), tmp_path / "broken.sqlite")
 
 
 def test_rows_on_both_sides_of_a_damaged_page_are_read(tmp_path):
