@@ -22,6 +22,16 @@ SELECT CASE WHEN bool_or(name LIKE 'hip%') THEN 'rocm'
             WHEN bool_or(name LIKE 'ur%' OR name LIKE 'ze%') THEN 'xpu' END
 FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category IN ('runtime', 'launch', 'sync'))
 """
+#: What only training runs: backward passes (`aten::mm_backward`, `wgrad_alg0_engine`, `SoftmaxGrad`) and optimizers.
+_TRAINING_SQL: Final = r"""
+SELECT count(*) FROM names
+WHERE regexp_matches(name, '[Bb]ackward|[dw]grad|_bwd|bwd_|Grad\b|GradV\d|[Oo]ptimizer|multi_tensor_apply')
+  AND name_id IN (SELECT name_id FROM spans WHERE category IN ('op', 'kernel', 'annotation', 'module'))
+   OR EXISTS (FROM kernels WHERE op_class = 'optimizer')
+"""
+_PRODUCTS_SQL: Final = """
+SELECT count(*) FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention')
+"""
 
 
 @signal("ns")
@@ -76,3 +86,9 @@ def platform(s: Signals) -> str:
     if calls:
         return str(calls)
     return "other" if s.trace.scalar("SELECT count(*) FROM kernels") else "cpu"
+
+
+@signal()
+def infers(s: Signals) -> bool:
+    """Whether the job only infers: products run on the device, and nothing that only training runs."""
+    return not s.trace.scalar(_TRAINING_SQL) and bool(s.trace.scalar(_PRODUCTS_SQL))

@@ -52,6 +52,12 @@ def test_the_code_is_that_of_the_platform() -> None:
     assert 'torch.autocast("npu"' in draft.actions[0].after
 
 
+def test_a_model_that_only_infers_is_loaded_in_sixteen_bits() -> None:
+    (draft,) = drafts("KRN001", {**given(0.9, 0.5), job.infers: True})
+    assert draft.actions[0].after.endswith(".to(torch.bfloat16)")
+    assert not any("backward" in action.after for action in draft.actions)
+
+
 @pytest.mark.parametrize(("of_eligible", "of_step"), [(0.49, 0.9), (0.9, 0.049)])
 def test_less_than_half_of_the_products_or_little_of_the_step_just_misses(of_eligible: float, of_step: float) -> None:
     assert drafts("KRN001", given(of_eligible, of_step)) == []

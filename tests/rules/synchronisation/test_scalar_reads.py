@@ -38,6 +38,12 @@ def test_the_first_advice_fits_what_is_read() -> None:
     assert "mask" in size.actions[0].before
 
 
+def test_generation_has_no_loss_to_add_up() -> None:
+    (draft,) = drafts("SYN002", {**given(2.0), job.infers: True})
+    assert "eos" in draft.actions[0].after
+    assert not any("loss" in action.before for action in draft.actions)
+
+
 def test_a_read_in_every_third_step_just_misses() -> None:
     assert drafts("SYN002", given(0.49)) == []
     assert len(drafts("SYN002", given(0.5))) == 1

@@ -15,8 +15,8 @@ the narrower type and half the bytes. For products of unknown size it is a third
 operations and batch normalisation, which follow in type, are taken to be half as long; elsewhere they are not counted.
 
 ## What to try
-Automatic mixed precision; bf16 needs no loss scaling. Where numbers must stay fp32, TF32 on NVIDIA devices since
-Ampere.
+Automatic mixed precision in training; bf16 needs no loss scaling. A model that only infers is loaded in 16 bits. Where
+numbers must stay fp32, TF32 on NVIDIA devices since Ampere.
 
 ## Known limits
 Whether the model tolerates 16 bits only a run can tell. Kernels whose names do not say what they use do not count.
@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import device, platform, recorded_steps
+from stepscope.signals.job import device, infers, platform, recorded_steps
 from stepscope.signals.precision import in_sixteen_bits
 
 _TF32 = Action(
@@ -57,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{percent(found.of_eligible)} of the time of products, attention and convolutions, "
         f"{duration(per_step)} per step, is in fp32; in {found.dtype} the device's matrix units would do them in about "
         f"{duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
-        actions=(_amp(torch_device(s(platform)), found.dtype), *((_TF32,) if tf32 else ())),
+        actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,
         rows=({"table": "tensor_cores", "where": {"dtype": "fp32"}},),
@@ -68,6 +68,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "min_share": limits["min_share"],
         },
     )
+
+
+def _narrower(s: Signals, dtype: str) -> Action:
+    if s.maybe(infers):
+        long = {"bf16": "bfloat16", "fp16": "float16"}[dtype]
+        return Action(
+            f"Load the model in {long}",
+            before="model = Model.from_pretrained(name)",
+            after=f"model = Model.from_pretrained(name).to(torch.{long})",
+            page="amp",
+        )
+    return _amp(torch_device(s(platform)), dtype)
 
 
 def _amp(where: str, dtype: str) -> Action:

@@ -14,7 +14,8 @@ There must be at least `min_calls` such waits per step (`synchronisation.scalar_
 would save on its dependency graph if the calls did not wait.
 
 ## What to try
-Keep numbers on the device: add losses up there and read the sum once in many steps. Replace conditions by arithmetic
+Keep numbers on the device: add losses up there and read the sum once in many steps; in generation, look for the end
+once in many tokens. Replace conditions by arithmetic
 (`torch.where`, a mask that multiplies). Give the size where an operator takes it (`repeat_interleave(...,
 output_size=n)`, `torch.nonzero_static`). Clip gradients and scale losses with the library's own functions, which decide
 on the device.
@@ -34,13 +35,20 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import often, where
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps
+from stepscope.signals.job import infers, recorded_steps
 from stepscope.signals.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
 
 _LATER = Action(
     "Keep the number on the device and read it once in many steps",
     before="total += loss.item()",
     after="total += loss.detach()\nif step % 100 == 0:\n    print(total.item() / 100)",
+    page="synchronisation",
+)
+_ENDED = Action(
+    "Look for the end of generation once in many tokens",
+    before="while not (tokens == eos).any(dim=1).all():\n    tokens = decode(tokens)",
+    after="while not (tokens == eos).any(dim=1).all():\n    for _ in range(16):  # what follows eos is cut off later\n"
+    "        tokens = decode(tokens)",
     page="synchronisation",
 )
 _BRANCHLESS = Action(
@@ -59,12 +67,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(calls).of(SCALAR, RESULT)
     those = [place for place in s(places) if place.scope in (SCALAR, RESULT)]
     sized = found.of(RESULT).events.size > found.of(SCALAR).events.size
+    later = _ENDED if s.maybe(infers) else _LATER
     blocked = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="Numbers are read from the device during the step",
         summary=f"The host waits for a number from the device, {often(rate)}{where(those)}: it is blocked for "
         f"{duration(blocked)} of each step, and each time the device runs dry before new work reaches it.",
-        actions=(_BRANCHLESS, _LATER) if sized else (_LATER, _BRANCHLESS),
+        actions=(_BRANCHLESS, later) if sized else (later, _BRANCHLESS),
         change=Change(unblocked=found.events),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
