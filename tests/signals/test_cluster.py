@@ -123,3 +123,12 @@ def test_pairs_are_ranks_of_the_job() -> None:
     (pair,) = Signals.of(facts.trace())(link_rates.pairs)
     assert (pair.src, pair.dst, pair.bytes, pair.ns) == (4, 7, 8_000_000, 4000)
     assert pair.rate == pytest.approx(2e12)
+
+
+@pytest.mark.parametrize(("world", "missing"), [(1, False), (2, True), (None, True)])
+def test_one_recording_is_all_of_a_job_of_one_rank(world: int | None, missing: bool) -> None:
+    facts = Facts()
+    facts.step(1, 0, 10_000)
+    event = facts.kernel("ncclDevKernel_AllReduce", 1_000, 5_000, kind="comm")
+    facts.row("collectives", event=event, group="0", collective="all_reduce", world_size=world)
+    assert Signals.of(facts.trace(world_size=world))(cluster.ranks_missing) is missing

@@ -14,7 +14,9 @@ from stepscope.analyses.device_time import device_times
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
+from stepscope.signals.communication import calls
 from stepscope.signals.job import step_ns
+from stepscope.signals.process_groups import world_size
 from stepscope.signals.signal import Signals, signal
 
 #: Waits below this share of the step are not worth a prediction of what the step would be without them.
@@ -116,6 +118,13 @@ def waited_ns(s: Signals) -> int:
 def waited_share(s: Signals) -> float:
     """The same as a share of its mean step."""
     return s(waited_ns) / s(step_ns)
+
+
+@signal()
+def ranks_missing(s: Signals) -> bool:
+    """Whether the job has ranks whose recordings are not at hand; if their number is not recorded, one can't be all."""
+    world, here = s(world_size) or int(s(calls).world.max()), len(s.trace.job.recordings)
+    return world != 1 and here < max(world, 2)
 
 
 @signal("share")

@@ -9,10 +9,10 @@ import numpy as np
 
 from stepscope.model import runtime_names
 from stepscope.model.intervals import Intervals
+from stepscope.signals.cluster import ranks_missing
 from stepscope.signals.communication import calls
 from stepscope.signals.idleness import causes
 from stepscope.signals.job import step_ns
-from stepscope.signals.process_groups import world_size
 from stepscope.signals.signal import Signals, signal
 
 #: Observations of health that mean that something was recorded and is gone.
@@ -111,14 +111,11 @@ def _steps(s: Signals) -> float:
 
 def _ranks(s: Signals) -> float:
     found, length = s.maybe(calls), s.maybe(step_ns)
-    if found is None or not length:
-        return 0.0
-    world, here = s(world_size) or int(found.world.max()), len(s.trace.job.recordings)
-    if here >= max(world, 2):
+    if found is None or not length or not s(ranks_missing):
         return 0.0
     # Where the library tells transfer apart, the rank that the others wait for is still unknown.
     open_ns = float((found.exposed - found.exposed_transfer * found.told).sum()) / found.steps
-    return open_ns / length if world != 1 else 0.0
+    return open_ns / length
 
 
 def _level(s: Signals) -> float:

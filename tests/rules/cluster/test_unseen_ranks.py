@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster_support import rank
+from rule_support import job_drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import cluster
+
+
+def one_of_more(wait: int = 400_000, **others: Any) -> dict[Any, Any]:
+    return {**rank(wait, **others), cluster.ranks_missing: True}
+
+
+def test_what_even_the_last_of_the_recorded_ranks_waits_is_for_another_one() -> None:
+    (draft,) = job_drafts("CLU005", {0: one_of_more(400_000, gain=390_000), 1: one_of_more(300_000, gain=250_000)})
+    assert draft.summary == (
+        "Both ranks at hand wait at least 300 µs per step (30.0 %) in collectives before transfers begin: "
+        "a rank that was not recorded comes later."
+    )
+    assert draft.cost_ns == 250_000
+    assert draft.ranks == (0, 1)
+
+
+def test_one_rank_alone_can_tell_where_the_library_recorded_its_transfers() -> None:
+    (draft,) = job_drafts("CLU005", {3: one_of_more()})
+    assert draft.summary.startswith("The rank at hand waits at least 400 µs")
+
+
+def test_the_late_rank_is_among_the_recorded_ones() -> None:
+    assert job_drafts("CLU005", {0: one_of_more(), 1: one_of_more(29_999)}) == []
+    assert len(job_drafts("CLU005", {0: one_of_more(), 1: one_of_more(30_000)})) == 1
+
+
+def test_no_rank_is_missing() -> None:
+    everyone = {**rank(), cluster.ranks_missing: False}
+    assert job_drafts("CLU005", {0: everyone, 1: everyone}) == []
+
+
+def test_without_collectives_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        job_drafts("CLU005", {0: {}, 1: {}})
