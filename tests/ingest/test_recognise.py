@@ -114,3 +114,18 @@ def test_a_file_that_may_not_be_read_is_refused_and_skipped_in_a_folder(tmp_path
     found = recognise([tmp_path])
     assert found_names(found) == ["trace.json"]
     assert [path.name for path in found.skipped] == ["secret.json"]
+
+
+@pytest.mark.parametrize("raw", ["FRAMEWORK", "PROF_000001_20250101_ABC/device_0/data", "PROF_1/host"])
+def test_raw_data_of_the_ascend_profiler_are_to_be_analysed_first(tmp_path, raw):
+    result = tmp_path / "host_1_20250101_ascend_pt"
+    (result / raw).mkdir(parents=True)
+    (result / raw / "data").write_bytes(b"\x00\x01")
+    for given in (tmp_path, result):
+        assert f"analyse('{result}')" in refused(given)
+
+
+def test_other_folders_are_not_taken_for_raw_data(tmp_path):
+    (tmp_path / "PROF_1" / "logs").mkdir(parents=True)
+    (tmp_path / "PROF_1" / "logs" / "log").write_text("nothing")
+    assert "analyse" not in refused(tmp_path)

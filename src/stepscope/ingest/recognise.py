@@ -10,6 +10,7 @@ from typing import Final
 
 from stepscope.model.errors import UserError
 from stepscope.readers import content
+from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.ascend.read import AscendReader
 from stepscope.readers.kineto.read import KinetoReader
 from stepscope.readers.memsnapshot.read import MemorySnapshotReader
@@ -67,7 +68,7 @@ def recognise(paths: Sequence[Path]) -> Recognised:
                 f"{path} can't be read ({error.strerror})", hint="check the path and its permissions"
             ) from error
     if not found.sources:
-        raise UserError(_nothing_in(paths), hint=_HINT)
+        raise UserError(_nothing_in(paths), hint=_what_to_do(paths))
     return found
 
 
@@ -77,6 +78,11 @@ def _nothing_in(paths: Sequence[Path]) -> str:
             return f"{paths[0]} is empty"
         return f"{paths[0]} is no recording that stepscope can read"
     return f"{', '.join(map(str, paths))} holds no recording that stepscope can read"
+
+
+def _what_to_do(paths: Sequence[Path]) -> str:
+    hints = (ascend_raw.hint(path) for path in paths if path.is_dir())
+    return next((hint for hint in hints if hint), _HINT)
 
 
 def _add_named(path: Path, found: Recognised) -> None:

@@ -1,0 +1,41 @@
+"""Raw data of the Ascend profiler, which only its own analysis can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_PARTS: Final = re.compile(r"device_\d+|host")
+_MOST_FOLDERS: Final = 1000
+
+
+def hint(folder: Path) -> str | None:
+    """What to do with a folder in which raw data lie: a `FRAMEWORK`, or a `PROF_*` of hosts and devices; else None."""
+    for path in _folders(folder):
+        if path.name == "FRAMEWORK" or (path.name.startswith("PROF_") and _is_collected(path)):
+            whole = path.parent if path.parent.name.endswith("_ascend_pt") else folder
+            return (
+                "these are raw data of the Ascend profiler: run "
+                f"`torch_npu.profiler.profiler.analyse({str(whole)!r})` where torch_npu is installed and give the "
+                "folder again"
+            )
+    return None
+
+
+def _is_collected(path: Path) -> bool:
+    return any(child.is_dir() and _PARTS.fullmatch(child.name) for child in path.iterdir())
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """The folder and those in it, breadth first, as many as a large job has."""
+    waiting = [top]
+    for seen in range(_MOST_FOLDERS):
+        if seen >= len(waiting):
+            return
+        yield waiting[seen]
+        try:
+            waiting.extend(child for child in sorted(waiting[seen].iterdir()) if child.is_dir())
+        except OSError:
+            continue
