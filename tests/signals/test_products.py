@@ -103,7 +103,28 @@ def test_tf32_is_no_fp32_and_convolutions_are_left_where_one_uses_it() -> None:
     program.call("aten::cudnn_convolution", kernel="sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc")
     s = on(program)
     assert s(in_tf32).event.size == 0
-    assert s(in_sixteen_bits).event.size == 1
+    found = s(in_sixteen_bits)
+    assert found.rounded
+    assert found.factor.tolist() == pytest.approx([1 / 3, 156 / 312])
+
+
+def test_what_multiplies_matrices_in_fp32_does_so_in_16_bits_on_any_device() -> None:
+    facts = Facts()
+    for at, (name, dtype) in enumerate(
+        (("aclnnMm_MatMulCommon_MatMulV2", "fp32"), ("Conv2D1", "tf32"), ("aclnnMm_MatMulCommon_MatMulV2", "fp16"))
+    ):
+        facts.kernel(name, 1_000 * at, 100, launch=(1_000 * at, 5), dtype=dtype)
+    found = Signals.of(facts.trace())(in_sixteen_bits)
+    assert (found.dtype, found.rounded) == ("fp16", True)
+    assert found.factor.tolist() == pytest.approx([1 / 3, 1 / 2])
+    assert found.of_eligible == pytest.approx(2 / 3)
+
+
+def test_without_such_products_an_unknown_device_tells_nothing() -> None:
+    program = Program()
+    program.call("aten::mm", kernel=SGEMM)
+    with pytest.raises(MissingInputError, match="peak rates"):
+        Signals.of(program.facts.trace())(in_sixteen_bits)
 
 
 def test_in_convolutional_networks_what_is_between_follows() -> None:

@@ -50,6 +50,21 @@ def test_kernels_without_a_telling_operator_speak_for_themselves() -> None:
     assert w.depth.tolist()[:2] == [3, 0]
 
 
+def test_an_operator_around_the_library_s_call_tells_what_it_does_on_how_much() -> None:
+    facts = Facts()
+    outer = facts.host("op", "aten::gelu", 0, 100)
+    facts.row("op_inputs", event=outer, shapes="[[8, 4]]", dtypes='["float"]')
+    facts.host("op", "aclnnGelu", 10, 80)
+    facts.kernel("aclnnGelu_GeluAiCore_Gelu", 30, 50, launch=(20, 5))
+    facts.host("op", "evaluate_function: GeluBackward0", 200, 100)
+    facts.host("op", "custom", 210, 80)
+    facts.kernel("aclnnGeluBackward_GeluGradAiCore_GeluGrad", 230, 50, launch=(220, 5))
+    w = Signals.of(facts.trace())(work)
+    assert w.letters == "AB\n"
+    assert w.op.tolist() == [outer, -1, -1]
+    assert w.size.tolist()[:2] == [32, 0]
+
+
 def test_queues_follow_each_other_with_a_boundary_between() -> None:
     program = Program()
     program.call("aten::mul", (4,))

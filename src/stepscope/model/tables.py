@@ -99,7 +99,7 @@ KERNELS = TableSchema(
         Column("registers", "int32", "Registers per thread; null if not recorded.", "", True),
         size("shared_bytes", "Shared memory per block; null if not recorded.", nullable=True),
         fraction("occupancy", "Estimated achieved occupancy; null if not recorded.", nullable=True),
-        text("dtype", "Data type of the multiplication, from the name; null if unknown.", nullable=True),
+        text("dtype", "Data type of the operands, as recorded, else from the name; null if unknown.", nullable=True),
         flag("tensor_core", "Whether it uses matrix units, from the name; null if unknown.", nullable=True),
         number(
             "flops",

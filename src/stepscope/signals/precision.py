@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +19,8 @@ from stepscope.signals.work import Ids
 #: A product whose size is not known is taken to become this much shorter, less if the peaks allow less: NVIDIA's guide
 #: to mixed precision promises up to three times for models with the most arithmetic.
 _UNKNOWN: Final = 1 / 3
+#: Every vendor's units take operands that are rounded from fp32 (TF32, HF32) at half the rate of 16 bits.
+_ROUNDED: Final = 1 / 2
 #: No product is taken to come closer to its least time than this: the best of the shared recordings of large products
 #: on A100, H100 and MI300 come to about 0.8.
 _REACHED: Final = 0.8
@@ -38,6 +41,7 @@ class Narrower:
         event: int64[n].
         dur: int64[n].
         factor: float64[n], by how much each would take less.
+        rounded: Whether some of them round their operands from fp32 (TF32, HF32).
         followers: int64[m], other kernels that would move half the bytes then.
         of_eligible: Their time as a share of all products, attention and convolutions.
         of_step: Their time as a share of the recorded steps.
@@ -47,6 +51,7 @@ class Narrower:
     event: Ids
     dur: Ids
     factor: NDArray[np.float64]
+    rounded: bool
     followers: Ids
     of_eligible: float
     of_step: float
@@ -59,15 +64,36 @@ class Narrower:
 
 @signal()
 def in_sixteen_bits(s: Signals) -> Narrower:
-    """Products in fp32 that the device's matrix units do much faster in 16 bits."""
-    known, found = _known(s), s(products)
+    """Products in fp32, or rounded from it, that the device's matrix units do much faster in 16 bits."""
+    known, found = s.maybe(device), s(products)
+    if known is None or not known.matrix:
+        return _of_matrix_units(s, found)
     dtype = next((name for name in ("bf16", "fp16") if name in known.matrix), "")
     # Some vendors' matrix units take fp32 too, at a fraction of the rate; NVIDIA's take it as TF32. Attention kernels
     # for fp32 are others than those for 16 bits, whatever units they use.
     wide = found.is_type("fp32") & ((found.tensor_core == 0) | (known.vendor != "nvidia") | found.is_class("attention"))
-    narrower = _narrower(s, known, found, wide, (dtype, 0.5))
+    wide |= _by_default(found) & ("tf32" in known.matrix)
+    return _with_followers(s, found, _narrower(s, known, found, wide, (dtype, 0.5)))
+
+
+def _of_matrix_units(s: Signals, found: Products) -> Narrower:
+    """On a device whose rates are not known: units that multiply matrices in fp32 do it in 16 bits too, and faster."""
+    wide = (found.is_type("fp32") | _by_default(found)) & (found.tensor_core == 1)
+    if not wide.any():
+        _known(s)
+    factor = np.where(found.is_type("tf32"), _ROUNDED, _UNKNOWN)
+    return _with_followers(s, found, _chosen(s, found, wide, "fp16", lambda mine: factor[mine]))
+
+
+def _by_default(found: Products) -> NDArray[np.bool_]:
+    """Convolutions whose operands are rounded: PyTorch does so unless told not to, so that nobody chose it."""
+    return found.is_type("tf32") & found.is_class("convolution")
+
+
+def _with_followers(s: Signals, found: Products, narrower: Narrower) -> Narrower:
+    wide = np.isin(found.event, narrower.event)
     if 2 * int(found.dur[wide & found.is_class("convolution")].sum()) > int(narrower.dur.sum()) > 0:
-        narrower = replace(narrower, followers=s.trace.columns(_FOLLOWERS_SQL)["event"])
+        return replace(narrower, followers=s.trace.columns(_FOLLOWERS_SQL)["event"])
     return narrower
 
 
@@ -99,6 +125,12 @@ def _narrower(
     after = known.matrix.get(dtype)
     if after is None:
         wide = np.zeros_like(wide)
+    return _chosen(s, found, wide, dtype, lambda mine: _factors(known, found, mine, (after or 1, width)))
+
+
+def _chosen(
+    s: Signals, found: Products, wide: NDArray[np.bool_], dtype: str, factors: Callable[[Ids], NDArray[np.float64]]
+) -> Narrower:  # fmt: skip
     mine = np.flatnonzero(wide)
     dur = found.dur[mine]
     total = int(found.dur.sum())
@@ -106,7 +138,8 @@ def _narrower(
         dtype,
         found.event[mine],
         dur,
-        _factors(known, found, mine, (after or 1, width)),
+        factors(mine),
+        bool(found.is_type("tf32")[mine].any()),
         np.zeros(0, np.int64),
         float(dur.sum()) / total if total else 0.0,
         float(dur.sum()) / s(recorded_ns),
@@ -118,6 +151,7 @@ def _factors(known: Device, found: Products, mine: Ids, after: tuple[int, float]
     rate, width = after
     ordinary, units = (rates.get("fp32", float("nan")) for rates in (known.vector, known.matrix))
     before = np.where((found.tensor_core[mine] == 0) | np.isnan(units), ordinary, units)
+    before = np.where(found.is_type("tf32")[mine], known.matrix.get("tf32", float("nan")), before)
     flops, moved = found.flops[mine], np.maximum(found.bytes[mine], 0)
     bandwidth = known.memory_bandwidth or float("inf")
     old = np.maximum(flops / before, moved / bandwidth)

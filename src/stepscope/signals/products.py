@@ -16,15 +16,17 @@ from stepscope.analyses.needs import need_device
 from stepscope.analyses.peaks import MATRIX_CLASSES, operand_dtype
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.signal import Signals, signal
+from stepscope.signals.telling import TELLING_SQL, telling
 from stepscope.signals.work import Ids, tensors
 
 _SQL: Final = f"""
-SELECT k.event, k.dur, coalesce(k.op, -1) AS op, k.op_class, coalesce(k.dtype, '') AS dtype,
+WITH {TELLING_SQL}
+SELECT k.event, k.dur, coalesce(t.told, k.op, -1) AS op, k.op_class, coalesce(k.dtype, '') AS dtype,
     CASE k.tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
     k.name, coalesce(k.grid[1]::DOUBLE * k.grid[2] * k.grid[3], 0)::DOUBLE AS blocks,
     coalesce(k.flops, -1)::DOUBLE AS flops, coalesce(k.bytes, -1) AS bytes, i.dtypes, i.shapes, i.strides
-FROM kernels k LEFT JOIN op_inputs i ON i.event = k.op
-WHERE k.kind = 'compute' AND (k.op_class IN {MATRIX_CLASSES} OR coalesce(k.tensor_core, false)) ORDER BY k.op, k.event
+FROM kernels k LEFT JOIN telling t ON t.op = k.op LEFT JOIN op_inputs i ON i.event = coalesce(t.told, k.op)
+WHERE k.kind = 'compute' AND (k.op_class IN {MATRIX_CLASSES} OR coalesce(k.tensor_core, false)) ORDER BY op, k.event
 """
 
 
@@ -102,7 +104,7 @@ class Products:
 def products(s: Signals) -> Products:
     """Kernels that matrix units could do: products, attention, convolutions."""
     need_device(s.trace)
-    rows = s.trace.sql(_SQL)
+    rows = s.trace.sql(_SQL, telling(s.trace))
     if not rows.num_rows:
         raise MissingInputError("no kernel of the recording is a matrix product", hint="record the whole step")
     column = {name: rows[name].to_numpy() for name in ("event", "dur", "op", "tensor_core", "flops", "bytes", "blocks")}

@@ -16,15 +16,18 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals.roles import BOUNDARY, OTHER, role_of_kernel, role_of_operator
 from stepscope.signals.signal import Signals, signal
+from stepscope.signals.telling import TELLING_SQL, telling
 
 Ids = NDArray[np.int64]
 
-_KERNELS_SQL: Final = """
-SELECT k.event, k.track, k.ts, k.dur, coalesce(k.op, -1) AS op, coalesce(k.launch, -1) AS launch, e.name_id,
+_KERNELS_SQL: Final = f"""
+WITH {TELLING_SQL}
+SELECT k.event, k.track, k.ts, k.dur, coalesce(o.id, -1) AS op, coalesce(k.launch, -1) AS launch, e.name_id,
     coalesce(o.name_id, -1) AS op_name, k.op_class, i.shapes,
     coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
     coalesce(grid[3], 0)::INTEGER AS depth, coalesce(o.ts, -1) AS called, coalesce(o.track, -1)::INTEGER AS thread
-FROM kernels k JOIN spans e ON e.id = k.event LEFT JOIN spans o ON o.id = k.op LEFT JOIN op_inputs i ON i.event = k.op
+FROM kernels k JOIN spans e ON e.id = k.event LEFT JOIN telling t ON t.op = k.op
+LEFT JOIN spans o ON o.id = coalesce(t.told, k.op) LEFT JOIN op_inputs i ON i.event = o.id
 LEFT JOIN copies c ON c.event = k.event
 WHERE k.kind IN ('compute', 'comm') OR (k.kind = 'copy' AND c.direction = 'DtoD')
 ORDER BY k.track, k.ts, k.event
@@ -101,7 +104,7 @@ class Work:
 @signal()
 def work(s: Signals) -> Work:
     """All operations of the devices, or of the host in a job without, in order, and what each of them does."""
-    kernels = s.trace.sql(_KERNELS_SQL)
+    kernels = s.trace.sql(_KERNELS_SQL, telling(s.trace))
     found = _of_kernels(s.trace, kernels) if kernels.num_rows else _of_operators(s.trace)
     if found is None:
         raise MissingInputError(

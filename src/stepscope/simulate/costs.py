@@ -32,11 +32,20 @@ class CostModel:
         """The cost model of a job."""
         return cls(DEVICES[job.device], job.compute_scale, job.kernel_floor_ns, job.dtype == "fp32")
 
+    def convolution(self, m: int, n: int, k: int, moved: int) -> int:
+        """Time of a convolution as the product (m x k)(k x n); Ascend devices round fp32 to HF32 for it by default."""
+        if self.single and self.device.vendor == "huawei":
+            return self._product(m, n, k, 1, moved, self.device.matrix_flops / 2)
+        return self.gemm(m, n, k, 1, moved)
+
     def gemm(self, m: int, n: int, k: int, batch: int, moved: int) -> int:
         """Time of ``batch`` products (m x k)(k x n) that move ``moved`` bytes, in ns."""
+        peak = self.device.single_flops if self.single else self.device.matrix_flops
+        return self._product(m, n, k, batch, moved, peak)
+
+    def _product(self, m: int, n: int, k: int, batch: int, moved: int, peak: float) -> int:
         tiles = batch * -(-m // TILE) * -(-n // TILE)
         filled = min(1.0, tiles / self.device.sms)
-        peak = self.device.single_flops if self.single else self.device.matrix_flops
         return self._time(2 * batch * m * n * k, peak * MATRIX_SHARE * max(filled, 0.05), moved)
 
     def attention(self, flops: int, moved: int) -> int:

@@ -130,7 +130,7 @@ class Kernels:
             name=conv_name(self.costs.device, self.job.dtype, which),
             kind="compute",
             op_class="convolution",
-            duration_ns=self.costs.gemm(m, k, depth, 1, moved),
+            duration_ns=self.costs.convolution(m, k, depth, moved),
             grid=(-(-m // 128), -(-k // 128), 1),
             block=(256, 1, 1),
             registers=230,

@@ -70,6 +70,7 @@ RAW_KERNELS: Final = TableSchema(
         ),
         text("op_type", "As in `kernels`.", nullable=True),
         text("core", "As in `kernels`.", nullable=True),
+        text("dtype", "As in `kernels`; null leaves it to the name.", nullable=True),
     ),
 )
 

@@ -30,6 +30,7 @@ from stepscope.readers.ascend.meanings import (
     call_name,
     device_kind,
     group_hash,
+    operand_type,
     operation,
     part_kind,
     torch_category,
@@ -252,6 +253,11 @@ def test_words() -> None:
     assert device_kind("PLACE_HOLDER_SQE", "EVENT_RECORD") == "sync"
     assert device_kind("PLACE_HOLDER_SQE", "PROFILING_ENABLE") == "overhead"
     assert device_kind("SDMA", "SDMA") == "part"
+    assert operand_type("INT32;FLOAT;FLOAT", "NO") == "fp32"
+    assert operand_type("INT32;FLOAT;FLOAT", "YES") == "tf32"
+    assert operand_type("DT_BF16;INT64", None) == "bf16"
+    assert operand_type("INT64;BOOL", "NO") == "int64"
+    assert operand_type("UNDEFINED", None) is None
     assert part_kind("Notify_Record") == "signal"
     assert part_kind("RDMASend") == "send"
     assert torch_category("cpu_op", "ProfilerStep#3") == "step"

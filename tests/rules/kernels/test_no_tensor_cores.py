@@ -16,6 +16,7 @@ def given(of_eligible: float, of_step: float, device: str = "A100-SXM4-80GB") ->
         np.array([3, 4]),
         np.array([8_000, 2_000]),
         np.array([0.25, 1.0]),
+        False,
         np.array([9]),
         of_eligible,
         of_step,

@@ -46,8 +46,8 @@ ORDER BY e.ts, k.event
 #: The rows of `kernels` as they are stored: what was derived, and the wide columns as recorded.
 STORED_KERNELS_SQL: Final = """
 SELECT k.event, k.ts, k.dur, k.track, k.device, t.stream, n.name, k.kind, k.op_class, k.launch, k.op, k.module, k.step,
-    k.correlation, r.grid, r.block, r.registers, r.shared_bytes, r.occupancy, c.dtype, c.tensor_core, f.flops,
-    coalesce(cp.bytes, f.bytes) AS bytes, k.graph, r.op_type, r.core
+    k.correlation, r.grid, r.block, r.registers, r.shared_bytes, r.occupancy, coalesce(r.dtype, c.dtype) AS dtype,
+    c.tensor_core, f.flops, coalesce(cp.bytes, f.bytes) AS bytes, k.graph, r.op_type, r.core
 FROM kernels k
 JOIN raw_kernels r USING (event)
 JOIN tracks t USING (track)

@@ -58,6 +58,7 @@ SELECT b.i, t."startNs" AS ts, t."endNs" - t."startNs" AS dur, t."deviceId"::INT
     t."streamId"::VARCHAR AS stream, coalesce(n.value, y.value, 'task') AS name, y.value AS task_type,
     CASE WHEN c."globalTaskId" IS NOT NULL THEN 'compute' ELSE coalesce(k.kind, 'part') END AS kind,
     t."connectionId" AS connection, o.op, t."modelId" AS model, p.value AS op_type, r.value AS core,
+    u.value AS operands, h.value AS hf32,
     json_merge_patch('{{}}'::JSON, {_args()})::VARCHAR AS args, m.size AS bytes, e.name AS direction
 FROM db_tasks t JOIN db_ids b ON b.source = 0 AND b.n = t.rowid
 LEFT JOIN db_compute c ON c."globalTaskId" = t."globalTaskId"
@@ -65,6 +66,8 @@ LEFT JOIN db_strings n ON n.id = c.name
 LEFT JOIN db_strings y ON y.id = t."taskType"
 LEFT JOIN db_strings p ON p.id = c."opType"
 LEFT JOIN db_strings r ON r.id = c."taskType"
+LEFT JOIN db_strings u ON u.id = c."inputDataTypes"
+LEFT JOIN db_strings h ON h.id = c."hf32Eligible"
 LEFT JOIN db_kinds k ON k.task_type = t."taskType"
 LEFT JOIN db_copies m ON m."globalTaskId" = t."globalTaskId"
 LEFT JOIN db_memcpy_operation e ON e.id = m."memcpyOperation"

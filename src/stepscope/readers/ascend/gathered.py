@@ -37,11 +37,12 @@ HOST: Final = (
     "category VARCHAR, connection BIGINT, queue BIGINT)"
 )
 
-#: Work and waits on device queues. `op` is the event of the framework's operator; `args` is JSON.
+#: Work and waits on device queues. `op` is the event of the framework's operator; `operands` are the types of a
+#: kernel's inputs, `hf32` says whether the cube may round those in fp32; `args` is JSON.
 DEVICE: Final = (
     "CREATE TABLE ascend_device (i BIGINT, ts BIGINT, dur BIGINT, device INTEGER, stream VARCHAR, name VARCHAR, "
     "task_type VARCHAR, kind VARCHAR, connection BIGINT, op BIGINT, model BIGINT, bytes BIGINT, direction VARCHAR, "
-    "op_type VARCHAR, core VARCHAR, args VARCHAR)"
+    "op_type VARCHAR, core VARCHAR, operands VARCHAR, hf32 VARCHAR, args VARCHAR)"
 )
 
 #: Collectives: `elements` of `dtype` in one buffer, `group_name` as far as the export tells it.

@@ -46,7 +46,8 @@ def add_kernel_details(staging: Staging, table: CsvTable) -> None:
         f"{table.nanoseconds('Duration(us)', 'Duration', 'Task Duration(us)')} AS dur, "
         f"coalesce({table.text('Name', 'Op Name')}, '') AS name, {table.text('Type', 'OP Type')} AS op_type, "
         f"{table.text('Accelerator Core', 'Task Type')} AS core, {table.text('Stream ID', 'Stream Id')} AS stream, "
-        f"try_cast({table.text('Device_id', 'Device ID')} AS INTEGER) AS device, {_args(table)} AS args "
+        f"try_cast({table.text('Device_id', 'Device ID')} AS INTEGER) AS device, "
+        f"{table.text('Input Data Types')} AS operands, {table.text('HF32 Eligible')} AS hf32, {_args(table)} AS args "
         f"FROM {table.name}"
     )
     [untimed] = staging.one("SELECT count(*) FROM ascend_details WHERE ts IS NULL")
@@ -83,7 +84,7 @@ def _match(staging: Staging) -> None:
     # What has no arguments here had them stored with those of the other events.
     staging.connection.execute(
         f"UPDATE ascend_device SET op_type = d.op_type, core = CASE WHEN d.core NOT IN {_COMM} THEN d.core END, "
-        "args = CASE WHEN ascend_device.args IS NOT NULL "
+        "operands = d.operands, hf32 = d.hf32, args = CASE WHEN ascend_device.args IS NOT NULL "
         "THEN json_merge_patch(ascend_device.args::JSON, coalesce(d.args, '{}'::JSON))::VARCHAR END "
         "FROM ascend_matches m JOIN ascend_details d USING (row) WHERE m.i = ascend_device.i"
     )
@@ -106,7 +107,8 @@ def _add_missing(staging: Staging) -> None:
         f"coalesce(d.device, {device}) AS device, coalesce(d.stream, CASE WHEN d.core IN {_COMM} THEN 'group 0' END, "
         f"'0') AS stream, d.name, CASE WHEN d.core IN {_COMM} OR d.name ILIKE 'hcom\\_%' ESCAPE '\\' THEN 'comm' "
         "ELSE 'compute' END AS kind, "
-        f"d.op_type, CASE WHEN d.core NOT IN {_COMM} THEN d.core END AS core, d.args::VARCHAR AS args "
+        f"d.op_type, CASE WHEN d.core NOT IN {_COMM} THEN d.core END AS core, d.operands, d.hf32, "
+        "d.args::VARCHAR AS args "
         "FROM ascend_added a JOIN ascend_details d USING (row)"
     )
     connection.execute(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.model import runtime_names
+from stepscope.model import dtypes, runtime_names
 
 #: Ids that are not set have this value.
 INVALID: Final = 2**32 - 1
@@ -28,6 +28,8 @@ ELEMENT_BYTES: Final = {
     "INT8": 1, "UINT8": 1, "HIF8": 1, "FP8E4M3": 1, "FP8E5M2": 1, "FP8E8M0": 1, "INT16": 2, "UINT16": 2, "FP16": 2,
     "BFP16": 2, "BF16": 2, "INT32": 4, "UINT32": 4, "FP32": 4, "INT64": 8, "UINT64": 8, "FP64": 8, "INT128": 16,
 }  # fmt: skip
+
+_FLOATS: Final = frozenset({"fp64", "fp32", "fp16", "bf16", "fp8", "fp4", "complex64", "complex128"})
 
 #: Cores of `kernel_details` that mark a row as a collective.
 COMM_CORES: Final = frozenset({"HCCL", "COMMUNICATION"})
@@ -114,6 +116,18 @@ def call_category(name: str) -> str:
     if name == "Node@launch" or runtime_names.is_launch(name) or name.startswith("Model@"):
         return "launch"
     return "runtime"
+
+
+def operand_type(inputs: str, hf32: str | None) -> str | None:
+    """What a kernel computes in, from the types of its inputs: the first that is no index, flag or seed.
+
+    Args:
+        inputs: Types as in `kernel_details.csv`, `FLOAT;INT32;FLOAT`.
+        hf32: `YES` for a kernel whose operands in fp32 the cube may round to HF32, Ascend's form of TF32.
+    """
+    found = [dtypes.canonical(word) for word in inputs.split(";")]
+    known = next((name for name in found if name in _FLOATS), None) or next(filter(None, found), None)
+    return "tf32" if known == "fp32" and hf32 == "YES" else known
 
 
 def operation(name: str) -> tuple[str, str | None, int | None]:

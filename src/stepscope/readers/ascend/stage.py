@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.meanings import ELEMENT_BYTES, INVALID, operation, part_kind
+from stepscope.readers.ascend.meanings import ELEMENT_BYTES, INVALID, operand_type, operation, part_kind
 from stepscope.readers.ascend.memory import stage_memory
 from stepscope.store.staging import Staging
 
@@ -46,8 +46,10 @@ JOIN names n USING (name)
 
 _KERNELS: Final = f"""
 INSERT INTO raw_kernels BY NAME
-SELECT i AS event, kind, coalesce(model NOT IN (0, {INVALID}), false) AS in_graph, op_type, core
-FROM ascend_device WHERE kind IN ('compute', 'comm', 'copy', 'set', 'sync')
+SELECT i AS event, kind, coalesce(model NOT IN (0, {INVALID}), false) AS in_graph, op_type, core, o.dtype
+FROM ascend_device d LEFT JOIN ascend_operands o
+    ON o.operands = d.operands AND o.hf32 IS NOT DISTINCT FROM d.hf32
+WHERE kind IN ('compute', 'comm', 'copy', 'set', 'sync')
 """
 
 _COPIES: Final = """
@@ -90,6 +92,7 @@ def stage(staging: Staging) -> None:
     connection = staging.connection
     _make_tracks(staging)
     _make_part_kinds(staging)
+    _make_operands(staging)
     for table in ("ascend_host", "ascend_device", "ascend_parts"):
         staging.intern_names(table)
     for statement in (_HOST, _DEVICE, _PARTS, _KERNELS, _COPIES, _COMM_TASKS, _ARROWS):
@@ -116,6 +119,18 @@ def _make_part_kinds(staging: Staging) -> None:
     staging.connection.execute("CREATE TABLE ascend_part_kinds (task_type VARCHAR, kind VARCHAR)")
     for (task_type,) in rows:
         staging.connection.execute("INSERT INTO ascend_part_kinds VALUES (?, ?)", [task_type, part_kind(task_type)])
+
+
+def _make_operands(staging: Staging) -> None:
+    rows = staging.connection.execute(
+        "SELECT DISTINCT operands, hf32 FROM ascend_device WHERE operands IS NOT NULL"
+    ).fetchall()
+    columns = [*zip(*rows, strict=True)] or [(), ()]
+    types = [operand_type(operands, hf32) for operands, hf32 in rows]
+    staging.connection.execute("CREATE TABLE ascend_operands (operands VARCHAR, hf32 VARCHAR, dtype VARCHAR)")
+    names = ("operands", "hf32", "dtype")
+    values = [pa.array(list(column), pa.string()) for column in (*columns, types)]
+    staging.insert("ascend_operands", pa.Table.from_arrays(values, names=names))
 
 
 def _stage_inputs(staging: Staging) -> None:

@@ -9,10 +9,12 @@ Most of a device's arithmetic is in its matrix units: on A100 312 of 16-bit agai
 
 ## How it decides
 At least `min_unused` of the time of all kernels that could use matrix units must be products in fp32 that don't, or
-that use them at the rate of fp32, and these must take `min_share` of the step. The price assumes that each of them
+that use them at the rate of fp32, and these must take `min_share` of the step. Convolutions that round their operands
+(TF32, HF32) count too: PyTorch has that on by default, at half the rate of 16 bits. The price assumes that each of them
 takes as much less as its least time becomes shorter: the larger of FLOPs / peak and bytes / bandwidth, with the peak of
-the narrower type and half the bytes. For products of unknown size it is a third. In convolutional networks pointwise
-operations and batch normalisation, which follow in type, are taken to be half as long; elsewhere they are not counted.
+the narrower type and half the bytes. For products of unknown size, or on a device whose rates are not known, it is a
+third, and half for rounded ones. In convolutional networks pointwise operations and batch normalisation, which follow
+in type, are taken to be half as long; elsewhere they are not counted.
 
 ## What to try
 Automatic mixed precision in training; bf16 needs no loss scaling. A model that only infers is loaded in 16 bits. Where
@@ -42,6 +44,8 @@ _TF32 = Action(
     after='torch.set_float32_matmul_precision("high")\nmodel = Model()',
     page="amp",
 )
+#: In the name of NVIDIA's and of Ascend's type.
+_ROUNDED = " or rounded from it (TF32, HF32)"
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -55,8 +59,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Products don't use the fast matrix units",
         summary=f"{percent(found.of_eligible)} of the time of products, attention and convolutions, "
-        f"{duration(per_step)} per step, is in fp32; in {found.dtype} the device's matrix units would do them in about "
-        f"{duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
+        f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} the device's "
+        f"matrix units would do them in about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,

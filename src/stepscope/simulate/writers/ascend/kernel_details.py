@@ -55,7 +55,8 @@ class KernelDetails:
         task = f"{1 if work.node else INVALID},{work.number % 65536},{work.stream}"
         context = "0" if kind.startswith("MIX") else "N/A"
         return (
-            f"{task},{name},{vocabulary.op_type(spec)},{state},{kind},{times},{size},{beside},NO,{_shapes(spec)},"
+            f"{task},{name},{vocabulary.op_type(spec)},{state},{kind},{times},{size},{beside},{vocabulary.hf32(spec)},"
+            f"{_shapes(spec)},"
             f"{context},{counted}"
         )
 

@@ -67,7 +67,10 @@ def _cube_shares(spec: KernelSpec, cubes: int, device: Device) -> tuple[float, .
     The pipes that feed the cube work longer than it does: recordings show 1.7 times as long.
     """
     busy = _busy(spec.duration_ns)
-    mac = min(1.0, spec.flops / (device.matrix_flops * cubes / device.sms) * 1e9 / busy)
+    rate = device.matrix_flops
+    if spec.inputs[0].dtype == "fp32":
+        rate = rate / 2 if vocabulary.hf32(spec) == "YES" else device.single_flops
+    mac = min(1.0, spec.flops / (rate * cubes / device.sms) * 1e9 / busy)
     moved = spec.bytes / device.bandwidth * 1e9 / busy
     return mac, 0.25 + mac / 4, min(0.9, 1.7 * mac), max(moved, min(0.93, 1.7 * mac)), moved / 4
 

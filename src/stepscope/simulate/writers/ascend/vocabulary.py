@@ -114,6 +114,11 @@ def core(spec: KernelSpec) -> str:
     return _CORES.get(kind) or ("AI_CORE" if _CUBE.search(kind) else "AI_VECTOR_CORE")
 
 
+def hf32(spec: KernelSpec) -> str:
+    """Whether the cube may round operands in fp32: the framework's default allows it for convolutions only."""
+    return "YES" if "Conv" in op_type(spec) and spec.inputs[0].dtype == "fp32" else "NO"
+
+
 def task_type(spec: KernelSpec) -> str:
     """The type of a kernel's task on its stream, which does not tell cube and vector cores apart."""
     kind = core(spec)
