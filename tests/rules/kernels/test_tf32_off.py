@@ -10,7 +10,9 @@ from stepscope.signals.precision import Narrower, in_tf32
 
 
 def given(of_step: float, platform: str = "cuda") -> dict[object, object]:
-    found = Narrower("tf32", np.array([3]), np.array([8_000]), np.array([0.125]), False, np.array([], np.int64), 0.9, of_step)
+    found = Narrower(
+        "tf32", np.array([3]), np.array([8_000]), np.array([0.125]), False, np.array([], np.int64), 0.9, of_step
+    )
     return {in_tf32: found, job.platform: platform, job.recorded_steps: 2}
 
 
