@@ -65,6 +65,7 @@ _OF_STATE: dict[int, Label] = {
 }
 _OF_EDGE: dict[int, Label] = {
     graph.LAUNCHES: ("launch", "latency"),
+    graph.HANDS: ("launch", "handed to another thread"),
     graph.FOLLOWS: ("launch", "between activities of a queue"),
     graph.EVENT: ("dependency", None),
     graph.WAITS: ("synchronisation", None),

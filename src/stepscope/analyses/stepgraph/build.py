@@ -10,10 +10,20 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import nodes as graph
 from stepscope.analyses.stepgraph import rows
 from stepscope.analyses.stepgraph.events import EVENT_NS, event_waits, unexplained_waits
+from stepscope.analyses.stepgraph.handovers import Handovers, read_handovers
 from stepscope.analyses.stepgraph.loader import Batches, awaited_batches
 from stepscope.analyses.stepgraph.nodes import Edges, Graph, Nodes
 from stepscope.analyses.stepgraph.peers import Peers, waits_for_peers
-from stepscope.analyses.stepgraph.points import RETURN, Points, activity_points, host_points
+from stepscope.analyses.stepgraph.points import (
+    DONE,
+    EMPTIED,
+    PUT,
+    RETURN,
+    TAKEN,
+    Points,
+    activity_points,
+    host_points,
+)
 from stepscope.analyses.stepgraph.queues import Delays, Queue, full_queues, predecessors, split_queues, usual_delays
 from stepscope.analyses.stepgraph.rows import Activities, Calls, launched_before_waits, read_activities, read_calls
 from stepscope.analyses.stepgraph.selection import Selection, select_steps
@@ -70,13 +80,14 @@ def build(trace: Trace) -> Built:
     activities = launched_before_waits(activities, calls)
     queues = split_queues(activities)
     waits = find_waits(activities, queues, calls)
-    threads = read_threads(trace, selection)
+    handovers = read_handovers(trace, selection, calls)
+    threads = read_threads(trace, selection, set(handovers.taker.tolist()))
     if threads.main < 0 and not activities.ts.size:
         raise MissingInputError(
             "the recording has neither device work nor host steps", hint="record the host, or the device, or both"
         )
     batches = awaited_batches(trace, calls, lo, hi)
-    points = host_points(selection, threads, calls, _issued(activities, calls))
+    points = host_points(selection, threads, calls, _issued(activities, calls), handovers)
     parts = [
         _origin(lo),
         _device_nodes(activities, lo),
@@ -85,7 +96,7 @@ def build(trace: Trace) -> Built:
     ]
     keys = [*(part.end for part in parts[:-1]), _host_keys(points, waits, activities)]
     nodes, (_, device, batch, host) = graph.order_nodes(parts, keys)
-    facts = _Facts(activities, queues, calls, waits, points, batches)
+    facts = _Facts(activities, queues, calls, waits, points, batches, handovers)
     edges, delays = _edges(facts, _Where(device, batch, host))
     peers = waits_for_peers(trace, activities)
     found = graph.connect(nodes, edges)
@@ -102,6 +113,7 @@ class _Facts:
     waits: Waits
     points: Points
     batches: Batches
+    handovers: Handovers
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +168,7 @@ def _host_nodes(points: Points, calls: Calls) -> Nodes:
 
 def _edges(facts: _Facts, where: _Where) -> tuple[Edges, Delays]:
     activities, queues, calls, waits = facts.activities, facts.queues, facts.calls, facts.waits
-    points, batches = facts.points, facts.batches
+    points, batches, handovers = facts.points, facts.batches, facts.handovers
     before = predecessors(activities, queues)
     launched_at = activity_points(points, calls, activities)
     launched = np.where(launched_at >= 0, points.at[launched_at], -1) if points.at.size else launched_at
@@ -186,7 +198,7 @@ def _edges(facts: _Facts, where: _Where) -> tuple[Edges, Delays]:
     explained[target] = True
     guessed = unexplained_waits(activities, ready, delays, explained)
     parts = [
-        _host_order(points, own, where.host),
+        _host_order(points, own, handovers, where.host),
         Edges.of(graph.FOLLOWS, where.device[follows], where.device[before[follows]], gap),
         Edges.of(graph.LAUNCHES, where.device[starts], where.host[launched_at[starts]], delays.latency),
         Edges.of(
@@ -199,6 +211,7 @@ def _edges(facts: _Facts, where: _Where) -> tuple[Edges, Delays]:
         _room_edges(calls, full.call, full.room, return_of, where),
         Edges.of(graph.ARRIVES, where.host[return_of[batches.call]], where.batch, batches.own),
         Edges.of(graph.NEXT_BATCH, where.batch[1:], where.batch[:-1], np.diff(batches.ready)),
+        _hand_edges(points, handovers, where.host),
     ]
     return Edges.all(parts), delays
 
@@ -232,7 +245,7 @@ def _own_times(calls: Calls, waits: Waits, blocked: NDArray[np.int64]) -> Times:
     return own
 
 
-def _host_order(points: Points, own: Times, host: NDArray[np.int64]) -> Edges:
+def _host_order(points: Points, own: Times, handovers: Handovers, host: NDArray[np.int64]) -> Edges:
     """Each point comes after the one before it, by all that the host did in between but for waiting."""
     at = np.flatnonzero(points.previous >= 0)
     since = points.at[points.previous[at]]
@@ -241,7 +254,24 @@ def _host_order(points: Points, own: Times, host: NDArray[np.int64]) -> Edges:
     these = at[returns]
     call = points.call[these]
     usual[returns] = np.clip(points.begin[these] + own[call] - since[returns], 0, usual[returns])
+    for kind, ready in ((TAKEN, handovers.ready + handovers.gap), (EMPTIED, handovers.free)):
+        these = points.kind[at] == kind
+        usual[these] = np.clip(ready[points.handover[at[these]]] - since[these], 0, usual[these])
     return Edges.of(graph.GOES_ON, host[at], host[points.previous[at]], usual)
+
+
+def _hand_edges(points: Points, handovers: Handovers, host: NDArray[np.int64]) -> Edges:
+    parts = []
+    for source, target, usual in ((PUT, TAKEN, handovers.delay), (DONE, EMPTIED, handovers.back)):
+        one, other = (_by_handover(points, kind, host) for kind in (source, target))
+        parts.append(Edges.of(graph.HANDS, other, one, usual))
+    return Edges.all(parts)
+
+
+def _by_handover(points: Points, kind: int, host: NDArray[np.int64]) -> NDArray[np.int64]:
+    these = np.flatnonzero(points.kind == kind)
+    ordered: NDArray[np.int64] = host[these[np.argsort(points.handover[these], kind="stable")]]
+    return ordered
 
 
 def _wait_edges(waits: Waits, return_of: NDArray[np.int64], where: _Where) -> Edges:

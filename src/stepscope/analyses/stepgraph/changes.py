@@ -20,8 +20,17 @@ _OVERLAPPING = ("comm", "copy")
 _PLACES_SQL = """
 SELECT id AS event, track, ts, ts + dur AS stop FROM spans WHERE id IN (SELECT unnest($events)) ORDER BY track
 """
+# What one thread launches for another belongs to both.
 _LAUNCHES_SQL = """
-SELECT k.event, s.track, s.ts FROM kernels k JOIN spans s ON s.id = k.launch WHERE k.kind <> 'sync'
+WITH launches AS (SELECT k.event, s.track, s.ts FROM kernels k JOIN spans s ON s.id = k.launch WHERE k.kind <> 'sync'),
+taken AS (
+    SELECT t.track, t.ts, t.ts + t.dur AS stop, g.track AS giver, g.ts AS given
+    FROM flows f JOIN spans g ON g.id = f.source JOIN spans t ON t.id = f.target WHERE f.kind = 'queue'
+)
+SELECT * FROM launches
+UNION ALL
+SELECT l.event, q.giver, q.given FROM launches l ASOF JOIN taken q ON q.track = l.track AND l.ts >= q.ts
+WHERE l.ts < q.stop
 """
 
 
@@ -126,7 +135,7 @@ def _some(events: Events, text: str) -> Events:
 
 
 def launched_within(trace: Trace, events: Events) -> Events:
-    """Device activities that were launched while one of these host events lasted, on its thread."""
+    """Device activities launched, or put in a queue for another thread to launch, while one of these events lasted."""
     rows = trace.columns(_PLACES_SQL, {"events": events.tolist()})
     launches = trace.columns(_LAUNCHES_SQL)
     found = [np.zeros(0, np.int64)]

@@ -14,10 +14,10 @@ Index = NDArray[np.int64]
 #: Nodes: the begin of everything, a device activity, a point of a host thread, a batch that the workers have made.
 ORIGIN, DEVICE, HOST, BATCH = range(4)
 #: Edges: a host thread goes on; launch to activity; queue order; event; host waits for device; launch waits for room
-#: in its queue; batch to host; batch to batch; from the begin of everything.
-GOES_ON, LAUNCHES, FOLLOWS, EVENT, WAITS, ROOM, ARRIVES, NEXT_BATCH, STARTS = range(9)
+#: in its queue; batch to host; batch to batch; thread to thread; from the begin of everything.
+GOES_ON, LAUNCHES, FOLLOWS, EVENT, WAITS, ROOM, ARRIVES, NEXT_BATCH, HANDS, STARTS = range(10)
 #: In place of an edge's kind: no edge, the node itself.
-NODE = 9
+NODE = 10
 
 
 @dataclass(frozen=True, slots=True)

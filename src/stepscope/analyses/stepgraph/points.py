@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import rows
+from stepscope.analyses.stepgraph.handovers import Handovers
 from stepscope.analyses.stepgraph.rows import Activities, Calls
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.analyses.stepgraph.threads import Threads
 from stepscope.model.intervals import Times
 
 #: What a point is: the end of a call; the moment inside a call at which it has launched; a moment at which a thread
-#: stops for another one; begin and end of a step.
-RETURN, ISSUE, YIELD, BEGIN, END = range(5)
+#: stops for another one; that at which it has put work in a queue for another one, or is done with such work; that at
+#: which it begins with such work, or goes on as all of it is done; begin and end of a step.
+RETURN, ISSUE, YIELD, PUT, DONE, TAKEN, EMPTIED, BEGIN, END = range(9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Points:
         step: int32[n], index into `steps` of begins and ends, else -1.
         previous: int64[n], the point from which the thread, or the one whose turn it was, went on; -1 for the first.
         begin: int64[n], begin of the call; equal to `at` if there is none.
+        handover: int64[n], position in `Handovers` of what is put or taken, or of the call before which all was done;
+            else -1.
     """
 
     at: Times
@@ -39,9 +44,10 @@ class Points:
     step: NDArray[np.int32]
     previous: NDArray[np.int64]
     begin: Times
+    handover: NDArray[np.int64]
 
 
-def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Times) -> Points:
+def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Times, handovers: Handovers) -> Points:
     """Lay out the points of all threads.
 
     Args:
@@ -49,29 +55,38 @@ def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Ti
         threads: The threads.
         calls: Their calls.
         issued: int64[calls], when each call had launched its work, if its end is not to stand for that; else -1.
+        handovers: What they hand to each other.
     """
     acting = np.flatnonzero(np.isin(calls.role, (rows.LAUNCH, rows.WAIT, rows.ALLOCATION, rows.LOADER)))
     early = np.flatnonzero(issued >= 0)
     turns = threads.handoffs
-    none = np.full(turns.source.size, -1)
     steps = selection.step.size if threads.main >= 0 else 0
-    marks = np.full(steps, -1)
     main = np.full(steps, threads.main, np.int32)
+    piece, emptied = np.arange(handovers.put.size), np.arange(handovers.call.size)
     parts = [
-        (calls.end[acting], calls.track[acting], RETURN, acting, np.full(acting.size, -1), calls.ts[acting]),
-        (issued[early], calls.track[early], ISSUE, early, np.full(early.size, -1), calls.ts[early]),
-        (turns.stopped, turns.source, YIELD, none, none, turns.stopped),
-        (selection.starts[:steps], main, BEGIN, marks, selection.step[:steps], selection.starts[:steps]),
-        (selection.ends[:steps], main, END, marks, selection.step[:steps], selection.ends[:steps]),
+        _part(RETURN, calls.end[acting], calls.track[acting], call=acting, begin=calls.ts[acting]),
+        _part(ISSUE, issued[early], calls.track[early], call=early, begin=calls.ts[early]),
+        _part(YIELD, turns.stopped, turns.source),
+        _part(PUT, handovers.put, handovers.giver, handover=piece),
+        _part(TAKEN, handovers.taken, handovers.taker, handover=piece),
+        _part(DONE, handovers.done[handovers.last], handovers.taker[handovers.last], handover=emptied),
+        _part(EMPTIED, calls.ts[handovers.call], calls.track[handovers.call], handover=emptied),
+        _part(BEGIN, selection.starts[:steps], main, step=selection.step[:steps]),
+        _part(END, selection.ends[:steps], main, step=selection.step[:steps]),
     ]
-    at, track, call, step, begin = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 3, 4, 5))
-    kind = np.concatenate([np.full(part[0].size, part[2], np.int8) for part in parts])
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     # Of points at one moment, a call inside another comes first, then where a thread stops, then ends of steps.
-    after = np.array([0, 0, 1, 3, 2])[kind]
-    order = np.lexsort((-begin, after, at, track))
-    at, track, kind, call, step, begin = (column[order] for column in (at, track, kind, call, step, begin))
-    points = Points(at, track, kind, call, step.astype(np.int32), _same_thread(track), begin)
-    return _after_turns(points, threads)
+    after = np.array([0, 0, 1, 1, 1, 4, 4, 3, 2])[columns["kind"]]
+    order = np.lexsort((-columns["begin"], after, columns["at"], columns["track"]))
+    columns = {name: column[order] for name, column in columns.items()}
+    return _after_turns(Points(previous=_same_thread(columns["track"]), **columns), threads)
+
+
+def _part(kind: int, at: Times, track: NDArray[np.int32], **known: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Points of one kind; columns of which nothing is known are -1, and `begin` is `at`."""
+    none = np.full(at.size, -1)
+    unknown = {"call": none, "step": none.astype(np.int32), "begin": at, "handover": none}
+    return {"at": at, "track": track, "kind": np.full(at.size, kind, np.int8), **unknown, **known}
 
 
 def _same_thread(track: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -86,8 +101,8 @@ def _after_turns(points: Points, threads: Threads) -> Points:
     for track in np.unique(turns.target).tolist():
         own = np.flatnonzero(points.track == track)
         mine = np.flatnonzero(turns.target == track)
-        # A step's mark is the moment at which the main thread went on; what is called ends after that.
-        at = points.at[own] - (points.kind[own] < BEGIN)
+        # What begins there is the moment at which the thread went on; what is called ends after that.
+        at = points.at[own] - (points.kind[own] < TAKEN)
         first = np.searchsorted(at, turns.resumed[mine], side="left")
         held = first < own.size
         for one, source, stopped in zip(
@@ -104,7 +119,7 @@ def _yield_point(points: Points, track: int, at: int) -> int:
     low = int(np.searchsorted(points.track, track, side="left"))
     high = int(np.searchsorted(points.track, track, side="right"))
     last = low + int(np.searchsorted(points.at[low:high], at, side="right")) - 1
-    while points.kind[last] >= BEGIN:
+    while points.kind[last] >= TAKEN:
         last -= 1
     return last
 

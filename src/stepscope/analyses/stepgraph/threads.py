@@ -7,6 +7,7 @@ does something that begins and ends within that time, goes on when the other one
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,15 +70,21 @@ class Threads:
     handoffs: Handoffs
 
 
-def read_threads(trace: Trace, selection: Selection) -> Threads:
-    """The threads of the chosen steps, and their turns."""
+def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) -> Threads:
+    """The threads of the chosen steps, and their turns.
+
+    Args:
+        trace: The trace of one rank.
+        selection: The steps.
+        led: Tracks of threads that do what others hand them: when they go on is recorded.
+    """
     main = trace.scalar(_MAIN_SQL)
     if main is None:
         return Threads(-1, frozenset(), _turns({}))
     rows = trace.columns(_WORK_SQL, {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])})
     work = _innermost(rows["track"], rows["ts"], rows["stop"])
     marks = np.unique(np.concatenate((selection.starts, selection.ends)))
-    woven = _taking_turns(work, int(main))
+    woven = _taking_turns({track: pieces for track, pieces in work.items() if track not in led}, int(main))
     starts, ends = work.get(int(main), (marks[:0], marks[:0]))
     turns = {track: work[track] for track in woven if track in work}
     # A step's begin and end are moments of the main thread, whatever else it does then.

@@ -1,0 +1,107 @@
+"""Work that one host thread hands to another through a queue, as Ascend's framework does with all that it launches.
+
+Before it waits for the device, the thread that hands work over waits until the queue is empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.rows import WAIT, Calls
+from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+#: What takes longer than this to be taken from the queue, though nothing is before it, waits for something else.
+_SLOWEST_NS = 50_000
+
+# What puts something in a queue may return a little after that was taken.
+_PIECES_SQL = """
+SELECT g.track AS giver, least(g.ts + coalesce(g.dur, 0), t.ts - 1) AS put, t.track AS taker, t.ts AS taken,
+    t.ts + coalesce(t.dur, 0) AS done
+FROM flows f JOIN spans g ON g.id = f.source JOIN spans t ON t.id = f.target
+WHERE f.kind = 'queue' AND g.track <> t.track AND g.ts >= $lo AND g.ts < t.ts AND t.ts < $hi
+ORDER BY taker, taken, put
+"""
+_EDGES_SQL = """
+SELECT unnest([ts, ts + dur]) AS edge FROM spans WHERE track = $track AND dur IS NOT NULL AND ts < $hi ORDER BY edge
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Handovers:
+    """The n pieces of work that threads handed to others, and the m calls before which they waited for all to be done.
+
+    Attributes:
+        giver: int32[n], track of the thread that put the piece in the queue.
+        put: int64[n], when it had done so.
+        taker: int32[n], track of the thread that took it; by this and `taken`.
+        taken: int64[n], when that began with it.
+        done: int64[n], when it was done with it.
+        ready: int64[n], when it was done with what it took before, 0 for the first.
+        call: int64[m], positions in `Calls`.
+        last: int64[m], the piece that was in the queue last.
+        free: int64[m], when the call would have been made had the queue been empty.
+        delay: Usual time from `put` to `taken` if the taker has nothing else to do.
+        gap: Usual time from `ready` to `taken` if something is in the queue.
+        back: Usual time from `done` of the last piece to the call.
+    """
+
+    giver: NDArray[np.int32]
+    put: Times
+    taker: NDArray[np.int32]
+    taken: Times
+    done: Times
+    ready: Times
+    call: NDArray[np.int64]
+    last: NDArray[np.int64]
+    free: Times
+    delay: int
+    gap: int
+    back: int
+
+
+def read_handovers(trace: Trace, selection: Selection, calls: Calls) -> Handovers:
+    """What was handed over in the chosen steps."""
+    hi = int(selection.ends[-1])
+    rows = trace.columns(_PIECES_SQL, {"lo": int(selection.starts[0]), "hi": hi})
+    giver, put, taker, taken, done = (rows[name] for name in ("giver", "put", "taker", "taken", "done"))
+    ready = np.zeros_like(put)
+    again = np.flatnonzero(taker[1:] == taker[:-1]) + 1
+    ready[again] = np.minimum(done[again - 1], taken[again])
+    call, last, idle = _emptied(trace, hi, calls, giver, put, done)
+    came = put > ready
+    waited = done[last] > idle
+    back = _usual((calls.ts[call] - done[last])[waited])
+    free = np.where(waited, idle + back, calls.ts[call])
+    return Handovers(
+        giver, put, taker, taken, done, ready, call, last, free,
+        _usual((taken - put)[came]), _usual((taken - ready)[~came]), back,
+    )  # fmt: skip
+
+
+def _emptied(
+    trace: Trace, hi: int, calls: Calls, giver: NDArray[np.int32], put: Times, done: Times
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Times]:
+    """`call` and `last` of `Handovers`, and since when the thread of the call had nothing else to do."""
+    found = [np.zeros((3, 0), np.int64)]
+    for track in np.unique(giver).tolist():
+        mine = np.flatnonzero(giver == track)
+        mine = mine[np.argsort(put[mine], kind="stable")]
+        waits = np.flatnonzero((calls.track == track) & (calls.role == WAIT))
+        before = np.searchsorted(put[mine], calls.ts[waits], side="left") - 1
+        waits, last = waits[before >= 0], mine[before[before >= 0]]
+        empty = done[last] < calls.ts[waits]
+        waits, last = waits[empty], last[empty]
+        edges = trace.columns(_EDGES_SQL, {"track": track, "hi": hi})["edge"]
+        idle = edges[np.searchsorted(edges, calls.ts[waits], side="left") - 1]
+        found.append(np.stack((waits, last, idle)))
+    call, last, idle = np.concatenate(found, axis=1)
+    return call, last, idle
+
+
+def _usual(delays: Times) -> int:
+    return min(int(np.median(delays)), _SLOWEST_NS) if delays.size else 0
