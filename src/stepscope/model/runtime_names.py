@@ -41,6 +41,9 @@ _LAUNCH: Final = re.compile(
 
 _EVENT_RECORD: Final = re.compile(r"EventRecord|aclrtRecordEvent|rtEventRecord|event_record|notify_record", re.I)
 
+#: The operator of PyTorch that brings a number to the host, for which it waits for the device.
+SCALAR_READ: Final = "aten::_local_scalar_dense"
+
 #: What a synchronising call waits for.
 SCOPES: Final = ("device", "stream", "event")
 

@@ -18,7 +18,7 @@ from stepscope.signals.signal import Signals, signal
 #: done before the program goes on; the program asks for the whole device, a stream or an event.
 SCALAR, RESULT, COPY, DEVICE, STREAM, EVENT = KINDS = ("scalar", "result", "copy", "device", "stream", "event")
 
-_READ_SCALAR: Final = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"})
+_READ_SCALAR: Final = frozenset({"aten::item", runtime_names.SCALAR_READ, "aten::is_nonzero", "aten::equal"})
 _COPYING: Final = frozenset(
     {"aten::copy_", "aten::to", "aten::_to_copy", "aten::cpu", "aten::cuda", "aten::contiguous", "aten::clone"}
 )

@@ -185,6 +185,17 @@ def test_an_unblocked_call_takes_its_own_time_and_the_host_runs_ahead() -> None:
     assert saved(trace, Change(unblocked=ids(syncs[2]))) == 105 * US
 
 
+def test_an_operator_that_reads_a_number_waits_where_calls_of_the_runtime_are_not_recorded() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    kernel = work(f, 102, 800, launch=(90, 10))
+    read = f.host("op", "aten::_local_scalar_dense", 200 * US, 710 * US)
+    f.host("op", "aten::add", 910 * US, 90 * US)
+    trace = f.trace()
+    assert saved(trace, device(0.5, kernel)) == 400 * US
+    assert saved(trace, host(0.5, read)) == 0
+
+
 def test_copies_that_block_the_host_can_be_let_go() -> None:
     f = Facts()
     f.step(0, 0, 1000 * US)

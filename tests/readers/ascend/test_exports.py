@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from stepscope.analyses.critical_path import critical_path
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
+from stepscope.rules.engine import diagnose
 from support import shared
 
 
@@ -83,6 +85,24 @@ def test_differences_are_those_that_are_known(pair: tuple[Trace, Trace]) -> None
     # Only the database names the device and the host.
     assert [trace.scalar("SELECT name FROM devices") for trace in pair] == [None, "Ascend910B"]
     assert [trace.recordings[trace.ranks[0]].host for trace in pair] == [None, "ubuntu"]
+
+
+def test_findings_are_the_same(pair: tuple[Trace, Trace]) -> None:
+    """But for what differs between the runs: which part of the host holds the device up most, and some slow kernels."""
+    text, database = ({one.code for one in diagnose(trace, strict=True).findings} for trace in pair)
+    assert text ^ database <= {"HST001", "HST003", "ASC007"}
+    assert text & {"HST001", "HST003"}
+    assert database & {"HST001", "HST003"}
+    assert {"SYN002", "SYN003", "DAT001", "ASC003", "ASC012"} <= text & database
+
+
+def test_the_critical_path_has_no_gaps(pair: tuple[Trace, Trace]) -> None:
+    """Both of the framework's threads are on it, and nothing is left unexplained."""
+    for trace in pair:
+        rows = [row for row in critical_path(trace).records() if row["step"] is None]
+        assert ("launch", "handed to another thread") in {(row["part"], row["detail"]) for row in rows}
+        assert sum(row["share"] for row in rows if row["part"] == "unknown") < 0.001
+        assert sum(row["share"] for row in rows if row["part"] == "communication") == pytest.approx(0.67, abs=0.03)
 
 
 def test_groups_are_called_by_the_same_number(pair: tuple[Trace, Trace]) -> None:

@@ -36,11 +36,11 @@ SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id AS name, (CASE
     WHEN s.id IN (SELECT unnest($launches)) THEN 0
     WHEN s.name_id IN (SELECT unnest($records)) THEN 4
     WHEN s.name_id IN (SELECT unnest($event_waits)) THEN 5
-    WHEN s.name_id IN (SELECT unnest($waits)) THEN 1
+    WHEN s.name_id IN (SELECT unnest($waits)) OR s.id IN (SELECT unnest($reads)) THEN 1
     ELSE 2 END)::TINYINT AS role
 FROM spans s JOIN tracks t USING (track)
 WHERE t.kind = 'host' AND s.ts >= $lo AND s.ts < $hi AND (s.category = 'dataloader'
-    OR s.id IN (SELECT unnest($launches))
+    OR s.id IN (SELECT unnest($launches || $reads))
     OR s.category IN ('runtime', 'sync', 'launch')
         AND s.name_id IN (SELECT unnest($records || $event_waits || $waits || $allocations)))
 ORDER BY s.track, s.ts, s.id
@@ -48,6 +48,11 @@ ORDER BY s.track, s.ts, s.id
 _NAMES_SQL = """
 SELECT name_id, name FROM names WHERE name_id IN (
     SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch'))
+"""
+# Where calls of the runtime are not recorded, the operator that needs the device's answer stands for its wait.
+_SILENT_READS_SQL = """
+SELECT s.id FROM spans s JOIN names n USING (name_id) WHERE n.name = $name AND s.category = 'op' AND s.id NOT IN (
+    SELECT parent FROM spans WHERE parent IS NOT NULL AND category IN ('runtime', 'sync', 'launch'))
 """
 _QUEUED_WAITS_SQL = """
 SELECT coalesce(launch, -1) AS call, track FROM kernels WHERE kind = 'sync' AND ts >= $lo AND ts < $hi ORDER BY ts
@@ -156,12 +161,15 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
         "event_waits": named(runtime_names.is_stream_wait),
         "waits": named(runtime_names.is_synchronisation),
         "allocations": named(runtime_names.is_allocation),
+        "reads": trace.columns(_SILENT_READS_SQL, {"name": runtime_names.SCALAR_READ})["id"].tolist(),
     }
     calls = trace.columns(_CALLS_SQL, known)
     scope = np.zeros(max((name_id for name_id, _ in names), default=0) + 1, np.int8)
     for name_id, name in names:
         scope[name_id] = runtime_names.SCOPES.index(runtime_names.wait_scope(name))
     in_range = np.minimum(calls["name"], scope.size - 1)
+    scopes = scope[in_range]
+    scopes[np.isin(calls["id"], known["reads"])] = runtime_names.SCOPES.index("stream")
     return Calls(
         calls["id"],
         calls["track"],
@@ -169,7 +177,7 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
         calls["ts"] + calls["dur"],
         calls["name"],
         calls["role"],
-        scope[in_range],
+        scopes,
         _queues(trace, within, calls["id"]),
         np.isin(calls["name"], named(runtime_names.is_blocking_copy)),
     )
