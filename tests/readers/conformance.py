@@ -6,12 +6,14 @@ import bz2
 import gzip
 import io
 import lzma
+import math
 import tempfile
 import zipfile
 from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from readers.oracle import Row
@@ -24,6 +26,8 @@ from stepscope.model.trace import Trace
 from stepscope.readers.content import head
 from stepscope.readers.kineto.read import KinetoReader
 from stepscope.readers.protocol import YES, Source
+from stepscope.reports.build import Options as ReportOptions
+from stepscope.reports.build import build_report
 from stepscope.store.staging import Staging
 
 
@@ -217,6 +221,26 @@ def _check_invariants(trace: Trace) -> None:
         assert not found, f"{what}: {found[:5]}"
     assert trace.scalar("SELECT min(ts) FROM spans") == 0
     assert trace.scalar("SELECT count(*) FROM spans") == trace.recordings[trace.ranks[0]].events
+
+
+def check_report(trace: Trace) -> None:
+    """Every analysis and rule answers or says what it lacks; no number is negative or none at all."""
+    report = build_report(trace, ReportOptions(strict=True, all_findings=True))
+    for name, table in report.tables.items():
+        for column in table.schema.columns:
+            # Samples may be older than the first event, and the profiler's own sums higher than those of its events.
+            if column.type not in ("int64", "int32", "float64") or column.name in ("ts", "difference_ns", "difference"):
+                continue
+            values = pc.drop_null(table.arrow.column(column.name))
+            if column.type == "float64":
+                assert pc.all(pc.is_finite(values)).as_py() is not False, f"{name}.{column.name}"
+            if column.unit in ("ns", "bytes", "count", "fraction") and len(values):
+                assert pc.min(values).as_py() >= 0, f"{name}.{column.name}"
+    assert report.diagnosis is not None
+    for finding in report.diagnosis.findings:
+        assert finding.cost_ns is None or finding.cost_ns >= 0, finding.code
+        numbers = [number for number in finding.evidence.numbers.values() if not isinstance(number, str)]
+        assert all(map(math.isfinite, numbers)), finding.code
 
 
 def check_splits(trace: Trace) -> None:

@@ -13,6 +13,7 @@ import pytest
 from readers.conformance import (
     assert_same,
     check_invariants,
+    check_report,
     check_sniffing,
     check_splits,
     check_unusable,
@@ -188,3 +189,17 @@ def test_events_that_were_not_touched_survive_random_damage(path, tmp_path):
             lost = Counter((row[0], row[3]) for row, n in want.items() for _ in range(n)) - found
             dropped = trace.scalar("SELECT coalesce(sum(count), 0) FROM health WHERE code LIKE 'duration%'")
             assert sum(lost.values()) <= dropped, (lost, places)
+
+
+@pytest.mark.parametrize("path", small(300_000), ids=_name)
+def test_a_damaged_or_cut_recording_is_analysed(path, tmp_path):
+    data = bytearray(gzip.decompress(path.read_bytes()))
+    chosen = random.Random(f"{path.parent.name} analysed")
+    for _ in range(50):
+        data[chosen.randrange(len(data))] = chosen.randrange(256)
+    target = tmp_path / "broken.json"
+    target.write_bytes(data[: chosen.randrange(len(data) // 2, 2 * len(data))])
+    with open_fresh(target) as trace:
+        check_invariants(trace)
+        check_splits(trace)
+        check_report(trace)

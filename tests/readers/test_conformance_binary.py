@@ -19,6 +19,7 @@ from readers.conformance import (
     assert_same,
     check_damaged,
     check_invariants,
+    check_report,
     check_sniffing,
     check_splits,
     open_fresh,
@@ -107,7 +108,8 @@ def test_a_damaged_copy_is_read_or_refused_in_one_sentence(recording, tmp_path):
         broken[chosen.randrange(100, len(broken))] = chosen.randrange(256)
     trace = check_damaged(bytes(broken), tmp_path / "broken")
     if trace is not None:
-        trace.close()
+        with trace:
+            check_report(trace)
 
 
 @pytest.mark.parametrize("path", SMALL, ids=_name)

@@ -47,7 +47,7 @@ _SUMS: Final = {
 
 _SUM_SQL: Final = """
 SELECT DISTINCT r.step, r.subject, r.metric, r.value, c.total FROM recorded r JOIN ({sums}) c USING (subject)
-WHERE r.source = '{source}' AND r.metric = '{metric}' ORDER BY r.subject
+WHERE r.source = '{source}' AND r.metric = '{metric}' AND c.total IS NOT NULL ORDER BY r.subject
 """
 
 #: Collectives are called alike in the profiler's files and on the device, but for the group at the end.

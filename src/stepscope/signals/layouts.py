@@ -15,7 +15,7 @@ from stepscope.signals.work import Ids
 
 _NAMES_SQL: Final = "SELECT DISTINCT name FROM kernels WHERE kind = 'compute'"
 _KERNELS_SQL: Final = """
-SELECT event, dur, name, CASE WHEN launch NOT IN (
+SELECT event, dur, name, CASE WHEN launch IS NOT NULL AND launch NOT IN (
         SELECT launch FROM kernels WHERE launch IS NOT NULL AND kind <> 'sync' AND name NOT IN (SELECT unnest($names))
     ) THEN launch ELSE -1 END AS launch
 FROM kernels WHERE kind = 'compute' AND name IN (SELECT unnest($names)) ORDER BY event

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from readers.conformance import check_invariants, check_splits, open_fresh
+from readers.conformance import check_invariants, check_report, check_splits, open_fresh
 from stepscope.analyses.registry import analyses
 from stepscope.model.errors import MissingInputError, StepscopeError
 from support import shared
@@ -82,6 +82,7 @@ def test_damage_never_gives_more_than_a_sentence(tmp_path: Path, seed: int) -> N
         with open_fresh(folder) as trace:
             check_invariants(trace)
             check_splits(trace)
+            check_report(trace)
     except StepscopeError as error:
         _check_sentence(error)
 

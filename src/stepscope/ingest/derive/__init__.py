@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from stepscope.ingest.derive.amounts import clean_amounts
 from stepscope.ingest.derive.clean import clean_times
 from stepscope.ingest.derive.collectives import derive_collectives
 from stepscope.ingest.derive.devices import mark_used_devices
@@ -27,6 +28,7 @@ def derive(staging: Staging) -> int | None:
     """
     share_texts(staging)
     origin = clean_times(staging)
+    clean_amounts(staging)
     derive_steps(staging)
     with Writing(staging) as writing:
         with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:

@@ -44,6 +44,8 @@ _COOL = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold the clock during kernels against the highest."""
     found, speed = s(kernels), s(clock)
+    if not speed.size:
+        return
     highest = float(speed.max())
     drop = float(((highest - speed) / highest * found.dur).sum()) / max(int(found.dur.sum()), 1)
     if drop < limits["min_drop"]:
