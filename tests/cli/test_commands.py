@@ -259,6 +259,9 @@ def test_query_in_every_format(call, job: str, tmp_path: Path) -> None:
         "EXPLAIN ANALYZE COPY kernels TO '/tmp/x.csv'",
         "CALL pragma_version()",
         "SELECT 1; SELECT 2",
+        "SELECT * FROM query('SELECT 1')",
+        "SELECT (SELECT count(*) FROM Enable_Logging()) FROM kernels",
+        "WITH x AS (SELECT * FROM disable_logging()) FROM x",
         "SELECT * FROM enable_logging(storage = 'file', storage_path = '/tmp/x')",
         "SELEC 1",
         "SELECT nothing FROM kernels",
@@ -271,6 +274,11 @@ def test_queries_only_read_the_trace(call, job: str, sql: str) -> None:
     assert err.startswith("stepscope: ")
     assert err.count("\n") == 1
     assert not Path("/tmp/x.csv").exists()
+
+
+def test_queries_may_call_functions_that_make_rows(call, job: str) -> None:
+    sql = "SELECT n, u FROM range(2) r(n), unnest(['a']) u(u) ORDER BY n"
+    assert json.loads(call("query", job, sql, "--format", "json")[1]) == [{"n": 0, "u": "a"}, {"n": 1, "u": "a"}]
 
 
 def test_a_query_that_takes_too_long_is_stopped(call, job: str) -> None:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 #: What a statement may consist of. Others (`COPY_QUERY_NODE`, `INSERT_QUERY_NODE`, ...) write.
 _READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+#: Functions that a query may have in place of a table. Others read files, change how DuckDB works or run texts as SQL.
+_TABLE_FUNCTIONS: Final = frozenset(
+    {
+        "range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "pragma_table_info",
+        "duckdb_columns", "duckdb_functions", "duckdb_tables", "duckdb_views",
+    }
+)  # fmt: skip
 _HINT: Final = "give a single SELECT over the tables that `stepscope schema` lists"
 
 
@@ -47,10 +54,14 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     if kind != duckdb.StatementType.SELECT:
         raise UserError(f"queries only read, and this is a statement of kind {kind.name}", hint=_HINT)
     tree = json.loads(connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
-    writing = sorted(set(_nodes(tree)) - _READING)
+    parts = list(_parts(tree))
+    writing = sorted({part["type"] for part in parts if part["type"].endswith("_NODE")} - _READING)
     if tree.get("error") or writing:
         what = ", ".join(node.removesuffix("_QUERY_NODE") for node in writing) or "a statement that can't be checked"
         raise UserError(f"queries only read, and this one contains {what}", hint=_HINT)
+    called = {str(part["function"]["function_name"]).lower() for part in parts if part["type"] == "TABLE_FUNCTION"}
+    if refused := sorted(called - _TABLE_FUNCTIONS):
+        raise UserError(f"queries only read the trace, and this one calls {', '.join(refused)}", hint=_HINT)
 
 
 def first_line(error: Exception) -> str:
@@ -59,15 +70,15 @@ def first_line(error: Exception) -> str:
     return line.split("Error: ", 1)[-1].rstrip(".")
 
 
-def _nodes(tree: Any) -> Iterator[str]:
-    """Kinds of all query nodes of a serialised statement."""
+def _parts(tree: Any) -> Iterator[dict[str, Any]]:
+    """All parts of a serialised statement that have a type, which is a text."""
     waiting = [tree]
     while waiting:
         part = waiting.pop()
         children: Iterable[Any] = part.values() if isinstance(part, dict) else part
         waiting.extend(child for child in children if isinstance(child, (dict, list)))
-        if isinstance(part, dict) and str(part.get("type", "")).endswith("_NODE"):
-            yield part["type"]
+        if isinstance(part, dict) and isinstance(part.get("type"), str):
+            yield part
 
 
 def _literal(path: Path) -> str:
