@@ -88,10 +88,11 @@ def arrange(place: Place, records: StepRecords) -> HostStep:
     operators = [Operator(r.spec.name, r.begin, r.end, r.thread, r.spec, r.sequence) for r in records.spans]
     tasks: dict[int, Task] = {}
     direct: list[Call] = []
+    _waiting_first(place, records, launched)
     for call in records.calls:
         specs = tuple(activity.spec for activity in launched.get(call.correlation, ()))
-        blocking = bool(specs) and specs[0].direction == "HtoD" and not place.job.pinned
-        name = "" if blocking else vocabulary.task(call.name, specs[0] if specs else None)
+        copied = call.launches and not specs
+        name = "" if copied else vocabulary.task(call.name, specs[0] if specs else None)
         if not name:
             direct.append(call)
             continue
@@ -104,6 +105,32 @@ def arrange(place: Place, records: StepRecords) -> HostStep:
         _add_stacks(operators, records.frames)
     _charge(tasks, records.activities)
     return HostStep(operators, tasks, direct)
+
+
+def _waiting_first(place: Place, records: StepRecords, launched: dict[int, list[Activity]]) -> None:
+    """For a copy that is not asynchronous the framework waits for the stream, then has the driver copy.
+
+    The driver does so past all streams: recordings have its call, and no task on the device.
+    """
+    calls: list[Call] = []
+    copies: dict[int, Call] = {}
+    for call in records.calls:
+        if _is_waited_for(place, launched.get(call.correlation, [])):
+            copies[call.thread] = call
+        elif call.name == "cudaStreamSynchronize" and call.thread in copies:
+            copy = copies.pop(call.thread)
+            done = max(copy.begin, launched.pop(copy.correlation)[0].begin - place.job.launch_latency_ns)
+            calls += [call._replace(begin=copy.begin, end=done), copy._replace(begin=done, end=call.end)]
+        else:
+            calls.append(call)
+    records.calls = calls
+    records.activities = [activity for activity in records.activities if activity.correlation in launched]
+
+
+def _is_waited_for(place: Place, work: list[Activity]) -> bool:
+    return bool(work) and (
+        work[0].spec.direction == "DtoH" or work[0].spec.direction == "HtoD" and not place.job.pinned
+    )
 
 
 def _handed_over(call: Call) -> int:
