@@ -31,13 +31,14 @@ def main() -> None:
         for case in cases(FAMILIES[options.family], options.healthy, options.each, options.pairs)
         if not options.fault or set(options.fault) & set(case[1])
     ]
+    outcomes = []
     with ProcessPoolExecutor(options.processes) as executor:
-        outcomes = list(executor.map(_judged, chosen))
+        for outcome in executor.map(_judged, chosen):
+            outcomes.append(outcome)
+            if options.verbose:
+                _show(outcome)
     if options.json:
         options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
-    if options.verbose:
-        for outcome in outcomes:
-            _show(outcome)
     print(_text(options.family, score(outcomes)))
 
 
@@ -53,7 +54,8 @@ def _show(outcome: Outcome) -> None:
         return
     told = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.2f}" for f in outcome.findings) or "nothing"
     cost = ", ".join(f"{fault} {ns / 1e6:.2f}" for fault, ns in zip(outcome.faults, outcome.costs, strict=True))
-    print(f"{outcome.job} ({outcome.format}): {cost or 'healthy'} of {outcome.step_ns / 1e6:.2f} ms: {told}")
+    step = f"{outcome.step_ns / 1e6:.2f} ms"
+    print(f"{outcome.job} ({outcome.format}): {cost or 'healthy'} of {step}: {told}", flush=True)
 
 
 def _text(family: str, s: Score) -> str:

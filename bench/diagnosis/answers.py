@@ -12,7 +12,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "gc-pauses": ("HST005", "HST012"),
     "host-pauses": ("HST012",),
     "item-sync": ("SYN002",),
-    "loader-jitter": ("DAT005", "DAT001"),
+    "loader-jitter": ("DAT005", "DAT001", "CLU004"),
     "memory-leak": ("MEM006",),
     "no-tensor-cores": ("KRN001", "KRN002"),
     "no-workers": ("DAT001",),

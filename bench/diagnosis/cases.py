@@ -9,7 +9,7 @@ from itertools import count
 
 from bench.diagnosis.answers import ANSWERS
 from bench.diagnosis.case import format_of, step_ns
-from bench.diagnosis.families import Family, healthy_jobs, well_tuned
+from bench.diagnosis.families import Family, healthy_jobs, well_tuned, with_ranks
 from stepscope.simulate.faults import FAULTS
 from stepscope.simulate.job import SimJob
 
@@ -30,7 +30,7 @@ def cases(family: Family, healthy: int, each: int, pairs: int) -> Iterator[Case]
         each: Number of jobs with each fault.
         pairs: Number of jobs with two faults.
     """
-    jobs = healthy_jobs(family, max(healthy, 24))
+    jobs = healthy_jobs(family, max(healthy, 32))
     for job in jobs[:healthy]:
         yield job, ()
     rng = random.Random(family.first_seed - 1)
@@ -44,11 +44,15 @@ def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Itera
     """Draw jobs and faults until enough of them matter; a fault that never matters gives fewer cases."""
     made = 0
     for attempt in count():
-        if made == wanted or attempt >= 12 * wanted:
+        if made == wanted or attempt >= 24 * wanted:
             return
         drawn, faults = rng.choice(jobs), draw(rng)
         # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
-        job = replace(drawn, ranks=max(drawn.ranks, *(FAULTS[fault].ranks for fault in faults)))
+        job = with_ranks(drawn, max(drawn.ranks, *(FAULTS[fault].ranks for fault in faults)))
+        if "unfused-optimizer" in faults:
+            job = replace(
+                job, optimizer_impl="fused"
+            )  # the remedy is the fused one, and its price that of the way there
         if (job == drawn or well_tuned(job)) and _all_matter(job, faults):
             made += 1
             yield job, faults

@@ -249,7 +249,7 @@ def test_copies_have_sizes_at_level_2_alone(tmp_path):
 
 
 def test_copies_that_are_waited_for_have_calls_alone(tmp_path):
-    paths, truth = written(replace(ASCEND, pinned=False, items_per_step=1), tmp_path)
+    paths, _ = written(replace(ASCEND, pinned=False, items_per_step=1), tmp_path)
     with opened(paths[0]) as trace:
         assert trace.scalar("SELECT count(*) FROM copies") == 0
         rows = trace.sql(

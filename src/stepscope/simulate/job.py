@@ -33,6 +33,7 @@ class SimJob:
         recompute: run each block's forward a second time in the backward (activation checkpointing).
         optimizer: ``adamw`` or ``sgd``.
         optimizer_impl: ``fused``, ``foreach`` or ``loop`` (per tensor).
+        zero_gradients: fill gradients with zeros before each backward; otherwise they are let go.
         graph: replay forward and backward as one CUDA graph.
         device: key of ``devices.DEVICES``.
         compute_scale: multiplies every compute kernel's time (1.0 is the cost model's).
@@ -113,6 +114,7 @@ class SimJob:
     recompute: bool = False
     optimizer: str = "adamw"
     optimizer_impl: str = "foreach"
+    zero_gradients: bool = True
     graph: bool = False
 
     device: str = "h100"

@@ -69,10 +69,23 @@ def leave(r: Rank, _: object) -> None:
 
 def next_alarm(job: SimJob, operators: int) -> int:
     """The operator count at which the next collection or pause is due."""
-    due = [
-        (operators // interval + 1) * interval for interval in (job.gc_interval_ops, job.pause_interval_ops) if interval
-    ]
+    due = []
+    if job.gc_interval_ops:
+        due.append((operators // job.gc_interval_ops + 1) * job.gc_interval_ops)
+    if job.pause_interval_ops:
+        due.append(_next_pause(job, operators))
     return min(due, default=NEVER)
+
+
+def _next_pause(job: SimJob, operators: int) -> int:
+    """One in each interval, at a place of its own: what takes the processor away knows nothing of the job's steps."""
+    interval = job.pause_interval_ops
+    number = operators // interval
+    return next(
+        place
+        for n in (number, number + 1)
+        if (place := n * interval + 1 + (n * 2_654_435_761 + job.noise_seed * 40_503 >> 8) % interval) > operators
+    )
 
 
 def interrupt(r: Rank) -> None:
@@ -85,7 +98,7 @@ def interrupt(r: Rank) -> None:
             r.frame_id += 1
             parent = r.frames[-1][2] if r.frames else 0
             r.buffer.append(Frame(begin, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
-    if job.pause_interval_ops and due % job.pause_interval_ops == 0:
+    if job.pause_interval_ops and due == _next_pause(job, due - 1):
         r.spend(job.pause_ns, causes.PYTHON)
     r.alarm = next_alarm(job, r.operators)
 

@@ -39,13 +39,15 @@ def optimizer_step(b: Builder) -> None:
 
 
 def zero_grad(b: Builder) -> None:
-    """Emit ``optimizer.zero_grad(set_to_none=False)``."""
+    """Emit ``optimizer.zero_grad``, with ``set_to_none=False`` if gradients are zeroed."""
     name = _CLASSES[b.job.optimizer]
     with (
         b.frame("torch/optim/optimizer.py(950): zero_grad"),
         b.annotation(f"Optimizer.zero_grad#{name}.zero_grad"),
     ):
         b.python(2)
+        if not b.job.zero_gradients:
+            return
         with b.op("aten::_foreach_zero_", ""):
             for kernel in b.kernels.foreach("_foreach_zero_", "ZeroFunctor<T, 1, 1, 0>", _sizes(b), 1):
                 b.launch(kernel)

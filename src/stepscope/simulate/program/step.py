@@ -64,9 +64,11 @@ def compile_step(job: SimJob, sequence: int) -> StepProgram:
             b.slots += 1
             b.out.append(ins.Alloc(-1, job.leak_bytes, ("train.py(52): log_metrics",)))
         if job.empty_cache:
-            b.out.append(ins.EmptyCache())
+            with b.frame("torch/cuda/memory.py(218): empty_cache"):
+                b.out.append(ins.EmptyCache())
         if job.sync_each_step:
-            b.out.append(ins.Sync(-1))
+            with b.frame("torch/cuda/__init__.py(950): synchronize"):
+                b.out.append(ins.Sync(-1))
     return StepProgram(_setup(b), tuple(b.out), b.sequence, x.bytes + target.bytes)
 
 

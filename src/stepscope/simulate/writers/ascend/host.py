@@ -129,7 +129,7 @@ def _waiting_first(place: Place, records: StepRecords, launched: dict[int, list[
 
 def _is_waited_for(place: Place, work: list[Activity]) -> bool:
     return bool(work) and (
-        work[0].spec.direction == "DtoH" or work[0].spec.direction == "HtoD" and not place.job.pinned
+        work[0].spec.direction == "DtoH" or (work[0].spec.direction == "HtoD" and not place.job.pinned)
     )
 
 
