@@ -42,11 +42,13 @@ def cases(family: Family, healthy: int, each: int, pairs: int) -> Iterator[Case]
 
 def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Iterator[Case]:  # type: ignore[no-untyped-def]
     """Draw jobs and faults until enough of them matter; a fault that never matters gives fewer cases."""
-    made = 0
+    made: set[tuple[str, tuple[str, ...]]] = set()
     for attempt in count():
-        if made == wanted or attempt >= 24 * wanted:
+        if len(made) == wanted or attempt >= 24 * wanted:
             return
         drawn, faults = rng.choice(jobs), draw(rng)
+        if (drawn.name, faults) in made:
+            continue
         # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
         job = with_ranks(drawn, max(drawn.ranks, *(FAULTS[fault].ranks for fault in faults)))
         if "unfused-optimizer" in faults:
@@ -54,7 +56,7 @@ def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Itera
                 job, optimizer_impl="fused"
             )  # the remedy is the fused one, and its price that of the way there
         if (job == drawn or well_tuned(job)) and _all_matter(job, faults):
-            made += 1
+            made.add((drawn.name, faults))
             yield job, faults
 
 

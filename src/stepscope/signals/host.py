@@ -115,8 +115,9 @@ def _share(s: Signals, cause: str, *details: str) -> float:
 
 @signal("share")
 def idle_share(s: Signals) -> float:
-    """Time in which the device was idle, for whatever cause, as a share of the step."""
-    return sum(s(idle).values()) / s(window_ns)
+    """Time in which the device was idle as a share of the step, but for turning to a kernel that waits in its queue."""
+    turning = s(idle).get(("launch_latency", "queued"), 0)
+    return (sum(s(idle).values()) - turning) / s(window_ns)
 
 
 @signal("share")
