@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.host_states import host_states
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Times, distinct
 from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
 
@@ -91,7 +91,7 @@ def _silent(s: Signals, threads: list[int]) -> Silent:
     """Long stretches in steps without any begin or end of an event, their place within the step, and the step."""
     rows = s.trace.columns(_BOUNDS_SQL, {"threads": threads})
     steps = s.trace.columns(_STEPS_SQL)
-    bounds = np.unique(np.concatenate((rows["ts"], rows["stop"], steps["ts"], steps["stop"])))
+    bounds = distinct(np.concatenate((rows["ts"], rows["stop"], steps["ts"], steps["stop"])))
     starts, ends = bounds[:-1], bounds[1:]
     step = np.searchsorted(steps["ts"], starts, side="right") - 1
     found = (step >= 0) & (ends - starts >= _LEAST_NS)
