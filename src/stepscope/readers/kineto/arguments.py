@@ -20,7 +20,7 @@ _SPACE[list(b" \t\r\n")] = True
 _KEY: Final = np.frombuffer(b'"args"', dtype=np.uint8)
 #: Arrow keeps texts up to this length inside the view itself; no need to bother with those.
 _INLINE: Final = 12
-_VIEW: Final = np.dtype([("length", "<i4"), ("prefix", "u1", 4), ("buffer", "<i4"), ("offset", "<i4")])
+_VIEW: Final = np.dtype([("length", "<i4"), ("prefix", "<u4"), ("buffer", "<i4"), ("offset", "<i4")])
 
 
 def argument_slices(
@@ -49,16 +49,21 @@ def argument_slices(
     return begin, length
 
 
-def argument_views(text: bytearray, begin: NDArray[np.int32], length: NDArray[np.int32]) -> pa.Array:
+def argument_views(text: memoryview, begin: NDArray[np.int32], length: NDArray[np.int32]) -> pa.Array:
     """The arguments as Arrow strings over the same memory, null where the length is 0."""
     known = length > 0
     views = np.zeros(begin.size, dtype=_VIEW)
-    raw = np.frombuffer(text, dtype=np.uint8)
     views["length"], views["offset"] = length, begin
-    views["prefix"][known] = raw[begin[known][:, None] + np.arange(4)]
-    validity = pa.py_buffer(np.packbits(known, bitorder="little").tobytes())
-    buffers = [validity, pa.py_buffer(views.tobytes()), pa.py_buffer(text)]
+    views["prefix"][known] = _words(text)[begin[known]]
+    validity = pa.py_buffer(np.packbits(known, bitorder="little"))
+    buffers = [validity, pa.py_buffer(views), pa.py_buffer(text)]
     return pa.Array.from_buffers(pa.string_view(), begin.size, buffers)
+
+
+def _words(text: memoryview) -> NDArray[np.uint32]:
+    """The four bytes from each place on, as one number."""
+    words: NDArray[np.uint32] = np.ndarray(max(0, len(text) - 3), "<u4", text, strides=(1,))
+    return words
 
 
 def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Final, Protocol
 
@@ -28,6 +28,7 @@ class Lane:
         source: What `parsed` was made from: a table or a parenthesised query with `i`, `text`, `flat` and `args`.
         others: How many rows of each phase are no intervals.
         others_have_args: Whether any of them has arguments, ends of pairs aside.
+        chunk: The chunk, until it is staged.
     """
 
     def __init__(self, staging: Staging) -> None:
@@ -35,6 +36,7 @@ class Lane:
         self.source = "pieces"
         self.others: dict[str, int] = {}
         self.others_have_args = False
+        self.chunk: Chunk | None = None
         self._staged: Future[None] | None = None
 
     def submit(self, executor: Executor, stage: Stage) -> None:
@@ -72,12 +74,25 @@ class Decoder:
         foreign: Events of a kind that is not read.
         mender: Reads what is no event by itself.
         metadata: Rows (name, pid, tid, arguments) of metadata events.
+
+    Args:
+        staging: Where the events go.
+        stage: Puts them there.
+        parse_sql: Parses them.
+        done: Called with each chunk that nobody looks at any more, in a thread of its own.
     """
 
-    def __init__(self, staging: Staging, stage: Stage, parse_sql: ParseSql = parsing.parse_sql) -> None:
+    def __init__(
+        self,
+        staging: Staging,
+        stage: Stage,
+        parse_sql: ParseSql = parsing.parse_sql,
+        done: Callable[[Chunk], None] = lambda _: None,
+    ) -> None:
         self._staging = staging
         self._stage = stage
         self._parse_sql = parse_sql
+        self._done = done
         self._exact = False
         self._lanes = (Lane(staging), Lane(staging))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
@@ -101,6 +116,7 @@ class Decoder:
         first = self.events
         self.events += len(chunk)
         lane.source = "pieces"
+        lane.chunk = chunk
         lane.connection.register("pieces", _text_batches(chunk, first))
         if chunk.last or self.mender.waiting or not self._parse(lane):
             self._parse_mended(lane, chunk, first)
@@ -118,6 +134,9 @@ class Decoder:
         if "M" in lane.others:
             self.metadata += lane.connection.execute(parsing.METADATA).fetchall()
         lane.connection.unregister("pieces")
+        if lane.chunk is not None:
+            self._done(lane.chunk)
+            lane.chunk = None
 
     def _count(self, lane: Lane) -> None:
         """Count what is no interval, or lacks something."""

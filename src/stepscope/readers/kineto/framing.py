@@ -9,6 +9,7 @@ that runs at more than a gigabyte per second. Whoever decodes the pieces joins t
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -30,6 +31,9 @@ CHUNK_BYTES: Final = 32 << 20
 HEADER_LIMIT: Final = 64 << 20
 #: No event is this long; text without a boundary beyond it is given up.
 EVENT_LIMIT: Final = 64 << 20
+#: Memory is asked for in slabs of several slots, each for one block of text and what is left of the one before.
+_SLOT: Final = 9 << 20
+_SLOTS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,15 @@ class Pieces:
     Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked: tabs stand for them.
 
     Attributes:
+        text: Fills the beginning of `slot`.
+        slot: Memory to be used again once nobody looks at the pieces any more.
         flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
         args_begin: Where in the text the arguments of each piece begin.
         args_length: Their length, 0 if it must be found by parsing.
     """
 
-    text: bytearray
+    text: memoryview
+    slot: memoryview
     offsets: NDArray[np.int32]
     flat: NDArray[np.bool_]
     args_begin: NDArray[np.int32]
@@ -83,7 +90,7 @@ class Chunk:
         taken: list[bytes] = []
         position = start = 0
         for part in self.parts:
-            view, offsets = memoryview(part.text), part.offsets.tolist()
+            view, offsets = part.text, part.offsets.tolist()
             while position < len(indices) and indices[position] - start < len(part):
                 index = indices[position] - start
                 taken.append(bytes(view[offsets[index] : offsets[index + 1]]))
@@ -128,22 +135,52 @@ class Framer:
         self.bare = False
         self.found = False
         self.lost_bytes = 0
+        self._free: deque[memoryview] = deque()
 
     def pieces(self, blocks: Iterable[bytes]) -> Iterator[Pieces]:
         """Yield the pieces of a stream, the last of which may hold what follows the events."""
         stream = iter(blocks)
-        rest = bytearray(self._find_events(stream))
+        rest = self._find_events(stream)
         for block in stream:
-            rest += block
-            pieces = _cut(rest)
+            pieces = _cut(*self._put(rest, block))
             if len(pieces):
+                rest = bytes(pieces.text[int(pieces.offsets[-1]) :])
                 yield pieces
-                rest = rest[int(pieces.offsets[-1]) :]
-            elif len(rest) > EVENT_LIMIT:
+                continue
+            rest = bytes(pieces.text)
+            self._free_slot(pieces)
+            if len(rest) > EVENT_LIMIT:
                 self.lost_bytes += len(rest)
-                rest = bytearray()
-        if len(rest.strip()):
-            yield _cut(rest, whole=True)
+                rest = b""
+        if rest.strip():
+            yield _cut(*self._put(rest, b""), whole=True)
+
+    def reuse(self, chunk: Chunk) -> None:
+        """Take back the memory of a chunk that nobody looks at any more; may be called from any thread.
+
+        Fresh memory costs more than what is done with the text here: the system clears every page of it.
+        """
+        for part in chunk.parts:
+            self._free_slot(part)
+
+    def _free_slot(self, pieces: Pieces) -> None:
+        if len(pieces.slot) == _SLOT:
+            self._free.append(pieces.slot)
+
+    def _put(self, rest: bytes, block: bytes) -> tuple[memoryview, memoryview]:
+        """A text in memory that may be changed."""
+        size = len(rest) + len(block)
+        slot = self._slot() if size <= _SLOT else _memory(size)
+        text = slot[:size]
+        text[: len(rest)] = rest
+        text[len(rest) :] = block
+        return text, slot
+
+    def _slot(self) -> memoryview:
+        if not self._free:
+            slab = _memory(_SLOT * _SLOTS)
+            self._free.extend(slab[_SLOT * i : _SLOT * (i + 1)] for i in range(_SLOTS))
+        return self._free.pop()
 
     def _find_events(self, stream: Iterator[bytes]) -> bytes:
         """Read up to the first event; returns what was read beyond it."""
@@ -166,7 +203,11 @@ class Framer:
         return bytes(head) if self.found else b""
 
 
-def _cut(text: bytearray, *, whole: bool = False) -> Pieces:
+def _memory(size: int) -> memoryview:
+    return np.empty(size, np.uint8).data
+
+
+def _cut(text: memoryview, slot: memoryview, *, whole: bool = False) -> Pieces:
     """The text up to the last place between two events, or to its end; the commas between pieces are blanked."""
     raw = np.frombuffer(text, dtype=np.uint8)
     braces = np.flatnonzero(raw == ord("{"))
@@ -181,7 +222,7 @@ def _cut(text: bytearray, *, whole: bool = False) -> Pieces:
         starts, flat = np.append(starts, len(text)), np.append(flat, False)
         begin, length = np.append(begin, 0), np.append(length, 0)
     offsets = np.concatenate([[0], starts]).astype(np.int32)
-    return Pieces(text, offsets, flat, begin.astype(np.int32), length.astype(np.int32))
+    return Pieces(text, slot, offsets, flat, begin.astype(np.int32), length.astype(np.int32))
 
 
 def _boundaries(raw: NDArray[np.uint8], braces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -53,7 +53,7 @@ class KinetoReader:
         damage = Damage()
         stream = blocks(source, damage, progress, self.block_bytes)
         framer = Framer()
-        with Decoder(staging, Stager(staging), parse_sql) as decoder:
+        with Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder:
             for chunk in _in_background(gather(framer.pieces(stream), self.chunk_bytes)):
                 decoder.add(chunk)
             decoder.finish()
