@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,6 +149,10 @@ def _read_one(
 def _read_in_processes(
     missing: list[tuple[Source, Reader, str]], cache: Cache, options: Options, total: int
 ) -> dict[str, StepscopeError]:
+    # What starts processes takes a while to import.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
     errors: dict[str, StepscopeError] = {}
     done = 0
     context = multiprocessing.get_context("spawn")

@@ -11,12 +11,8 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
-from stepscope.readers.ascend.database import read_analysis, read_database
 from stepscope.readers.ascend.gathered import Told, create
 from stepscope.readers.ascend.info import add_groups, attributes, group_names, world_size
-from stepscope.readers.ascend.link import link
-from stepscope.readers.ascend.stage import stage, stage_collectives
-from stepscope.readers.ascend.text import read_text
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
@@ -58,6 +54,10 @@ class AscendReader:
         Raises:
             UnusableInputError: None of its files can be used.
         """
+        # Recognising a file imports this module, and should be quick.
+        from stepscope.readers.ascend.link import link
+        from stepscope.readers.ascend.stage import stage, stage_collectives
+
         result = files.find(source.path) if source.path.is_dir() else _single(source, staging)
         create(staging)
         told = _read_files(result, staging, progress)
@@ -83,6 +83,9 @@ class AscendReader:
 
 def _read_files(result: files.Result, staging: Staging, progress: Progress) -> Told:
     """Gather what the rank's files hold; of two exports of the same result the text one counts."""
+    from stepscope.readers.ascend.database import read_analysis, read_database
+    from stepscope.readers.ascend.text import read_text
+
     if result.trace or (result.tables and not result.database):
         told = Told(metadata=result.metadata, operations=read_text(result, staging, progress))
     elif result.database:

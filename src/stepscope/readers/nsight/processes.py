@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from stepscope.readers.nsight.tables import Tables, records
@@ -92,6 +91,9 @@ class ProcessTables:
         self._tables.close()
 
     def _is_mine(self, chunk: pa.Table) -> NDArray[np.bool_]:
+        # Recognising a file imports this module, and should be quick.
+        import pyarrow.compute as pc
+
         known: Any = pc.coalesce(*[chunk.column(name) for name in _IDENTITIES])
         owner = pc.fill_null(known, 0).to_numpy() & ~_THREAD_BITS
         if self._process is None:
