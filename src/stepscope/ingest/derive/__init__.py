@@ -12,7 +12,7 @@ from stepscope.ingest.derive.flows import resolve_flows
 from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
-from stepscope.ingest.derive.kernels import derive_kernels, find_launches
+from stepscope.ingest.derive.kernels import derive_kernels, find_launches, gather_work
 from stepscope.ingest.derive.steps import derive_steps, extend_steps
 from stepscope.ingest.derive.write import Writing
 from stepscope.store.staging import Staging
@@ -30,6 +30,7 @@ def derive(staging: Staging) -> int | None:
     origin = clean_times(staging)
     clean_amounts(staging)
     derive_steps(staging)
+    gather_work(staging)
     with Writing(staging) as writing:
         with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:
             launches = executor.submit(find_launches, staging)

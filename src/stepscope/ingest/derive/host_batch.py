@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.host_stretches import Stretch
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
@@ -23,15 +24,15 @@ _EVENTS_SQL: Final = f"""
 SELECT id, ts, dur, track, name_id, category, correlation, external_id,
     CASE category WHEN 'op' THEN {OP} WHEN 'module' THEN {MODULE} WHEN 'annotation' THEN {MODULE}
         WHEN 'python' THEN {FRAME} ELSE {OTHER} END::UTINYINT AS role,
-    id IN (SELECT event FROM raw_kernels) AS is_work
-FROM raw_events WHERE track IN ({{tracks}})
+    id IN (SELECT event FROM device_work WHERE {{chosen}}) AS is_work
+FROM raw_events WHERE {{chosen}}
 """
-_POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE track IN ({tracks})"
+_POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
 
 
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """n events, allocations and ends of arrows of some threads, by thread and then in the order of the recording.
+    """n events, allocations and ends of arrows of a stretch, by thread and then in the order of the recording.
 
     Attributes:
         id: int64[n], ids of events, and rows of the tables that the others are in.
@@ -54,10 +55,10 @@ class HostBatch:
     event: NDArray[np.int64]
 
     @classmethod
-    def read(cls, staging: Staging, tracks: list[int]) -> HostBatch:
-        """All that the threads `tracks` recorded."""
-        chosen = ", ".join(map(str, tracks))
-        events = staging.connection.sql(_EVENTS_SQL.format(tracks=chosen)).to_arrow_table().combine_chunks()
+    def read(cls, staging: Staging, stretch: Stretch) -> HostBatch:
+        """All that was recorded there."""
+        chosen = stretch.condition
+        events = staging.connection.sql(_EVENTS_SQL.format(chosen=chosen)).to_arrow_table().combine_chunks()
         if (np.diff(events["id"].to_numpy()) <= 0).any():
             events = events.sort_by("id")
         parts = [
@@ -68,7 +69,7 @@ class HostBatch:
             }
         ]
         for kind, table in ((ALLOCATION, "raw_memory"), (ARROW, "raw_flows")):
-            parts.append(_points(staging, kind, _POINTS_SQL.format(table=table, tracks=chosen)))
+            parts.append(_points(staging, kind, _POINTS_SQL.format(table=table, chosen=chosen)))
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         order = np.argsort(rows["track"], kind="stable")
         return cls(events=events, event=order, **{name: values[order] for name, values in rows.items()})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, MODULE, OP, HostBatch
+from stepscope.ingest.derive.host_stretches import stretches
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import Nesting, nearest, nest
@@ -16,9 +16,6 @@ from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-#: Threads are nested in batches of about this many events, which bounds memory to about 200 bytes each.
-_BATCH_EVENTS: Final = 1_500_000
 
 Steps = dict[str, "NDArray[Any]"]
 
@@ -40,8 +37,8 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
     connection.execute("CREATE TABLE flow_ends (row BIGINT, event BIGINT)")
     steps = connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
     clipped = 0
-    for tracks in _batches(staging):
-        clipped += _nest_batch(staging, writing, tracks, steps)
+    for stretch in stretches(staging):
+        clipped += _nest(HostBatch.read(staging, stretch), staging, writing, steps)
     staging.observe(
         "nesting-repaired",
         "info",
@@ -51,25 +48,8 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
     )
 
 
-def _batches(staging: Staging) -> Iterator[list[int]]:
-    batch: list[int] = []
-    events = 0
-    rows = staging.connection.execute(
-        "SELECT track, count(*) FROM raw_events JOIN tracks USING (track) WHERE kind = 'host' GROUP BY 1 ORDER BY 1"
-    ).fetchall()
-    for track, count in rows:
-        if batch and events + count > _BATCH_EVENTS:
-            yield batch
-            batch, events = [], 0
-        batch.append(track)
-        events += count
-    if batch:
-        yield batch
-
-
-def _nest_batch(staging: Staging, writing: Writing, tracks: list[int], steps: Steps) -> int:
-    """Nest the threads `tracks`; returns how many events had to be clipped to their parent."""
-    batch = HostBatch.read(staging, tracks)
+def _nest(batch: HostBatch, staging: Staging, writing: Writing, steps: Steps) -> int:
+    """Nest the threads of a batch; returns how many events had to be clipped to their parent."""
     n = batch.id.size
     depth = np.zeros(n, dtype=np.int32)
     parent = np.full(n, -1, dtype=np.int64)

@@ -11,6 +11,12 @@ from stepscope.ingest.derive.costs import find_costs
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
 
+_WORK_SQL: Final = """
+CREATE TABLE device_work AS
+SELECT k.event, e.ts, e.dur, e.track, e.name_id, e.correlation, e.external_id, k.kind, k.in_graph
+FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+"""
+
 #: Launches by correlation. Where a correlation names several host calls (a runtime call and the driver call
 #: inside it), the launch call counts before any other, and the outermost before the inner one.
 _LAUNCHES_SQL: Final = """
@@ -21,26 +27,41 @@ WHERE tracks.kind = 'host' AND e.category IN ('launch', 'runtime', 'sync') AND e
 GROUP BY e.correlation
 """
 
+# What is around launches is looked up apart from the kernels: each join with all host events needs memory of its own.
+_LAUNCHED_SQL: Final = """
+CREATE TABLE launched AS
+SELECT l.correlation, l.launch, h.op, h.module, h.step FROM launches l LEFT JOIN nesting h ON h.id = l.launch
+"""
+
+#: Where the launch tells no operator, the external id may.
+_EXTERNAL_SQL: Final = """
+CREATE TABLE external_ops AS
+SELECT x.external_id, x.op, h.module, h.step
+FROM (
+    SELECT external_id, max(id) AS op FROM raw_events
+    SEMI JOIN (SELECT k.external_id FROM device_work k LEFT JOIN launched l USING (correlation)
+        WHERE l.op IS NULL AND k.external_id > 0) USING (external_id)
+    WHERE category = 'op' GROUP BY 1
+) x LEFT JOIN nesting h ON h.id = x.op
+"""
+
 _KERNELS_SQL: Final = """
 CREATE TABLE kernels AS
-SELECT k.event, e.ts, coalesce(e.dur, 0) AS dur, e.track, t.device, e.name_id,
+SELECT k.event, k.ts, coalesce(k.dur, 0) AS dur, k.track, t.device, k.name_id,
     coalesce(k.kind, CASE c.op_class WHEN 'collective' THEN 'comm' ELSE 'compute' END) AS kind,
     CASE k.kind WHEN 'comm' THEN 'collective' WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'copy' WHEN 'sync' THEN 'other'
         ELSE c.op_class END AS op_class,
-    l.launch, coalesce(h.op, x.op) AS op, coalesce(h.module, o.module) AS module,
-    CASE WHEN h.op IS NULL THEN coalesce(o.step, h.step, s.step) ELSE h.step END AS step,
-    e.correlation, CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph
-FROM raw_kernels k
-JOIN raw_events e ON e.id = k.event
+    l.launch, coalesce(l.op, x.op) AS op, coalesce(l.module, x.module) AS module,
+    CASE WHEN l.op IS NULL THEN coalesce(x.step, l.step, s.step) ELSE l.step END AS step,
+    k.correlation, CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph
+FROM device_work k
 JOIN tracks t USING (track)
 JOIN name_classes c USING (name_id)
-LEFT JOIN launches l ON l.correlation = e.correlation
-LEFT JOIN nesting h ON h.id = l.launch
-LEFT JOIN external_ops x ON h.op IS NULL AND x.external_id = e.external_id
-LEFT JOIN nesting o ON o.id = x.op
-LEFT JOIN shared_launches g ON g.correlation = e.correlation
+LEFT JOIN launched l USING (correlation)
+LEFT JOIN external_ops x ON l.op IS NULL AND x.external_id = k.external_id
+LEFT JOIN shared_launches g ON g.correlation = k.correlation
 LEFT JOIN unlaunched_steps s ON s.event = k.event
-ORDER BY e.ts, k.event
+ORDER BY k.ts, k.event
 """
 
 #: The rows of `kernels` as they are stored: what was derived, and the wide columns as recorded.
@@ -61,35 +82,30 @@ ORDER BY k.ts, k.event
 #: Several kernels of one launch come from a graph. Copies and waits may share a launch without one.
 _SHARED_SQL: Final = """
 CREATE TABLE shared_launches AS
-SELECT e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
-WHERE coalesce(k.kind, 'compute') IN ('compute', 'comm') AND e.correlation > 0
+SELECT correlation FROM device_work WHERE coalesce(kind, 'compute') IN ('compute', 'comm') AND correlation > 0
 GROUP BY 1 HAVING count(*) > 1
 """
-
-_EXTERNAL_SQL: Final = """
-CREATE TABLE external_ops AS
-SELECT external_id, max(id) AS op FROM raw_events WHERE category = 'op' AND external_id > 0 GROUP BY 1
-"""
-
 
 #: Work whose launch was not recorded belongs to the step in which it begins.
 _UNLAUNCHED_SQL: Final = """
 CREATE TABLE unlaunched_steps AS
 SELECT k.event, s.step
-FROM (
-    SELECT k.event, e.ts FROM raw_kernels k JOIN raw_events e ON e.id = k.event
-    ANTI JOIN launches l ON l.correlation = e.correlation
-) k
+FROM (SELECT event, ts FROM device_work ANTI JOIN launches USING (correlation)) k
 ASOF JOIN raw_steps s ON k.ts >= s.ts
 WHERE k.ts < s.ts + s.dur
 """
+
+
+def gather_work(staging: Staging) -> None:
+    """Table `device_work`: what is needed of the events of device activities."""
+    staging.connection.execute(_WORK_SQL)
 
 
 def find_launches(staging: Staging) -> None:
     """Find what kernels can be told of without the nesting of host threads; may run beside `nest_hosts`."""
     with staging.connection.cursor() as connection:
         _classify_names(connection)
-        for query in (_LAUNCHES_SQL, _SHARED_SQL, _EXTERNAL_SQL, _UNLAUNCHED_SQL):
+        for query in (_LAUNCHES_SQL, _SHARED_SQL, _UNLAUNCHED_SQL):
             connection.execute(query)
 
 
@@ -98,14 +114,14 @@ def derive_kernels(staging: Staging) -> None:
 
     It has the columns that are derived; what is only recorded joins them when they are stored.
     """
-    staging.connection.execute(_KERNELS_SQL)
+    for query in (_LAUNCHED_SQL, _EXTERNAL_SQL, _KERNELS_SQL):
+        staging.connection.execute(query)
     find_costs(staging)
 
 
 def _classify_names(connection: duckdb.DuckDBPyConnection) -> None:
     rows = connection.execute(
-        "SELECT DISTINCT name_id, name FROM raw_kernels k JOIN raw_events e ON e.id = k.event "
-        "JOIN names USING (name_id)"
+        "SELECT name_id, name FROM (SELECT DISTINCT name_id FROM device_work) JOIN names USING (name_id)"
     ).fetchall()
     classes = [classify(name) for _, name in rows]
     connection.execute(

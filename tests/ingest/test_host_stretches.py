@@ -1,0 +1,57 @@
+"""Threads with many events are nested part by part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from stepscope.ingest.derive.host_stretches import Stretch, stretches
+from stepscope.store.staging import Staging
+
+
+def _staging(folder: Path, threads: dict[int, list[tuple[int, int | None]]]) -> Staging:
+    """Begins and durations of the events of host threads."""
+    staging = Staging(folder)
+    event = 0
+    for track, events in threads.items():
+        staging.connection.execute("INSERT INTO tracks BY NAME SELECT ? AS track, 'host' AS kind", [track])
+        for ts, dur in events:
+            staging.connection.execute(
+                "INSERT INTO raw_events VALUES (?, ?, ?, ?, 0, 'op', NULL, NULL)", [event, ts, dur, track]
+            )
+            event += 1
+    return staging
+
+
+def test_small_threads_go_together(tmp_path: Path) -> None:
+    staging = _staging(tmp_path, {0: [(0, 5)], 1: [(0, 5), (6, 2)], 2: [(1, 1), (3, 1)]})
+    assert list(stretches(staging, 3)) == [Stretch((0, 1)), Stretch((2,))]
+
+
+def test_a_large_thread_is_cut_where_nothing_is_open(tmp_path: Path) -> None:
+    calls = [(0, 8), (2, 2), (8, 1), (10, 5), (11, None), (20, 5), (21, 1), (30, 5), (40, 1)]
+    staging = _staging(tmp_path, {0: [(0, 5)], 1: calls})
+    # What begins as something ends, at 8, may belong to it.
+    assert list(stretches(staging, 2)) == [
+        Stretch((0,)),
+        Stretch((1,), None, 10),
+        Stretch((1,), 10, 20),
+        Stretch((1,), 20, 30),
+        Stretch((1,), 30, None),
+    ]
+
+
+def test_a_thread_in_one_call_stays_whole(tmp_path: Path) -> None:
+    staging = _staging(tmp_path, {0: [(0, 100), *((i, 1) for i in range(1, 99, 2))]})
+    assert list(stretches(staging, 5)) == [Stretch((0,), None, None)]
+
+
+def test_the_parts_hold_every_event_once(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    starts = np.sort(random.integers(0, 1000, 200)).tolist()
+    staging = _staging(tmp_path, {7: [(ts, int(random.integers(0, 6))) for ts in starts]})
+    parts = list(stretches(staging, 20))
+    counts = [staging.one(f"SELECT count(*) FROM raw_events WHERE {part.condition}")[0] for part in parts]
+    assert sum(counts) == len(starts)
+    assert len(parts) > 5
