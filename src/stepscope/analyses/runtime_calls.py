@@ -31,6 +31,11 @@ def synchronising_names(trace: Trace) -> list[int]:
     return _name_ids(trace, is_synchronisation)
 
 
-def _name_ids(trace: Trace, test: Callable[[str], bool]) -> list[int]:
+def called_names(trace: Trace) -> list[tuple[int, str]]:
+    """`name_id` and name of all calls of the runtime; ask for it with `Trace.once`."""
     rows = trace.columns(_NAMES_SQL)
-    return [i for i, name in zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True) if test(name)]
+    return list(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+
+
+def _name_ids(trace: Trace, test: Callable[[str], bool]) -> list[int]:
+    return [name_id for name_id, name in trace.once(called_names) if test(name)]

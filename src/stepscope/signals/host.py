@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stepscope.analyses import host_states as states
 from stepscope.analyses.device_time import device_times
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Times, overlay
 from stepscope.signals.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
 
@@ -27,11 +27,8 @@ _CALL_SQL: Final = """
 SELECT count(*) AS number, coalesce(quantile_disc(dur, 0.5), 0) AS median FROM spans JOIN tracks USING (track)
 WHERE kind = 'host' AND category = 'launch' AND step IS NOT NULL
 """
-_LEAF_SQL: Final = """
-SELECT count(*) AS number, coalesce(quantile_disc(s.dur, 0.5), 0) AS median
-FROM spans s ANTI JOIN (SELECT parent FROM spans WHERE parent IS NOT NULL) p ON s.id = p.parent
-WHERE s.category = 'op' AND s.step IS NOT NULL
-"""
+_OPERATORS_SQL: Final = "SELECT id, coalesce(dur, -1) AS dur FROM spans WHERE category = 'op' AND step IS NOT NULL"
+_PARENTS_SQL: Final = "SELECT parent FROM spans WHERE parent IS NOT NULL"
 _PERIOD_SQL: Final = """
 SELECT coalesce(quantile_disc(apart, 0.5), 0) FROM (
     SELECT ts - lag(ts) OVER (PARTITION BY track ORDER BY ts) AS apart FROM (
@@ -159,7 +156,14 @@ def call_ns(s: Signals) -> int:
 @signal("ns")
 def operator_ns(s: Signals) -> int:
     """Median duration of an operator that calls nothing; 0 where there are too few to tell."""
-    return _median(s, _LEAF_SQL)
+    operators = s.trace.columns(_OPERATORS_SQL)
+    parents = s.trace.columns(_PARENTS_SQL)["parent"]
+    # Events are numbered from 0, so that a list of flags does what takes a join longer.
+    inner = np.ones(max(operators["id"].max(initial=-1), parents.max(initial=-1)) + 1, np.bool_)
+    inner[parents] = False
+    durations = operators["dur"][inner[operators["id"]]]
+    known = np.sort(durations[durations >= 0])
+    return int(known[(known.size - 1) // 2]) if durations.size >= _FEW and known.size else 0
 
 
 def _median(s: Signals, query: str) -> int:
@@ -173,17 +177,20 @@ def line(s: Signals) -> Line:
     hosts = s.trace.once(states.host_states)
     if hosts is None:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
-    parts = [hosts.timeline(hosts.feeders[0], lo, hi) for lo, hi in _windows(s)]
-    return Line(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    starts, ends = _windows(s)
+    tile_starts, tile_ends, state = hosts.timeline(hosts.feeders[0], int(starts[0]), int(ends[-1]))
+    begins, stops, _, tile = overlay(starts, ends, tile_starts, tile_ends)
+    return Line(begins, stops, state[tile])
 
 
-def _windows(s: Signals) -> list[tuple[int, int]]:
-    """Steps on the host, or the time in which the devices were in use if there are none."""
+def _windows(s: Signals) -> tuple[Times, Times]:
+    """Steps on the host, or the time in which the devices were in use if there are none: begins and ends."""
     if s(steps):
         rows = s.trace.columns(_STEPS_SQL)
-        return list(zip(rows["ts"].tolist(), rows["stop"].tolist(), strict=True))
+        return rows["ts"], rows["stop"]
     devices = s.trace.once(device_times)
-    return [(min(device.first for device in devices), max(device.last for device in devices))]
+    first, last = min(device.first for device in devices), max(device.last for device in devices)
+    return np.array([first]), np.array([last])
 
 
 @signal()

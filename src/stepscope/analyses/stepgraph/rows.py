@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.runtime_calls import called_names
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.model import runtime_names
 from stepscope.model.intervals import Times
@@ -44,10 +45,6 @@ WHERE t.kind = 'host' AND s.ts >= $lo AND s.ts < $hi AND (s.category = 'dataload
     OR s.category IN ('runtime', 'sync', 'launch')
         AND s.name_id IN (SELECT unnest($records || $event_waits || $waits || $allocations)))
 ORDER BY s.track, s.ts, s.id
-"""
-_NAMES_SQL = """
-SELECT name_id, name FROM names WHERE name_id IN (
-    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch'))
 """
 # Where calls of the runtime are not recorded, the operator that needs the device's answer stands for its wait.
 _SILENT_READS_SQL = """
@@ -147,8 +144,7 @@ def read_activities(trace: Trace, selection: Selection) -> Activities:
 
 def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Calls:
     """The host calls of the chosen steps."""
-    rows = trace.columns(_NAMES_SQL)
-    names = list(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+    names = trace.once(called_names)
 
     def named(test: Callable[[str], bool]) -> list[int]:
         return [name_id for name_id, name in names if test(name)]

@@ -9,11 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
-#: Events that are nested together, about; that bounds memory to about 200 bytes each.
-_EVENTS: Final = 1_000_000
+#: Events that are nested together, about; each takes some 500 bytes while it is.
+_EVENTS: Final = 500_000
 
 _COUNTS_SQL: Final = (
     "SELECT track, count(*) FROM raw_events JOIN tracks USING (track) WHERE kind = 'host' GROUP BY 1 ORDER BY 1"
@@ -50,8 +49,7 @@ def stretches(staging: Staging, events: int = _EVENTS) -> Iterator[Stretch]:
             yield Stretch(tuple(tracks))
             tracks, total = [], 0
         if count > 2 * events:
-            rows = staging.connection.execute(_TIMES_SQL, [track]).fetchnumpy()
-            edges = [None, *_cuts(rows["ts"], rows["stop"], events), None]
+            edges = [None, *_cuts(staging, track, events), None]
             yield from (Stretch((track,), *pair) for pair in pairwise(edges))
         else:
             tracks.append(track)
@@ -60,9 +58,12 @@ def stretches(staging: Staging, events: int = _EVENTS) -> Iterator[Stretch]:
         yield Stretch(tuple(tracks))
 
 
-def _cuts(starts: Times, ends: Times, events: int) -> list[int]:
-    """Begins of events before which all earlier ones have ended, about so many events apart."""
-    starts, ends = np.sort(starts), np.sort(ends)
+def _cuts(staging: Staging, track: int, events: int) -> list[int]:
+    """Begins of events of a thread before which all earlier ones have ended, about so many events apart."""
+    rows = staging.connection.execute(_TIMES_SQL, [track]).fetchnumpy()
+    starts, ends = rows["ts"], rows["stop"]
+    starts.sort()
+    ends.sort()
     quiet = np.flatnonzero(starts[1:] > ends[:-1]) + 1
     cuts: list[int] = []
     last = 0
