@@ -103,6 +103,16 @@ def test_convolution_backward_counts_the_gradients_wanted() -> None:
     assert weight == OpCost(one + 800, (800 + 1600) * 4, (1152 + 16) * 4, "convolution")
 
 
+def test_convolution_gradient_by_input_of_old_versions() -> None:
+    shapes: list[Any] = [[], [32, 2048, 7, 7], [2048, 512, 1, 1], *[[]] * 7]
+    dtypes = ["GenericList", "float", "float", *["GenericList"] * 3, "Int", "Bool", "Bool", "Bool"]
+    op = "aten::cudnn_convolution_backward_input"
+    read = (32 * 2048 * 49 + 2048 * 512) * 4
+    assert cost(op, shapes, dtypes) == OpCost(2 * 32 * 49 * 2048 * 512, read, None, "convolution")
+    shapes[2] = [512, 512, 1, 1]
+    assert cost(op, shapes, dtypes) is None
+
+
 def _attention(op: str, shape: list[int], place: int, value: str, extra: int = 0) -> OpCost | None:
     shapes: list[Any] = [shape] * (3 + extra) + [[]] * 12
     dtypes = [BF16] * (3 + extra) + [""] * 12
@@ -127,6 +137,27 @@ def test_attention() -> None:
     assert _attention(flash, heads_first, 3, "0.") is None  # whether it is causal was not recorded
     back = _attention(f"{flash}_backward", heads_first, 11, "True", extra=1)
     assert back == OpCost(full * 5 // 4, 5 * moved, 3 * moved, "attention")
+
+
+@pytest.mark.parametrize(
+    ("op", "heads_first", "place", "causal"),
+    [
+        ("aten::_scaled_dot_product_efficient_attention_backward", True, 11, "True"),
+        ("aten::_scaled_dot_product_cudnn_attention_backward", True, 14, "True"),
+        ("aten::_scaled_dot_product_fused_attention_overrideable_backward", True, 13, "True"),
+        ("aten::_flash_attention_backward", False, 11, "True"),
+        ("aten::_efficient_attention_backward", False, 14, "1"),
+        ("flash_attn::_flash_attn_backward", False, 11, "True"),
+    ],
+)
+def test_every_backward_pass_of_attention(op: str, heads_first: bool, place: int, causal: str) -> None:
+    """Five products of 2 x queries x keys x size each, and a causal mask halves them."""
+    shape = [2, 8, 64, 32] if heads_first else [2, 64, 8, 32]
+    whole = 5 * 2 * (2 * 8) * 64 * 64 * 32
+    for value, flops in ((causal, whole // 2), ({"1": "0"}.get(causal, "False"), whole)):
+        found = _attention(op, shape, place, value, extra=1)
+        assert found is not None
+        assert found.flops == flops
 
 
 def test_attention_with_fewer_key_heads_reads_less() -> None:

@@ -7,7 +7,8 @@ torch.utils.flop_counter; the softmax itself is not counted. Bytes are those of 
 the gradients), each moved once: what a fused kernel needs.
 
 Where a causal mask covers a rectangle its place is a matter of convention, so there is no answer unless there is one
-query. Batches of packed sequences need their lengths, which recordings do not have.
+query. Batches of packed sequences need their lengths, which recordings do not have; `npu_fusion_attention` and its
+gradient need the layout of their tensors and the kind of mask, which are words that torch_npu does not record.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ COSTS: dict[str, Cost] = {
     "aten::_scaled_dot_product_flash_attention_backward": backward(Places(11, True, query=1, packed=6)),
     "aten::_scaled_dot_product_efficient_attention_backward": backward(Places(11, True, query=1)),
     "aten::_scaled_dot_product_cudnn_attention_backward": backward(Places(14, True, query=1, packed=9)),
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward": backward(Places(13, True, query=1, packed=8)),
     "aten::_flash_attention_backward": backward(Places(11, False, query=1, packed=6)),
     "aten::_efficient_attention_backward": backward(Places(14, False, query=1, packed=6)),
     "flash_attn::_flash_attn_backward": backward(Places(11, False, query=1)),

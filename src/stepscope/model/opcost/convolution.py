@@ -71,6 +71,17 @@ def backward(call: Call) -> OpCost | None:
     return OpCost(flops, total(read), total(written), "convolution")
 
 
+def backward_input(call: Call) -> OpCost | None:
+    """`cudnn_convolution_backward_input(size, grad, weight, ...)` of PyTorch before 1.11; the size is no tensor."""
+    grad, weight = call.tensor(1), call.tensor(2)
+    if grad is None or weight is None or not len(grad.shape) == len(weight.shape) >= 3:
+        return None
+    if grad.shape[1] != weight.shape[0]:
+        return None
+    flops = _products(grad.shape, weight.shape, grad.shape, transposed=False)
+    return OpCost(flops, sizes((grad, weight)), None, "convolution")
+
+
 def _transposed(call: Call, places: Places) -> bool:
     return places.transposed is not None and call.flag(places.transposed) is True
 
@@ -130,4 +141,5 @@ COSTS: dict[str, Cost] = {
     "aten::miopen_convolution": forward(Places(bias=2, padding=3, stride=4, dilation=5, groups=6)),
     "aten::mkldnn_convolution": forward(Places(bias=2, padding=3, stride=4, dilation=5, groups=6)),
     "aten::convolution_backward": backward,
+    "aten::cudnn_convolution_backward_input": backward_input,
 }

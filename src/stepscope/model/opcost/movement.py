@@ -1,7 +1,8 @@
 """Operators that move data and compute nothing: copies, fills, concatenation, table lookups.
 
 A lookup reads its indices and the rows they name, at most the whole table: what is named again comes from a cache. The
-gradient of a table adds one row per index and writes the whole table.
+gradient of a table adds one row per index and writes the whole table. `index` and `index_put_` have their indices in a
+list, in which recordings have no element types: positions can't be told from a mask, so that there is no answer.
 """
 
 from __future__ import annotations
