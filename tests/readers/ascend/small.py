@@ -188,7 +188,8 @@ def write_database(path: Path) -> Path:
         "AICORE_FREQ": ("deviceId, timestampNs, freq", [(3, ns(1), 1800)]),
         "RANK_DEVICE_MAP": ("rankId, deviceId", [(3, 3)]),
         "META_DATA": ("name, value", [("parallel_group_info", json.dumps(
-            {GROUP: {"group_name": "dp", "group_rank": 0, "global_ranks": [0, 3]}}))]),
+            {GROUP: {"group_name": "dp", "group_rank": 0, "global_ranks": [0, 3]}})),
+            ("ENV_VARIABLES", json.dumps({"HCCL_ALGO": "ring"}))]),
         "SOMETHING_NEW": ("what, ever", [(1, 2)]),
     }  # fmt: skip
     with closing(sqlite3.connect(path)) as connection, connection:

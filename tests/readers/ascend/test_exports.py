@@ -6,13 +6,18 @@ The shared recordings of both kinds are two runs of one program, so that times d
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from readers.ascend.small import write_database, write_text
 from stepscope.analyses.critical_path import critical_path
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
+from stepscope.reports.build import Options as ReportOptions
+from stepscope.reports.build import build_report
+from stepscope.rules.diagnosis import Unasked
 from stepscope.rules.engine import diagnose
 from support import shared
 
@@ -134,3 +139,28 @@ def test_counters_have_the_same_names_and_magnitudes(pair: tuple[Trace, Trace]) 
         "LLC 0 Read/Hit Rate Hit Rate(%)",
     ):
         assert text[name] == pytest.approx(database[name], rel=0.1), name
+
+
+def _report(path: Path) -> tuple[dict[str, list[dict[str, Any]]], list[tuple[Any, ...]], tuple[Unasked, ...]]:
+    """Tables, findings and rules that could not look, but for what only one of the exports holds."""
+    with open_trace(path, Options(cache=False)) as trace:
+        report = build_report(trace, ReportOptions(strict=True, all_findings=True))
+    assert report.diagnosis is not None
+    # Events are counted in another order, and only the trace tells that a copy stays within the device.
+    tables = {
+        name: [{k: "unknown" if v == "DtoD" else v for k, v in row.items() if k != "event"} for row in table.records()]
+        for name, table in report.tables.items()
+        if name != "recorded_summary"
+    }
+    findings = [(found.code, found.cost_ns, found.summary) for found in report.diagnosis.findings]
+    return tables, findings, report.diagnosis.unasked
+
+
+def test_one_job_gives_the_same_report(tmp_path: Path) -> None:
+    """To the nanosecond."""
+    text = _report(write_text(tmp_path / "text"))
+    database = _report(write_database(tmp_path / "ascend_pytorch_profiler_3.db"))
+    assert len([name for name, rows in text[0].items() if rows]) > 10
+    assert len(text[1]) > 5
+    for one, other in zip(text, database, strict=True):
+        assert one == other
