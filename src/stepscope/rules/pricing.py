@@ -39,5 +39,8 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
         except MissingInputError:
             pass
         else:
-            cost, length = max(prediction.saved_ns, 0), prediction.base_ns
+            # What other ranks would gain by the same change is not this finding's price.
+            cost = min(max(prediction.saved_ns, 0), prediction.removed_ns)
+            cost = cost if draft.most_ns is None else min(cost, draft.most_ns)
+            length = prediction.base_ns
     return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length)

@@ -44,6 +44,8 @@ class Draft:
         actions: What to do, the most promising first.
         change: What the remedy does to the step; it is priced on the step's dependency graph.
         cost_ns: The price per step, for rules whose remedy no change of the graph expresses; null for advice.
+        most_ns: What is to be saved takes so much of a step, by what the summary says: the price is not higher. What
+            would be gained besides, since other things could then be hidden, is theirs.
         confidence: Between 0 and 1.
         events: The most telling events, at most a few dozen.
         ranges: Begin and end of the longest stretches.
@@ -59,6 +61,7 @@ class Draft:
     actions: tuple[Action, ...]
     change: Change | None = None
     cost_ns: int | None = None
+    most_ns: int | None = None
     confidence: float = 0.9
     events: NDArray[np.int64] = field(default_factory=lambda: _NO_EVENTS)
     ranges: tuple[tuple[int, int], ...] = ()

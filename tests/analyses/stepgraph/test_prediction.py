@@ -169,6 +169,15 @@ def test_overlapped_communication_lets_others_pass() -> None:
     assert predict(trace, Change(overlapped=ids(comm))).new_ns == 830 * US
 
 
+def test_overlapped_copies_still_take_their_time_one_after_the_other() -> None:
+    f = Facts()
+    f.step(0, 0, 50 * US)
+    copies = [work(f, 12 + 310 * i, 200, launch=(2 + 20 * i, 5), kind="copy") for i in range(3)]
+    for i in range(3):
+        work(f, 212 + 310 * i, 100, launch=(12 + 20 * i, 5))
+    assert predict(f.trace(), Change(overlapped=ids(*copies))).new_ns >= 600 * US
+
+
 def test_an_unblocked_call_takes_its_own_time_and_the_host_runs_ahead() -> None:
     f = Facts()
     f.step(0, 0, 700 * US)
@@ -296,12 +305,12 @@ def test_a_loader_that_keeps_up_is_host_time_too() -> None:
     assert saved(f.trace(), host(0.0, *loads)) == (100 + 120 + 140 + 160) * US // 4
 
 
-def collectives() -> tuple[Trace, list[int], list[int]]:
-    """Compute and collective by turns; the second collective took 300 µs more than the first, of the same size."""
+def collectives(second: int = 400) -> tuple[Trace, list[int], list[int]]:
+    """Compute and collective by turns; the second collective took longer than the others, of the same size."""
     f = Facts()
     f.step(0, 0, 30 * US)
     compute, comm, now = [], [], 12
-    for i, took in enumerate((100, 400, 100)):
+    for i, took in enumerate((100, second, 100)):
         compute.append(work(f, now, 200, launch=(10 * i, 4)))
         comm.append(work(f, now + 201, took, launch=(10 * i + 5, 4), kind="comm"))
         f.row("collectives", event=comm[-1], group="0", collective="all_reduce", bytes=1 << 20)
@@ -310,13 +319,23 @@ def collectives() -> tuple[Trace, list[int], list[int]]:
 
 
 def test_waiting_for_other_ranks_is_told_from_moving_data() -> None:
-    trace, compute, comm = collectives()
+    trace, _, comm = collectives()
     assert saved(trace, device(0.5, comm[1])) == 200 * US
     assert saved(trace, device(0.25, comm[1])) == 300 * US
     assert saved(trace, Change(unblocked=ids(comm[1]))) == 300 * US
     assert saved(trace, device(0.0, comm[1])) == 401 * US
-    # Others come to the collective earlier in proportion to how much earlier this rank does.
-    assert saved(trace, device(0.5, compute[1])) == pytest.approx(250 * US, abs=2 * US)
+
+
+def test_others_come_to_a_collective_earlier_in_proportion_to_how_much_earlier_this_rank_does() -> None:
+    trace, compute, _ = collectives(250)
+    found = predict(trace, device(0.5, compute[1]))
+    assert found.saved_ns == pytest.approx(175 * US, abs=2 * US)
+    assert found.removed_ns == 100 * US  # the rest is what the others lose
+
+
+def test_others_that_are_late_by_more_than_the_time_since_the_last_collective_have_another_cause() -> None:
+    trace, compute, _ = collectives(400)
+    assert saved(trace, device(0.5, compute[1])) == 100 * US
 
 
 def test_a_removed_kernel_takes_the_gap_before_it_along() -> None:

@@ -18,6 +18,7 @@ def given(share: float, *, steps: int = 5, platform: str = "cuda") -> dict[objec
         host.kernel_ns: 30_000,
         host.launch_period_ns: 40_000,
         host.dispatching: STRETCHES,
+        host.window_ns: 1_000,
         job.steps: steps,
         job.platform: platform,
     }

@@ -14,6 +14,7 @@ def given(share: float = 0.4, idle: float = 0.5, gap: int = 40_000) -> dict[obje
         host.idle_share: idle,
         host.python_per_operator_ns: gap,
         host.in_python: (np.array([0]), np.array([300])),
+        host.window_ns: 1_000,
         job.steps: 3,
         job.platform: "cuda",
     }

@@ -17,6 +17,7 @@ def given(share: float = 0.5, kernel: int = 5_000, period: int = 20_000) -> dict
         host.kernel_ns: kernel,
         host.launch_period_ns: period,
         host.dispatching: (np.array([0]), np.array([300])),
+        host.window_ns: 1_000,
         job.steps: 3,
         job.platform: "cuda",
     }

@@ -90,6 +90,8 @@ class Prediction:
         base_ns: Mean step as the graph replays it without any change.
         new_ns: Mean step with the change.
         saved_ns: base_ns - new_ns; negative where the change costs time.
+        removed_ns: Time per step that the change itself takes away, hidden or not. A step can save more than that
+            only where other ranks, which are taken to change too, come to their collectives sooner.
         steps: Which steps the mean is of, indices into `steps`.
         residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it.
     """
@@ -97,6 +99,7 @@ class Prediction:
     base_ns: int
     new_ns: int
     saved_ns: int
+    removed_ns: int
     steps: tuple[int, ...]
     residual: float
 

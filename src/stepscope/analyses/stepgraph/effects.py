@@ -104,11 +104,11 @@ class Effects:
         whole = np.rint((took[nodes] + waited[nodes]) * part.factor).astype(np.int64)
         waited[nodes] = np.minimum(waited[nodes], whole)
         took[nodes] = whole - waited[nodes]
-        if part.factor == 0:  # what is not there needs no gap before it
+        if part.factor == 0:  # what is not there needs no gap before it; what makes that a long one may remain
             gone = np.zeros(took.size, np.bool_)
             gone[nodes] = True
             follows = (self.built.graph.kind == graph.FOLLOWS) & gone[self.edge_node]
-            lag[follows] = np.minimum(lag[follows], 0)
+            lag[follows] -= np.clip(lag[follows], 0, self.built.delays.gap)
 
     def _scale_host(self, change: Change, lag: Times) -> None:
         """Shorten what the host does between its points."""

@@ -11,7 +11,8 @@ from stepscope.analyses.stepgraph.change import Change, Prediction
 from stepscope.analyses.stepgraph.effects import Effects
 from stepscope.analyses.stepgraph.points import BEGIN, END
 from stepscope.analyses.stepgraph.purposes import purposes
-from stepscope.analyses.stepgraph.replay import Plan, plan, replay
+from stepscope.analyses.stepgraph.removed import removed_ns
+from stepscope.analyses.stepgraph.replay import Plan, Timing, plan, replay
 from stepscope.analyses.stepgraph.spans import read_spans
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -44,21 +45,49 @@ class StepGraph:
 
     def predict(self, change: Change) -> Prediction:
         """The mean step with a change. Events that the chosen steps do not have are passed over."""
-        total = total_ns(self.built, self.replay(change))
-        selection = self.built.selection
-        number, recorded = len(selection.counted), selection.recorded_ns
-        base, new = self.base_ns // number, total // number
-        return Prediction(base, new, base - new, selection.counted, abs(self.base_ns - recorded) / max(recorded, 1))
+        timing = self.effects.of(change)
+        total = max(total_ns(self.built, self._replayed(timing), timing.took), apart_ns(self.effects, change, timing))
+        recorded = recorded_ns(self.built, self.effects.took)
+        number = len(self.built.selection.counted)
+        base, new, removed = (ns // number for ns in (self.base_ns, total, removed_ns(self.effects, change, timing)))
+        off = abs(self.base_ns - recorded) / max(recorded, 1)
+        return Prediction(base, new, base - new, removed, self.built.selection.counted, off)
 
     def replay(self, change: Change) -> Times:
         """When each node ends with a change, int64[nodes]."""
-        return replay(int(self.built.graph.nodes.end[0]), self.plan, self.effects.of(change))
+        return self._replayed(self.effects.of(change))
+
+    def _replayed(self, timing: Timing) -> Times:
+        return replay(int(self.built.graph.nodes.end[0]), self.plan, timing)
 
 
-def total_ns(built: Built, ends: Times) -> int:
-    """Sum of the time that the counted steps own, given the ends of all nodes."""
+def total_ns(built: Built, ends: Times, took: Times) -> int:
+    """Sum of the time that the counted steps own, given the ends of all nodes and how long each took.
+
+    A recording without steps that counts as one is as long as the device was in use: what came before and after that
+    belongs to no step.
+    """
+    if built.selection.whole and built.device.size:
+        return int(ends[built.device].max() - (ends - took)[built.device].min())
     starts, stops = windows(built, ends)
     return int((stops - starts)[built.selection.lead :].sum())
+
+
+def apart_ns(effects: Effects, change: Change, timing: Timing) -> int:
+    """What overlapped activities of the counted steps take one after the other: no less can the steps take."""
+    built = effects.built
+    aside = effects.activities(change.overlapped)
+    aside = aside[np.isin(built.activities.step[aside], built.selection.counted)]
+    if not aside.size:
+        return 0
+    return int(np.bincount(built.activities.track[aside], timing.took[built.device[aside]]).max())
+
+
+def recorded_ns(built: Built, took: Times) -> int:
+    """The same as it was recorded."""
+    if built.selection.whole and built.device.size:
+        return total_ns(built, built.graph.nodes.end, took)
+    return built.selection.recorded_ns
 
 
 def windows(built: Built, ends: Times) -> tuple[Times, Times]:
@@ -109,4 +138,4 @@ def _of(trace: Trace) -> StepGraph:
     effects = Effects.on(built, read_spans(trace, built.selection), found)
     layout = plan(built.graph)
     unchanged = replay(int(built.graph.nodes.end[0]), layout, effects.of(Change()))
-    return StepGraph(built, layout, effects, total_ns(built, unchanged))
+    return StepGraph(built, layout, effects, total_ns(built, unchanged, effects.took))

@@ -19,8 +19,9 @@ from stepscope.model.intervals import Times
 
 #: Lags grow at most so many times; beyond that the time they are measured against was too short to tell.
 MOST = 4
-#: A lag so many times as long as that time was not gathered in it, and does not change.
-_UNRELATED = 5
+#: A lag so many times as long as that time was not gathered in it: ranks that do the same do not take twice as long for
+#: it. Such a lag has a cause of its own, and does not change.
+_UNRELATED = 1
 
 
 @dataclass(frozen=True, slots=True)

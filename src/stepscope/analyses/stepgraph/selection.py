@@ -17,9 +17,12 @@ COMFORTABLE = 25_000
 #: Up to this many, for the sake of `FEWEST` steps; a single step may have more.
 MOST = 80_000
 FEWEST = 3
+#: First steps that take so many times as long as the median of all later ones allocate, load and compile.
+_WARMING_UP = 3
 
 _STEPS_SQL = """
-SELECT s.step, s.ts, s.ts + s.dur AS stop, s."end" AS finish, s.partial, coalesce(k.work, 0) AS work
+SELECT s.step, s.ts, s.ts + s.dur AS stop, s."end" AS finish, s.partial, s.source = 'whole' AS whole,
+    coalesce(k.work, 0) AS work
 FROM steps s LEFT JOIN (SELECT step, count(*) AS work FROM kernels WHERE kind <> 'sync' GROUP BY 1) k USING (step)
 ORDER BY s.ts, s.step
 """
@@ -36,6 +39,7 @@ class Selection:
         window_ns: int64[n], time that each step owns, as in `step_budget`.
         lead: 0 or 1.
         available: Complete steps of the recording.
+        whole: Whether no steps were found, and the recording counts as one.
     """
 
     step: NDArray[np.int32]
@@ -44,6 +48,7 @@ class Selection:
     window_ns: Times
     lead: int
     available: int
+    whole: bool
 
     @property
     def recorded_ns(self) -> int:
@@ -59,6 +64,8 @@ class Selection:
 def select_steps(trace: Trace) -> Selection:
     """Choose the steps: all complete ones, or the run of neighbours whose mean is nearest to the median step.
 
+    Steps of a warm-up, which come once and never again, are not among them.
+
     Raises:
         MissingInputError: The recording has no steps.
     """
@@ -68,12 +75,29 @@ def select_steps(trace: Trace) -> Selection:
         raise MissingInputError("the recording has no steps", hint="record some whole steps of the job")
     length, partial, work = windows.ends - windows.starts, rows["partial"].astype(np.bool_), rows["work"]
     complete = ~partial if not partial.all() else np.ones(partial.size, np.bool_)
-    low, high = _run(length, complete, work)
+    low, high = _run(length, complete & ~_warm_up(length, complete), work)
     lead = int(low > 0)
     part = slice(low - lead, high)
     return Selection(
-        rows["step"][part], rows["ts"][part], rows["stop"][part], length[part], lead, int(np.count_nonzero(complete))
+        rows["step"][part],
+        rows["ts"][part],
+        rows["stop"][part],
+        length[part],
+        lead,
+        int(np.count_nonzero(complete)),
+        bool(rows["whole"].any()),
     )
+
+
+def _warm_up(length: Times, complete: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which steps are those of a warm-up, bool[steps]: the first ones, before at least `FEWEST` others."""
+    steps = np.flatnonzero(complete)
+    found = np.zeros(complete.size, np.bool_)
+    for number, step in enumerate(steps[:-FEWEST].tolist()):
+        if length[step] <= _WARMING_UP * float(np.median(length[steps[number + 1 :]])):
+            break
+        found[step] = True
+    return found
 
 
 def _run(length: Times, complete: NDArray[np.bool_], work: NDArray[np.int64]) -> tuple[int, int]:

@@ -64,6 +64,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{duration(s(wait_ns))} of each step ({percent(share)}) go to waiting for its batch; {how[alone]}.",
         actions=(_WORKERS if alone else _MORE, _CHEAPER),
         change=Change(host=(Scaled(found.events, 0.0),)),
+        most_ns=s(wait_ns),
         events=found.events[longest],
         rows=({"table": "dataloader", "where": {"name": found.names[longest[0]]}},),
         numbers={wait_ns.name: s(wait_ns), wait_share.name: share, "min_share": limits["min_share"]},

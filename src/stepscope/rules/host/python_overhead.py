@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import idle_share, in_python, python_per_operator_ns, python_share
+from stepscope.signals.host import idle_share, in_python, python_per_operator_ns, python_share, window_ns
 from stepscope.signals.job import platform, steps
 
 #: What is left of Python where the model is compiled.
@@ -67,6 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         "each operator that it calls.",
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
+        most_ns=round(share * (1 - _LEFT) * s(window_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "python"}},),
         numbers={python_share.name: share, python_per_operator_ns.name: gap, **limits},

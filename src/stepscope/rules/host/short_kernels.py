@@ -31,7 +31,7 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import dispatch_share, dispatching, kernel_ns, launch_period_ns
+from stepscope.signals.host import dispatch_share, dispatching, kernel_ns, launch_period_ns, window_ns
 from stepscope.signals.job import platform, steps
 
 
@@ -49,6 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
+        most_ns=round(share * (1 - LEFT) * s(window_ns)),
         confidence=0.85 if s(steps) else 0.5,
         rows=({"table": "short_kernels", "where": {}},),
         numbers={dispatch_share.name: share, kernel_ns.name: kernel, launch_period_ns.name: period, **limits},

@@ -1,0 +1,48 @@
+"""What a finding costs: what its remedy saves, and never more than what it takes away or than its summary says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.rules.pricing import priced
+from stepscope.rules.rule import Draft, Registered, Rule
+from stepscope.signals import Signals
+from support import Facts
+
+RULE = Registered(Rule("TST001", "test"), "host", "Title.", "Title.", "tests")
+
+
+def two_ranks() -> tuple[Signals, int]:
+    """One of them, device-bound: two kernels of 200 µs, each before a collective; for the second the other is late."""
+    facts = Facts()
+    facts.step(0, 0, 30_000)
+    now, kernels = 12_000, []
+    for number, took in enumerate((100_000, 250_000)):
+        called = 10_000 * number
+        kernels.append(facts.kernel("gemm", now, 200_000, launch=(called, 4_000), kind="compute"))
+        comm = facts.kernel("nccl", now + 201_000, took, launch=(called + 5_000, 4_000), kind="comm")
+        facts.row("collectives", event=comm, group="0", collective="all_reduce", bytes=1 << 20)
+        now += 202_000 + took
+    return Signals.of(facts.trace()), kernels[1]
+
+
+@pytest.mark.parametrize(("most", "cost"), [(None, 100_000), (120_000, 100_000), (30_000, 30_000)])
+def test_a_price_is_bounded_by_what_is_removed_and_by_what_the_rule_says(most: int | None, cost: int) -> None:
+    signals, kernel = two_ranks()
+    # The other rank would come earlier too: the step saves 175 µs, of which only 100 µs are this kernel's.
+    change = Change(device=(Scaled(np.array([kernel]), 0.5),))
+    found = priced(RULE, Draft("Title", "Summary.", (), change=change, most_ns=most), signals)
+    assert found.cost_ns == cost
+
+
+def test_a_change_that_makes_the_step_longer_has_no_price() -> None:
+    signals, kernel = two_ranks()
+    change = Change(device=(Scaled(np.array([kernel]), 2.0),))
+    assert priced(RULE, Draft("Title", "Summary.", (), change=change), signals).cost_ns == 0
+
+
+def test_what_a_rule_prices_itself_is_taken_over() -> None:
+    signals, _ = two_ranks()
+    assert priced(RULE, Draft("Title", "Summary.", (), cost_ns=7), signals).cost_ns == 7
