@@ -54,6 +54,13 @@ def asynchronous(s: Signals) -> Transfers:
 
 
 @signal()
+def with_host(s: Signals) -> Transfers:
+    """All copies between host and device."""
+    found = s(transfers)
+    return found.where(found.to(HTOD) | found.to(DTOH))
+
+
+@signal()
 def sets(s: Signals) -> Transfers:
     """Sets of page-locked or managed memory by calls that return only when they are done."""
     found = s(transfers)

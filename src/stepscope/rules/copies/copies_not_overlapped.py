@@ -16,7 +16,7 @@ Copy the next batch on a side stream while this one is computed; for offloaded w
 layer ahead.
 
 ## Known limits
-Copies that take longer than the step computes can't be hidden: then there must be fewer bytes.
+Copies that take longer than the step computes can't be hidden: then there must be fewer bytes (CPY007).
 """
 
 from __future__ import annotations
@@ -75,5 +75,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("CPY001", "CPY002"),
+    symptom_of=("CPY001", "CPY002", "CPY007"),
 )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Copies between host and device take most of the step.
+
+## What it finds
+Steps that move data over the link to the host for longer than they do anything else: weights that are fetched anew for
+every layer, optimizer states kept on the host, results that go to the host as a whole.
+
+## Why it matters
+The link to the host is a fiftieth of the device's own memory in speed. Copies that take longer than the rest of the
+step can't be hidden behind it, however well they are scheduled.
+
+## How it decides
+The time of copies between host and device in which the device does nothing else must come to `min_share` of the step.
+The price is that of the copies, were they not needed.
+
+## What to try
+Keep on the device what is used in every step: no offloading, or of what does not fit only. Make what must be sent
+smaller: 16 or 8 bits in place of 32, the rows that are needed in place of the table. Share the model between devices.
+
+## Known limits
+Which data is sent can't be seen. A recording of a program's start shows how it loads its weights once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.copying import with_host
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.transfers import exposed_ns, in_most_steps, share
+
+_KEEP = Action(
+    "Keep on the device what every step uses; offload only what does not fit",
+    before="pipe.enable_sequential_cpu_offload()",
+    after="pipe.to(device)",
+    page="pinned-memory",
+)
+_SMALLER = Action(
+    "Send fewer bytes: narrow the type before the copy, and gather rows on the host",
+    before="weight = weight.to(device).to(torch.bfloat16)",
+    after="weight = weight.to(torch.bfloat16)  # once, on the host\nweight = weight.to(device, non_blocking=True)",
+    page="pinned-memory",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the exposed time of copies against the step."""
+    found = s(with_host)
+    if not found.event.size or share(s, int(found.dur.sum())) < limits["min_share"] or not in_most_steps(s, found):
+        return
+    exposed, steps = exposed_ns(s, found), s(recorded_steps)
+    if share(s, exposed) < limits["min_share"]:
+        return
+    size, alone = found.bytes.sum() / steps, exposed // steps
+    yield Draft(
+        title="Copies between host and device take most of the step",
+        summary=f"{quantity(size, 'bytes')} per step go over the link to the host, and for {duration(alone)} "
+        f"({percent(share(s, exposed))} of the step) the device does nothing else: no other work is long enough to "
+        "hide them.",
+        actions=(_KEEP, _SMALLER),
+        change=Change(device=(Scaled(found.event, 0.0),)),
+        most_ns=alone,
+        confidence=0.8,
+        events=found.longest,
+        rows=({"table": "copies", "where": {}},),
+        numbers={"exposed_ns": alone, **limits},
+    )
+
+
+RULE = Rule(
+    "CPY007",
+    "copies-bound",
+    thresholds=(
+        Threshold(
+            "min_share", 0.5, "share", "What takes more than half of the step is longer than all the rest of it."
+        ),
+    ),
+    check=check,
+    symptom_of=("CPY001", "CPY002", "CPY005"),
+)

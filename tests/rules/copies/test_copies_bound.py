@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Finding
+from support import Facts
+
+
+def found(copy_ns: int, host_ns: int = 1_000_000) -> list[Finding]:
+    """A kernel of 100 µs per step, and the copy of what it needs before that; a step each millisecond."""
+    facts = Facts()
+    for number in range(3):
+        at = number * 1_000_000
+        facts.step(number, at, host_ns)
+        event = facts.kernel("Memcpy HtoD", at + 20_000, copy_ns, launch=(at + 100, 5_000), kind="copy")
+        facts.row("copies", event=event, direction="HtoD", bytes=16 << 20, src_kind="pinned", dst_kind="device")
+        facts.kernel("gemm", at + 20_000 + copy_ns, 100_000, launch=(at + 6_000, 2_000))
+    return findings("CPY007", facts.trace())
+
+
+def test_steps_that_copy_for_longer_than_they_do_anything_else_are_found() -> None:
+    (finding,) = found(copy_ns=600_000)
+    assert finding.summary == (
+        "16.0 MiB per step go over the link to the host, and for 600 µs (60.0 % of the step) the device does nothing "
+        "else: no other work is long enough to hide them."
+    )
+
+
+def test_the_price_is_at_most_what_the_copies_take_alone() -> None:
+    (finding,) = found(copy_ns=600_000, host_ns=30_000)
+    assert finding.cost_ns == pytest.approx(600_000, rel=0.02)
+    assert finding.cost_ns is not None
+    assert finding.cost_ns <= 600_000
+    (finding,) = found(copy_ns=600_000)  # the host takes as long
+    assert finding.cost_ns == 0
+
+
+def test_half_of_the_step_decides() -> None:
+    assert found(copy_ns=499_000) == []
+    assert len(found(copy_ns=500_000)) == 1
+
+
+def test_without_copies_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("CPY007", {})
