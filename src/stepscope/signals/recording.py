@@ -50,6 +50,8 @@ _HAS_SQL: Final = {
 }
 #: What leaves less of the step open is not worth another recording.
 LEAST: Final = 0.03
+#: Idle time that one step, or two, show: below this there is little that more of them could tell.
+_LEAST_IDLE: Final = 0.1
 #: Fewer steps can't show what is typical, nor what grows.
 FEW_STEPS: Final = 3
 
@@ -104,9 +106,11 @@ def _graphs(s: Signals) -> float:
 
 
 def _steps(s: Signals) -> float:
-    if not s.trace.scalar(_KERNELS_SQL) and not _has(s, "operators"):
+    """What one step leaves open: kernels take the same each time, but what the device waits for may come once."""
+    if int(s.trace.scalar(_COMPLETE_SQL) or 0) >= FEW_STEPS:
         return 0.0
-    return 0.5 if int(s.trace.scalar(_COMPLETE_SQL) or 0) < FEW_STEPS else 0.0
+    idle = sum((s.maybe(causes) or {}).values())
+    return idle if idle >= _LEAST_IDLE else 0.0
 
 
 def _ranks(s: Signals) -> float:

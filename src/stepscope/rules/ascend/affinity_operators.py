@@ -73,4 +73,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    symptom_of=("HST008",),
 )

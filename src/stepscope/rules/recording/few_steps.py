@@ -8,8 +8,9 @@ One step can't show what varies: a slow batch, a garbage collection, memory that
 compile, and are not typical.
 
 ## How it decides
-Fewer than three complete steps, marked or inferred. It is advised if it is among the three things whose lack leaves
-most of the step unexplained.
+Fewer than three complete steps, marked or inferred, in which the device is idle for a tenth of the time or more:
+kernels take the same in every step, but what the device waits for may occur in this one only. It is advised if it is
+among the three things whose lack leaves most of the step unexplained.
 
 ## What to try
 Mark steps and record three to ten of them after a warm-up.
