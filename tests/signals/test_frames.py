@@ -37,6 +37,7 @@ def test_functions_that_log(name: str) -> None:
         "train.py(7): compute_loss",
         "catalog.py(2): catalog",
         "<built-in method log of type object at 0x1>",
+        "<built-in method write of _io.BytesIO object at 0x7f00>",
         "torch/profiler/profiler.py(700): write",
         "torch/utils/data/dataloader.py(5): print",
     ],
@@ -85,3 +86,14 @@ def test_without_either_there_is_nothing_to_say() -> None:
     facts.host("other", "Record window", 100, 50)
     with pytest.raises(MissingInputError, match="neither"):
         Signals.of(facts.trace())(frames.logging)
+
+
+def test_what_is_sent_to_other_processes_is_no_logging() -> None:
+    facts = Facts()
+    facts.step(0, 0, 1_000)
+    facts.host("python", "/usr/lib/python3.12/multiprocessing/connection.py(382): _send", 100, 50)
+    facts.host("python", "<built-in function write>", 110, 30)
+    alone = facts.host("python", "<built-in function write>", 500, 30)
+    # A program that was itself started as a process is inside this one all the time.
+    facts.host("python", "multiprocessing/process.py(108): run", 0, 1_000)
+    assert Signals.of(facts.trace())(frames.logging).events.tolist() == [alone]

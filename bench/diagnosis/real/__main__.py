@@ -18,12 +18,15 @@ from stepscope.rules.engine import diagnose
 PROGRAM = Path(__file__).with_name("program.py")
 #: Codes of the rules that name each cause.
 ANSWERS: dict[str, tuple[str, ...]] = {
-    "slow-loader": ("DAT001", "DAT004"),
+    "too-few-workers": ("DAT001", "DAT004"),
     "no-workers": ("DAT001",),
     "logging": ("HST006",),
+    "python-metrics": ("HST006",),
     "garbage-collection": ("HST005",),
     "optimizer-loop": ("HST008",),
     "unfused-attention": ("KRN008",),
+    "unfused-activation": ("KRN010",),
+    "unfused-norm": ("KRN009",),
 }
 
 

@@ -24,30 +24,35 @@ WIDTH, HEADS, TOKENS, BATCH, LAYERS = 128, 4, 96, 8, 3
 class Plan:
     """What the job does well or badly."""
 
-    workers: int = 1
+    workers: int = 0
     read_s: float = 0.0
     logs: bool = False
+    metrics: bool = False
     garbage: bool = False
     optimizer: str = "fused"
-    attention: str = "sdpa"
+    fused: frozenset[str] = frozenset(("attention", "activation", "norm"))
 
 
 PLANS: dict[str, Plan] = {
     "healthy": Plan(),
-    "slow-loader": Plan(read_s=0.012),
-    "no-workers": Plan(workers=0, read_s=0.004),
+    "too-few-workers": Plan(workers=1, read_s=0.04),
+    "no-workers": Plan(read_s=0.006),
     "logging": Plan(logs=True),
+    "python-metrics": Plan(metrics=True),
     "garbage-collection": Plan(garbage=True),
     "optimizer-loop": Plan(optimizer="loop"),
-    "unfused-attention": Plan(attention="written out"),
+    "unfused-attention": Plan(fused=frozenset(("activation", "norm"))),
+    "unfused-activation": Plan(fused=frozenset(("attention", "norm"))),
+    "unfused-norm": Plan(fused=frozenset(("attention", "activation"))),
 }
 
 
 class Samples(Dataset[Tensor]):
-    """Random sequences; reading one takes a while."""
+    """A few sequences over and over; reading one may take a while."""
 
     def __init__(self, read_s: float) -> None:
         self.read_s = read_s
+        self.rows = [torch.full((TOKENS, WIDTH), number / 17) for number in range(17)]
 
     def __len__(self) -> int:
         return 100_000
@@ -55,38 +60,53 @@ class Samples(Dataset[Tensor]):
     def __getitem__(self, index: int) -> Tensor:
         if self.read_s:
             time.sleep(self.read_s)
-        return torch.full((TOKENS, WIDTH), (index % 17) / 17)
+        return self.rows[index % 17]
 
 
 class Block(nn.Module):
     """A transformer block."""
 
-    def __init__(self, attention: str) -> None:
+    def __init__(self, fused: frozenset[str]) -> None:
         super().__init__()
-        self.norm, self.qkv, self.out = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.attention = attention
+        self.fused = fused
 
     def forward(self, x: Tensor) -> Tensor:
         """Attention and a feed-forward network, each with its residual."""
         batch, tokens, _ = x.shape
-        heads = self.qkv(self.norm(x)).view(batch, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        heads = self.qkv(self.normed(x, self.before)).view(batch, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
         q, k, v = heads[0], heads[1], heads[2]
-        if self.attention == "sdpa":
+        if "attention" in self.fused:
             mixed = functional.scaled_dot_product_attention(q, k, v)
         else:
             scores = torch.matmul(q, k.transpose(-2, -1)) / (WIDTH // HEADS) ** 0.5
             mixed = torch.matmul(torch.softmax(scores, dim=-1), v)
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, tokens, WIDTH))
-        return x + self.down(functional.gelu(self.up(x)))
+        return x + self.down(self.activated(self.up(self.normed(x, self.between))))
+
+    def normed(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
+        """Layer normalisation."""
+        if "norm" in self.fused:
+            return norm(x)
+        centred = x - x.mean(-1, keepdim=True)
+        scaled = centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + norm.eps)
+        return scaled * norm.weight + norm.bias
+
+    def activated(self, x: Tensor) -> Tensor:
+        """GELU in its tanh form."""
+        if "activation" in self.fused:
+            return functional.gelu(x, approximate="tanh")
+        return 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * torch.pow(x, 3))))
 
 
 class Many(nn.Module):
     """A model of many small parameters: what an optimizer over a loop of tensors is slow for."""
 
-    def __init__(self, attention: str, small: int) -> None:
+    def __init__(self, fused: frozenset[str], small: int) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(Block(attention) for _ in range(LAYERS))
+        self.blocks = nn.ModuleList(Block(fused) for _ in range(LAYERS))
         self.scales = nn.ParameterList(nn.Parameter(torch.ones(WIDTH)) for _ in range(small))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -109,7 +129,7 @@ def record(plan: Plan, out: Path) -> None:
     """Train a few steps under the profiler."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    model = Many(plan.attention, small=60)
+    model = Many(plan.fused, small=60)
     step = _step(model, plan, out.with_suffix(".log"))
     loader = DataLoader(Samples(plan.read_s), batch_size=BATCH, num_workers=plan.workers)
     hold = [{"n": [i]} for i in range(400_000)] if plan.garbage else []
@@ -148,11 +168,14 @@ def _step(model: nn.Module, plan: Plan, log: Path) -> Callable[[int, Tensor], No
 
     def step(number: int, batch: Tensor) -> None:
         optimizer.zero_grad()
-        loss = functional.mse_loss(model(batch), batch)
+        result = model(batch)
+        loss = functional.mse_loss(result, batch)
         loss.backward()
         optimizer.step()
         if plan.logs:
             write_log(log, number, model, loss)
+        if plan.metrics:
+            update_metrics(result.detach(), batch)
         if plan.garbage:
             litter()
 
@@ -168,6 +191,15 @@ def write_log(log: Path, number: int, model: nn.Module, loss: Tensor) -> None:
     ]
     with log.open("a", encoding="utf-8") as opened:
         opened.write(json.dumps({"step": number, "loss": loss.item(), "parameters": rows}, indent=2) + "\n")
+
+
+def update_metrics(result: Tensor, batch: Tensor) -> float:
+    """The share of sequences that came out nearly right, one number after the other."""
+    right = 0
+    for sequence, wanted in zip(result, batch, strict=True):
+        off = [abs(a - b) for a, b in zip(sequence.flatten().tolist(), wanted.flatten().tolist(), strict=True)]
+        right += sum(off) < 0.1 * len(off)
+    return right / len(batch)
 
 
 def litter() -> None:

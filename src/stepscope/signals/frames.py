@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.host_states import host_states
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
 
@@ -29,8 +29,12 @@ _FUNCTIONS: Final = re.compile(
 )
 #: Built-in functions that write.
 _BUILTINS: Final = re.compile(
-    r"<built-in (function (print|fsync|write|fdatasync)|method (write|flush|writelines) of _io\.)"
-    r"|<method '(write|flush)' of '_io\."
+    r"<built-in (function (print|fsync|write|fdatasync)|method (write|flush|writelines) of _io\.(?!BytesIO|StringIO))"
+    r"|<method '(write|flush)' of '_io\.(?!BytesIO|StringIO)"
+)
+#: What sends data to other processes writes too: a loader to its workers, a queue to its reader.
+_SENDING: Final = re.compile(
+    r"(^|/)(multiprocessing/(connection|queues|reduction|synchronize|pool)\.py|torch/utils/data/)"
 )
 _NOT: Final = re.compile(r"(^|/)torch/(profiler|autograd/profiler|_dynamo|_inductor|utils/data)")
 #: Calls of the operating system that write.
@@ -52,6 +56,11 @@ WHERE s.name_id IN (SELECT unnest($names)) AND s.category = $category AND s.dur 
 _LOOP_SQL: Final = """
 SELECT s.ts FROM spans s JOIN names n USING (name_id) WHERE s.category IN ('step', 'dataloader')
     OR s.category IN ('op', 'annotation') AND starts_with(n.name, 'Optimizer.step') ORDER BY s.ts
+"""
+_SENDING_SQL: Final = """
+SELECT s.ts, s.ts + s.dur AS stop FROM spans s
+WHERE s.name_id IN (SELECT unnest($names)) AND s.category = 'python' AND s.dur > 0
+    AND s.track IN (SELECT unnest($threads))
 """
 _MAIN_SQL: Final = """
 SELECT DISTINCT track FROM spans WHERE category = 'step'
@@ -113,6 +122,7 @@ def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
     rows = s.trace.columns(_FRAMES_SQL, {"names": list(names), "category": category, "threads": _threads(s)})
     loop = s.trace.columns(_LOOP_SQL)["ts"]
     held = np.searchsorted(loop, rows["stop"]) > np.searchsorted(loop, rows["ts"])
+    held |= _sending(s).at(rows["ts"])
     rows = {column: values[~held] for column, values in rows.items()}
     reach = np.maximum.accumulate(rows["stop"]) if rows["stop"].size else rows["stop"]
     outer = rows["ts"] >= np.append(np.iinfo(np.int64).min, reach[:-1])[: reach.size]
@@ -121,6 +131,13 @@ def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
     total = np.bincount(index, dur, ids.size) if ids.size else np.zeros(0)
     longest = ids[np.argsort(-total, kind="stable")][:2]
     return Logging(rows["id"][outer], rows["ts"][outer], dur, tuple(names[one] for one in longest.tolist()))
+
+
+def _sending(s: Signals) -> Intervals:
+    """When those threads sent data to other processes."""
+    names = [name_id for name_id, name in _names(s, "python").items() if _SENDING.search(name)]
+    rows = s.trace.columns(_SENDING_SQL, {"names": names, "threads": _threads(s)})
+    return Intervals.union_of(rows["ts"], rows["stop"])
 
 
 def _threads(s: Signals) -> list[int]:
