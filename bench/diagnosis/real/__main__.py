@@ -26,7 +26,6 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "optimizer-loop": ("HST008",),
     "unfused-attention": ("KRN008",),
     "unfused-activation": ("KRN010",),
-    "unfused-norm": ("KRN009",),
 }
 
 

@@ -30,7 +30,7 @@ class Plan:
     metrics: bool = False
     garbage: bool = False
     optimizer: str = "fused"
-    fused: frozenset[str] = frozenset(("attention", "activation", "norm"))
+    fused: frozenset[str] = frozenset(("attention", "activation"))
 
 
 PLANS: dict[str, Plan] = {
@@ -41,9 +41,8 @@ PLANS: dict[str, Plan] = {
     "python-metrics": Plan(metrics=True),
     "garbage-collection": Plan(garbage=True),
     "optimizer-loop": Plan(optimizer="loop"),
-    "unfused-attention": Plan(fused=frozenset(("activation", "norm"))),
-    "unfused-activation": Plan(fused=frozenset(("attention", "norm"))),
-    "unfused-norm": Plan(fused=frozenset(("attention", "activation"))),
+    "unfused-attention": Plan(fused=frozenset(("activation",))),
+    "unfused-activation": Plan(fused=frozenset(("attention",))),
 }
 
 
@@ -76,7 +75,7 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Attention and a feed-forward network, each with its residual."""
         batch, tokens, _ = x.shape
-        heads = self.qkv(self.normed(x, self.before)).view(batch, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+        heads = self.qkv(self.before(x)).view(batch, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
         q, k, v = heads[0], heads[1], heads[2]
         if "attention" in self.fused:
             mixed = functional.scaled_dot_product_attention(q, k, v)
@@ -84,15 +83,7 @@ class Block(nn.Module):
             scores = torch.matmul(q, k.transpose(-2, -1)) / (WIDTH // HEADS) ** 0.5
             mixed = torch.matmul(torch.softmax(scores, dim=-1), v)
         x = x + self.out(mixed.transpose(1, 2).reshape(batch, tokens, WIDTH))
-        return x + self.down(self.activated(self.up(self.normed(x, self.between))))
-
-    def normed(self, x: Tensor, norm: nn.LayerNorm) -> Tensor:
-        """Layer normalisation."""
-        if "norm" in self.fused:
-            return norm(x)
-        centred = x - x.mean(-1, keepdim=True)
-        scaled = centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + norm.eps)
-        return scaled * norm.weight + norm.bias
+        return x + self.down(self.activated(self.up(self.between(x))))
 
     def activated(self, x: Tensor) -> Tensor:
         """GELU in its tanh form."""
