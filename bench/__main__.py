@@ -14,7 +14,7 @@ import sys
 import venv
 from pathlib import Path
 
-from bench.inputs import OUT, real, simulated
+from bench.inputs import OUT, real, simulated, small
 from bench.measure import Measured, measure
 
 _HTA = "HolisticTraceAnalysis==0.5.0"
@@ -25,8 +25,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--size-mb", type=int, default=400, help="size of the traces compared with HTA")
     parser.add_argument(
-        "--large-mb", type=int, default=4000, help="size of the trace whose memory is measured; 0: none"
+        "--large-mb", type=int, default=4060, help="size of the trace whose memory is measured; 0: none"
     )
+    parser.add_argument(
+        "--snapshot-mb", type=int, default=1000, help="size of the memory snapshot that is opened; 0: none"
+    )
+    parser.add_argument("--nsight-mb", type=int, default=60, help="size of the export of Nsight that is read; 0: none")
     parser.add_argument("--runs", type=int, default=3, help="runs of stepscope, of which the median counts")
     parser.add_argument("--no-hta", action="store_true", help="measure stepscope alone")
     options = parser.parse_args()
@@ -35,8 +39,15 @@ def main() -> None:
     for name, path in (("simulated", simulated(options.size_mb)), ("real, repeated", real(options.size_mb))):
         if path is not None:
             rows += _against_hta(name, path, options.runs, python)
+    for name, path in (("simulated", simulated(options.size_mb)), ("small, real", small())):
+        if path is not None:
+            rows.append(_rules(name, path))
     if options.large_mb:
-        rows.append(_large(simulated(options.large_mb)))
+        rows.append(_alone("trace", simulated(options.large_mb)))
+    if options.snapshot_mb:
+        rows.append(_alone("memory snapshot", simulated(options.snapshot_mb, "memsnapshot", "memory-churn")))
+    if options.nsight_mb:
+        rows.append(_alone("export of Nsight", simulated(options.nsight_mb, "nsight")))
     rows.append(_startup())
     print("| what | stepscope | HTA 0.5.0 | ratio |\n|---|---|---|---|")
     for row in rows:
@@ -74,10 +85,19 @@ def _against_hta(name: str, path: Path, runs: int, python: Path | None) -> list[
     ]
 
 
-def _large(path: Path) -> tuple[str, str, str, str]:
+def _alone(what: str, path: Path) -> tuple[str, str, str, str]:
+    """One recording that nothing is compared with."""
     run = _analyze(path, fresh=True)
     size = path.stat().st_size / 1e6
-    return (f"{size:.0f} MB trace: analyze, cold", f"{run.seconds:.1f} s, {run.peak_mb:.0f} MB peak", "", "")
+    share = f" ({run.peak_mb / size:.2f} times its size)" if run.peak_mb > size else ""
+    return (f"{what}, {size:.0f} MB: analyze, cold", f"{run.seconds:.1f} s, {run.peak_mb:.0f} MB peak{share}", "", "")
+
+
+def _rules(name: str, path: Path) -> tuple[str, str, str, str]:
+    """CPU time of all rules, without the analyses that the report makes anyway."""
+    store = OUT / "cache"
+    run = json.loads(measure([sys.executable, "-m", "bench.rules_run", str(path), str(store)]).output)
+    return (f"{name} trace, {run['events']:,} events: all rules, CPU time", f"{run['seconds']:.2f} s", "", "")
 
 
 def _analyze(path: Path, *, fresh: bool) -> Measured:

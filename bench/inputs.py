@@ -13,29 +13,29 @@ OUT: Final = Path(__file__).parent / "out"
 _SHARED: Final = Path(__file__).resolve().parents[2] / "shared" / "traces" / "kineto"
 
 
-def simulated(megabytes: int) -> Path:
-    """A simulated training trace of about this size."""
-    path = OUT / f"simulated-{megabytes}.json"
+def simulated(megabytes: int, recording: str = "kineto", preset: str = "transformer") -> Path:
+    """A simulated recording of a training job, of about this size."""
+    endings = {"kineto": "json", "nsight": "sqlite", "memsnapshot": "pickle"}
+    name = "simulated" if recording == "kineto" else recording
+    path = OUT / f"{name}-{megabytes}.{endings[recording]}"
     if not path.exists():
         OUT.mkdir(exist_ok=True)
-        command = [
-            sys.executable,
-            "-m",
-            "stepscope",
-            "simulate",
-            "--preset",
-            "transformer",
-            "--size-mb",
-            str(megabytes),
-        ]
-        subprocess.run([*command, "--out", str(path)], check=True, stdout=subprocess.DEVNULL)
+        options = {"preset": preset, "format": recording, "size-mb": megabytes, "out": path}
+        command = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+        subprocess.run([sys.executable, "-m", "stepscope", "simulate", *command], check=True, stdout=subprocess.DEVNULL)
     return path
+
+
+def small() -> Path | None:
+    """A real recording of 75,000 events; None without the shared recordings."""
+    source = _SHARED / "a100_diff_control" / "trace.json.gz"
+    return source if source.exists() else None
 
 
 def real(megabytes: int) -> Path | None:
     """A real A100 trace of a recommendation model repeated to this size; None without the shared recordings."""
-    source = _SHARED / "a100_diff_control" / "trace.json.gz"
-    if not source.exists():
+    source = small()
+    if source is None:
         return None
     path = OUT / f"real-{megabytes}.json"
     if not path.exists():

@@ -104,7 +104,7 @@ class Trace:
 
         from stepscope.reports.text import visible
 
-        counted = self._trace.sql("SELECT rank, count(*) AS steps FROM steps GROUP BY rank").to_pylist()
+        counted = self._trace.rows("SELECT rank, count(*) AS steps FROM steps GROUP BY rank")
         steps = {row["rank"]: row["steps"] for row in counted}
         rows = [(rank, visible(r.source), f"{r.events:,}", steps.get(rank, 0)) for rank, r in self.recordings.items()]
         body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)

@@ -116,7 +116,7 @@ def _activities(trace: Trace, built: Built, pieces: Pieces) -> _Labelled:
     mine = np.flatnonzero((pieces.kind == graph.NODE) & (built.graph.nodes.kind[pieces.node] == graph.DEVICE))
     activity = built.graph.nodes.item[pieces.node[mine]]
     events = built.activities.event[activity]
-    named = trace.sql(_CLASSES_SQL, {"events": np.unique(events).tolist()}).to_pylist()
+    named = trace.rows(_CLASSES_SQL, {"events": np.unique(events).tolist()})
     classes = {row["event"]: (row["class"], row["direction"]) for row in named}
     kinds = built.activities.kind[activity].tolist()
     took = (pieces.ends - pieces.starts)[mine]

@@ -91,9 +91,9 @@ def shares(total: Times, whole: int) -> NDArray[np.float64]:
 def texts(trace: Trace, name_ids: NDArray[Any]) -> list[str | None]:
     """The names with these ids; None for -1."""
     wanted = np.unique(name_ids)
-    rows = trace.sql(
+    rows = trace.rows(
         "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($ids))", {"ids": wanted.tolist()}
-    ).to_pylist()
+    )
     names = {row["name_id"]: row["name"] for row in rows}
     return [names.get(i) for i in name_ids.tolist()]
 

@@ -74,7 +74,7 @@ def launches(trace: Trace) -> Table:
     """
     need_device(trace)
     need_calls(trace)
-    rows = trace.sql(_LAUNCHES_SQL).to_pylist()
+    rows = trace.rows(_LAUNCHES_SQL)
     blocked = _blocked(trace)
     for row in rows:
         row["rank"] = trace.ranks[0]

@@ -86,7 +86,7 @@ def _changes(trace: Trace) -> Columns:
 
 
 def _calls(trace: Trace) -> Columns:
-    names = {row["name_id"]: row["name"] for row in trace.sql(_NAMES_SQL).to_pylist()}
+    names = {row["name_id"]: row["name"] for row in trace.rows(_NAMES_SQL)}
     calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
     frees = [i for i in calls if _GIVES_BACK.search(names[i])]
     return trace.columns(_CALLS_SQL, {"calls": calls, "frees": frees})

@@ -78,7 +78,7 @@ def memory_peaks(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no allocations.
     """
-    sizes = {row["device"]: row["memory_bytes"] for row in trace.sql("SELECT * FROM devices").to_pylist()}
+    sizes = {row["device"]: row["memory_bytes"] for row in trace.rows("SELECT * FROM devices")}
     steps = trace.columns(_STEPS_SQL)
     partial = bool(trace.scalar(_PARTIAL_SQL))
     rows: list[tuple[Any, ...]] = []

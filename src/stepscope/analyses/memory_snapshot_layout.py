@@ -57,9 +57,9 @@ def layout(trace: Trace, levels: SnapshotLevels, row: int) -> Layout:
 
 
 def _ranges(trace: Trace, device: int, row: int) -> Ranges:
-    held = trace.sql(_FINAL_SQL, [device]).to_pylist()
+    held = trace.rows(_FINAL_SQL, [device])
     ranges: Ranges = {s["address"]: (s["address"] + s["bytes"], s["expandable"]) for s in held}
-    later = trace.sql(_LATER_SQL, [device, row]).to_pylist()
+    later = trace.rows(_LATER_SQL, [device, row])
     for event in later:
         begin, end = event["address"], event["address"] + event["bytes"]
         if event["taken"]:

@@ -71,7 +71,7 @@ def snapshot_devices(trace: Trace) -> list[int]:
     Raises:
         MissingInputError: There is none.
     """
-    devices: list[int] = [row["device"] for row in trace.sql(_DEVICES_SQL).to_pylist() if row["device"] is not None]
+    devices: list[int] = [row["device"] for row in trace.rows(_DEVICES_SQL) if row["device"] is not None]
     if not devices:
         raise MissingInputError.of("snapshot")
     return devices

@@ -54,10 +54,10 @@ def out_of_memory(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no memory snapshot.
     """
-    memory = {row["device"]: row["memory_bytes"] for row in trace.sql("SELECT * FROM devices").to_pylist()}
+    memory = {row["device"]: row["memory_bytes"] for row in trace.rows("SELECT * FROM devices")}
     rows: list[tuple[Any, ...]] = []
     for levels in snapshot_levels(trace):
-        for event in trace.sql(_SQL, [levels.device]).to_pylist():
+        for event in trace.rows(_SQL, [levels.device]):
             rows.append(_row(trace, levels, event, memory.get(levels.device)))
     stacks = described(trace, [row[-1] for row in rows])
     return Table.from_rows(

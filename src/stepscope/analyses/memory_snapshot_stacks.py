@@ -31,7 +31,7 @@ def described(trace: Trace, stacks: list[int]) -> dict[int, tuple[Any, ...]]:
     """The values of `STACK_COLUMNS` for each stack; -1 is an unknown one."""
     found = {
         row["stack"]: (row["place"], row["module"], row["category"], row["frames"])
-        for row in trace.sql(_SQL, {"stacks": sorted({stack for stack in stacks if stack >= 0})}).to_pylist()
+        for row in trace.rows(_SQL, {"stacks": sorted({stack for stack in stacks if stack >= 0})})
     }
     nothing = (UNKNOWN, None, UNKNOWN, None)
     return {stack: found.get(stack, nothing) for stack in stacks}

@@ -78,7 +78,7 @@ def memory_unreturned(trace: Trace) -> Table:
     if not trace.scalar("SELECT count(*) FROM allocations WHERE seq IS NOT NULL"):
         raise MissingInputError.of("history")
     steps = int(trace.scalar(_STEPS_SQL) or 0)
-    rows = trace.sql(_SQL, {"steps": steps}).to_pylist()
+    rows = trace.rows(_SQL, {"steps": steps})
     stacks = described(trace, [row["stack"] for row in rows])
     return Table.from_rows(MEMORY_UNRETURNED, [_row(trace.ranks[0], row, steps, stacks) for row in rows])
 

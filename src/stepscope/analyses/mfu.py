@@ -62,7 +62,7 @@ def mfu(trace: Trace) -> Table:
     Raises:
         MissingInputError: No operator has known FLOPs, or no device has a known peak.
     """
-    work = trace.sql(_SQL).to_pylist()
+    work = trace.rows(_SQL)
     if not any(row["flops"] for row in work):
         raise no_costs(trace)
     devices = known_devices(trace)
@@ -73,7 +73,7 @@ def mfu(trace: Trace) -> Table:
         )
     windows = trace.once(step_windows)
     rows: list[tuple[Any, ...]] = []
-    for span in trace.sql(_SPANS_SQL).to_pylist():
+    for span in trace.rows(_SPANS_SQL):
         index = span["device"]
         mine = [row for row in work if row["device"] == index]
         ends = np.append(windows.ends - windows.starts, span["last"] - span["first"])

@@ -102,7 +102,7 @@ def operators_by_shape(trace: Trace) -> Table:
         raise MissingInputError.of("shapes")
     groups = Groups.by(calls.name, _codes(calls.id, rows["event"], rows["code"]))
     events = calls.id[groups.first]
-    found = {row["event"]: row for row in trace.sql(_INPUTS_SQL, {"events": events.tolist()}).to_pylist()}
+    found = {row["event"]: row for row in trace.rows(_INPUTS_SQL, {"events": events.tolist()})}
     inputs = [found.get(event, {}) for event in events.tolist()]
     extra = {key: [row.get(key) for row in inputs] for key in ("shapes", "dtypes")}
     return ordered_table(OPERATORS_BY_SHAPE, _columns(trace, calls, groups) | extra, ("shapes", "dtypes"))

@@ -35,7 +35,7 @@ def known_devices(trace: Trace) -> dict[int, Device]:
     A device that the recording does not describe counts as one of those that it does, if they are all alike:
     recorders disagree on how devices are numbered.
     """
-    rows = trace.sql("SELECT device, name FROM devices ORDER BY device").to_pylist()
+    rows = trace.rows("SELECT device, name FROM devices ORDER BY device")
     named = {row["device"]: match(row["name"]) for row in rows if row["name"]}
     known = {index: device for index, device in named.items() if device is not None}
     if len(known) == len(named) and len({device.name for device in known.values()}) == 1:
@@ -46,7 +46,7 @@ def known_devices(trace: Trace) -> dict[int, Device]:
 
 def device_names(trace: Trace) -> str:
     """The recorded names of the devices, for messages."""
-    rows = trace.sql("SELECT DISTINCT name FROM devices WHERE name IS NOT NULL AND name <> '' ORDER BY 1").to_pylist()
+    rows = trace.rows("SELECT DISTINCT name FROM devices WHERE name IS NOT NULL AND name <> '' ORDER BY 1")
     return ", ".join(row["name"] for row in rows) or "a device of unrecorded name"
 
 

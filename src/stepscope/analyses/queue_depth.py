@@ -74,7 +74,7 @@ def queue_depth_timeline(trace: Trace) -> Table:
 def _per_queue(trace: Trace, schema: TableSchema, rows: Any) -> Table:
     need_device(trace)
     need_calls(trace)
-    tracks = {row["track"]: row for row in trace.sql(_TRACKS_SQL).to_pylist()}
+    tracks = {row["track"]: row for row in trace.rows(_TRACKS_SQL)}
     found: list[tuple[Any, ...]] = []
     for queue in trace.once(queues):
         row = tracks[queue.track]

@@ -128,13 +128,13 @@ def _steps(trace: Trace) -> Iterator[Row]:
 
 def _sums(trace: Trace) -> Iterator[Row]:
     for source, (metric, unit, sums) in _SUMS.items():
-        found = trace.sql(_SUM_SQL.format(sums=sums, source=source, metric=metric)).to_pylist()
+        found = trace.rows(_SUM_SQL.format(sums=sums, source=source, metric=metric))
         for row in found:
             yield source, row["step"], row["subject"], metric, round(row["value"] * unit), row["total"]
 
 
 def _collectives(trace: Trace) -> Iterator[Row]:
-    for row in trace.sql(_COLLECTIVES_SQL).to_pylist():
+    for row in trace.rows(_COLLECTIVES_SQL):
         if row["total"] is not None:
             recorded = round(row["value"] * 1e6)
             yield "communication", row["step"], row["subject"], row["metric"], recorded, row["total"]
@@ -143,7 +143,7 @@ def _collectives(trace: Trace) -> Iterator[Row]:
 def _of(trace: Trace, source: str) -> list[dict[str, Any]]:
     """The profiler's numbers of one source."""
     query = "SELECT step, subject, metric, value FROM recorded WHERE source = $source"
-    rows: list[dict[str, Any]] = trace.sql(query, {"source": source}).to_pylist()
+    rows: list[dict[str, Any]] = trace.rows(query, {"source": source})
     return rows
 
 

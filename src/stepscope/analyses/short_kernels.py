@@ -52,7 +52,7 @@ def short_kernels(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     need_device(trace)
-    rows = trace.sql(_SQL, {"edges": list(EDGES_US)}).to_pylist()
+    rows = trace.rows(_SQL, {"edges": list(EDGES_US)})
     number, time = sum(row["count"] for row in rows), sum(row["total_ns"] for row in rows)
     for row in rows:
         row["rank"] = trace.ranks[0]

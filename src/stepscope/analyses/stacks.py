@@ -124,7 +124,7 @@ def _from_text(trace: Trace, rows: dict[str, NDArray[Any]], events: NDArray[np.i
 
     def of(codes: NDArray[np.int64]) -> list[str | None]:
         wanted = [example[c] for c in np.unique(codes).tolist() if c >= 0]
-        texts = {row["event"]: row["stack"] for row in trace.sql(_TEXT_SQL, {"events": wanted}).to_pylist()}
+        texts = {row["event"]: row["stack"] for row in trace.rows(_TEXT_SQL, {"events": wanted})}
         return [texts[example[c]] if c >= 0 else None for c in codes.tolist()]
 
     return Stacks(code, of)

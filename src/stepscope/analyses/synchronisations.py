@@ -117,7 +117,7 @@ def _lines(trace: Trace, tree: HostTree, calls: _Calls) -> tuple[list[str | None
         names, index = np.unique(np.where(frame < 0, -1, around.name[frame]), return_inverse=True)
         return texts(trace, names), np.where(names[index] < 0, -1, index)
     operators = np.where(calls.operator < 0, -1, tree.id[calls.operator])
-    rows = trace.sql(_LINES_SQL, {"events": np.unique(operators).tolist()}).to_pylist()
+    rows = trace.rows(_LINES_SQL, {"events": np.unique(operators).tolist()})
     distinct = sorted({row["line"] for row in rows})
     code = {line: number for number, line in enumerate(distinct)}
     of = {row["event"]: code[row["line"]] for row in rows}

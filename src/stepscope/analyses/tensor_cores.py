@@ -60,7 +60,7 @@ def tensor_cores(trace: Trace) -> Table:
         raise MissingInputError.of("device")
     devices = known_devices(trace)
     rows = []
-    for row in trace.sql(_SQL).to_pylist():
+    for row in trace.rows(_SQL):
         device = devices.get(row["device"])
         matrix = {} if device is None else device.matrix
         dtype, told = row["dtype"], row["used"] + row["unused"]

@@ -141,6 +141,12 @@ class Trace:
         """The result of a query over the canonical tables, as an Arrow table."""
         return self._connection.sql(query, params=parameters).to_arrow_table()
 
+    def rows(self, query: str, parameters: Parameters | None = None) -> list[dict[str, Any]]:
+        """The few rows of a query's result by column name; quicker than `sql`, which plans each query twice."""
+        result = self._connection.execute(query, parameters)
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
+
     def batches(self, query: str, parameters: Parameters | None = None, rows: int = 100_000) -> pa.RecordBatchReader:
         """The result of a query, batch by batch; read it to its end before the trace is asked anything else."""
         return self._connection.sql(query, params=parameters).to_arrow_reader(rows)

@@ -173,7 +173,7 @@ FROM kernels k LEFT JOIN devices d ON d.rank = k.rank AND d.device = k.device OR
 def _rank_lines(trace: Trace, ranks: tuple[int, ...]) -> tuple[RankLine, ...]:
     """Devices with activity, of each rank."""
     used: dict[int, list[tuple[int | None, str | None]]] = {}
-    for row in trace.sql(_DEVICES_SQL).to_pylist():
+    for row in trace.rows(_DEVICES_SQL):
         used.setdefault(row["rank"], []).append((row["device"], row["name"]))
     return tuple(
         RankLine(rank, device, name, trace.recordings[rank].world_size)

@@ -40,7 +40,7 @@ def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> 
     Raises:
         UserError: No rank has one of the steps.
     """
-    rows = trace.sql("SELECT rank, step, number FROM steps ORDER BY ALL").to_pylist()
+    rows = trace.rows("SELECT rank, step, number FROM steps ORDER BY ALL")
     numbered = any(row["number"] is not None for row in rows)
     known: dict[int, dict[int, int]] = {rank: {} for rank in ranks}
     for row in rows:

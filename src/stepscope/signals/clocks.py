@@ -105,5 +105,5 @@ def slow_kernels(s: Signals) -> tuple[tuple[NDArray[np.int64], float], ...]:
 @signal()
 def sampled(s: Signals) -> Clock | None:
     """The clock that falls furthest below its highest value while the device works; null if none was sampled."""
-    rows = s.trace.sql(_SAMPLES_SQL).to_pylist()
+    rows = s.trace.rows(_SAMPLES_SQL)
     return Clock(rows[0]["name"], rows[0]["most"], rows[0]["mean"], rows[0]["least"]) if rows else None

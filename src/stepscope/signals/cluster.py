@@ -151,7 +151,7 @@ def kernels(s: Signals) -> Mapping[str, Kernel]:
     steps = int(s.trace.scalar(_STEPS_SQL) or 1)
     return {
         row["name"]: Kernel(row["number"] / steps, row["ns"] / steps, row["blocks"] / steps)
-        for row in s.trace.sql(_KERNELS_SQL).to_pylist()
+        for row in s.trace.rows(_KERNELS_SQL)
     }
 
 

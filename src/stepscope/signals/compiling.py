@@ -87,7 +87,7 @@ def compiling_share(s: Signals) -> float:
 @signal("ratio")
 def shape_variety(s: Signals) -> float:
     """Shapes of operators in all complete steps over those in one step; 1 if every step has the same ones."""
-    row = s.trace.sql(_SHAPES_SQL).to_pylist()[0]
+    row = s.trace.rows(_SHAPES_SQL)[0]
     if (row["steps"] or 0) < 2:
         raise MissingInputError(
             "the shapes of operators are not recorded over two steps", hint="record two steps with record_shapes=True"

@@ -78,7 +78,7 @@ class DriverCalls:
 def driver_calls(s: Signals) -> DriverCalls:
     """Calls that take device memory from the driver or give it back, in complete steps."""
     need_calls(s.trace)
-    names = {row["name_id"]: row["name"] for row in s.trace.sql(_NAMES_SQL).to_pylist()}
+    names = {row["name_id"]: row["name"] for row in s.trace.rows(_NAMES_SQL)}
     calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
     frees = [i for i in calls if _FREE.search(names[i])]
     rows = s.trace.columns(_CALLS_SQL, {"calls": calls, "frees": frees})

@@ -53,7 +53,7 @@ class Kernels:
 def sparse(s: Signals) -> Kernels:
     """Kernels, but for products, on less than half of the multiprocessors that take 20 µs and more on average."""
     rows = [row for row in _rows(s) if row["fill"] is not None and row["fill"] < 0.5 and row["mean_ns"] >= 20_000]
-    classes = s.trace.sql(_CLASSES_SQL, {"names": [row["name"] for row in rows]}).to_pylist() if rows else []
+    classes = s.trace.rows(_CLASSES_SQL, {"names": [row["name"] for row in rows]}) if rows else []
     # Libraries split products on purpose: few blocks with all of a multiprocessor's registers are right for them.
     others = {row["name"] for row in classes if row["op_class"] not in (*MATRIX_CLASSES, "collective", "optimizer")}
     kept = [row for row in rows if row["name"] in others]

@@ -144,9 +144,9 @@ def _names(trace: Trace, w: Work, found: Ranges, which: int) -> tuple[str, ...]:
     operators = w.op[found.first[which] : found.last[which] + 1]
     if (operators < 0).any():
         return ()
-    rows = trace.sql(
+    rows = trace.rows(
         "SELECT s.id, n.name FROM spans s JOIN names n USING (name_id) WHERE s.id IN (SELECT unnest($ids))",
         {"ids": operators.tolist()},
-    ).to_pylist()
+    )
     names = {row["id"]: row["name"] for row in rows}
     return tuple(names.get(operator, OTHER) for operator in operators.tolist())

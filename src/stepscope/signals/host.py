@@ -93,7 +93,7 @@ def window_ns(s: Signals) -> int:
 def idle(s: Signals) -> Mapping[tuple[str, str], int]:
     """Mean idle time of a device per complete step, by cause and detail, ns; without steps, while it was in use."""
     rows = s.table("idle_causes").arrow.to_pylist()
-    complete = {row["step"] for row in s.trace.sql(_COMPLETE_SQL).to_pylist()} if s(steps) else {None}
+    complete = {row["step"] for row in s.trace.rows(_COMPLETE_SQL)} if s(steps) else {None}
     windows = len(complete) * max(len({row["device"] for row in rows}), 1)
     if not windows:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
@@ -167,7 +167,7 @@ def operator_ns(s: Signals) -> int:
 
 
 def _median(s: Signals, query: str) -> int:
-    row = s.trace.sql(query).to_pylist()[0]
+    row = s.trace.rows(query)[0]
     return int(row["median"]) if row["number"] >= _FEW else 0
 
 

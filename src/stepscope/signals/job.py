@@ -38,7 +38,7 @@ SELECT count(*) FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attentio
 def step_ns(s: Signals) -> int:
     """Mean length of a complete step, from the end of the step before it to the end of its last work."""
     windows = s.trace.once(step_windows)
-    complete = {row["step"] for row in s.trace.sql(_COMPLETE_SQL).to_pylist()}
+    complete = {row["step"] for row in s.trace.rows(_COMPLETE_SQL)}
     lengths = [
         int(end - start)
         for step, start, end in zip(windows.step, windows.starts, windows.ends, strict=True)

@@ -48,7 +48,7 @@ class Layouts:
 def conversions(s: Signals) -> Layouts:
     """Kernels that only bring tensors into another layout for one operator."""
     need_device(s.trace)
-    names = [row["name"] for row in s.trace.sql(_NAMES_SQL).to_pylist() if changes_layout(row["name"])]
+    names = [row["name"] for row in s.trace.rows(_NAMES_SQL) if changes_layout(row["name"])]
     if not names:
         nothing = np.zeros(0, np.int64)
         return Layouts(nothing, nothing, nothing, "", 0.0, False)

@@ -96,7 +96,7 @@ def pairs(s: Signals) -> tuple[Pair, ...]:
     steps, exposed = s(recorded_steps), s(exposed_part)
     return tuple(
         Pair(row["src"], row["dst"], row["link"], row["bytes"] // steps, max(row["ns"] // steps, 1), exposed)
-        for row in s.trace.sql(_PAIRS_SQL).to_pylist()
+        for row in s.trace.rows(_PAIRS_SQL)
     )
 
 

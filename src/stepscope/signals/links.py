@@ -78,7 +78,7 @@ def one_host(s: Signals) -> bool | None:
     if None not in hosts:
         return True
     # Ranks of one host use devices of different numbers, unless each is shown its own device only.
-    used = s.trace.job.sql(_USED_SQL).to_pylist()
+    used = s.trace.job.rows(_USED_SQL)
     return True if len({row["device"] for row in used}) == len(used) >= len(recordings) else None
 
 

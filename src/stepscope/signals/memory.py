@@ -65,7 +65,7 @@ class Growth:
 @signal()
 def peaks(s: Signals) -> tuple[Peak, ...]:
     """The peak of each device whose allocations are recorded."""
-    known = {row["device"]: row for row in s.trace.sql(_DEVICES_SQL).to_pylist()}
+    known = {row["device"]: row for row in s.trace.rows(_DEVICES_SQL)}
     found = []
     grown = {one.device: one for one in s(growth)}
     for row in s.table("memory_peaks").records():

@@ -166,7 +166,7 @@ def members(found: Ranges) -> tuple[Ids, Ids]:
 
 def _without_optimizer(trace: Trace, w: Work) -> str:
     """The letters with those of operators called in an optimizer's step replaced."""
-    names = trace.sql("SELECT name_id, name FROM names").to_pylist()
+    names = trace.rows("SELECT name_id, name FROM names")
     steps = [row["name_id"] for row in names if _OPTIMIZER.search(row["name"])]
     if not steps:
         return w.letters

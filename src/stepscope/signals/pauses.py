@@ -127,7 +127,7 @@ def _unexplained(
 
 def _usual(s: Signals, names: NDArray[Any]) -> dict[int, int]:
     """What operators of these names usually take, where there are several of them."""
-    rows = s.trace.sql(_USUAL_SQL, {"names": np.unique(names).tolist()}).to_pylist()
+    rows = s.trace.rows(_USUAL_SQL, {"names": np.unique(names).tolist()})
     return {row["name_id"]: row["usual"] for row in rows if row["number"] > 2}
 
 

@@ -61,7 +61,7 @@ class OnHost:
 @signal()
 def groups(s: Signals) -> tuple[Group, ...]:
     """The process groups that communicate on this rank."""
-    rows = s.trace.sql(_GROUPS_SQL).to_pylist()
+    rows = s.trace.rows(_GROUPS_SQL)
     if not rows:
         raise MissingInputError("the recording has no collective", hint="record a job of several ranks")
     return tuple(

@@ -69,7 +69,7 @@ def overhead_share(s: Signals) -> float:
     rows, steps = s.trace.columns(_OVERHEAD_SQL), s.trace.columns(_STEPS_SQL)
     if not rows["ts"].size or not steps["ts"].size:
         return 0.0
-    names = s.trace.sql(_NAMES_SQL, {"ids": np.unique(rows["name"]).tolist()}).to_pylist()
+    names = s.trace.rows(_NAMES_SQL, {"ids": np.unique(rows["name"]).tolist()})
     own = np.isin(rows["name"], [row["name_id"] for row in names if runtime_names.is_profiler_overhead(row["name"])])
     within = Intervals.union_of(steps["ts"], steps["stop"])
     return (Intervals.union_of(rows["ts"][own], rows["stop"][own]) & within).total / max(within.total, 1)

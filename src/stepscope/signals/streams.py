@@ -50,7 +50,7 @@ def apart(s: Signals) -> Apart:
     """Small kernels that wait for another queue which leaves room for them."""
     need_device(s.trace)
     need_calls(s.trace)
-    if any(is_stream_wait(row["name"]) for row in s.trace.sql("SELECT name FROM names").to_pylist()):
+    if any(is_stream_wait(row["name"]) for row in s.trace.rows("SELECT name FROM names")):
         raise MissingInputError(
             "queues of the job wait for each other, and the recording does not say which kernel for which",
             hint="look at the timeline for work that could run side by side",

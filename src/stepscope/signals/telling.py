@@ -26,7 +26,7 @@ _LAUNCHING_SQL: Final = "SELECT DISTINCT name_id FROM spans WHERE id IN (SELECT 
 
 def telling(trace: Trace) -> dict[str, Any]:
     """Parameters of `TELLING_SQL`: names of operators that say what they do, and of launching ones that don't."""
-    names = trace.sql("SELECT name_id, name FROM names").to_pylist()
+    names = trace.rows("SELECT name_id, name FROM names")
     known = {row["name_id"] for row in names if role_of_operator(row["name"]) != OTHER}
     launching = trace.sql(_LAUNCHING_SQL)["name_id"].to_pylist()
     return {"known": sorted(known), "untold": sorted(set(launching) - known)}

@@ -165,7 +165,7 @@ def _of_kernels(trace: Trace, rows: pa.Table) -> Work:
 
 
 def _of_operators(trace: Trace) -> Work | None:
-    names = trace.sql("SELECT name_id, name FROM names").to_pylist()
+    names = trace.rows("SELECT name_id, name FROM names")
     letter = {row["name_id"]: role for row in names if (role := role_of_operator(row["name"])) != OTHER}
     rows = trace.sql(_OPERATORS_SQL, {"known": list(letter)})
     if not rows.num_rows:
@@ -193,7 +193,7 @@ def _of_operators(trace: Trace) -> Work | None:
 
 def _roles(trace: Trace, rows: pa.Table, column: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The letter of each kernel, and whether its operator gave it."""
-    names = {row["name_id"]: row["name"] for row in trace.sql("SELECT name_id, name FROM names").to_pylist()}
+    names = {row["name_id"]: row["name"] for row in trace.rows("SELECT name_id, name FROM names")}
     operators, which = np.unique(column["op_name"], return_inverse=True)
     of_operator = np.array([role_of_operator(names.get(i, "")) for i in operators.tolist()])[which]
     classes = rows["op_class"].combine_chunks().dictionary_encode()

@@ -55,7 +55,7 @@ def lines(traces: Sequence[Trace]) -> Iterator[str]:
 def _of_rank(trace: Trace, places: Places, first_flow: int, shift: int) -> Iterator[str]:
     for event in metadata_events(places):
         yield json.dumps(event)
-    kinds = pa.Table.from_pylist(category_rows(trace.sql(_KINDS_SQL).to_pylist()), schema=_CATEGORIES)
+    kinds = pa.Table.from_pylist(category_rows(trace.rows(_KINDS_SQL)), schema=_CATEGORIES)
     joined = trace.with_tables(export_places=places.events, export_categories=kinds)
     joined.limit_memory(_MEMORY_MB)
     for query, parameters in (

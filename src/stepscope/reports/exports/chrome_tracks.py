@@ -55,7 +55,7 @@ def places_of(trace: Trace, *, several: bool) -> Places:
         several: Whether other ranks go to the same file; recorded process ids may clash then, and are replaced.
     """
     [rank] = trace.ranks
-    tracks = {row["track"]: row for row in trace.sql("SELECT * FROM tracks ORDER BY track").to_pylist()}
+    tracks = {row["track"]: row for row in trace.rows("SELECT * FROM tracks ORDER BY track")}
     numbers = _Numbers(rank * _PER_RANK + 1 if several else None)
     rows = trace.columns(
         "SELECT id, track, ts, ts + coalesce(dur, 0) AS stop, category = 'annotation' AS holds FROM spans "

@@ -33,7 +33,7 @@ def lines(trace: Trace, time: Time) -> Iterator[str]:
         time: `host`: time of each host frame less that of its children. `device`: time of kernels, copies and sets
             under the host frames that launched them; what has no known launch stands alone.
     """
-    named = trace.sql("SELECT name_id, name FROM names").to_pylist()
+    named = trace.rows("SELECT name_id, name FROM names")
     frames = {row["name_id"]: _frame(row["name"]) for row in named}
     rows = trace.columns(_HOST_SQL)
     paths = _Paths()
