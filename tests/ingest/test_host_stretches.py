@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from stepscope.ingest.derive.host_stretches import Stretch, stretches
+from stepscope.ingest.derive.host_stretches import host_stretches
+from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
 
 
@@ -26,14 +27,14 @@ def _staging(folder: Path, threads: dict[int, list[tuple[int, int | None]]]) -> 
 
 def test_small_threads_go_together(tmp_path: Path) -> None:
     staging = _staging(tmp_path, {0: [(0, 5)], 1: [(0, 5), (6, 2)], 2: [(1, 1), (3, 1)]})
-    assert list(stretches(staging, 3)) == [Stretch((0, 1)), Stretch((2,))]
+    assert list(host_stretches(staging, 3)) == [Stretch((0, 1)), Stretch((2,))]
 
 
 def test_a_large_thread_is_cut_where_nothing_is_open(tmp_path: Path) -> None:
     calls = [(0, 8), (2, 2), (8, 1), (10, 5), (11, None), (20, 5), (21, 1), (30, 5), (40, 1)]
     staging = _staging(tmp_path, {0: [(0, 5)], 1: calls})
     # What begins as something ends, at 8, may belong to it.
-    assert list(stretches(staging, 2)) == [
+    assert list(host_stretches(staging, 2)) == [
         Stretch((0,)),
         Stretch((1,), None, 10),
         Stretch((1,), 10, 20),
@@ -44,14 +45,14 @@ def test_a_large_thread_is_cut_where_nothing_is_open(tmp_path: Path) -> None:
 
 def test_a_thread_in_one_call_stays_whole(tmp_path: Path) -> None:
     staging = _staging(tmp_path, {0: [(0, 100), *((i, 1) for i in range(1, 99, 2))]})
-    assert list(stretches(staging, 5)) == [Stretch((0,), None, None)]
+    assert list(host_stretches(staging, 5)) == [Stretch((0,), None, None)]
 
 
 def test_the_parts_hold_every_event_once(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     starts = np.sort(random.integers(0, 1000, 200)).tolist()
     staging = _staging(tmp_path, {7: [(ts, int(random.integers(0, 6))) for ts in starts]})
-    parts = list(stretches(staging, 20))
+    parts = list(host_stretches(staging, 20))
     counts = [staging.one(f"SELECT count(*) FROM raw_events WHERE {part.condition}")[0] for part in parts]
     assert sum(counts) == len(starts)
     assert len(parts) > 5

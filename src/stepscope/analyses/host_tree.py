@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import nearest, nest
+from stepscope.model.stretches import EVENTS, quiet, stretches
 from stepscope.model.trace import Trace
 
 _EVENTS_SQL = """
@@ -20,8 +21,16 @@ SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id AS name,
     (coalesce(list_position($categories, s.category), 0) - 1)::TINYINT AS category
 FROM spans s
 WHERE s.track IN (SELECT track FROM tracks WHERE kind = 'host')
-    AND (s.category IN (SELECT unnest($categories)) OR s.id IN ({also}))
+    AND (s.category IN (SELECT unnest($categories)) OR s.id IN ({also})) AND {where}
 ORDER BY s.track, s.ts, s.id
+"""
+_COUNTS_SQL = """
+SELECT track, count(*) AS number FROM spans JOIN tracks USING (track)
+WHERE kind = 'host' AND category IN (SELECT unnest($categories)) GROUP BY 1 ORDER BY 1
+"""
+_TIMES_SQL = """
+SELECT ts, ts + coalesce(dur, 0) AS stop FROM spans
+WHERE track = $track AND category IN (SELECT unnest($categories))
 """
 
 _NO_MORE = "SELECT NULL::BIGINT WHERE false"
@@ -122,13 +131,49 @@ def host_tree(
         also: A query for the ids of further events, to find what is around them.
         parameters: Parameters of that query.
     """
-    rows = trace.columns(_EVENTS_SQL.format(also=also), {"categories": list(categories), **(parameters or {})})
+    query = _EVENTS_SQL.format(also=also, where="true")
+    return _nested(trace.columns(query, {"categories": list(categories), **(parameters or {})}))
+
+
+def host_trees(trace: Trace, categories: Sequence[str], events: int = EVENTS) -> Iterator[HostTree]:
+    """The host events of these categories as several trees, by thread and time, of about so many events.
+
+    No event of one lies in an event of another. Together they are what `host_tree` gives.
+    """
+    if trace.scalar("SELECT count(*) FROM spans") <= 2 * events:
+        yield host_tree(trace, categories)
+        return
+    chosen = {"categories": list(categories)}
+
+    def times(track: int) -> tuple[Times, Times]:
+        rows = trace.columns(_TIMES_SQL, {"track": track, **chosen})
+        return rows["ts"], rows["stop"]
+
+    threads = [(row["track"], row["number"]) for row in trace.rows(_COUNTS_SQL, chosen)]
+    for stretch in stretches(threads, times, events):
+        query = _EVENTS_SQL.format(also=_NO_MORE, where=stretch.condition)
+        yield _nested(trace.columns(query, chosen))
+
+
+def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:
     ts, dur, track = rows["ts"], rows["dur"], rows["track"]
     depth, parent, kept = np.zeros(ts.size, np.int32), np.full(ts.size, -1), dur.copy()
-    edges = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), ts.size]
-    for low, high in pairwise(edges):
+    for low, high in pairwise(_edges(track, ts, dur)):
         nesting = nest(ts[low:high], ts[low:high] + dur[low:high])
         depth[low:high] = nesting.depth
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
         kept[low:high] = nesting.end - ts[low:high]
     return HostTree(rows["id"], track, rows["name"], rows["category"], ts, dur, kept, depth, parent)
+
+
+def _edges(track: NDArray[np.int32], ts: Times, dur: Times) -> list[int]:
+    """Where threads begin, and moments at which nothing is open on long ones; nesting needs memory beside the tree."""
+    threads = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), ts.size]
+    edges = [0]
+    for low, high in pairwise(threads):
+        if high - low > 2 * EVENTS:
+            ends = ts[low:high] + dur[low:high]
+            ends.sort()
+            edges += [low + position for position in quiet(ts[low:high], ends)]
+        edges.append(high)
+    return edges

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.host_stretches import Stretch
 from stepscope.model.intervals import Times
+from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:

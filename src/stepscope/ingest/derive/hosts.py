@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, MODULE, OP, HostBatch
-from stepscope.ingest.derive.host_stretches import stretches
+from stepscope.ingest.derive.host_stretches import host_stretches
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import Nesting, nearest, nest
@@ -37,7 +37,7 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
     connection.execute("CREATE TABLE flow_ends (row BIGINT, event BIGINT)")
     steps = connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
     clipped = 0
-    for stretch in stretches(staging):
+    for stretch in host_stretches(staging):
         clipped += _nest(HostBatch.read(staging, stretch), staging, writing, steps)
     staging.observe(
         "nesting-repaired",
