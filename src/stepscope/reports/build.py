@@ -24,6 +24,9 @@ from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, 
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.settings import Settings
 
+#: Of a rank with more events than this, one question is asked at a time: each may need some 100 bytes per event.
+_MANY_EVENTS: Final = 4_000_000
+
 #: Called with (what is being done, done, in all).
 Progress = Callable[[str, int, int], None]
 
@@ -127,7 +130,8 @@ class _Question:
             question: _Question = local.question
             return question.ask(analysis)
 
-        with ThreadPoolExecutor(min(4, os.cpu_count() or 1), thread_name_prefix="stepscope-analyses") as executor:
+        workers = 1 if self._recording[1].events > _MANY_EVENTS else min(4, os.cpu_count() or 1)
+        with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
             looking = None if look is None else executor.submit(look, self.within.for_thread())
             yield from executor.map(ask, wanted)
             if looking is not None:

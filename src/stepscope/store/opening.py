@@ -51,7 +51,7 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
         # Queries that need more spill to disk, outside the current folder and only while they run.
-        "memory_limit": "700MB",
+        "memory_limit": "450MB",
         "temp_directory": str(Path(tempfile.gettempdir()) / f"stepscope-{os.getpid()}"),
     }
     connection = duckdb.connect(":memory:", config=config)
