@@ -28,7 +28,7 @@ def main() -> None:
         "--large-mb", type=int, default=4060, help="size of the trace whose memory is measured; 0: none"
     )
     parser.add_argument(
-        "--snapshot-mb", type=int, default=1000, help="size of the memory snapshot that is opened; 0: none"
+        "--snapshot-mb", type=int, default=500, help="size of the memory snapshot that is opened; 0: none"
     )
     parser.add_argument("--nsight-mb", type=int, default=60, help="size of the export of Nsight that is read; 0: none")
     parser.add_argument("--runs", type=int, default=3, help="runs of stepscope, of which the median counts")
