@@ -26,11 +26,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="keep every outcome")
     parser.add_argument("--verbose", action="store_true", help="show every case that went wrong")
     options = parser.parse_args()
-    chosen = [
-        case
-        for case in cases(FAMILIES[options.family], options.healthy, options.each, options.pairs)
-        if not options.fault or set(options.fault) & set(case[1])
-    ]
+    family = FAMILIES[options.family]
+    chosen = cases(family, options.healthy, options.each, options.pairs, options.fault or ())
     outcomes = []
     with ProcessPoolExecutor(options.processes) as executor:
         for outcome in executor.map(_judged, chosen):

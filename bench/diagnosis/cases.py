@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -21,7 +21,7 @@ TIMELESS = ("memory-leak", "clock-skew")
 Case = tuple[SimJob, tuple[str, ...]]
 
 
-def cases(family: Family, healthy: int, each: int, pairs: int) -> Iterator[Case]:
+def cases(family: Family, healthy: int, each: int, pairs: int, only: Collection[str] = ()) -> Iterator[Case]:
     """All cases of a family.
 
     Args:
@@ -29,15 +29,20 @@ def cases(family: Family, healthy: int, each: int, pairs: int) -> Iterator[Case]
         healthy: Number of jobs without a fault.
         each: Number of jobs with each fault.
         pairs: Number of jobs with two faults.
+        only: Leave out cases with none of these faults, if any are given.
     """
     jobs = healthy_jobs(family, max(healthy, 32))
-    for job in jobs[:healthy]:
+    for job in jobs[: 0 if only else healthy]:
         yield job, ()
-    rng = random.Random(family.first_seed - 1)
     for fault in ANSWERS:
-        yield from _several(jobs, rng, each, lambda _, fault=fault: (fault,))  # type: ignore[misc]
+        if not only or fault in only:
+            rng = random.Random(f"{family.first_seed} {fault}")
+            yield from _several(jobs, rng, each, lambda _, fault=fault: (fault,))  # type: ignore[misc]
     names = [fault for fault in ANSWERS if fault not in TIMELESS]
-    yield from _several(jobs, rng, pairs, lambda rng: tuple(rng.sample(names, 2)))
+    rng = random.Random(family.first_seed - 1)
+    for case in _several(jobs, rng, pairs, lambda rng: tuple(rng.sample(names, 2))):
+        if not only or set(only) & set(case[1]):
+            yield case
 
 
 def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Iterator[Case]:  # type: ignore[no-untyped-def]
@@ -49,15 +54,23 @@ def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Itera
         drawn, faults = rng.choice(jobs), draw(rng)
         if (drawn.name, faults) in made:
             continue
-        # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
-        job = with_ranks(drawn, max(drawn.ranks, *(FAULTS[fault].ranks for fault in faults)))
-        if "unfused-optimizer" in faults:
-            job = replace(
-                job, optimizer_impl="fused"
-            )  # the remedy is the fused one, and its price that of the way there
+        job = suited(drawn, faults)
         if (job == drawn or well_tuned(job)) and _all_matter(job, faults):
             made.add((drawn.name, faults))
             yield job, faults
+
+
+def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
+    """The job, as healthy, such that these faults can show."""
+    # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
+    job = with_ranks(job, max(job.ranks, *(FAULTS[fault].ranks for fault in faults)))
+    if "unfused-optimizer" in faults:
+        # The remedy is the fused one, which its price is to be held against.
+        job = replace(job, optimizer_impl="fused")
+    if "small-buckets" in faults:
+        # Small collectives harm where there are many, and each takes long to begin, as among hundreds of ranks.
+        job = replace(job, layers=16, comm_latency_ns=250_000)
+    return job
 
 
 def _all_matter(job: SimJob, faults: tuple[str, ...]) -> bool:

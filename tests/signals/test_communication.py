@@ -110,11 +110,13 @@ class TestLinks:
     def test_bandwidth_counts_what_each_link_carries(self) -> None:
         facts = Facts()
         facts.step(1, 0, 10_000_000)
-        collective(facts, 1_000, 1_000_000, size=20 * 10**6)
-        collective(facts, 2_000_000, 1_000, size=8)
+        collective(facts, 1_000, 1_250_000, size=20 * 10**6)
+        collective(facts, 2_000_000, 250_000, size=8)
+        collective(facts, 3_000_000, 300_000, size=8)
         s = Signals.of(facts.trace(rank=0, world_size=2))
         assert s(links.large).calls.event.size == 1
-        assert s(links.bandwidth) == 20e9
+        assert s(links.large).fixed_ns == 250_000
+        assert s(links.bandwidth) == pytest.approx(20e9)
         assert s(links.one_host) is None
         assert s(links.link).usual == 20e9
 

@@ -18,6 +18,9 @@ _USED_SQL: Final = "SELECT rank, device FROM devices WHERE used"
 #: Below this size the latency of a collective counts for more than the speed of its link: 20 µs at 200 GB/s are 4 MB.
 LARGE: Final = 4 << 20
 
+#: Collectives of sizes that differ by this factor show what they take besides moving their bytes.
+_APART: Final = 2
+
 #: Of the rate that a vendor states for its links, both directions together, a large collective usually gets 70 % of
 #: one direction (nccl-tests on DGX A100: 230 of 300 GB/s; on H100: 360 of 450).
 _USUAL_SHARE: Final = 0.35
@@ -57,12 +60,14 @@ class Bandwidths:
     Attributes:
         calls: Which.
         factor: float64[n], bytes on each link per byte of the collective's size.
-        bandwidth: float64[n], bus bandwidth of the transfer, bytes/s.
+        bandwidth: float64[n], bus bandwidth of the transfer without its fixed part, bytes/s.
+        fixed_ns: What each takes besides moving its bytes; 0 where too few sizes are recorded to tell.
     """
 
     calls: Calls
     factor: NDArray[np.float64]
     bandwidth: NDArray[np.float64]
+    fixed_ns: int = 0
 
 
 @signal()
@@ -108,6 +113,7 @@ def large(s: Signals) -> Bandwidths:
     }
     pairs = zip(every.name.tolist(), every.world.tolist(), strict=True)
     factor = np.array([factors[pair] or np.nan for pair in pairs])
+    carried = every.bytes * factor
     chosen = (every.bytes >= LARGE) & ~np.isnan(factor) & (every.transfer > 0)
     if not chosen.any():
         raise MissingInputError(
@@ -115,7 +121,22 @@ def large(s: Signals) -> Bandwidths:
             hint="record with record_shapes=True and a PyTorch of 2.3 or later, which notes sizes of messages",
         )
     found, factor = every.where(chosen), factor[chosen]
-    return Bandwidths(found, factor, found.bytes * factor * 1e9 / found.transfer)
+    fixed = _fixed_ns(carried, every.transfer)
+    moving = np.maximum(found.transfer - fixed, found.transfer // 10 + 1)
+    return Bandwidths(found, factor, found.bytes * factor * 1e9 / moving, fixed)
+
+
+def _fixed_ns(carried: NDArray[np.float64], transfer: NDArray[np.int64]) -> int:
+    """Where the line through the fastest of the smallest and of the largest collectives meets no bytes at all."""
+    known = (carried > 0) & (transfer > 0)  # not NaN
+    if not known.any():
+        return 0
+    carried, transfer = carried[known], transfer[known]
+    least, most = carried.min(), carried.max()
+    if most < _APART * least:
+        return 0
+    first, last = (int(transfer[carried == size].min()) for size in (least, most))
+    return max(0, round(first - max(last - first, 0) * least / (most - least)))
 
 
 @signal("bytes/s")

@@ -9,12 +9,12 @@ A link ten times slower than it should be turns communication that hides behind 
 step, on all ranks at once. It is easily overlooked, since everything still works.
 
 ## How it decides
-Bus bandwidth (bytes over transfer time, times the factor of the collective) of calls of 4 MiB and more. It is held
-against what the link must give: between devices of one host with links of their own a fifth of what large collectives
-usually get there (70 % of one direction's rate); over HCCS half of 18 GB/s for each link; else, where ranks may sit
-on different hosts, `min_remote`. Where waiting for other ranks can't be told from transfer, the best of at least
-`min_calls` calls counts in place of the median. The price is what the step would save if these collectives ran at the
-usual bandwidth.
+Bus bandwidth (bytes over transfer time, times the factor of the collective) of calls of 4 MiB and more. What a call
+takes whatever its size, as calls of several sizes tell, does not count. The bandwidth is held against what the link
+must give: between devices of one host with links of their own a fifth of what large collectives usually get there (70 %
+of one direction's rate); over HCCS half of 18 GB/s for each link; else, where ranks may sit on different hosts,
+`min_remote`. Where waiting for other ranks can't be told from transfer, the best of at least `min_calls` calls counts
+in place of the median. The price is what the step would save if these collectives ran at the usual bandwidth.
 
 ## What to try
 Look at what the library chose: `NCCL_DEBUG=INFO` (HCCL: `HCCL_ENTRY_LOG_ENABLE=1`) names the transport of each
@@ -89,7 +89,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _faster(found: Bandwidths, way: Link) -> Change:
     """Transfers at the usual bandwidth; what was waiting stays."""
     calls = found.calls
-    usual = np.minimum(calls.bytes * found.factor * 1e9 / way.usual, calls.transfer)
+    usual = np.minimum(found.fixed_ns + calls.bytes * found.factor * 1e9 / way.usual, calls.transfer)
     return Change(device=scaled_each(calls.event, (calls.dur - calls.transfer + usual) / np.maximum(calls.dur, 1)))
 
 

@@ -9,7 +9,7 @@ from stepscope.simulate.job import SimJob
 
 
 def _apply(job: SimJob) -> SimJob:
-    return replace(job, ranks=max(2, job.ranks), slow_host_rank=max(2, job.ranks) - 1, slow_host_factor=3.0)
+    return replace(job, ranks=max(2, job.ranks), slow_host_rank=max(2, job.ranks) - 1, slow_host_factor=4.0)
 
 
 FAULT = Fault(
