@@ -214,6 +214,15 @@ def test_files_that_are_missing_are_said(tmp_path: Path) -> None:
         assert trace.scalar("SELECT core FROM kernels WHERE kind = 'compute'") is None
 
 
+def test_nulls_in_the_header_of_a_file(tmp_path: Path) -> None:
+    output = write_text(tmp_path / "x")
+    (output / "step_trace_time.csv").write_bytes(b"Step,Computing,Commu\0\0\0,Free\n7,100.5,1,2\n")
+    with open_fresh(tmp_path) as trace:
+        found = trace.sql("SELECT metric, value FROM recorded WHERE source = 'steps' ORDER BY value").to_pylist()
+        assert [row["value"] for row in found] == [1, 2, 100.5]
+        assert found[-1]["metric"] == "Computing"
+
+
 def test_a_folder_with_nothing_of_use(tmp_path: Path) -> None:
     output = tmp_path / "x_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
     output.mkdir(parents=True)

@@ -128,6 +128,20 @@ def test_virtual_tables_are_not_opened(export, tmp_path):
     assert "OSRT_API" not in SqliteTables(path).names()
 
 
+def test_a_table_with_a_null_in_its_name_is_damaged(tmp_path):
+    path = tmp_path / "export.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE kept (a)")
+    connection.execute("CREATE TABLE lost (a)")
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_master SET name = 'lo' || char(0) || 'st' WHERE name = 'lost'")
+    connection.commit()
+    connection.close()
+    opened = SqliteTables(path)
+    assert opened.names() == {"kept"}
+    assert opened.damage
+
+
 def test_a_report_without_nsys_says_what_to_run(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     report = tmp_path / "job.nsys-rep"

@@ -71,6 +71,8 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
     try:
         columns = _load_fast(staging, path, name)
     except duckdb.Error:
+        columns = None
+    if columns is None:
         columns = _load_slowly(staging, path, name)
     if not columns:
         staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "what it tells is missing")
@@ -79,7 +81,8 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
     return CsvTable(name, columns, rows)
 
 
-def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
+def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | None:
+    """Load it by DuckDB; None if columns have names that no query can hold."""
     connection = staging.connection
     quoted = str(path).replace("'", "''")
     connection.execute(
@@ -88,6 +91,8 @@ def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
         f"parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100)"
     )
     found = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()][1:]
+    if any("\0" in column for column in found):
+        return None
     stripped = _distinct(found)
     for before, after in zip(found, stripped, strict=True):
         if before != after:

@@ -16,8 +16,9 @@ from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
 from stepscope.readers.sqlite.pages import UnreadableError
 from stepscope.readers.sqlite.whole import PagedTable
 
-#: What the library raises for damage: its messages may quote names that are no UTF-8.
-_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
+#: What the library raises for damage: its messages may quote names that are no UTF-8, and names may hold a null, for
+#: which Python 3.10 has a plain `ValueError`.
+_FAILURES: Final = (sqlite3.Error, ValueError)
 
 #: Tables of this kind run code of an extension when they are read.
 _VIRTUAL: Final = re.compile(rb"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
