@@ -34,7 +34,8 @@ def test_unaligned_transfers_are_those_that_msprof_analyze_lists_and_as_fast_as_
         # As in its table: total size in bytes, and ns in unaligned transfers.
         assert sizes == {28_647_232: pytest.approx(237_945, abs=1), 17_267_200: pytest.approx(159_063, abs=1)}
         assert odd.rate > s(comm_tasks.aligned).rate
-        assert s(links.bandwidth) == pytest.approx(102e9, rel=0.01)
+        # Seven links of 17 GB/s, without what each collective takes besides (102 GB/s with it).
+        assert s(links.bandwidth) == pytest.approx(120e9, rel=0.01)
 
 
 def test_operators_on_the_ai_cpu_of_its_own_recordings() -> None:

@@ -136,7 +136,7 @@ def _fixed_ns(carried: NDArray[np.float64], transfer: NDArray[np.int64]) -> int:
     if most < _APART * least:
         return 0
     first, last = (int(transfer[carried == size].min()) for size in (least, most))
-    return max(0, round(first - max(last - first, 0) * least / (most - least)))
+    return max(0, round(float(first - max(last - first, 0) * least / (most - least))))
 
 
 @signal("bytes/s")
