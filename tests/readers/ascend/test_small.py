@@ -242,6 +242,17 @@ def test_a_database_without_a_table(tmp_path: Path, table: str) -> None:
         assert trace.scalar("SELECT count(*) FROM events") > 0
 
 
+def test_a_database_in_which_keys_occur_twice(tmp_path: Path) -> None:
+    path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
+    tables = ("STRING_IDS", "TASK", "COMPUTE_TASK_INFO", "COMMUNICATION_OP", "ENUM_HCCL_LINK_TYPE")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for table in tables:
+            connection.execute(f"INSERT INTO {table} SELECT * FROM {table}")
+    with open_fresh(path) as trace:
+        check_invariants(trace)
+        assert [row["name"] for row in _kernels(trace)][:2] == [MM["name"], ALL_REDUCE["name"]]
+
+
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.9, 0.99])
 def test_a_database_that_was_cut(tmp_path: Path, share: float) -> None:
     whole = write_database(tmp_path / "ascend_pytorch_profiler_3.db").read_bytes()

@@ -48,7 +48,7 @@ def read_database(path: Path, staging: Staging, progress: Progress) -> Told:
 
 
 def _gather(database: Database, staging: Staging) -> Told:
-    database.load(staging, "STRING_IDS", {"id": "int", "value": "text"}, "db_strings")
+    database.load(staging, "STRING_IDS", {"id": "int", "value": "text"}, "db_strings", key="id")
     database.load(staging, "CONNECTION_IDS", {"id": "int", "connectionId": "int"}, "db_connections")
     db_host.gather(database, staging)
     db_device.gather(database, staging)

@@ -143,14 +143,14 @@ WHERE m.value IS NOT NULL ORDER BY s.value, b.i
 def gather(database: Database, staging: Staging) -> None:
     """Fill `ascend_device`, `ascend_collectives`, `ascend_parts`, `kernel_metrics` and `devices`."""
     connection = staging.connection
-    database.load(staging, "TASK", _TASK_COLUMNS, "db_tasks")
-    compute = database.load(staging, "COMPUTE_TASK_INFO", _COMPUTE_COLUMNS, "db_compute")
-    database.load(staging, "COMMUNICATION_OP", _OP_COLUMNS, "db_comm")
+    database.load(staging, "TASK", _TASK_COLUMNS, "db_tasks", key="globalTaskId")
+    compute = database.load(staging, "COMPUTE_TASK_INFO", _COMPUTE_COLUMNS, "db_compute", key="globalTaskId")
+    database.load(staging, "COMMUNICATION_OP", _OP_COLUMNS, "db_comm", key="opId")
     database.load(staging, "COMMUNICATION_TASK_INFO", _PART_COLUMNS, "db_parts")
-    database.load(staging, "MEMCPY_INFO", _COPY_COLUMNS, "db_copies")
+    database.load(staging, "MEMCPY_INFO", _COPY_COLUMNS, "db_copies", key="globalTaskId")
     database.load(staging, "TASK_PMU_INFO", {"globalTaskId": "int", "name": "int", "value": "real"}, "db_metrics")
     for enum in _ENUMS:
-        database.load(staging, f"ENUM_{enum}", {"id": "int", "name": "text"}, f"db_{enum.lower()}")
+        database.load(staging, f"ENUM_{enum}", {"id": "int", "name": "text"}, f"db_{enum.lower()}", key="id")
     _insert_groups(staging)
     _insert_kinds(staging, only_described=compute > 0)
     for statement in (_IDS, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _METRICS):

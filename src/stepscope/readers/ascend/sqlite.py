@@ -41,8 +41,15 @@ class Database:
         except UnusableInputError as error:
             self.damage.append(error.message)
 
-    def load(self, staging: Staging, table: str, wanted: Columns, name: str) -> int:
+    def load(self, staging: Staging, table: str, wanted: Columns, name: str, key: str | None = None) -> int:
         """Copy columns of a table into the DuckDB table `name`, null where the file lacks them.
+
+        Args:
+            staging: Where to.
+            table: The file's table.
+            wanted: Its columns, and their types.
+            name: The table to make.
+            key: Column that tells rows apart; in a damaged file the second row of the same key gets none.
 
         Returns:
             Number of rows copied; 0 if there is no such table.
@@ -55,6 +62,11 @@ class Database:
             for chunk in self._tables.scan(table, Wanted(ints=ints, floats=reals, texts=texts)):
                 staging.insert(name, chunk)
                 done += chunk.num_rows
+        if key is not None and staging.one(f'SELECT count("{key}") > count(DISTINCT "{key}") FROM {name}') == (True,):
+            staging.connection.execute(
+                f'UPDATE {name} SET "{key}" = NULL WHERE "{key}" IS NOT NULL '
+                f'AND rowid NOT IN (SELECT min(rowid) FROM {name} GROUP BY "{key}")'
+            )
         return done
 
     def rows(self, table: str, *wanted: str) -> list[tuple[Any, ...]]:
