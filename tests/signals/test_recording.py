@@ -47,6 +47,17 @@ def test_the_profilers_own_work_counts_from_a_tenth_on(dur: int, lacks: bool) ->
     assert ("overhead" in of(trace)) is lacks
 
 
+def test_what_the_profiler_does_before_the_device_is_in_use_disturbs_nothing() -> None:
+    facts = Facts()
+    facts.host("overhead", "Buffer Flush", 0, 5_000, thread="9")
+    facts.kernel(GEMM, 6_000, 1_000, launch=(5_900, 10))
+    assert Signals.of(facts.trace())(overhead_share) == 0.0
+    facts = Facts()
+    facts.host("overhead", "Buffer Flush", 5_900, 600, thread="9")
+    facts.kernel(GEMM, 6_000, 1_000, launch=(5_900, 10))
+    assert Signals.of(facts.trace())(overhead_share) == 0.5
+
+
 def test_launches_without_a_device() -> None:
     facts = Facts()
     facts.step(1, 0, 1_000)

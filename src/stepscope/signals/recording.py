@@ -25,7 +25,10 @@ _OVERHEAD_SQL: Final = """
 SELECT s.ts, s.ts + s.dur AS stop, s.name_id AS name FROM spans s WHERE s.category = 'overhead' AND s.dur > 0
 """
 _NAMES_SQL: Final = "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($ids))"
-_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
+_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps WHERE source <> 'whole' ORDER BY ts"
+_IN_USE_SQL: Final = """
+SELECT min(ts) AS ts, max(ts + dur) AS stop FROM kernels WHERE kind <> 'sync' HAVING count(*) > 0
+"""
 _COMPLETE_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial AND source <> 'whole'"
 _MATRIX_SQL: Final = """
 SELECT coalesce(sum(k.dur), 0)::BIGINT FROM kernels k JOIN steps s USING (step)
@@ -65,8 +68,9 @@ def gaps(s: Signals) -> Mapping[str, float]:
 
 @signal("share")
 def overhead_share(s: Signals) -> float:
-    """The profiler's own work as a share of the steps."""
+    """The profiler's own work as a share of the steps; without steps, of the time while the device was in use."""
     rows, steps = s.trace.columns(_OVERHEAD_SQL), s.trace.columns(_STEPS_SQL)
+    steps = steps if steps["ts"].size else s.trace.columns(_IN_USE_SQL)
     if not rows["ts"].size or not steps["ts"].size:
         return 0.0
     names = s.trace.rows(_NAMES_SQL, {"ids": np.unique(rows["name"]).tolist()})
