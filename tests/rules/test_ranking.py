@@ -57,6 +57,16 @@ def test_a_cause_that_is_worth_little_explains_nothing() -> None:
     assert [f.code for f in found] == ["SYM", "CAUSE"]
 
 
+def test_causes_explain_a_symptom_together_if_one_of_them_is_foremost() -> None:
+    symptom = priced("SYM", 150_000, symptom_of=("A", "B", "C"))
+    (first, second) = ranked([priced("A", 50_000), priced("B", 25_000), symptom], 0.01)
+    assert (first.code, first.symptoms, second.code) == ("A", ("SYM",), "B")
+    found = ranked([priced("A", 50_000), priced("B", 24_999), symptom], 0.01)
+    assert [f.code for f in found] == ["SYM", "A", "B"]
+    found = ranked([priced("A", 49_999), priced("B", 49_999), priced("C", 49_999), symptom], 0.01)
+    assert found[0].code == "SYM"
+
+
 def test_symptoms_of_symptoms_stand_below_the_first_cause() -> None:
     found = ranked(
         [priced("C", 90_000, symptom_of=("B",)), priced("A", 100_000), priced("B", 95_000, symptom_of=("A",))], 0.01

@@ -11,8 +11,9 @@ from stepscope.rules.pricing import Priced
 
 #: Least cost as a share of the step of each severity.
 _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
-#: A cause must be worth this part of a symptom's cost to explain it.
+#: The causes of a symptom must together be worth this part of its cost to explain it, and the foremost one that part.
 _EXPLAINS: Final = 0.5
+_FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
 
 
@@ -97,11 +98,10 @@ def _folded(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Findin
 
 
 def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
-    """The most expensive finding of a rule that explains this one, if it is worth enough to do so."""
+    """The most expensive finding of the rules that explain this one, if all of them are worth enough to do so."""
     named, cost = found[position].registered.rule.symptom_of, findings[position].cost_ns or 0
-    causes = [
-        other
-        for other, cause in enumerate(findings)
-        if cause.code in named and cause.shown and (cause.cost_ns or 0) >= _EXPLAINS * cost
-    ]
-    return max(causes, key=lambda other: (findings[other].cost_ns or 0, -other), default=None)
+    causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
+    costs = [findings[other].cost_ns or 0 for other in causes]
+    if not causes or sum(costs) < _EXPLAINS * cost or max(costs) < _FOREMOST * cost:
+        return None
+    return causes[costs.index(max(costs))]

@@ -11,8 +11,8 @@ the queue is empty, and a faster device would change nothing.
 ## How it decides
 Idle time whose cause is dispatch, and the latency of launches into an empty queue, must come to `min_share` of the step
 (`host.dispatch_share`). The price is what the step would save on its dependency graph if all that dispatching took a
-tenth of its time, which is what graphs and compilation come to, and at most nine tenths of that idle time. Where
-another rule knows what the host spends its time on, this finding is a symptom of that one's.
+tenth of its time, which is what graphs and compilation come to, and at most that idle time. Where other rules know
+what the host spends its time on, this finding is a symptom of theirs.
 
 ## What to try
 Launch less: compile the model, capture it as a graph, make batches larger, use fused operators. Make launching
@@ -61,7 +61,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"less than {duration(s(kernel_ns))}{pace}.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
-        most_ns=round(share * (1 - LEFT) * s(window_ns)),
+        most_ns=round(share * s(window_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
         numbers={dispatch_share.name: share, "min_share": limits["min_share"]},

@@ -73,7 +73,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{' and '.join(times)}, where {duration(_OPERATOR)} and {duration(_CALL)} are usual.",
         actions=(_BIND, _DEBUG, *fewer_launches(s(platform))[:1]),
         change=Change(time=(Stretches(*s(in_operators), left),)),
-        most_ns=round(share * (1 - left) * s(window_ns)),
+        most_ns=round(share * s(window_ns)),
         confidence=0.7 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "op_overhead"}},),
         numbers={operators_share.name: share, operator_ns.name: operator, call_ns.name: call, **limits},
@@ -94,5 +94,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("HST007", "HST008", "HST010", "HST011", "SYN005", "CLU003", "ASC003", "ASC004", "ASC008", "SYS001"),
+    symptom_of=("HST007", "HST008", "MEM007", "HST010", "HST011", "SYN005", "CLU003", "ASC003", "ASC004", "ASC008", "SYS001"),
 )

@@ -67,7 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         "each operator that it calls.",
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
-        most_ns=round(share * (1 - _LEFT) * s(window_ns)),
+        most_ns=round(share * s(window_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "python"}},),
         numbers={python_share.name: share, python_per_operator_ns.name: gap, **limits},

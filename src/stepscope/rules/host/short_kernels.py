@@ -49,7 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
-        most_ns=round(share * (1 - LEFT) * s(window_ns)),
+        most_ns=round(share * s(window_ns)),
         confidence=0.85 if s(steps) else 0.5,
         rows=({"table": "short_kernels", "where": {}},),
         numbers={dispatch_share.name: share, kernel_ns.name: kernel, launch_period_ns.name: period, **limits},
