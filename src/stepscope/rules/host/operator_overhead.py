@@ -94,5 +94,17 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("HST007", "HST008", "MEM007", "HST010", "HST011", "SYN005", "CLU003", "ASC003", "ASC004", "ASC008", "SYS001"),
+    symptom_of=(
+        "HST007",
+        "HST008",
+        "MEM007",
+        "HST010",
+        "HST011",
+        "SYN005",
+        "CLU003",
+        "ASC003",
+        "ASC004",
+        "ASC008",
+        "SYS001",
+    ),
 )
