@@ -125,6 +125,16 @@ class Trace:
                 self._memo.values[compute] = compute(self)
             return cast("_T", self._memo.values[compute])
 
+    def forget(self, least: int) -> None:
+        """Let go of what was computed once and holds at least so many bytes; it is computed again when asked for."""
+        from stepscope.model.footprint import footprint, give_back
+
+        for compute, value in tuple(self._memo.values.items()):
+            if footprint(value) >= least:
+                with self._memo.locks[compute]:
+                    self._memo.values.pop(compute, None)
+        give_back()
+
     def with_tables(self, **tables: pa.Table) -> Trace:
         """The same trace, which queries can join with further tables."""
         for name, table in tables.items():

@@ -26,6 +26,8 @@ from stepscope.rules.settings import Settings
 
 #: Of a rank with more events than this, one question is asked at a time: each may need some 100 bytes per event.
 _MANY_EVENTS: Final = 4_000_000
+#: What is then not kept from one question to the next, though another may need it.
+_LARGE_BYTES: Final = 32 << 20
 
 #: Called with (what is being done, done, in all).
 Progress = Callable[[str, int, int], None]
@@ -99,6 +101,14 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
     )
 
 
+#: Looks for findings in a trace, and does something else after every rule.
+_Look = Callable[[Trace, Callable[[], None]], None]
+
+
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
     """One rank to be analysed: the whole of it, and what the chosen steps leave of it."""
@@ -113,12 +123,12 @@ class _Question:
         [item] = self.whole.recordings.items()
         return item
 
-    def ask_all(self, wanted: Sequence[Analysis], look: Callable[[Trace], None] | None) -> Iterator[Table | Abstention]:
+    def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[Table | Abstention]:
         """The answers in order; several are worked out at a time, each thread on a connection of its own.
 
         Args:
             wanted: What to ask.
-            look: Looks for findings in the chosen steps, beside the first questions.
+            look: Looks for findings in the chosen steps, beside the first questions; of a large rank before them.
         """
         local = threading.local()
 
@@ -128,14 +138,23 @@ class _Question:
                 within = whole if self.within is self.whole else self.within.for_thread()
                 local.question = replace(self, whole=whole, within=within)
             question: _Question = local.question
-            return question.ask(analysis)
+            answer = question.ask(analysis)
+            between()
+            return answer
 
-        workers = 1 if self._recording[1].events > _MANY_EVENTS else min(4, os.cpu_count() or 1)
+        large = self._recording[1].events > _MANY_EVENTS
+        between = self.forget if large else _nothing
+        workers = 1 if large else min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
-            looking = None if look is None else executor.submit(look, self.within.for_thread())
+            looking = None if look is None else executor.submit(look, self.within.for_thread(), between)
             yield from executor.map(ask, wanted)
             if looking is not None:
                 looking.result()
+
+    def forget(self) -> None:
+        """Keep nothing large for other questions."""
+        for trace in {self.whole, self.within}:
+            trace.forget(_LARGE_BYTES)
 
     def ask(self, analysis: Analysis) -> Table | Abstention:
         """The answer to one question.

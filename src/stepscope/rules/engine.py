@@ -33,8 +33,13 @@ class Diagnosing:
     _unasked: dict[tuple[str, str, str, bool], list[int]] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
-    def look_at(self, trace: Trace) -> None:
-        """Run the rules that look at one rank, over the trace of one."""
+    def look_at(self, trace: Trace, between: Callable[[], None] = lambda: None) -> None:
+        """Run the rules that look at one rank, over the trace of one.
+
+        Args:
+            trace: The trace.
+            between: Called after each rule.
+        """
         signals = Signals.of(trace)
         rules = self.settings.chosen()
         for registered in rules:
@@ -43,6 +48,7 @@ class Diagnosing:
                 limits = self.settings.limits(registered)
                 for draft in self._drafts(registered, lambda c=check, v=limits: c(signals, v), signals.rank):  # type: ignore[misc]
                     self._found.append(priced(registered, draft, signals))
+                between()
         reads: tuple[Signal[Any], ...] = (step_ns, *(one for rule in rules for one in rule.rule.reads))
         self._sealed[signals.rank] = signals.sealed(reads, strict=self.strict)
 

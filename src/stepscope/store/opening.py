@@ -52,6 +52,8 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
         "python_enable_replacements": "false",
         # Queries that need more spill to disk, outside the current folder and only while they run.
         "memory_limit": "450MB",
+        # Without threads of its own the allocator keeps most of what queries needed.
+        "allocator_background_threads": True,
         "temp_directory": str(Path(tempfile.gettempdir()) / f"stepscope-{os.getpid()}"),
     }
     connection = duckdb.connect(":memory:", config=config)

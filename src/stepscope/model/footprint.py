@@ -1,0 +1,40 @@
+"""How much memory values hold, and giving back what is free."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.model.table import Table
+
+
+def footprint(value: object) -> int:
+    """Bytes of the arrays and tables in a value, and a rough guess of what is in its lists."""
+    if isinstance(value, (np.ndarray, pa.Table)):
+        return int(value.nbytes)
+    if isinstance(value, Table):
+        return int(value.arrow.nbytes)
+    if isinstance(value, Mapping):
+        return _all(value.values(), len(value))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return _all(value, len(value))
+    if is_dataclass(value):
+        return sum(footprint(getattr(value, field.name)) for field in fields(value))
+    return 0
+
+
+def _all(values: Iterable[object], number: int) -> int:
+    """What values hold beside 64 bytes for each; of many, the first ones stand for all."""
+    some = [value for value, _ in zip(values, range(100), strict=False)]
+    return 64 * number + (sum(map(footprint, some)) * number // len(some) if some else 0)
+
+
+def give_back() -> None:
+    """Let the system have memory that the process keeps for later, where the C library can do so."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
