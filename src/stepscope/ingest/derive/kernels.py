@@ -18,13 +18,18 @@ FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 """
 
 #: Launches by correlation. Where a correlation names several host calls (a runtime call and the driver call
-#: inside it), the launch call counts before any other, and the outermost before the inner one.
+#: inside it), the launch call counts before any other, and the outermost before the inner one. One number stands for
+#: what is compared and, in its last 63 bits, the event: structures would need memory for each group.
 _LAUNCHES_SQL: Final = """
 CREATE TABLE launches AS
-SELECT e.correlation, arg_min(e.id, (CASE e.category WHEN 'launch' THEN 0 ELSE 1 END, e.ts, e.id)) AS launch
-FROM raw_events e JOIN tracks USING (track)
-WHERE tracks.kind = 'host' AND e.category IN ('launch', 'runtime', 'sync') AND e.correlation > 0
-GROUP BY e.correlation
+SELECT correlation, (min(key) % 9223372036854775808)::BIGINT AS launch
+FROM (
+    SELECT e.correlation, ((CASE e.category WHEN 'launch' THEN 0 ELSE 1 END)::HUGEINT * 4611686018427387904 + e.ts)
+        * 9223372036854775808 + e.id AS key
+    FROM raw_events e JOIN tracks USING (track)
+    WHERE tracks.kind = 'host' AND e.category IN ('launch', 'runtime', 'sync') AND e.correlation > 0
+)
+GROUP BY correlation
 """
 
 # What is around launches is looked up apart from the kernels: each join with all host events needs memory of its own.
