@@ -68,8 +68,10 @@ def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
         # The remedy is the fused one, which its price is to be held against.
         job = replace(job, optimizer_impl="fused")
     if "small-buckets" in faults:
-        # Small collectives harm where there are many, and each takes long to begin, as among hundreds of ranks.
-        job = replace(job, layers=16, comm_latency_ns=250_000)
+        # Small collectives harm where there are many, and each takes long to begin, as among hundreds of ranks: then
+        # they take longer than the backward pass behind which a few large ones hide.
+        job = replace(job, layers=16)
+        job = replace(job, comm_latency_ns=step_ns(job, ()) // 100)
     return job
 
 
