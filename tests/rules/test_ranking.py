@@ -59,9 +59,9 @@ def test_a_cause_that_is_worth_little_explains_nothing() -> None:
 
 def test_causes_explain_a_symptom_together_if_one_of_them_is_foremost() -> None:
     symptom = priced("SYM", 150_000, symptom_of=("A", "B", "C"))
-    (first, second) = ranked([priced("A", 50_000), priced("B", 25_000), symptom], 0.01)
+    (first, second) = ranked([priced("A", 50_000), priced("B", 40_000), symptom], 0.01)
     assert (first.code, first.symptoms, second.code) == ("A", ("SYM",), "B")
-    found = ranked([priced("A", 50_000), priced("B", 24_999), symptom], 0.01)
+    found = ranked([priced("A", 50_000), priced("B", 39_999), symptom], 0.01)
     assert [f.code for f in found] == ["SYM", "A", "B"]
     found = ranked([priced("A", 49_999), priced("B", 49_999), priced("C", 49_999), symptom], 0.01)
     assert found[0].code == "SYM"

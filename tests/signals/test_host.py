@@ -83,6 +83,7 @@ class TestTheHostsTime:
         starts, ends = s(host.in_python)
         assert (ends - starts).sum() == pytest.approx(3 * 40 * 50_000, rel=0.05)
         assert s(host.python_per_operator_ns) == pytest.approx(50_000, rel=0.05)
+        assert s(host.python_part) == pytest.approx(0.5, rel=0.05)
 
     def test_operators_and_python_together_are_dispatching(self) -> None:
         s = signals(starved())

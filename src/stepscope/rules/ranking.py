@@ -12,7 +12,7 @@ from stepscope.rules.pricing import Priced
 #: Least cost as a share of the step of each severity.
 _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
 #: The causes of a symptom must together be worth this part of its cost to explain it, and the foremost one that part.
-_EXPLAINS: Final = 0.5
+_EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
 

@@ -211,6 +211,13 @@ def in_python(s: Signals) -> tuple[Times, Times]:
     return s(line).of(states.PYTHON)
 
 
+@signal("share")
+def python_part(s: Signals) -> float:
+    """Time in Python as a share of the time in which the host made work and waited for nothing."""
+    python, every = (int((ends - starts).sum()) for starts, ends in (s(in_python), s(dispatching)))
+    return python / max(every, 1)
+
+
 @signal("ns")
 def python_per_operator_ns(s: Signals) -> int:
     """Time in Python per operator that the main thread calls from it; 0 where there are too few to tell."""

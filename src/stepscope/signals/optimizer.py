@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.stepgraph.changes import launched_within
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
@@ -36,11 +37,14 @@ SELECT s.id, s.ts, n.name FROM (
 ) s ASOF JOIN ranges r ON s.track = r.track AND s.ts >= r.ts JOIN names n USING (name_id)
 WHERE s.ts < r.stop ORDER BY s.ts
 """
-_KERNELS_SQL: Final = """
+_HANDED_SQL: Final = """
 WITH ranges AS (SELECT unnest($tracks) AS track, unnest($starts) AS ts, unnest($ends) AS stop)
-SELECT h.event, h.dur FROM (
-    SELECT k.event, k.dur, l.track, l.ts FROM kernels k JOIN spans l ON l.id = k.launch WHERE k.kind = 'compute'
-) h ASOF JOIN ranges r ON h.track = r.track AND h.ts >= r.ts WHERE h.ts < r.stop ORDER BY h.event
+SELECT f.target FROM (
+    SELECT f.target, g.track, g.ts FROM flows f JOIN spans g ON g.id = f.source WHERE f.kind = 'queue'
+) f ASOF JOIN ranges r ON f.track = r.track AND f.ts >= r.ts WHERE f.ts < r.stop ORDER BY f.target
+"""
+_KERNELS_SQL: Final = """
+SELECT event, dur FROM kernels WHERE kind = 'compute' AND event IN (SELECT unnest($events)) ORDER BY event
 """
 
 
@@ -50,6 +54,7 @@ class Updates:
 
     Attributes:
         events: int64[n], the steps.
+        handed: int64[m], pieces of them that another thread does, which takes them from a queue.
         kernels: int64[k], what they launched.
         kernel_ns: int64[k].
         calls: Operators called by them that update one tensor, all together.
@@ -59,6 +64,7 @@ class Updates:
     """
 
     events: NDArray[np.int64]
+    handed: NDArray[np.int64]
     kernels: NDArray[np.int64]
     kernel_ns: NDArray[np.int64]
     calls: int
@@ -82,12 +88,13 @@ def updates(s: Signals) -> Updates:
         for name, column in (("tracks", "track"), ("starts", "ts"), ("ends", "stop"))
     }
     called = s.trace.columns(_CALLS_SQL, where)["name"]
-    kernels = s.trace.columns(_KERNELS_SQL, where)
+    kernels = s.trace.columns(_KERNELS_SQL, {"events": launched_within(s.trace, ranges["id"][outer]).tolist()})
     names, count = np.unique(called.astype(str), return_counts=True)
     update = np.array([name.rstrip("_") in _UPDATES for name in names.tolist()], np.bool_)
     counted = count[update]
     return Updates(
         ranges["id"][outer],
+        s.trace.columns(_HANDED_SQL, where)["target"],
         kernels["event"],
         kernels["dur"],
         int(counted.sum()),

@@ -32,9 +32,10 @@ def gemm_name(device: Device, dtype: str, tile: int, layout: str, batch: int = 1
     if dtype == "fp32":
         kernel = f"cutlass_80_simt_sgemm_{tile}x64_8x5_{layout}_align1"
         return f"void cutlass::Kernel2<{kernel}>({kernel}::Params)"
+    types = {"bf16": "tst", "fp16": "hsh"}[dtype]
     if major == 9:
-        return f"nvjet_tst_{tile}x{tile}_64x5_1x2_h_bz_coopA_{layout.upper()}T"
-    return f"nvjet_tst_{tile}x256_64x4_2x1_2cta_v_bz_{layout.upper()}T"
+        return f"nvjet_{types}_{tile}x{tile}_64x5_1x2_h_bz_coopA_{layout.upper()}T"
+    return f"nvjet_{types}_{tile}x256_64x4_2x1_2cta_v_bz_{layout.upper()}T"
 
 
 def attention_name(device: Device, dtype: str, width: int, backward: bool) -> str:
@@ -71,6 +72,9 @@ def conv_name(device: Device, dtype: str, which: str) -> str:
     if device.vendor == "amd":
         way = {"fprop": "fwd", "dgrad": "bwd", "wgrad": "wrw"}[which]
         return f"igemm_{way}_gtcx3_nhwc_{_SHORT[dtype]}_bx0_ex0_bt128x128x32_wt32x32x8_ws1x1_wr2x2.kd"
+    if device.capability[0] == 7 and dtype == "fp16":
+        way = {"fprop": "relu_f2f", "dgrad": "dgrad_f2f", "wgrad": "wgrad_idx"}[which]
+        return f"volta_fp16_s884cudnn_fp16_128x128_ldg8_{way}_exp_interior_nhwc_{'nt' if which == 'wgrad' else 'tn'}_v1"
     if device.capability[0] == 7:
         return f"volta_scudnn_128x64_{'relu' if which == 'fprop' else 'stridedB'}_interior_nn_v1"
     if dtype == "fp32":

@@ -10,7 +10,7 @@ from stepscope.signals import job, optimizer
 
 def given(calls: float, kinds: int = 9, platform: str = "cuda") -> dict[object, object]:
     found = optimizer.Updates(
-        np.array([4]), np.array([5, 6, 7]), np.array([2_000, 40_000, 60_000]), 900, 0, kinds, False
+        np.array([4]), np.array([8]), np.array([5, 6, 7]), np.array([2_000, 40_000, 60_000]), 900, 0, kinds, False
     )
     return {
         optimizer.tensor_updates: calls,
@@ -34,7 +34,7 @@ def test_a_fused_one_moves_each_tensor_once() -> None:
     tiny, long = draft.change.device
     assert (tiny.events.tolist(), tiny.factor) == ([5], 0.1)
     assert (long.events.tolist(), long.factor) == ([6, 7], pytest.approx(7 / 27))
-    assert draft.change.host[0].events.tolist() == [4]
+    assert draft.change.host[0].events.tolist() == [4, 8]
 
 
 def test_an_optimizer_of_one_pass_moves_no_less_when_fused() -> None:

@@ -8,10 +8,10 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals import host, job
 
 
-def given(share: float = 0.4, idle: float = 0.5, gap: int = 40_000) -> dict[object, object]:
+def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000) -> dict[object, object]:
     return {
-        host.python_share: share,
-        host.idle_share: idle,
+        host.dispatch_share: share,
+        host.python_part: part,
         host.python_per_operator_ns: gap,
         host.in_python: (np.array([0]), np.array([300])),
         host.window_ns: 1_000,
@@ -22,15 +22,20 @@ def given(share: float = 0.4, idle: float = 0.5, gap: int = 40_000) -> dict[obje
 
 def test_python_between_operators_is_found() -> None:
     (draft,) = drafts("HST004", given())
-    assert draft.summary.endswith("while the host is in Python: 40.0 µs for each operator that it calls.")
+    assert draft.summary == (
+        "For 40.0 % of the step the device waits for the host, which is in Python for 60.0 % of the time that it takes "
+        "to launch work: 40.0 µs for each operator."
+    )
+    assert draft.most_ns == 400
     assert draft.change is not None
     assert draft.change.time[0].ends.tolist() == [300]
 
 
-def test_little_idle_time_or_most_of_it_elsewhere_just_misses() -> None:
-    assert drafts("HST004", given(share=0.0299, idle=0.03)) == []
-    assert drafts("HST004", given(share=0.2, idle=0.41)) == []
-    assert len(drafts("HST004", given(share=0.2, idle=0.4))) == 1
+def test_little_idle_time_or_a_host_that_is_mostly_in_operators_just_misses() -> None:
+    assert drafts("HST004", given(share=0.0299)) == []
+    assert len(drafts("HST004", given(share=0.03))) == 1
+    assert drafts("HST004", given(part=0.32)) == []
+    assert len(drafts("HST004", given(part=0.33))) == 1
 
 
 def test_what_a_module_usually_takes_just_misses() -> None:

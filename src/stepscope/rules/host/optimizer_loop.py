@@ -64,7 +64,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=_actions(s(platform)),
         change=Change(
             device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),
-            host=(Scaled(found.events, _HOST_LEFT),),
+            host=(Scaled(np.union1d(found.events, found.handed), _HOST_LEFT),),
         ),
         confidence=0.95,
         events=np.concatenate((found.events[:10], found.kernels[:10])),

@@ -9,10 +9,10 @@ Python runs on one core, one instruction after the other. Fifty microseconds bet
 kernel of a small layer takes, and no other core and no faster device makes up for them.
 
 ## How it decides
-The device must be idle for `min_share` of the step while the host is in Python (`host.python_share`), that must be at
-least `min_part` of all its idle time (`host.idle_share`), and Python must take `min_gap` per operator that it calls
-(`host.python_per_operator_ns`). The price is what the step would save on its dependency graph if Python took a tenth
-of its time.
+The device must wait for the host to launch work for `min_share` of the step (`host.dispatch_share`), the host must be
+in Python for `min_part` of the time in which it makes work rather than waits (`host.python_part`), and Python must take
+`min_gap` per operator that it calls (`host.python_per_operator_ns`). The price is what the step would save on its
+dependency graph if Python took a tenth of its time, and at most what the device waits.
 
 ## What to try
 Profile the host (`py-spy`, `with_stack=True`) and move what is found out of the loop. Remove hooks and wrappers around
@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import idle_share, in_python, python_per_operator_ns, python_share, window_ns
+from stepscope.signals.host import dispatch_share, in_python, python_part, python_per_operator_ns, window_ns
 from stepscope.signals.job import platform, steps
 
 #: What is left of Python where the model is compiled.
@@ -54,23 +54,28 @@ _HOOKS = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold idle time due to Python against the step and against all idle time."""
-    share = s(python_share)
-    if share < limits["min_share"] or share < limits["min_part"] * s(idle_share):
+    """Hold waiting for the host against the step, and Python against the rest of the host's work."""
+    share = s(dispatch_share)
+    if share < limits["min_share"] or s(python_part) < limits["min_part"]:
         return
     gap = s(python_per_operator_ns)
     if gap < limits["min_gap"]:
         return
     yield Draft(
         title="Python between operators takes the time",
-        summary=f"For {percent(share)} of the step the device waits while the host is in Python: {duration(gap)} for "
-        "each operator that it calls.",
+        summary=f"For {percent(share)} of the step the device waits for the host, which is in Python for "
+        f"{percent(s(python_part))} of the time that it takes to launch work: {duration(gap)} for each operator.",
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
         most_ns=round(share * s(window_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "python"}},),
-        numbers={python_share.name: share, python_per_operator_ns.name: gap, **limits},
+        numbers={
+            dispatch_share.name: share,
+            python_part.name: s(python_part),
+            python_per_operator_ns.name: gap,
+            **limits,
+        },
     )
 
 
@@ -79,7 +84,9 @@ RULE = Rule(
     "python-overhead",
     thresholds=(
         Threshold("min_share", 0.03, "share", "xprof warns of launches from 3 % of the step on."),
-        Threshold("min_part", 0.5, "share", "Where most idle time has another cause, that one is to be removed first."),
+        Threshold(
+            "min_part", 0.33, "share", "Where operators and calls take twice as much, these are to be made fewer first."
+        ),
         Threshold("min_gap", 15_000, "ns", "Twice the 3 to 8 µs that a call of a module takes without a profiler."),
     ),
     check=check,
