@@ -114,9 +114,14 @@ def test_numbers_that_cannot_be_true_break_nothing() -> None:
     most = 2**31 - 1
     f = Facts()
     f.row("devices", device=0, name="some device", **_LIMITS)
-    f.kernel("k", 0, 10, grid=[most, most, most], block=[most, most, most], registers=most, shared_bytes=2**62)
+    f.kernel("k", 0, 10, grid=[most, 65_535, 1], block=[1024, 1, 1], registers=most, shared_bytes=2**62)
     f.kernel("k", 20, 10, grid=[-1, 0, 5], block=[0, 0, 0])
+    f.kernel("k", 40, 10, grid=[most, most, most], block=[most, most, most])
     trace = f.trace()
     [row] = occupancy(trace).records()
     assert (row["count"], row["resident_blocks"], row["fill"]) == (1, 1, 1)
-    assert device_utilisation(trace).column("sm_efficiency") == [10 / 30, 10 / 30]
+    assert device_utilisation(trace).column("sm_efficiency") == [10 / 50, 10 / 50]
+    # The other two have sizes that no kernel can have: they count as not recorded.
+    assert trace.rows("SELECT code, count FROM health WHERE severity = 'warning'") == [
+        {"code": "amounts-impossible", "count": 4}
+    ]
