@@ -122,4 +122,4 @@ def test_numbers_that_cannot_be_true_break_nothing() -> None:
     assert (row["count"], row["resident_blocks"], row["fill"]) == (1, 1, 1)
     assert device_utilisation(trace).column("sm_efficiency") == [10 / 50, 10 / 50]
     # The other two have sizes that no kernel can have: they count as not recorded.
-    assert trace.scalar("SELECT count FROM health WHERE code = 'amounts-impossible'") == 3
+    assert trace.scalar("SELECT count FROM health WHERE code = 'amounts-impossible'") == 4
