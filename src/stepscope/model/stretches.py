@@ -37,12 +37,12 @@ def stretches(
 ) -> Iterator[Stretch]:
     """Threads by number and time, about so many events at a time.
 
-    A thread is cut only where nothing is open, so that what is nested apart would not nest in each other.
+    A thread is cut only where nothing goes on, so that what is nested apart would not nest in each other.
 
     Args:
         threads: Each thread and the number of its events.
-        times: Begins and ends of a thread's events, in any order; asked only of threads with many. They are sorted
-            in place.
+        times: Begins and ends of a thread's events, in any order; asked only of threads with many. They are
+            changed.
         events: About how many to nest together.
     """
     tracks: list[int] = []
@@ -86,6 +86,15 @@ def quiet(starts: Times, ends: Times, events: int = EVENTS) -> list[int]:
 
 
 def _cuts(starts: Times, ends: Times, events: int) -> list[int]:
+    """Moments at which nothing is open, or at which all that is open ends as something that lasts begins (steps do).
+
+    What has no duration belongs to what begins there before it belongs to what ends there (`nesting.nest`).
+    """
+    lasting = starts[ends > starts]
+    lasting.sort()
+    np.maximum(ends, starts + 1, out=ends)
+    if lasting.size:
+        ends -= lasting[np.minimum(np.searchsorted(lasting, ends), lasting.size - 1)] == ends
     starts.sort()
     ends.sort()
     return [int(starts[position]) for position in quiet(starts, ends, events)]

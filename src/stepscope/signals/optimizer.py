@@ -40,7 +40,8 @@ WHERE s.ts < r.stop ORDER BY s.ts
 _HANDED_SQL: Final = """
 WITH ranges AS (SELECT unnest($tracks) AS track, unnest($starts) AS ts, unnest($ends) AS stop)
 SELECT f.target FROM (
-    SELECT f.target, g.track, g.ts FROM flows f JOIN spans g ON g.id = f.source WHERE f.kind = 'queue'
+    SELECT f.target, g.track, g.ts FROM flows f JOIN spans g ON g.id = f.source
+    WHERE f.kind = 'queue' AND f.target IS NOT NULL
 ) f ASOF JOIN ranges r ON f.track = r.track AND f.ts >= r.ts WHERE f.ts < r.stop ORDER BY f.target
 """
 _KERNELS_SQL: Final = """

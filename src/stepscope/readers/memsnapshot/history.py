@@ -29,7 +29,7 @@ _SQL: Final = (
 #: Numbers that can't be true would overflow sums.
 _VIEW: Final = f"""
 CREATE TEMP VIEW usable_entries AS SELECT * REPLACE (
-    CASE WHEN abs(address) < {LIMIT} THEN address END AS address,
+    CASE WHEN address > -{LIMIT} AND address < {LIMIT} THEN address END AS address,
     CASE WHEN bytes >= 0 AND bytes < {LARGEST} THEN bytes END AS bytes,
     CASE WHEN device_free >= 0 AND device_free < {LARGEST} THEN device_free END AS device_free
 ) FROM recorded_entries
