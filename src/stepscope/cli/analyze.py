@@ -50,13 +50,15 @@ def analyze(
     """
     files = {"json": json, "xlsx": xlsx, "markdown": markdown, "html": html}
     wanted = {kind: path for kind, path in files.items() if path is not None}
+    from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress
-    from stepscope.reports.build import Options, build_report
     from stepscope.rules import settings
 
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
-
+    import_ahead()
     with open_input(paths, cache=not no_cache, store=store) as trace, progress("analysing") as report_progress:
+        from stepscope.reports.build import Options, build_report
+
         options = Options(
             tuple(step or ()), tuple(rank or ()), tuple(table or ()),
             page=not (json or xlsx or html), rules=rules, all_findings=all_,

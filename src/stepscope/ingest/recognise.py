@@ -13,8 +13,8 @@ from stepscope.readers import content
 from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.ascend.read import AscendReader
 from stepscope.readers.kineto.read import KinetoReader
-from stepscope.readers.memsnapshot.read import MemorySnapshotReader
-from stepscope.readers.nsight.read import NsightReader
+from stepscope.readers.memsnapshot.reader import MemorySnapshotReader
+from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
 
 #: In order of precedence among equally sure readers.

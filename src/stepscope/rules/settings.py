@@ -6,16 +6,17 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.model.errors import UserError
-from stepscope.rules.registry import all_rules
-from stepscope.rules.rule import Limits, Registered
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from stepscope.rules.rule import Limits, Registered
 
 FILE: Final = "stepscope.toml"
 
@@ -45,7 +46,7 @@ class Settings:
         """The rules to run, in order."""
         return [
             rule
-            for rule in all_rules().values()
+            for rule in _rules().values()
             if (not self.select or _matches(rule, self.select)) and not _matches(rule, self.ignore)
         ]
 
@@ -72,6 +73,13 @@ class Settings:
                 raise UserError(f"{assignment!r} sets nothing", hint="write CODE.threshold=value")
             changed.setdefault(code, {})[name] = _number(code, name, value.strip(), "--set")
         return replace(self, thresholds=changed)
+
+
+def _rules() -> dict[str, Registered]:
+    """Every rule by code; they are imported when they are first asked for, which the defaults do not."""
+    from stepscope.rules.registry import all_rules
+
+    return all_rules()
 
 
 def load(folder: Path) -> Settings:
@@ -126,13 +134,13 @@ def _matches(registered: Registered, wanted: Iterable[str]) -> bool:
 def _known(wanted: Iterable[str], where: str) -> tuple[str, ...]:
     names = tuple(part.strip() for one in wanted for part in one.split(",") if part.strip())
     for name in names:
-        if not any(_matches(rule, (name,)) for rule in all_rules().values()):
+        if not any(_matches(rule, (name,)) for rule in _rules().values()):
             raise UserError(f"{where}: no rule or family is called {name!r}", hint="`stepscope rules` lists them")
     return names
 
 
 def _number(code: str, name: str, value: Any, where: str) -> float:
-    registered = all_rules().get(code)
+    registered = _rules().get(code)
     if registered is None:
         raise UserError(f"{where}: no rule has the code {code!r}", hint="`stepscope rules` lists them")
     names = [threshold.name for threshold in registered.rule.thresholds]

@@ -15,7 +15,7 @@ from readers.conformance import assert_same, check_invariants, open_fresh, packi
 from readers.nsight.database import Export, write
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
-from stepscope.readers.nsight.read import NsightReader
+from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES
 from stepscope.readers.sqlite.columns import Columns
 from stepscope.readers.sqlite.tables import SqliteTables

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any, Final
 
 from stepscope.model.errors import UnusableInputError
@@ -16,54 +14,35 @@ from stepscope.readers.memsnapshot.history import History
 from stepscope.readers.memsnapshot.load import Loaded, load_json, load_pickle
 from stepscope.readers.memsnapshot.marks import stage_marks
 from stepscope.readers.memsnapshot.observed import add, observe_content, observe_history
+from stepscope.readers.memsnapshot.reader import NAME
 from stepscope.readers.memsnapshot.staged import part_times, stage_device, stage_segments
 from stepscope.readers.memsnapshot.timeline import stage_timeline
-from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
 _BLOCK: Final = 1 << 20
-_MARKS: Final = (b"total_size", b"device_traces", b"requested_size")
-#: [[time, action, bytes, category], ... or [[times], [[sizes], ...
-_TIMELINE: Final = re.compile(rb"\s*\[\s*\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+")
 
 
-class MemorySnapshotReader:
-    """Reads what `torch.cuda.memory._dump_snapshot` and `export_memory_timeline` write, and their kin."""
-
-    name = "memsnapshot"
-    version = 1
-
-    def sniff(self, path: Path, head: bytes) -> int:
-        """NO, MAYBE or YES, by content alone."""
-        del path
-        marked = any(mark in head for mark in _MARKS)
-        if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-            return YES if marked else MAYBE
-        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if not text.startswith((b"{", b"[")) or b'"ph"' in text:
-            return NO
-        return YES if (marked and b'"blocks"' in text) or _TIMELINE.match(text) else NO
-
-    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
-        """Stage segments, blocks, the history of every device, and what is derived from them together."""
-        damage = Damage()
-        history = History(staging)
-        pickled = head(source, 1) == b"\x80"
-        load = load_pickle if pickled else load_json
-        loaded = load(blocks(source, damage, progress, _BLOCK), history, str(source))
-        for message in damage.messages:
-            loaded.cut = loaded.cut or message
-        attributes = {**_settings(loaded.settings), "format": "pickle" if pickled else "json"}
-        if loaded.timeline is not None:
-            stage_timeline(staging, loaded.timeline, str(source))
-            return Recording(str(source), self.name, attributes={**attributes, "kind": "memory timeline"})
-        if not loaded.segments and not any(history.counts):
-            raise UnusableInputError(
-                f"{source} can't be used: {loaded.cut or 'it holds no segments and no history'}",
-                hint="give a snapshot as torch.cuda.memory._dump_snapshot writes it",
-            )
-        _stage(staging, loaded, history)
-        return Recording(str(source), self.name, attributes={**attributes, "kind": "memory snapshot"})
+def read(source: Source, staging: Staging, progress: Progress) -> Recording:
+    """Stage segments, blocks, the history of every device, and what is derived from them together."""
+    damage = Damage()
+    history = History(staging)
+    pickled = head(source, 1) == b"\x80"
+    load = load_pickle if pickled else load_json
+    loaded = load(blocks(source, damage, progress, _BLOCK), history, str(source))
+    for message in damage.messages:
+        loaded.cut = loaded.cut or message
+    attributes = {**_settings(loaded.settings), "format": "pickle" if pickled else "json"}
+    if loaded.timeline is not None:
+        stage_timeline(staging, loaded.timeline, str(source))
+        return Recording(str(source), NAME, attributes={**attributes, "kind": "memory timeline"})
+    if not loaded.segments and not any(history.counts):
+        raise UnusableInputError(
+            f"{source} can't be used: {loaded.cut or 'it holds no segments and no history'}",
+            hint="give a snapshot as torch.cuda.memory._dump_snapshot writes it",
+        )
+    _stage(staging, loaded, history)
+    return Recording(str(source), NAME, attributes={**attributes, "kind": "memory snapshot"})
 
 
 def _stage(staging: Staging, loaded: Loaded, history: History) -> None:

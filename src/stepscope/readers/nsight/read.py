@@ -15,57 +15,44 @@ from stepscope.readers.nsight.host import load_api, load_other_calls
 from stepscope.readers.nsight.intake import Intake
 from stepscope.readers.nsight.metadata import Metadata, label_threads, observe_messages, observe_names
 from stepscope.readers.nsight.nvtx import load_nvtx, thread_names
-from stepscope.readers.nsight.opening import REPORTS, folder_is_export, has_export_beside, looks_like_export, opened
+from stepscope.readers.nsight.opening import opened
 from stepscope.readers.nsight.processes import ProcessTables, gpu_processes, pid
+from stepscope.readers.nsight.reader import NAME
 from stepscope.readers.nsight.tables import Tables
-from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
 
-class NsightReader:
-    """Reads `.sqlite` exports, Parquet and Arrow export folders and, by way of `nsys`, reports."""
-
-    name = "nsight"
-    version = 2
-
-    def sniff(self, path: Path, head: bytes) -> int:
-        """NO, MAYBE or YES: by the tables; a report, whose format is unknown, by its name."""
-        if path.is_dir():
-            return YES if folder_is_export(path) else NO
-        if path.suffix in REPORTS:
-            return MAYBE if has_export_beside(path) else YES
-        return {True: YES, None: MAYBE, False: NO}[looks_like_export(path, head)]
-
-    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
-        """Stage every row that can be read."""
-        damage = Damage()
-        with opened(source, staging.folder / "spill", damage) as whole:
-            processes = gpu_processes(whole)
-            tables = _part(source, whole, processes)
-            rows = sum(whole.rows(name) for name in whole.names())
-            intake = Intake(staging, tables, Devices(tables), progress, _size(source.path) / max(1, rows))
-            metadata = Metadata(tables)
-            _load(intake, metadata)
-            if staging.one("SELECT count(*) FROM raw_events") == (0,):
-                raise _unusable(source, tables)
-            _observe_damage(staging, tables, damage)
-            rank, world_size = metadata.rank(max(len(processes), len(intake.devices.processes)))
-            parts = tuple(map(_called, processes[1:])) if not source.part else ()
-            staging.observe(
-                "processes-split", "info", len(parts) + 1 if parts else 0, "processes in the recording use a GPU",
-                "each is a rank of its own; those that use none are shown with the first",
-            )  # fmt: skip
-            return Recording(
-                source=str(source),
-                reader=self.name,
-                rank=rank,
-                world_size=world_size,
-                host=metadata.host,
-                origin_unix_ns=metadata.start_unix_ns,
-                attributes=metadata.attributes(),
-                part=source.part,
-                parts=parts,
-            )
+def read(source: Source, staging: Staging, progress: Progress) -> Recording:
+    """Stage every row that can be read."""
+    damage = Damage()
+    with opened(source, staging.folder / "spill", damage) as whole:
+        processes = gpu_processes(whole)
+        tables = _part(source, whole, processes)
+        rows = sum(whole.rows(name) for name in whole.names())
+        intake = Intake(staging, tables, Devices(tables), progress, _size(source.path) / max(1, rows))
+        metadata = Metadata(tables)
+        _load(intake, metadata)
+        if staging.one("SELECT count(*) FROM raw_events") == (0,):
+            raise _unusable(source, tables)
+        _observe_damage(staging, tables, damage)
+        rank, world_size = metadata.rank(max(len(processes), len(intake.devices.processes)))
+        parts = tuple(map(_called, processes[1:])) if not source.part else ()
+        staging.observe(
+            "processes-split", "info", len(parts) + 1 if parts else 0, "processes in the recording use a GPU",
+            "each is a rank of its own; those that use none are shown with the first",
+        )  # fmt: skip
+        return Recording(
+            source=str(source),
+            reader=NAME,
+            rank=rank,
+            world_size=world_size,
+            host=metadata.host,
+            origin_unix_ns=metadata.start_unix_ns,
+            attributes=metadata.attributes(),
+            part=source.part,
+            parts=parts,
+        )
 
 
 def _part(source: Source, tables: Tables, processes: list[int]) -> Tables:

@@ -1,0 +1,28 @@
+"""What a report needs, imported while the recording is being read: reading leaves a core idle now and then."""
+
+from __future__ import annotations
+
+import threading
+
+
+def import_ahead() -> None:
+    """Import what makes and shows a report, in a thread of its own."""
+    # What both threads import is there before they part, so that neither waits for the other.
+    import stepscope.ingest  # noqa: F401
+
+    threading.Thread(target=_import, name="stepscope-imports", daemon=True).start()
+
+
+def _import() -> None:
+    import stepscope.reports.build
+    import stepscope.reports.terminal  # noqa: F401
+    from stepscope.analyses.registry import analyses
+    from stepscope.model.errors import UserError
+    from stepscope.rules.registry import all_rules
+
+    analyses()
+    try:
+        all_rules()
+    except UserError:
+        # A broken rule of a third party is told when the rules are asked for.
+        return

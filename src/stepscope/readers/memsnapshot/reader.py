@@ -1,0 +1,40 @@
+"""What a memory snapshot looks like; who reads it is imported when there is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.recording import Recording
+from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.store.staging import Staging
+
+NAME: Final = "memsnapshot"
+_MARKS: Final = (b"total_size", b"device_traces", b"requested_size")
+#: [[time, action, bytes, category], ... or [[times], [[sizes], ...
+_TIMELINE: Final = re.compile(rb"\s*\[\s*\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+")
+
+
+class MemorySnapshotReader:
+    """Reads what `torch.cuda.memory._dump_snapshot` and `export_memory_timeline` write, and their kin."""
+
+    name = NAME
+    version = 1
+
+    def sniff(self, path: Path, head: bytes) -> int:
+        """NO, MAYBE or YES, by content alone."""
+        del path
+        marked = any(mark in head for mark in _MARKS)
+        if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+            return YES if marked else MAYBE
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not text.startswith((b"{", b"[")) or b'"ph"' in text:
+            return NO
+        return YES if (marked and b'"blocks"' in text) or _TIMELINE.match(text) else NO
+
+    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
+        """Stage segments, blocks, the history of every device, and what is derived from them together."""
+        from stepscope.readers.memsnapshot.read import read
+
+        return read(source, staging, progress)
