@@ -69,11 +69,14 @@ def test_times_that_cannot_be_true_are_repaired_and_counted() -> None:
     start = 1_700_000_000 * 10**9
     facts.host("op", "good", start, 100)
     facts.host("op", "zero", 0, 100)
+    facts.host("op", "far before", -(2**63), 100)
+    facts.host("op", "far after", 2**63 - 1, 100)
     facts.host("op", "negative", start + 10, -5)
     facts.host("op", "overflow", start + 20, 300 * day)
     trace = facts.trace()
     health = {row["code"]: row["count"] for row in trace.sql("SELECT code, count FROM health").to_pylist()}
-    assert health["time-missing"] == health["duration-negative"] == health["duration-overflow"] == 1
+    assert health["time-missing"] == 3
+    assert health["duration-negative"] == health["duration-overflow"] == 1
     assert trace.sql("SELECT name, dur FROM events ORDER BY id").to_pylist() == [
         {"name": "good", "dur": 100},
         {"name": "negative", "dur": None},

@@ -10,6 +10,8 @@ _MINUTE_NS: Final = 60 * 10**9
 _HOUR_NS: Final = 60 * _MINUTE_NS
 #: No recording lasts a week: profilers hold events in memory. HolisticTraceAnalysis drops longer events too.
 _WEEK_NS: Final = 7 * 24 * _HOUR_NS
+_EARLIEST: Final = -(2**63) + 1
+_LATEST: Final = 2**63 - 1
 
 
 #: Tables whose rows belong to one event.
@@ -51,7 +53,8 @@ def _drop_misplaced(staging: Staging) -> int:
         return 0
     # An event at exactly 0 is a missing time unless the clock itself starts near 0.
     zero = "ts = 0" if first is not None and first > _MINUTE_NS else "false"
-    condition = f"abs(ts - {middle}) > {_WEEK_NS} OR {zero}"
+    # Bounds, since the distance of two times may not fit into 64 bits.
+    condition = f"ts < {max(middle - _WEEK_NS, _EARLIEST)} OR ts > {min(middle + _WEEK_NS, _LATEST)} OR {zero}"
     [dropped] = staging.one(f"DELETE FROM raw_events WHERE {condition}")
     staging.observe(
         "time-missing",
