@@ -13,8 +13,9 @@ from readers.conformance import check_report
 from stepscope.ingest import Options, open_trace
 from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import TableSchema
-from stepscope.model.tables import EVENTS
+from stepscope.model.tables import EVENTS, KERNELS
 from stepscope.simulate import SimJob, simulate
+from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
 from stepscope.store.layout import MANIFEST, PARQUET, PLAIN_TABLES, stored_columns
 from stepscope.store.opening import open_stores
 from support import shared_traces
@@ -38,7 +39,9 @@ _DERIVED = {
     *((table.name, name) for table in MEMORY_TABLES for name in ("device", "ts", "freed_ts", "reusable_ts")),
 }
 _OPTIONAL = [table.name for table in PLAIN_TABLES if table.name != "tracks"]
-_TABLES = {table.name: table for table in (EVENTS, *PLAIN_TABLES)}
+_TABLES = {table.name: table for table in (EVENTS, *PLAIN_TABLES)} | {ACTIVITIES.name: KERNELS}
+#: What is known of a launch or operator is so only where it is known itself.
+_FOLLOWING = {KERNELS.name: {"launch": LAUNCH_COLUMNS, "op": OP_COLUMNS}}
 
 #: Columns to select of a table, and of which rows.
 Rewriting = Callable[[TableSchema], tuple[str, str]]
@@ -82,7 +85,9 @@ def check_without(stores: list[Path], folder: Path, query: Rewriting) -> None:
 def nulled(table: TableSchema, percent: int) -> str:
     """Select a table with nulls in so many of the values that may be null, drawn by their place."""
     names = [c.name for c in stored_columns(table) if c.nullable and (table.name, c.name) not in _DERIVED]
-    nulls = [f'CASE WHEN hash(nth, \'{n}\') % 100 >= {percent} THEN "{n}" END AS "{n}"' for n in names]
+    following = _FOLLOWING.get(table.name, {})
+    chosen = [(n, n) for n in names] + [(key, c.name) for key, columns in following.items() for c in columns]
+    nulls = [f'CASE WHEN hash(nth, \'{key}\') % 100 >= {percent} THEN "{n}" END AS "{n}"' for key, n in chosen]
     return f"* EXCLUDE (nth) REPLACE ({', '.join(nulls)})" if nulls else "* EXCLUDE (nth)"
 
 

@@ -40,9 +40,9 @@ class _Memo:
 class Trace:
     """The canonical tables of one or more ranks behind one DuckDB connection.
 
-    Every table of `stepscope.model.tables` is a view. A trace of a single rank also has the two narrow views
-    that analyses read: `spans` (`events` without `args`, with `name_id` in place of `name`) and
-    `names(name_id, name)`. Traces are made by `stepscope.open`.
+    Every table of `stepscope.model.tables` is a view. A trace of a single rank also has the views that analyses
+    read: `spans` (`events` without `args`, with `name_id` in place of `name`), `names(name_id, name)` and `activities`
+    (`kernels` with what launched each: `stepscope.store.activities`). Traces are made by `stepscope.open`.
 
     Attributes:
         notes: What was observed about the input as a whole, such as files that were skipped.

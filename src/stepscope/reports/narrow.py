@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
+from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
 
 #: Tables whose rows are events, belong to an event, or have a time of their own; all others stay whole.
 _EVENTS: Final = ("events", "spans")
@@ -78,6 +79,7 @@ def narrowed(trace: Trace, keep: Filter) -> Trace:
     views["steps"] = f"SELECT * FROM whole.steps WHERE {keep.rows_of_steps}"
     for name in _BY_EVENT:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
+    views[ACTIVITIES.name] = _activities_sql(event)
     for name in _BY_TIME:
         views[name] = f"SELECT * FROM whole.{name} t WHERE {keep.points}"
         if keep.steps is not None:
@@ -87,3 +89,13 @@ def narrowed(trace: Trace, keep: Filter) -> Trace:
             )
     views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) AND target IN ({event})"
     return trace.narrowed(views)
+
+
+def _activities_sql(event: str) -> str:
+    """The activities among the events; of a launch or operator that is not, only its number is left."""
+    kept = [f"CASE WHEN l.id IS NOT NULL THEN k.{column.name} END AS {column.name}" for column in LAUNCH_COLUMNS]
+    kept += [f"CASE WHEN o.id IS NOT NULL THEN k.{column.name} END AS {column.name}" for column in OP_COLUMNS]
+    return (
+        f"SELECT k.* REPLACE ({', '.join(kept)}) FROM whole.activities k LEFT JOIN ({event}) l ON l.id = k.launch "
+        f"LEFT JOIN ({event}) o ON o.id = k.op WHERE k.event IN ({event})"
+    )

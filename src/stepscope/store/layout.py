@@ -5,6 +5,7 @@
     STORE/names.parquet     name_id, name
     STORE/args-*.parquet    id, args, in the order of the recording
     STORE/input_*.parquet   `op_inputs` without `rank`: its distinct texts, and the calls that refer to them
+    STORE/activities.parquet `kernels` without `rank`, with what launched each
     STORE/TABLE.parquet     every other canonical table without `rank`
 
 Arguments are by far the widest column and the least read, so they lie apart. The rank is not stored
@@ -19,7 +20,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from stepscope.model.schema import Column, TableSchema, Type
-from stepscope.model.tables import EVENTS, OP_INPUTS, TABLES
+from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS, TABLES
+from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
 #: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
@@ -47,7 +49,12 @@ SQL_TYPES: Final[dict[Type, str]] = {
 PLAIN_TABLES: Final = tuple(table for table in TABLES if table not in (EVENTS, OP_INPUTS))
 
 #: Tables that are stored as they are staged.
-STORED_TABLES: Final = (*PLAIN_TABLES, INPUT_CALLS, INPUT_TEXTS)
+STORED_TABLES: Final = (
+    *(table for table in PLAIN_TABLES if table is not KERNELS),
+    ACTIVITIES,
+    INPUT_CALLS,
+    INPUT_TEXTS,
+)
 
 #: Columns of `spans`, in order: `events` without the wide ones.
 SPAN_COLUMNS: Final = tuple(

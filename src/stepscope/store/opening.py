@@ -7,18 +7,22 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
 from stepscope.model.sandbox import lock
-from stepscope.model.tables import EVENTS, OP_INPUTS
+from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
+from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import op_inputs_sql
 from stepscope.store.layout import ARGS_GLOB, EVENTS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
 
 if TYPE_CHECKING:
     import duckdb
+
+#: Tables whose file has another name, since it holds more.
+_FILES: Final = {KERNELS.name: ACTIVITIES.name}
 
 
 def read_manifest(store: Path) -> Recording:
@@ -69,7 +73,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
         columns = ", ".join("rank" if name == "rank" else f'"{name}"' for name in table.names)
         parts = []
         for rank, path in sorted(stores.items()):
-            file = _file(path / f"{table.name}.parquet")
+            file = _file(path / f"{_FILES.get(table.name, table.name)}.parquet")
             parts.append(f"SELECT {columns} FROM (SELECT {rank}::INTEGER AS rank, * FROM {file})")
         connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
@@ -80,6 +84,9 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
         [(rank, path)] = stores.items()
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
         connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}")
+        stored = f"(SELECT {rank}::INTEGER AS rank, * FROM {_file(path / f'{ACTIVITIES.name}.parquet')})"
+        columns = ", ".join(f'"{name}"' for name in ACTIVITIES.names)
+        connection.execute(f"CREATE VIEW {ACTIVITIES.name} AS SELECT {columns} FROM {stored}")
         for name in ("names", "input_calls", "input_texts"):
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {_file(path / f'{name}.parquet')}")
 

@@ -35,7 +35,8 @@ GROUP BY correlation
 # What is around launches is looked up apart from the kernels: each join with all host events needs memory of its own.
 _LAUNCHED_SQL: Final = """
 CREATE TABLE launched AS
-SELECT l.correlation, l.launch, h.op, h.module, h.step FROM launches l LEFT JOIN nesting h ON h.id = l.launch
+SELECT l.correlation, l.launch, e.ts, e.dur, e.track, e.name_id, h.op, h.module, h.step
+FROM launches l JOIN raw_events e ON e.id = l.launch LEFT JOIN nesting h ON h.id = l.launch
 """
 
 #: Where the launch tells no operator, the external id may.
@@ -58,22 +59,27 @@ SELECT k.event, k.ts, coalesce(k.dur, 0) AS dur, k.track, t.device, k.name_id,
         ELSE c.op_class END AS op_class,
     l.launch, coalesce(l.op, x.op) AS op, coalesce(l.module, x.module) AS module,
     CASE WHEN l.op IS NULL THEN coalesce(x.step, l.step, s.step) ELSE l.step END AS step,
-    k.correlation, CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph
+    k.correlation, CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph,
+    l.ts AS launch_ts, l.dur AS launch_dur, l.track AS launch_track, l.name_id AS launch_name_id, l.step AS launch_step,
+    o.ts AS op_ts, o.track AS op_track, o.name_id AS op_name_id
 FROM device_work k
 JOIN tracks t USING (track)
 JOIN name_classes c USING (name_id)
 LEFT JOIN launched l USING (correlation)
 LEFT JOIN external_ops x ON l.op IS NULL AND x.external_id = k.external_id
+LEFT JOIN raw_events o ON o.id = coalesce(l.op, x.op)
 LEFT JOIN shared_launches g ON g.correlation = k.correlation
 LEFT JOIN unlaunched_steps s ON s.event = k.event
 ORDER BY k.ts, k.event
 """
 
-#: The rows of `kernels` as they are stored: what was derived, and the wide columns as recorded.
-STORED_KERNELS_SQL: Final = """
+#: The rows of `activities`: what was derived, and the wide columns as recorded.
+ACTIVITIES_SQL: Final = """
 SELECT k.event, k.ts, k.dur, k.track, k.device, t.stream, n.name, k.kind, k.op_class, k.launch, k.op, k.module, k.step,
     k.correlation, r.grid, r.block, r.registers, r.shared_bytes, r.occupancy, coalesce(r.dtype, c.dtype) AS dtype,
-    c.tensor_core, f.flops, coalesce(cp.bytes, f.bytes) AS bytes, k.graph, r.op_type, r.core
+    c.tensor_core, f.flops, coalesce(cp.bytes, f.bytes) AS bytes, k.graph, r.op_type, r.core,
+    k.name_id, k.launch_ts, k.launch_dur, k.launch_track, k.launch_name_id, k.launch_step, k.op_ts, k.op_track,
+    k.op_name_id
 FROM kernels k
 JOIN raw_kernels r USING (event)
 JOIN tracks t USING (track)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from stepscope.ingest.derive.kernels import STORED_KERNELS_SQL
+from stepscope.ingest.derive.kernels import ACTIVITIES_SQL
 from stepscope.model.schema import TableSchema
-from stepscope.model.tables import HEALTH, KERNELS
+from stepscope.model.tables import HEALTH
+from stepscope.store.activities import ACTIVITIES
 from stepscope.store.layout import PARQUET, SPAN_COLUMNS, STORED_TABLES, columns_sql, stored_columns
 from stepscope.store.staging import Staging
 
@@ -88,7 +89,7 @@ class Writing:
     def _start_tables(self, tables: Iterable[TableSchema]) -> None:
         for table in tables:
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
-            source = f"({STORED_KERNELS_SQL})" if table is KERNELS else f'"{table.name}"'
+            source = f"({ACTIVITIES_SQL})" if table is ACTIVITIES else f'"{table.name}"'
             self._start(table.name, f"SELECT {columns} FROM {source}")
 
     def _start(self, name: str, query: str, **arrow: pa.Table) -> None:

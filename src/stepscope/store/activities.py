@@ -1,0 +1,30 @@
+"""What is stored of device activities beyond `kernels`: their launches, which analyses would look up time and again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.model.schema import Column, TableSchema, ns
+from stepscope.model.tables import KERNELS
+
+#: About the launch, null together: there is none, or its row is not among the events.
+LAUNCH_COLUMNS: Final = (
+    ns("launch_ts", "Begin of the launch; null if the recording does not tell the launch.", nullable=True),
+    ns("launch_dur", "Its duration; null if not recorded.", nullable=True),
+    Column("launch_track", "int32", "Its thread, a row of `tracks`.", "id", True),
+    Column("launch_name_id", "int32", "Its name, a row of `names`.", "id", True),
+    Column("launch_step", "int32", "The step that it lies in; null outside every step.", "", True),
+)
+
+#: About the operator, null together.
+OP_COLUMNS: Final = (
+    ns("op_ts", "Begin of the operator; null if the recording does not tell the operator.", nullable=True),
+    Column("op_track", "int32", "Its thread, a row of `tracks`.", "id", True),
+    Column("op_name_id", "int32", "Its name, a row of `names`.", "id", True),
+)
+
+ACTIVITIES: Final = TableSchema(
+    "activities",
+    "One row per device activity, as in `kernels`, with its launch and operator.",
+    (*KERNELS.columns, Column("name_id", "int32", "Row of `names`.", "id"), *LAUNCH_COLUMNS, *OP_COLUMNS),
+)
