@@ -12,8 +12,10 @@ from stepscope.ingest.derive.flows import resolve_flows
 from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
-from stepscope.ingest.derive.kernels import derive_kernels, find_launches, gather_work
+from stepscope.ingest.derive.kernels import derive_kernels
+from stepscope.ingest.derive.name_classes import classify_names
 from stepscope.ingest.derive.steps import derive_steps, extend_steps
+from stepscope.ingest.derive.work import gather_work
 from stepscope.ingest.derive.write import Writing
 from stepscope.store.staging import Staging
 
@@ -32,12 +34,11 @@ def derive(staging: Staging) -> int | None:
     derive_steps(staging)
     gather_work(staging)
     with Writing(staging) as writing:
-        with ThreadPoolExecutor(1, thread_name_prefix="stepscope-launches") as executor:
-            launches = executor.submit(find_launches, staging)
+        with ThreadPoolExecutor(1, thread_name_prefix="stepscope-classes") as executor:
+            classes = executor.submit(classify_names, staging)
             nest_hosts(staging, writing)
-            launches.result()
-        derive_kernels(staging)
-        writing.start_derived()
+        activities = derive_kernels(staging, classes.result())
+        writing.start_derived(activities)
         derive_collectives(staging)
         mark_used_devices(staging)
         extend_steps(staging)

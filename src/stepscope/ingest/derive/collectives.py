@@ -27,7 +27,7 @@ _AROUND_SQL: Final = (
     "CREATE TEMP TABLE comm_ops AS SELECT event, op, 0 AS level FROM kernels WHERE kind = 'comm' AND op IS NOT NULL"
 )
 _OUTER_SQL: Final = (
-    "INSERT INTO comm_ops SELECT c.event, n.outer_op, c.level + 1 FROM comm_ops c JOIN nesting n ON n.id = c.op "
+    "INSERT INTO comm_ops SELECT c.event, n.outer_op, c.level + 1 FROM comm_ops c JOIN op_nesting n ON n.id = c.op "
     "WHERE c.level = {level} AND n.outer_op IS NOT NULL"
 )
 

@@ -31,7 +31,8 @@ _AROUND_SQL: Final = (
     "WHERE kind = 'compute' AND op IS NOT NULL"
 )
 _OUTER_SQL: Final = (
-    "INSERT INTO cost_chain SELECT c.op, n.outer_op, c.level + 1 FROM cost_chain c JOIN nesting n ON n.id = c.around "
+    "INSERT INTO cost_chain SELECT c.op, n.outer_op, c.level + 1 "
+    "FROM cost_chain c JOIN op_nesting n ON n.id = c.around "
     "WHERE c.level = {level} AND n.outer_op IS NOT NULL"
 )
 

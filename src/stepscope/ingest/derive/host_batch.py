@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,15 +16,16 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What an event can be to those inside it.
-OTHER, OP, MODULE, FRAME = range(4)
+#: What an event can be to those inside it, and which calls can be launches: those after `LAUNCH` where no other is.
+OTHER, OP, MODULE, FRAME, LAUNCH, CALL = range(6)
 #: What lies on threads.
 EVENT, ALLOCATION, ARROW = range(3)
 
 _EVENTS_SQL: Final = f"""
 SELECT id, ts, dur, track, name_id, category, correlation, external_id,
     CASE category WHEN 'op' THEN {OP} WHEN 'module' THEN {MODULE} WHEN 'annotation' THEN {MODULE}
-        WHEN 'python' THEN {FRAME} ELSE {OTHER} END::UTINYINT AS role,
+        WHEN 'python' THEN {FRAME} WHEN 'launch' THEN {LAUNCH} WHEN 'runtime' THEN {CALL}
+        WHEN 'sync' THEN {CALL} ELSE {OTHER} END::UTINYINT AS role,
     id IN (SELECT event FROM device_work WHERE {{chosen}}) AS is_work
 FROM raw_events WHERE {{chosen}}
 """
@@ -73,6 +75,19 @@ class HostBatch:
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         order = np.argsort(rows["track"], kind="stable")
         return cls(events=events, event=order, **{name: values[order] for name, values in rows.items()})
+
+    @property
+    def threads(self) -> list[tuple[int, int]]:
+        """First and last but one position of each thread."""
+        edges = (np.flatnonzero(np.diff(self.track)) + 1).tolist()
+        return list(pairwise([0, *edges, self.id.size])) if self.id.size else []
+
+    def column(self, name: str, missing: int = 0) -> NDArray[Any]:
+        """A column of `events`, [n], with this number where it is missing and for what is no event."""
+        values = self.events[name]
+        found = (values.fill_null(missing) if values.null_count else values).to_numpy()
+        points = self.id.size - found.size
+        return np.append(found, np.full(points, missing, found.dtype))[self.event] if points else found[self.event]
 
 
 def _points(staging: Staging, kind: int, query: str) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, MODULE, OP, HostBatch
 from stepscope.ingest.derive.host_stretches import host_stretches
+from stepscope.ingest.derive.launches import Launches
+from stepscope.ingest.derive.surroundings import Surroundings, nullable, step_at
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import Nesting, nearest, nest
@@ -17,28 +19,36 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Steps = dict[str, "NDArray[Any]"]
-
-_NESTING_SQL: Final = (
-    "CREATE TABLE nesting (id BIGINT, depth INTEGER, parent BIGINT, op BIGINT, outer_op BIGINT, module BIGINT, "
-    "step INTEGER)"
-)
+#: What is asked of the nesting later: of operators, and of device work that is recorded on a host thread.
+_TABLES_SQL: Final = """
+CREATE TABLE op_nesting (id BIGINT, outer_op BIGINT, module BIGINT, step INTEGER);
+CREATE TABLE work_nesting (id BIGINT, depth INTEGER, parent BIGINT, step INTEGER);
+CREATE TABLE memory_owners (row BIGINT, owner BIGINT);
+CREATE TABLE flow_ends (row BIGINT, event BIGINT);
+"""
+#: Columns of events that are stored as they are staged.
+_STAGED: Final = ("id", "ts", "dur", "track", "name_id", "category", "correlation", "external_id")
 
 
 def nest_hosts(staging: Staging, writing: Writing) -> None:
-    """Fill `nesting` for all events on host tracks, and the owners of allocations and ends of arrows; write the events.
+    """Nest all events on host tracks and write them; find launches, and the owners of allocations and ends of arrows.
 
     Allocations and arrow ends are points on a thread: they take part in the nesting as events of no length,
     so that whatever encloses them is their parent.
     """
     connection = staging.connection
-    connection.execute(_NESTING_SQL)
-    connection.execute("CREATE TABLE memory_owners (row BIGINT, owner BIGINT)")
-    connection.execute("CREATE TABLE flow_ends (row BIGINT, event BIGINT)")
+    connection.execute(_TABLES_SQL)
     steps = connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
+    launches = Launches(staging)
     clipped = 0
     for stretch in host_stretches(staging):
-        clipped += _nest(HostBatch.read(staging, stretch), staging, writing, steps)
+        batch = HostBatch.read(staging, stretch)
+        around, cut = _nest(batch, steps)
+        clipped += cut
+        launches.add(batch, around)
+        _keep(staging, batch, around)
+        writing.start_host_events(_host_events(batch, around))
+    launches.finish()
     staging.observe(
         "nesting-repaired",
         "info",
@@ -48,27 +58,20 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
     )
 
 
-def _nest(batch: HostBatch, staging: Staging, writing: Writing, steps: Steps) -> int:
-    """Nest the threads of a batch; returns how many events had to be clipped to their parent."""
+def _nest(batch: HostBatch, steps: dict[str, NDArray[Any]]) -> tuple[Surroundings, int]:
+    """Nest the threads of a batch; returns also how many events had to be clipped to their parent."""
     n = batch.id.size
     depth = np.zeros(n, dtype=np.int32)
     parent = np.full(n, -1, dtype=np.int64)
-    by_time = np.arange(n)
-    edges = np.flatnonzero(np.diff(batch.track)) + 1
     clipped = 0
-    for low, high in zip([0, *edges.tolist()], [*edges.tolist(), n], strict=True):
+    for low, high in batch.threads:
         ts = batch.ts[low:high]
         nesting = _nest_thread(ts, ts + batch.dur[low:high], batch.role[low:high] == FRAME)
         depth[low:high] = nesting.depth
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
-        by_time[low:high] = low + np.argsort(ts, kind="stable")
         clipped += nesting.clipped
-    step = step_at(batch.ts, steps)
-    _store_nesting(staging, batch, depth, parent, step)
-    _store_owners(staging, batch, parent)
-    around: dict[str, NDArray[Any]] = {"depth": depth, "parent": _ids(parent, batch.id), "step": step}
-    writing.start_host_events(_host_events(batch, around, by_time))
-    return clipped
+    op, module = (nearest(batch.role == role, depth, parent) for role in (OP, MODULE))
+    return Surroundings(depth, parent, op, module, step_at(batch.ts, steps)), clipped
 
 
 def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
@@ -78,6 +81,8 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
     not part of it, though it began there, and neither are the functions around it that return as well.
     """
     nesting = nest(ts, end)
+    if not is_frame.any():
+        return nesting
     opened = np.flatnonzero(~is_frame & (end - nesting.end > nesting.end - ts))
     opened = opened[is_frame[nesting.parent[opened]]]
     if not opened.size:
@@ -93,56 +98,50 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
     return nest(ts, end)
 
 
-def _store_nesting(
-    staging: Staging, batch: HostBatch, depth: NDArray[np.int32], parent: NDArray[np.int64], step: NDArray[np.int32]
-) -> None:
-    op = nearest(batch.role == OP, depth, parent)
-    module = nearest(batch.role == MODULE, depth, parent)
+def _keep(staging: Staging, batch: HostBatch, around: Surroundings) -> None:
+    """Keep what is asked of the nesting later."""
+    ops = np.flatnonzero(batch.role == OP)
     # The operator around an operator: what is nearest to the parent of the innermost one.
-    above = np.where(op < 0, -1, parent[op])
-    outer = np.where(above < 0, -1, op[above])
-    event = batch.kind == EVENT
-    columns: dict[str, NDArray[Any]] = {"depth": depth, "step": step}
-    columns |= {
-        name: _ids(found, batch.id)
-        for name, found in (("parent", parent), ("op", op), ("outer_op", outer), ("module", module))
-    }
-    nesting = {name: _nullable(values[event]) for name, values in columns.items()}
-    staging.insert("nesting", pa.table({"id": batch.id[event], **nesting}))
-
-
-def _store_owners(staging: Staging, batch: HostBatch, parent: NDArray[np.int64]) -> None:
-    """What allocations and ends of arrows lie in."""
+    above = around.parent[ops]
+    outer = np.where(above < 0, -1, around.op[above])
+    _insert(staging, "op_nesting", batch, ops, {"outer_op": outer, "module": around.module[ops]}, around)
+    work = np.flatnonzero(batch.kind == EVENT)
+    work = work[batch.events["is_work"].to_numpy()[batch.event[work]]]
+    if work.size:
+        _insert(staging, "work_nesting", batch, work, {"parent": around.parent[work]}, around, depth=around.depth[work])
     for kind, table, column in ((ALLOCATION, "memory_owners", "owner"), (ARROW, "flow_ends", "event")):
         points = batch.kind == kind
         if points.any():
-            owners = _nullable(_ids(parent, batch.id)[points])
+            owner = around.parent[points]
+            owners = nullable(batch.id[owner], owner < 0)
             staging.insert(table, pa.table({"row": batch.id[points], column: owners}))
 
 
-def _host_events(batch: HostBatch, around: dict[str, NDArray[Any]], by_time: NDArray[np.int64]) -> pa.Table:
-    """The events as they are stored, with columns that tell what is around them; without device work."""
+def _insert(
+    staging: Staging,
+    table: str,
+    batch: HostBatch,
+    rows: NDArray[np.int64],
+    events: dict[str, NDArray[np.int64]],
+    around: Surroundings,
+    **numbers: NDArray[Any],
+) -> None:
+    """Add rows of a batch to a table with their step, columns that tell events by their positions, and others."""
+    step = around.step[rows]
+    columns: dict[str, Any] = {"id": batch.id[rows], "step": nullable(step, step < 0), **numbers}
+    columns |= {name: nullable(batch.id[found], found < 0) for name, found in events.items()}
+    staging.insert(table, pa.table(columns))
+
+
+def _host_events(batch: HostBatch, around: Surroundings) -> pa.Table:
+    """The events by thread and time as they are stored, with what is around them; without device work."""
+    by_time = np.concatenate(
+        [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]
+    )
     chosen = by_time[batch.kind[by_time] == EVENT]
     chosen = chosen[~batch.events["is_work"].to_numpy()[batch.event[chosen]]]
-    events = batch.events.take(pa.array(batch.event[chosen]))
-    for name, values in around.items():
-        events = events.append_column(name, _nullable(values[chosen]))
-    return events
-
-
-def step_at(ts: NDArray[np.int64], steps: Steps) -> NDArray[np.int32]:
-    """Index of the step that each time falls in, -1 where none; `steps` ascend and do not overlap."""
-    index = np.searchsorted(steps["ts"], ts, side="right") - 1
-    if not len(steps["ts"]):
-        return index.astype(np.int32)
-    inside = (index >= 0) & (ts < steps["stop"][index])
-    return np.where(inside, index, -1).astype(np.int32)
-
-
-def _ids(index: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.where(index < 0, -1, ids[index])
-
-
-def _nullable(values: NDArray[Any]) -> pa.Array:
-    """Numbers with null for -1, which stands for "none" in NumPy."""
-    return pa.array(values, mask=values == -1)
+    events = batch.events.select(_STAGED).take(pa.array(batch.event[chosen]))
+    parent, step = around.parent[chosen], around.step[chosen]
+    events = events.append_column("depth", pa.array(around.depth[chosen]))
+    events = events.append_column("parent", nullable(batch.id[parent], parent < 0))
+    return events.append_column("step", nullable(step, step < 0))

@@ -2,148 +2,155 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stepscope.ingest.derive.costs import find_costs
-from stepscope.model.kernel_names import classify
+from stepscope.ingest.derive.name_classes import NameClasses
+from stepscope.ingest.derive.surroundings import nullable, step_at
+from stepscope.ingest.derive.work import Work, match, taken, words
+from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.kernel_names import OP_CLASSES, OpClass
+from stepscope.store.activities import ACTIVITIES
+from stepscope.store.layout import stored_columns
 from stepscope.store.staging import Staging
 
-_WORK_SQL: Final = """
-CREATE TABLE device_work AS
-SELECT k.event, e.ts, e.dur, e.track, e.name_id, e.correlation, e.external_id, k.kind, k.in_graph
-FROM raw_kernels k JOIN raw_events e ON e.id = k.event
-"""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-#: Launches by correlation. Where a correlation names several host calls (a runtime call and the driver call
-#: inside it), the launch call counts before any other, and the outermost before the inner one. One number stands for
-#: what is compared and, in its last 63 bits, the event: structures would need memory for each group.
-_LAUNCHES_SQL: Final = """
-CREATE TABLE launches AS
-SELECT correlation, (min(key) % 9223372036854775808)::BIGINT AS launch
-FROM (
-    SELECT e.correlation, ((CASE e.category WHEN 'launch' THEN 0 ELSE 1 END)::HUGEINT * 4611686018427387904 + e.ts)
-        * 9223372036854775808 + e.id AS key
-    FROM raw_events e JOIN tracks USING (track)
-    WHERE tracks.kind = 'host' AND e.category IN ('launch', 'runtime', 'sync') AND e.correlation > 0
-)
-GROUP BY correlation
-"""
+Columns = dict[str, Any]
 
-# What is around launches is looked up apart from the kernels: each join with all host events needs memory of its own.
-_LAUNCHED_SQL: Final = """
-CREATE TABLE launched AS
-SELECT l.correlation, l.launch, e.ts, e.dur, e.track, e.name_id, h.op, h.module, h.step
-FROM launches l JOIN raw_events e ON e.id = l.launch LEFT JOIN nesting h ON h.id = l.launch
-"""
-
-#: Where the launch tells no operator, the external id may.
+#: Operators by the external id of work; of several the last.
 _EXTERNAL_SQL: Final = """
-CREATE TABLE external_ops AS
-SELECT x.external_id, x.op, h.module, h.step
+SELECT x.*, h.module, h.step
 FROM (
-    SELECT external_id, max(id) AS op FROM raw_events
-    SEMI JOIN (SELECT k.external_id FROM device_work k LEFT JOIN launched l USING (correlation)
-        WHERE l.op IS NULL AND k.external_id > 0) USING (external_id)
-    WHERE category = 'op' GROUP BY 1
-) x LEFT JOIN nesting h ON h.id = x.op
+    SELECT e.external_id, max(e.id) AS op, arg_max(e.ts, e.id) AS op_ts, arg_max(e.track, e.id) AS op_track,
+        arg_max(e.name_id, e.id) AS op_name_id
+    FROM raw_events e SEMI JOIN lost USING (external_id) WHERE e.category = 'op' GROUP BY 1
+) x LEFT JOIN op_nesting h ON h.id = x.op
 """
-
+#: The columns that queries of other parts ask of.
 _KERNELS_SQL: Final = """
 CREATE TABLE kernels AS
-SELECT k.event, k.ts, coalesce(k.dur, 0) AS dur, k.track, t.device, k.name_id,
-    coalesce(k.kind, CASE c.op_class WHEN 'collective' THEN 'comm' ELSE 'compute' END) AS kind,
-    CASE k.kind WHEN 'comm' THEN 'collective' WHEN 'copy' THEN 'copy' WHEN 'set' THEN 'copy' WHEN 'sync' THEN 'other'
-        ELSE c.op_class END AS op_class,
-    l.launch, coalesce(l.op, x.op) AS op, coalesce(l.module, x.module) AS module,
-    CASE WHEN l.op IS NULL THEN coalesce(x.step, l.step, s.step) ELSE l.step END AS step,
-    k.correlation, CASE WHEN coalesce(k.in_graph, g.correlation IS NOT NULL) THEN l.launch END AS graph,
-    l.ts AS launch_ts, l.dur AS launch_dur, l.track AS launch_track, l.name_id AS launch_name_id, l.step AS launch_step,
-    o.ts AS op_ts, o.track AS op_track, o.name_id AS op_name_id
-FROM device_work k
-JOIN tracks t USING (track)
-JOIN name_classes c USING (name_id)
-LEFT JOIN launched l USING (correlation)
-LEFT JOIN external_ops x ON l.op IS NULL AND x.external_id = k.external_id
-LEFT JOIN raw_events o ON o.id = coalesce(l.op, x.op)
-LEFT JOIN shared_launches g ON g.correlation = k.correlation
-LEFT JOIN unlaunched_steps s ON s.event = k.event
-ORDER BY k.ts, k.event
+SELECT event, ts, dur, track, device, name_id, kind, op_class, launch, op, module, step, correlation, graph, launch_ts
+FROM derived
 """
-
-#: The rows of `activities`: what was derived, and the wide columns as recorded.
-ACTIVITIES_SQL: Final = """
-SELECT k.event, k.ts, k.dur, k.track, k.device, t.stream, n.name, k.kind, k.op_class, k.launch, k.op, k.module, k.step,
-    k.correlation, r.grid, r.block, r.registers, r.shared_bytes, r.occupancy, coalesce(r.dtype, c.dtype) AS dtype,
-    c.tensor_core, f.flops, coalesce(cp.bytes, f.bytes) AS bytes, k.graph, r.op_type, r.core,
-    k.name_id, k.launch_ts, k.launch_dur, k.launch_track, k.launch_name_id, k.launch_step, k.op_ts, k.op_track,
-    k.op_name_id
-FROM kernels k
-JOIN raw_kernels r USING (event)
-JOIN tracks t USING (track)
-JOIN names n USING (name_id)
-JOIN name_classes c USING (name_id)
-LEFT JOIN copies cp USING (event)
-LEFT JOIN kernel_costs f USING (event)
-ORDER BY k.ts, k.event
-"""
-
-#: Several kernels of one launch come from a graph. Copies and waits may share a launch without one.
-_SHARED_SQL: Final = """
-CREATE TABLE shared_launches AS
-SELECT correlation FROM device_work WHERE coalesce(kind, 'compute') IN ('compute', 'comm') AND correlation > 0
-GROUP BY 1 HAVING count(*) > 1
-"""
-
-#: Work whose launch was not recorded belongs to the step in which it begins.
-_UNLAUNCHED_SQL: Final = """
-CREATE TABLE unlaunched_steps AS
-SELECT k.event, s.step
-FROM (SELECT event, ts FROM device_work ANTI JOIN launches USING (correlation)) k
-ASOF JOIN raw_steps s ON k.ts >= s.ts
-WHERE k.ts < s.ts + s.dur
-"""
+#: Classes of device activities that are no kernels; the class of a kernel is that of its name.
+_OTHER_CLASSES: Final[dict[str, OpClass]] = {"comm": "collective", "copy": "copy", "set": "copy", "sync": "other"}
+_RECORDED_SQL: Final = (
+    "SELECT event, grid, block, registers, shared_bytes, occupancy, dtype, op_type, core FROM raw_kernels"
+)
 
 
-def gather_work(staging: Staging) -> None:
-    """Table `device_work`: what is needed of the events of device activities."""
-    staging.connection.execute(_WORK_SQL)
+def derive_kernels(staging: Staging, names: NameClasses) -> pa.Table:
+    """Find all there is to know about device activities, by time.
 
-
-def find_launches(staging: Staging) -> None:
-    """Find what kernels can be told of without the nesting of host threads; may run beside `nest_hosts`."""
-    with staging.connection.cursor() as connection:
-        _classify_names(connection)
-        for query in (_LAUNCHES_SQL, _SHARED_SQL, _UNLAUNCHED_SQL):
-            connection.execute(query)
-
-
-def derive_kernels(staging: Staging) -> None:
-    """Fill `kernels` from the raw device activities, their launches and the nesting of host threads.
-
-    It has the columns that are derived; what is only recorded joins them when they are stored.
+    Returns:
+        The columns of `activities` as they are stored. Table `kernels` has those of them that are asked of later.
     """
-    for query in (_LAUNCHED_SQL, _EXTERNAL_SQL, _KERNELS_SQL):
-        staging.connection.execute(query)
+    work = Work.read(staging)
+    columns: Columns = {name: work.rows[name] for name in ("event", "ts", "track", "name_id", "correlation")}
+    columns["dur"] = work.rows["dur"].fill_null(0)
+    columns |= _places(staging, work)
+    columns |= _classes(work, names)
+    columns |= _launches(staging, work)
+    staging.connection.register("derived", pa.table(columns))
+    staging.connection.execute(_KERNELS_SQL)
+    staging.connection.unregister("derived")
     find_costs(staging)
+    columns |= _amounts(staging, work, columns["dtype"])
+    return pa.table({column.name: columns[column.name] for column in stored_columns(ACTIVITIES)})
 
 
-def _classify_names(connection: duckdb.DuckDBPyConnection) -> None:
-    rows = connection.execute(
-        "SELECT name_id, name FROM (SELECT DISTINCT name_id FROM device_work) JOIN names USING (name_id)"
-    ).fetchall()
-    classes = [classify(name) for _, name in rows]
-    connection.execute(
-        "CREATE TABLE name_classes (name_id INTEGER, op_class VARCHAR, dtype VARCHAR, tensor_core BOOLEAN)"
+def _places(staging: Staging, work: Work) -> Columns:
+    """Device and queue of each activity."""
+    rows = staging.connection.execute("SELECT track, device, stream FROM tracks ORDER BY track").fetchall()
+    at = match(np.array([track for track, *_ in rows], np.int64), work.numbers("track"))
+    device = pa.array([device for _, device, _ in rows], pa.int32()).take(pa.array(at))
+    return {"device": device, "stream": words(at, [stream for *_, stream in rows])}
+
+
+def _classes(work: Work, names: NameClasses) -> Columns:
+    """What each activity is: what was recorded of it counts before what its name tells."""
+    at = np.searchsorted(names.name_id, work.numbers("name_id"))
+    of_name = np.array([OP_CLASSES.index(known.op_class) for known in names.classes], np.int8)[at]
+    kind = pc.index_in(work.rows["kind"], value_set=pa.array(KERNEL_KINDS)).fill_null(-1).to_numpy()
+    from_name = np.where(
+        of_name == OP_CLASSES.index("collective"), KERNEL_KINDS.index("comm"), KERNEL_KINDS.index("compute")
     )
-    columns = {
-        "name_id": pa.array([name_id for name_id, _ in rows], pa.int32()),
-        "op_class": pa.array([c.op_class for c in classes], pa.string()),
-        "dtype": pa.array([c.dtype for c in classes], pa.string()),
-        "tensor_core": pa.array([c.tensor_core for c in classes], pa.bool_()),
+    # The last is that of what is recorded as compute or, at -1, as nothing.
+    of_kind = [OP_CLASSES.index(_OTHER_CLASSES[kind]) if kind in _OTHER_CLASSES else -1 for kind in KERNEL_KINDS]
+    op_class = np.array([*of_kind, -1], np.int8)[kind]
+    return {
+        "name": words(at, names.names),
+        "kind": words(np.where(kind < 0, from_name, kind), KERNEL_KINDS),
+        "op_class": words(np.where(op_class < 0, of_name, op_class), OP_CLASSES),
+        "dtype": words(at, [known.dtype for known in names.classes]),
+        "tensor_core": pa.array([known.tensor_core for known in names.classes], pa.bool_()).take(pa.array(at)),
     }
-    connection.register("classes", pa.table(columns))
-    connection.execute("INSERT INTO name_classes BY NAME SELECT * FROM classes")
-    connection.unregister("classes")
+
+
+def _launches(staging: Staging, work: Work) -> Columns:
+    """What launched each activity, and what is around that.
+
+    Where the launch tells no operator, the external id may. Work whose launch was not recorded belongs to the step in
+    which it begins.
+    """
+    launches = staging.connection.sql("SELECT * FROM launches").to_arrow_table()
+    launch = match(launches["correlation"].to_numpy(), work.numbers("correlation"))
+    found = taken(launches, launch)
+    columns: Columns = {f"launch_{name}": found[name] for name in ("ts", "dur", "track", "name_id", "step")}
+    columns |= {name: found[name] for name in ("launch", "op", "module", "step", "op_ts", "op_name_id")}
+    columns["op_track"] = pc.if_else(found["op"].is_valid(), found["track"], None)
+    lost = found["op"].is_null()
+    by_id = _external_ops(staging, work, lost)
+    if by_id is not None:
+        # Of a launch outside every operator the operator's step counts, else the launch's.
+        step = pc.if_else(lost, pc.coalesce(by_id["step"], found["step"]), found["step"])
+        columns |= {name: pc.coalesce(columns[name], by_id[name]) for name in ("op", "module", "op_ts", "op_name_id")}
+        columns |= {"op_track": pc.coalesce(columns["op_track"], by_id["op_track"]), "step": step}
+    if (launch < 0).any():
+        steps = staging.connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
+        at = step_at(work.rows["ts"].to_numpy(), steps)
+        columns["step"] = pc.coalesce(columns["step"], nullable(at, (at < 0) | (launch >= 0)))
+    columns["graph"] = pc.if_else(_in_graph(work, launch), columns["launch"], None)
+    return columns
+
+
+def _external_ops(staging: Staging, work: Work, lost: pa.ChunkedArray) -> pa.Table | None:
+    """The operators that the external ids of lost work tell, row by row; None if there are none."""
+    external = np.where(lost.to_numpy(), work.numbers("external_id"), -1)
+    wanted = np.unique(external[external > 0])
+    if not wanted.size:
+        return None
+    staging.connection.register("lost", pa.table({"external_id": wanted}))
+    found = staging.connection.sql(_EXTERNAL_SQL).to_arrow_table()
+    staging.connection.unregister("lost")
+    return taken(found, match(found["external_id"].to_numpy(), external))
+
+
+def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
+    """Whether a graph launched each activity: as recorded, else where one launch has several kernels.
+
+    Copies and waits may share a launch without a graph.
+    """
+    kernels = pc.is_in(work.rows["kind"].fill_null("compute"), value_set=pa.array(["compute", "comm"])).to_numpy()
+    kernels &= launch >= 0
+    together = np.bincount(launch[kernels], minlength=int(launch.max(initial=-1)) + 1)
+    shared = (launch >= 0) & (np.append(together, 0)[launch] > 1)
+    return pc.coalesce(work.rows["in_graph"], pa.array(shared))
+
+
+def _amounts(staging: Staging, work: Work, dtype: pa.Array) -> Columns:
+    """Sizes as recorded, and those that follow from operators."""
+    recorded = work.told_by(staging.connection.sql(_RECORDED_SQL).to_arrow_table())
+    copied = work.told_by(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
+    costs = work.told_by(staging.connection.sql("SELECT event, flops, bytes FROM kernel_costs").to_arrow_table())
+    columns: Columns = {name: recorded[name] for name in recorded.column_names if name not in ("event", "dtype")}
+    columns |= {"flops": costs["flops"], "bytes": pc.coalesce(copied["bytes"], costs["bytes"])}
+    if recorded["dtype"].null_count < len(recorded):
+        columns["dtype"] = pc.coalesce(recorded["dtype"], dtype.cast(pa.string()))
+    return columns

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from stepscope.ingest.derive.kernels import ACTIVITIES_SQL
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import HEALTH
 from stepscope.store.activities import ACTIVITIES
@@ -23,7 +22,7 @@ SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id,
     coalesce(n.step, k.step) AS step, e.correlation, e.external_id
 FROM raw_events e
 LEFT JOIN kernels k ON k.event = e.id
-LEFT JOIN (SELECT id, depth, parent, step FROM nesting SEMI JOIN kernels k ON k.event = id) n USING (id)
+LEFT JOIN work_nesting n USING (id)
 WHERE k.event IS NOT NULL OR e.track NOT IN (SELECT track FROM tracks WHERE kind = 'host')
 ORDER BY e.track, e.ts, e.id
 """
@@ -72,11 +71,12 @@ class Writing:
         self._start(f"events-host-{self._host_files:05d}", f"SELECT {_SPANS} FROM host_events", host_events=events)
         self._host_files += 1
 
-    def start_derived(self) -> None:
+    def start_derived(self, activities: pa.Table) -> None:
         """Write what is done once the kernels are, which is most."""
+        self._start(ACTIVITIES.name, "SELECT * FROM derived", derived=activities)
         self._staging.connection.execute(_MEMORY_SQL)
         self._start("events-device", _DEVICE_EVENTS_SQL)
-        self._start_tables(table for table in STORED_TABLES if table.name not in _LATE)
+        self._start_tables(table for table in STORED_TABLES if table.name not in (*_LATE, ACTIVITIES.name))
         self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
 
     def start_rest(self) -> None:
@@ -89,8 +89,7 @@ class Writing:
     def _start_tables(self, tables: Iterable[TableSchema]) -> None:
         for table in tables:
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
-            source = f"({ACTIVITIES_SQL})" if table is ACTIVITIES else f'"{table.name}"'
-            self._start(table.name, f"SELECT {columns} FROM {source}")
+            self._start(table.name, f'SELECT {columns} FROM "{table.name}"')
 
     def _start(self, name: str, query: str, **arrow: pa.Table) -> None:
         self._tasks.append(self._executor.submit(_copy, self._staging, query, name, arrow))

@@ -68,9 +68,7 @@ def launches_without_kernel(staging: Staging) -> Observation | None:
     """Launches whose work is not in the recording, though other work is."""
     lost, of, kernels = staging.one(
         "SELECT count(*) FILTER (WHERE k.correlation IS NULL), count(*), (SELECT count(*) FROM kernels) "
-        "FROM launches l JOIN raw_events e ON e.id = l.launch "
-        "LEFT JOIN (SELECT DISTINCT correlation FROM kernels) k ON k.correlation = l.correlation "
-        "WHERE e.category = 'launch'"
+        "FROM launches l LEFT JOIN (SELECT DISTINCT correlation FROM kernels) k USING (correlation) WHERE l.is_launch"
     )
     if not lost or not kernels:
         return None
@@ -84,9 +82,7 @@ def launches_without_kernel(staging: Staging) -> Observation | None:
 
 def starts_before_launch(staging: Staging) -> Observation | None:
     """Work that starts before the call that launched it: the clocks of host and device disagree."""
-    count, worst = staging.one(
-        "SELECT count(*), max(e.ts - k.ts) FROM kernels k JOIN raw_events e ON e.id = k.launch WHERE k.ts < e.ts"
-    )
+    count, worst = staging.one("SELECT count(*), max(launch_ts - ts) FROM kernels WHERE ts < launch_ts")
     if not count:
         return None
     return Observation(

@@ -1,0 +1,80 @@
+"""Device activities by time, and what belongs to each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_GATHER_SQL: Final = """
+CREATE TABLE device_work AS
+SELECT k.event, e.ts, e.dur, e.track, e.name_id, e.correlation, e.external_id, k.kind, k.in_graph
+FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+"""
+
+
+def gather_work(staging: Staging) -> None:
+    """Table `device_work`: what is needed of the events of device activities."""
+    staging.connection.execute(_GATHER_SQL)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """n device activities by time.
+
+    Attributes:
+        rows: `device_work`, sorted.
+        event: int64[n].
+    """
+
+    rows: pa.Table
+    event: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, staging: Staging) -> Work:
+        """All of them."""
+        rows = staging.connection.sql("SELECT * FROM device_work").to_arrow_table().combine_chunks()
+        rows = rows.take(pa.array(np.lexsort((rows["event"].to_numpy(), rows["ts"].to_numpy()))))
+        return cls(rows, rows["event"].to_numpy())
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """A column of integers, with -1 for null."""
+        values: NDArray[Any] = self.rows[name].fill_null(-1).to_numpy()
+        return values
+
+    def told_by(self, table: pa.Table) -> pa.Table:
+        """The row of `table`, by its column `event`, of each activity; nulls where there is none."""
+        return taken(table, match(table["event"].to_numpy(), self.event))
+
+
+def match(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """Position of each wanted value in `keys`, which are all different; -1 where there is none."""
+    if not keys.size:
+        return np.full(wanted.size, -1, np.int64)
+    order = np.argsort(keys, kind="stable")
+    ascending = keys[order]
+    at = np.minimum(np.searchsorted(ascending, wanted), keys.size - 1)
+    return np.where(ascending[at] == wanted, order[at], -1)
+
+
+def taken(table: pa.Table, position: NDArray[np.int64]) -> pa.Table:
+    """Rows of a table by position; nulls for -1."""
+    return table.combine_chunks().take(pa.array(position, mask=position < 0))
+
+
+def words(codes: NDArray[Any], listed: Sequence[str | None]) -> pa.Array:
+    """Words by their positions in a list; null where that is -1 or lists None."""
+    missing = np.array([word is None for word in listed], np.bool_)
+    unknown = (codes < 0) | (missing[codes] if missing.any() else False)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes.astype(np.int32), mask=unknown), pa.array([word or "" for word in listed], pa.string())
+    )
