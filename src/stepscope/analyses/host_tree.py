@@ -12,33 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times
-from stepscope.model.nesting import nearest, nest
+from stepscope.model.nesting import levels, nearest, nest
 from stepscope.model.stretches import EVENTS, quiet, stretches
 from stepscope.model.trace import Trace
 
 _EVENTS_SQL = """
-SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id AS name,
-    (coalesce(list_position($categories, s.category), 0) - 1)::TINYINT AS category
-FROM spans s
-WHERE s.track IN (SELECT track FROM tracks WHERE kind = 'host')
-    AND (s.category IN (SELECT unnest($categories)) OR s.id IN ({also})) AND {where}
-ORDER BY s.track, s.ts, s.id
+SELECT id, track, ts, coalesce(dur, 0) AS dur, name_id AS name, {code} AS category
+FROM spans WHERE track IN (SELECT track FROM tracks WHERE kind = 'host') AND ({chosen}) AND {where}
 """
 _COUNTS_SQL = """
 SELECT track, count(*) AS number FROM spans JOIN tracks USING (track)
-WHERE kind = 'host' AND category IN (SELECT unnest($categories)) GROUP BY 1 ORDER BY 1
+WHERE kind = 'host' AND {chosen} GROUP BY 1 ORDER BY 1
 """
 _TIMES_SQL = """
-SELECT ts, ts + coalesce(dur, 0) AS stop FROM spans
-WHERE track = $track AND category IN (SELECT unnest($categories))
+SELECT ts, ts + coalesce(dur, 0) AS stop FROM spans WHERE track = $track AND {chosen}
 """
-
-_NO_MORE = "SELECT NULL::BIGINT WHERE false"
 
 
 @dataclass(frozen=True)
 class HostTree:
-    """Host events of some categories, by thread and begin. Positions count them from 0.
+    """Host events of some categories, by thread and begin, outer ones first. Positions count them from 0.
 
     Attributes:
         id: int64[n], their events.
@@ -77,13 +70,17 @@ class HostTree:
             np.add.at(total, self.parent[here], total[here])
         return total
 
-    def outermost(self, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which of the events `among` lie in no other of them of the same name, bool[n]."""
+    def outermost(self, among: NDArray[np.bool_], outer: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
+        """Which of the events `among` lie in no other of them of the same name, bool[n].
+
+        Args:
+            among: bool[n].
+            outer: The nearest of them around each event, -1 if none is, where that is known.
+        """
         first: NDArray[np.bool_] = among.copy()
-        position = self.nearest(among)
-        outer = self.above(position)
+        outer = self.above(self.nearest(among)) if outer is None else outer
         going = np.flatnonzero(among & (outer >= 0))
-        going = going[np.isin(self.name[going], self._at_several_depths(among))]
+        going = going[self._at_several_depths(np.flatnonzero(among))[self.name[going]]]
         around = outer[going]
         while going.size:
             again = self.name[around] == self.name[going]
@@ -102,11 +99,13 @@ class HostTree:
         found = order[at]
         return np.where(self.id[found] == events, found, -1)
 
-    def _at_several_depths(self, among: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Names of events that could lie in one of the same name."""
-        pairs = np.unique(self.name[among].astype(np.int64) << 32 | self.depth[among])
-        names, number = np.unique(pairs >> 32, return_counts=True)
-        several: NDArray[np.int32] = names[number > 1].astype(np.int32)
+    def _at_several_depths(self, among: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """By name, whether events at these positions could lie in one of the same name."""
+        name, depth = self.name[among], self.depth[among]
+        one = np.zeros(int(name.max(initial=-1)) + 1, np.int32)
+        one[name] = depth
+        several = np.zeros(one.size, np.bool_)
+        several[name[depth != one[name]]] = True
         return several
 
     @cached_property
@@ -116,12 +115,11 @@ class HostTree:
     @cached_property
     def _levels(self) -> list[NDArray[np.int64]]:
         """Positions at each depth."""
-        order = np.argsort(self.depth, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.depth))[:-1]) if order.size else []
+        return levels(self.depth)
 
 
 def host_tree(
-    trace: Trace, categories: Sequence[str], also: str = _NO_MORE, parameters: dict[str, Any] | None = None
+    trace: Trace, categories: Sequence[str], also: str = "", parameters: dict[str, Any] | None = None
 ) -> HostTree:
     """Nest the host events of these categories.
 
@@ -131,8 +129,7 @@ def host_tree(
         also: A query for the ids of further events, to find what is around them.
         parameters: Parameters of that query.
     """
-    query = _EVENTS_SQL.format(also=also, where="true")
-    return _nested(trace.columns(query, {"categories": list(categories), **(parameters or {})}))
+    return _nested(trace.columns(_events_sql(categories, also), parameters))
 
 
 def host_trees(trace: Trace, categories: Sequence[str], events: int = EVENTS) -> Iterator[HostTree]:
@@ -143,19 +140,31 @@ def host_trees(trace: Trace, categories: Sequence[str], events: int = EVENTS) ->
     if trace.scalar("SELECT count(*) FROM spans") <= 2 * events:
         yield host_tree(trace, categories)
         return
-    chosen = {"categories": list(categories)}
+    chosen = _among(categories)
 
     def times(track: int) -> tuple[Times, Times]:
-        rows = trace.columns(_TIMES_SQL, {"track": track, **chosen})
+        rows = trace.columns(_TIMES_SQL.format(chosen=chosen), {"track": track})
         return rows["ts"], rows["stop"]
 
-    threads = [(row["track"], row["number"]) for row in trace.rows(_COUNTS_SQL, chosen)]
+    threads = [(row["track"], row["number"]) for row in trace.rows(_COUNTS_SQL.format(chosen=chosen))]
     for stretch in stretches(threads, times, events):
-        query = _EVENTS_SQL.format(also=_NO_MORE, where=stretch.condition)
-        yield _nested(trace.columns(query, chosen))
+        yield _nested(trace.columns(_events_sql(categories, where=stretch.condition)))
+
+
+def _events_sql(categories: Sequence[str], also: str = "", where: str = "true") -> str:
+    """Categories are written into the query: as a parameter they would be joined with, and looked for row by row."""
+    cases = "".join(f" WHEN '{category}' THEN {code}" for code, category in enumerate(categories))
+    code = f"(CASE category{cases} ELSE -1 END)::TINYINT" if cases else "(-1)::TINYINT"
+    chosen = f"{_among(categories)} OR id IN ({also})" if also else _among(categories)
+    return _EVENTS_SQL.format(code=code, chosen=chosen, where=where)
+
+
+def _among(categories: Sequence[str]) -> str:
+    return f"category IN ({', '.join(map(repr, categories))})" if categories else "false"
 
 
 def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:
+    _order(rows)
     ts, dur, track = rows["ts"], rows["dur"], rows["track"]
     depth, parent, kept = np.zeros(ts.size, np.int32), np.full(ts.size, -1), dur.copy()
     for low, high in pairwise(_edges(track, ts, dur)):
@@ -164,6 +173,24 @@ def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
         kept[low:high] = nesting.end - ts[low:high]
     return HostTree(rows["id"], track, rows["name"], rows["category"], ts, dur, kept, depth, parent)
+
+
+def _order(rows: dict[str, NDArray[Any]]) -> None:
+    """Put events in order, in place: by thread and begin, the longest first, then by id. They are stored almost so."""
+    track, ts = rows["track"], rows["ts"]
+    same = track[1:] == track[:-1]
+    if not ((track[1:] > track[:-1]) | (same & (ts[1:] >= ts[:-1]))).all():
+        order = np.lexsort((ts, track))
+        for name in rows:
+            rows[name] = rows[name][order]
+        track, ts = rows["track"], rows["ts"]
+        same = track[1:] == track[:-1]
+    again = same & (ts[1:] == ts[:-1])
+    tied = np.flatnonzero(np.append(again, False) | np.append(False, again)) if again.any() else np.flatnonzero(again)
+    members = {name: values[tied] for name, values in rows.items()}
+    order = np.lexsort((members["id"], -members["dur"], members["ts"], members["track"]))
+    for name, values in members.items():
+        rows[name][tied] = values[order]
 
 
 def _edges(track: NDArray[np.int32], ts: Times, dur: Times) -> list[int]:

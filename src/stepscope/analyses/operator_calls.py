@@ -14,12 +14,9 @@ from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
 _CATEGORIES = ("op", "runtime", "launch", "sync", "module", "annotation")
-_OP, _RUNTIME, _MODULE = (0,), (1, 2, 3), (4, 5)
+_OP, _RUNTIME, _MODULE = 0, (1, 2, 3), (4, 5)
 
-_DEVICE_SQL = """
-SELECT k.op, k.ts, k.ts + k.dur AS stop, k.dur, s.track, s.ts AS begin
-FROM kernels k JOIN spans s ON s.id = k.op WHERE k.kind <> 'sync'
-"""
+_DEVICE_SQL = "SELECT op, ts, dur FROM kernels WHERE kind <> 'sync' AND op IS NOT NULL"
 
 Columns = dict[str, "NDArray[Any]"]
 
@@ -39,7 +36,7 @@ class OperatorCalls:
         kernels: int32[n], device activities that it launched itself.
         self_device_ns: int64[n], sum of their durations.
         total_device_ns: int64[n], the same including those of inner operators.
-        launched_by: int64[m], the call that launched each device activity.
+        launched_by: int32[m], the call that launched each device activity.
         starts: int64[m], begin of each.
         ends: int64[m], end of each.
         device: Whether the recording has device activity at all.
@@ -55,7 +52,7 @@ class OperatorCalls:
     kernels: NDArray[np.int32]
     self_device_ns: Times
     total_device_ns: Times
-    launched_by: NDArray[np.int64]
+    launched_by: NDArray[np.int32]
     starts: Times
     ends: Times
     device: bool
@@ -84,48 +81,56 @@ def operator_calls(trace: Trace) -> OperatorCalls:
 
 def _calls_in(tree: HostTree, launched: Columns) -> tuple[Columns, Columns]:
     """The calls of operators in a tree, and the device activities launched in them; by field of `OperatorCalls`."""
-    is_op = np.isin(tree.category, _OP)
+    is_op = tree.category == _OP
     operator = tree.nearest(is_op)
-    around = tree.nearest(np.isin(tree.category, _MODULE))
-    mine = _within(tree, launched)
-    rows = {name: values[mine] for name, values in launched.items()}
-    position = tree.positions(rows["op"])
-    known = position >= 0
-    kernels, direct = np.zeros(tree.id.size, np.int32), np.zeros(tree.id.size, np.int64)
-    np.add.at(kernels, position[known], 1)
-    np.add.at(direct, position[known], rows["dur"][known])
-    number = np.cumsum(is_op) - 1
-    calls: Columns = {
-        "id": tree.id[is_op],
-        "name": tree.name[is_op],
-        "dur": tree.dur[is_op],
-        "self_ns": _self_time(tree, is_op, operator)[is_op],
-        "runtime_ns": _runtime_time(tree, operator)[is_op],
-        "outermost": tree.outermost(is_op)[is_op],
-        "module": np.where(around < 0, -1, tree.name[around])[is_op].astype(np.int32),
-        "kernels": kernels[is_op],
-        "self_device_ns": direct[is_op],
-        "total_device_ns": tree.roll_up(direct)[is_op],
-    }
-    work = {"launched_by": number[position[known]], "starts": rows["ts"][known], "ends": rows["stop"][known]}
-    return calls, work
-
-
-def _within(tree: HostTree, launched: Columns) -> NDArray[np.bool_]:
-    """Which device activities were launched in operators of the threads and of the time of a tree."""
-    if not tree.id.size:
-        return np.zeros(launched["op"].size, np.bool_)
-    mine: NDArray[np.bool_] = np.isin(launched["track"], np.unique(tree.track))
-    mine &= (launched["begin"] >= tree.ts.min()) & (launched["begin"] <= tree.ts.max())
-    return mine
-
-
-def _self_time(tree: HostTree, is_op: NDArray[np.bool_], operator: NDArray[np.int64]) -> Times:
-    """Of each operator, the time in no inner operator."""
     outer = tree.above(operator)
-    inner = np.flatnonzero(is_op & (outer >= 0))
+    position, known = _launching(tree, launched["op"])
+    dur = launched["dur"][known]
+    kernels, direct = np.zeros(tree.id.size, np.int32), np.zeros(tree.id.size, np.int64)
+    np.add.at(kernels, position, 1)
+    np.add.at(direct, position, dur)
+    ops = np.flatnonzero(is_op)
+    number = np.cumsum(is_op, dtype=np.int32) - 1
+    calls: Columns = {
+        "id": tree.id[ops],
+        "name": tree.name[ops],
+        "dur": tree.dur[ops],
+        "self_ns": _self_time(tree, ops, outer[ops])[ops],
+        "runtime_ns": _runtime_time(tree, operator)[ops],
+        "outermost": tree.outermost(is_op, outer)[ops],
+        "module": _module(tree)[ops],
+        "kernels": kernels[ops],
+        "self_device_ns": direct[ops],
+        "total_device_ns": tree.roll_up(direct)[ops],
+    }
+    starts = launched["ts"][known]
+    return calls, {"launched_by": number[position], "starts": starts, "ends": starts + dur}
+
+
+def _launching(tree: HostTree, op: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions in a tree of those of these operators that it has, and which they are."""
+    if not tree.id.size:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    near = np.flatnonzero((op >= tree.id.min()) & (op <= tree.id.max()))
+    position = tree.positions(op[near])
+    known = position >= 0
+    return position[known], near[known]
+
+
+def _module(tree: HostTree) -> NDArray[np.int32]:
+    """`name_id` of the innermost module or annotation around each event, -1 if there is none."""
+    is_module = np.isin(tree.category, _MODULE)
+    if not is_module.any():
+        return np.full(tree.id.size, -1, np.int32)
+    around = tree.nearest(is_module)
+    return np.where(around < 0, np.int32(-1), tree.name[around])
+
+
+def _self_time(tree: HostTree, ops: NDArray[np.int64], outer: NDArray[np.int64]) -> Times:
+    """Of operators at these positions, and with these around them, the time in no inner operator."""
+    inner = outer >= 0
     own: Times = tree.kept.copy()
-    np.subtract.at(own, outer[inner], tree.kept[inner])
+    np.subtract.at(own, outer[inner], tree.kept[ops[inner]])
     return own
 
 

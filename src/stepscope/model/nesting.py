@@ -8,6 +8,7 @@ outlive their parent (clock granularity, asynchronous ends); a stack repairs tho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,19 +53,25 @@ def nest(ts: Times, end: Times) -> Nesting:
         end: int64[n] ends; an end before its begin counts as no duration.
     """
     end = np.maximum(end, ts)
-    order = _outer_first(ts, end)
-    ts, end = ts[order], end[order]
-    recorded = end.copy()
+    if is_outer_first(ts, end):
+        return _nest_in_order(ts, end)
+    order = outer_first(ts, end)
+    nested = _nest_in_order(ts[order], end[order])
+    nesting = Nesting(np.empty_like(nested.depth), np.empty_like(nested.parent), np.empty_like(end), nested.clipped)
+    nesting.depth[order] = nested.depth
+    nesting.parent[order] = np.where(nested.parent >= 0, order[nested.parent], -1)
+    nesting.end[order] = nested.end
+    return nesting
+
+
+def _nest_in_order(ts: Times, recorded: Times) -> Nesting:
+    """Find how events nest that are given with the outer ones first."""
+    end = recorded.copy()
     depth, parent = _count_and_clip(ts, end)
     outlives = (depth > 0) & (end > end[parent])
     if outlives.any():
         _repair(_same_cluster(outlives, ts, end), ts, end, depth, parent)
-    clipped = int(np.count_nonzero(end != recorded))
-    nesting = Nesting(np.empty_like(depth), np.empty_like(parent), np.empty_like(end), clipped)
-    nesting.depth[order] = depth
-    nesting.parent[order] = np.where(parent >= 0, order[parent], -1)
-    nesting.end[order] = end
-    return nesting
+    return Nesting(depth, parent, end, int(np.count_nonzero(end != recorded)))
 
 
 def nearest(flag: NDArray[np.bool_], depth: NDArray[np.int32], parent: Times) -> Times:
@@ -76,11 +83,24 @@ def nearest(flag: NDArray[np.bool_], depth: NDArray[np.int32], parent: Times) ->
         parent: int64[n] as `nest` returns it; it may also join several threads.
     """
     found = np.where(flag, np.arange(flag.size), parent)
+    going = np.flatnonzero((found >= 0) & ~flag)
+    reached = found[going]
     levels = int(depth.max(initial=0))
     for _ in range(levels.bit_length()):  # every round doubles how far up each event has looked
-        going = np.flatnonzero((found >= 0) & ~flag[found]) if found.size else found
-        found[going] = found[found[going]]
+        left = ~flag[reached]
+        going, reached = going[left], found[reached[left]]
+        found[going] = reached
+        left = reached >= 0
+        going, reached = going[left], reached[left]
     return found
+
+
+def levels(depth: NDArray[np.int32]) -> list[Times]:
+    """Positions of the events at each depth, ascending; none of no events."""
+    deepest = int(depth.max(initial=-1))
+    small = depth.astype(np.int16) if deepest < np.iinfo(np.int16).max else depth  # 16 bits sort by radix
+    by_level = np.argsort(small, kind="stable")
+    return np.split(by_level, np.cumsum(np.bincount(depth))[:-1]) if depth.size else []
 
 
 def self_time(dur: Times, parent: Times) -> Times:
@@ -98,7 +118,12 @@ def self_time(dur: Times, parent: Times) -> Times:
     return own
 
 
-def _outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
+def is_outer_first(ts: Times, end: Times) -> bool:
+    """Whether events come by begin, and of those that begin together the longest first."""
+    return bool(((ts[1:] > ts[:-1]) | ((ts[1:] == ts[:-1]) & (end[1:] <= end[:-1]))).all())
+
+
+def outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
     """Positions by begin; of events that begin together the longest first, and equal ones as they were given."""
     order = np.argsort(ts, kind="stable")  # events are recorded almost in order, and this sort merges what is in order
     begins = ts[order]
@@ -142,34 +167,37 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
 
 
 def _open_intervals(ts: Times, end: Times) -> NDArray[np.int32]:
-    """How many earlier events are open when each event starts; the depth, if all nest properly."""
+    """How many earlier events are open when each event starts, outer ones first; the depth, if all nest properly."""
     instant = end == ts
     ends = np.sort(end[~instant], kind="stable")  # inner events end soon after they begin: almost in order, too
     depth = np.arange(ts.size, dtype=np.int32)
-    depth -= np.searchsorted(ends, ts, side="right").astype(np.int32)
+    depth -= _ended_before(ends, ts)
     if instant.any():
-        at = ts[instant]
-        depth -= np.searchsorted(at, ts, side="left").astype(np.int32)
-        begins = ts[~instant]
-        nothing_starts = np.searchsorted(begins, at, side="left") == np.searchsorted(begins, at, side="right")
+        begins = np.append(True, ts[1:] != ts[:-1])
+        first = np.flatnonzero(begins)[np.cumsum(begins) - 1]  # of the events that begin together
+        depth -= (np.cumsum(instant, dtype=np.int32) - instant)[first]
+        alone = np.flatnonzero(instant & instant[first])  # nothing that lasts starts there: what ends there is open
+        at = ts[alone]
         ending = np.searchsorted(ends, at, side="right") - np.searchsorted(ends, at, side="left")
-        depth[instant] += np.where(nothing_starts, ending, 0).astype(np.int32)
+        depth[alone] += ending.astype(np.int32)
     return depth
+
+
+def _ended_before(ends: Times, ts: Times) -> NDArray[np.int32]:
+    """How many of some times are not after each of others, int32[n]; both ascend, so that sorting only merges them."""
+    order = np.argsort(np.concatenate((ends, ts)), kind="stable")
+    count = np.flatnonzero(order >= ends.size)
+    count -= np.arange(ts.size)
+    return count.astype(np.int32)
 
 
 def _last_of_previous_level(depth: NDArray[np.int32]) -> Times:
     """For each event the last one before it whose depth is one less, -1 if there is none."""
     parent = np.full(depth.size, -1, np.int64)
-    deepest = int(depth.max(initial=0))
-    small = depth.astype(np.int16) if deepest < np.iinfo(np.int16).max else depth  # 16 bits sort by radix
-    by_level = np.argsort(small, kind="stable")
-    stops = np.cumsum(np.bincount(depth, minlength=1))
-    previous = by_level[: stops[0]]
-    for level in range(1, stops.size):
-        here = by_level[stops[level - 1] : stops[level]]
-        before = np.searchsorted(previous, here) - 1
-        parent[here] = np.where(before >= 0, previous[before], -1) if previous.size else -1
-        previous = here
+    for previous, here in pairwise(levels(depth)):
+        if previous.size:
+            before = np.searchsorted(previous, here) - 1
+            parent[here] = np.where(before >= 0, previous[before], -1)
     return parent
 
 
