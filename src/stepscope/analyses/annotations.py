@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.host_tree import host_tree
+from stepscope.analyses.recorded_events import recorded_events
 from stepscope.analyses.registry import Analysis
 from stepscope.model.schema import Column, TableSchema, ns, summary_columns, text
 from stepscope.model.table import Table
@@ -43,9 +44,6 @@ _DEVICE_SQL = """
 SELECT coalesce(launch, op) AS event, count(*) AS kernels, sum(dur)::BIGINT AS dur
 FROM kernels WHERE kind <> 'sync' AND coalesce(launch, op) IS NOT NULL GROUP BY 1
 """
-_SPAN_SQL = """
-SELECT coalesce(max(ts + coalesce(dur, 0)) - min(ts), 0) FROM spans JOIN tracks USING (track) WHERE kind = 'host'
-"""
 
 
 def annotated_regions(trace: Trace) -> Table:
@@ -73,8 +71,14 @@ def annotated_regions(trace: Trace) -> Table:
         "kernels": groups.sum(np.where(outermost, kernels, 0)) if rows["event"].size else none,
         "device_ns": groups.sum(np.where(outermost, device, 0)) if rows["event"].size else none,
     }
-    columns["share"] = shares(columns["total_ns"], int(trace.scalar(_SPAN_SQL)))
+    columns["share"] = shares(columns["total_ns"], _host_span(trace))
     return ordered_table(ANNOTATIONS, columns, ("category",))
+
+
+def _host_span(trace: Trace) -> int:
+    """Time from the first host event to the end of the last one."""
+    events = trace.once(recorded_events)
+    return int(events.last[events.host].max() - events.first[events.host].min()) if events.host.any() else 0
 
 
 ANALYSES = (Analysis(ANNOTATIONS, annotated_regions),)

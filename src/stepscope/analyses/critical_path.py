@@ -97,7 +97,7 @@ def critical_path(trace: Trace) -> Table:
     """
     built = StepGraph.of(trace).built
     pieces = critical_pieces(built)
-    states = host_states(trace)
+    states = trace.once(host_states)
     parts = [_host(built, pieces, states), _edges(built, pieces), _activities(trace, built, pieces)]
     step = np.concatenate([part.step for part in parts])
     took = np.concatenate([part.took for part in parts])

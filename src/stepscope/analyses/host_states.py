@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.recorded_events import RecordedEvents, listed, names_of, passing, recorded_events
 from stepscope.model import runtime_names
 from stepscope.model.intervals import Intervals, Times, partition
 from stepscope.model.trace import Trace
@@ -22,46 +23,33 @@ PYTHON, OTHER, SILENT = range(7, 10)
 
 _RECORDED = (SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP)
 
-_NAMES_SQL = """
-SELECT name_id, name FROM names WHERE name_id IN (
-    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch', 'overhead'))
-"""
 _FEEDERS_SQL = """
-SELECT t.track, count(*) FILTER (WHERE s.category = 'step') AS steps, min(s.ts) AS first
-FROM tracks t JOIN spans s ON s.track = t.track
-WHERE t.kind = 'host' AND t.track IN (
-    SELECT h.track FROM kernels k JOIN spans h ON h.id = k.launch WHERE k.kind <> 'sync'
-    UNION SELECT o.track FROM kernels k JOIN spans o ON o.id = k.op WHERE k.kind <> 'sync'
-    UNION SELECT track FROM spans WHERE category = 'step')
-GROUP BY 1 ORDER BY steps DESC, first, 1
+SELECT launch_track AS track FROM activities WHERE kind <> 'sync' AND launch_track IS NOT NULL
+UNION SELECT op_track FROM activities WHERE kind <> 'sync' AND op_track IS NOT NULL
 """
 _STATES_SQL = """
 SELECT track, ts, ts + dur AS stop, (CASE
     WHEN category = 'overhead' THEN 3
-    WHEN name_id IN (SELECT unnest($allocations)) THEN 1
-    WHEN category = 'sync' AND name_id NOT IN (SELECT unnest($queries)) THEN 0
+    WHEN name_id IN {allocations} THEN 1
+    WHEN category = 'sync' AND name_id NOT IN {queries} THEN 0
     WHEN category = 'gc' THEN 2
     WHEN category = 'dataloader' THEN 4
     WHEN category = 'op' THEN 6
     ELSE 5 END)::TINYINT AS state
-FROM spans JOIN tracks USING (track)
-WHERE tracks.kind = 'host' AND dur > 0 AND category IN ('sync', 'gc', 'dataloader', 'runtime', 'launch', 'queue', 'op')
-    AND track IN (SELECT unnest($threads))
-  OR category = 'overhead' AND dur > 0 AND name_id IN (SELECT unnest($overheads))
+FROM spans WHERE dur > 0 AND (
+    category IN ('sync', 'gc', 'dataloader', 'runtime', 'launch', 'queue', 'op') AND track IN {threads}
+    OR category = 'overhead' AND name_id IN {overheads})
 """
 # A copy to or from pageable memory, or by a call that always waits, blocks the host until it is done. That is told
 # only by the call ending after the copy: small pageable copies to the device return at once.
 _BLOCKING_COPIES_SQL = """
-SELECT h.track, k.ts, h.ts + h.dur AS stop
-FROM kernels k JOIN spans h ON h.id = k.launch LEFT JOIN copies c ON c.event = k.event
-WHERE k.kind = 'copy' AND h.ts + h.dur >= k.ts + k.dur
-    AND ('pageable' IN (c.src_kind, c.dst_kind) OR h.name_id IN (SELECT unnest($blocking)))
+SELECT k.launch_track AS track, k.ts, k.launch_ts + k.launch_dur AS stop
+FROM activities k LEFT JOIN copies c ON c.event = k.event
+WHERE k.kind = 'copy' AND k.launch_ts + k.launch_dur >= k.ts + k.dur
+    AND ('pageable' IN (c.src_kind, c.dst_kind) OR k.launch_name_id IN {blocking})
 """
-_SPAN_SQL = """
-SELECT coalesce(min(ts), 0) AS first, coalesce(max(ts + coalesce(dur, 0)), 0) AS last,
-    count(*) FILTER (WHERE category IN ('step', 'op', 'python', 'module', 'dataloader')) > 0 AS python
-FROM spans JOIN tracks USING (track) WHERE tracks.kind = 'host' AND category <> 'overhead'
-"""
+#: What only a recording of Python has.
+_OF_PYTHON = ("step", "op", "python", "module", "dataloader")
 
 
 @dataclass(frozen=True)
@@ -119,39 +107,48 @@ class HostStates:
 
 def host_states(trace: Trace) -> HostStates | None:
     """The states of the threads that feed the devices; None if the recording has no host events."""
-    span = trace.columns(_SPAN_SQL)
-    first, last = int(span["first"][0]), int(span["last"][0])
-    feeders = tuple(trace.columns(_FEEDERS_SQL)["track"].tolist())
-    if first == last or not feeders:
+    events = trace.once(recorded_events)
+    called = events.host & ~events.of(("overhead",))
+    recorded = Intervals.union_of([events.first[called].min()], [events.last[called].max()]) if called.any() else None
+    feeders = _feeders(trace, events)
+    if not recorded or not feeders:
         return None
-    named = _name_ids(trace)
+    names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
+
+    def chosen(test: Callable[[str], bool]) -> str:
+        return listed(passing(names, test))
+
     rows = trace.columns(
-        _STATES_SQL,
-        {
-            "threads": list(feeders),
-            "allocations": named(runtime_names.is_allocation),
-            "queries": named(lambda name: not runtime_names.is_synchronisation(name)),
-            "overheads": named(runtime_names.is_profiler_overhead),
-        },
+        _STATES_SQL.format(
+            threads=listed(feeders),
+            allocations=chosen(runtime_names.is_allocation),
+            queries=chosen(lambda name: not runtime_names.is_synchronisation(name)),
+            overheads=chosen(runtime_names.is_profiler_overhead),
+        )
     )
-    copies = trace.columns(_BLOCKING_COPIES_SQL, {"blocking": named(runtime_names.is_blocking_copy)})
+    copies = trace.columns(_BLOCKING_COPIES_SQL.format(blocking=chosen(runtime_names.is_blocking_copy)))
     layers = {feeder: _layers(feeder, rows, copies) for feeder in feeders}
-    return HostStates(feeders, layers, Intervals.union_of([first], [last]), bool(span["python"][0]))
+    return HostStates(feeders, layers, recorded, events.on_host(_OF_PYTHON) > 0)
+
+
+def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
+    """Threads that launch device work, run its operators or run the steps; the one with most steps first."""
+    step = events.of(("step",))
+    feeding = np.union1d(trace.columns(_FEEDERS_SQL)["track"], events.track[step])
+    found = []
+    for track in np.intersect1d(feeding, events.track[events.host]).tolist():
+        mine = events.track == track
+        found.append((-int(events.number[mine & step].sum()), int(events.first[mine].min()), track))
+    return tuple(track for _, _, track in sorted(found))
 
 
 def _layers(feeder: int, rows: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]]) -> list[Intervals]:
     """When a feeder was in each recorded state; the profiler holds up every thread, whichever it works on."""
+    own = rows["track"] == feeder
     layers = []
     for state in _RECORDED:
-        mine = (rows["state"] == state) & ((rows["track"] == feeder) | (state == OVERHEAD))
+        mine = np.flatnonzero((rows["state"] == state) & (own | (state == OVERHEAD)))
         layers.append(Intervals.union_of(rows["ts"][mine], rows["stop"][mine]))
     mine = copies["track"] == feeder
     layers[SYNC] |= Intervals.union_of(copies["ts"][mine], copies["stop"][mine])
     return layers
-
-
-def _name_ids(trace: Trace) -> Callable[[Callable[[str], bool]], list[int]]:
-    """A function from a test of runtime names to the ids of the names that pass it."""
-    names = trace.columns(_NAMES_SQL)
-    pairs = list(zip(names["name_id"].tolist(), names["name"].tolist(), strict=True))
-    return lambda test: [name_id for name_id, name in pairs if test(name)]

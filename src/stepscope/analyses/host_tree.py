@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import levels, nearest, nest
 from stepscope.model.stretches import EVENTS, quiet, stretches
@@ -137,7 +138,7 @@ def host_trees(trace: Trace, categories: Sequence[str], events: int = EVENTS) ->
 
     No event of one lies in an event of another. Together they are what `host_tree` gives.
     """
-    if trace.scalar("SELECT count(*) FROM spans") <= 2 * events:
+    if trace.once(recorded_events).total <= 2 * events:
         yield host_tree(trace, categories)
         return
     chosen = _among(categories)

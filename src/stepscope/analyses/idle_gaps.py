@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.recorded_events import listed, passing
+from stepscope.analyses.runtime_calls import called_names
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.runtime_names import is_stream_wait
 from stepscope.model.trace import Trace
@@ -24,23 +26,17 @@ _LATE = 2
 _DELAYED_NS = 100_000
 
 _ACTIVITIES_SQL = """
-SELECT coalesce(k.device, -1)::INTEGER AS device, k.track, k.ts, k.ts + k.dur AS stop, h.id IS NOT NULL AS launched,
-    coalesce(h.track, -1) AS thread, coalesce(h.ts, k.ts) AS launch_start,
-    coalesce(h.ts + coalesce(h.dur, 0), k.ts) AS launch_end
-FROM kernels k LEFT JOIN spans h ON h.id = k.launch
-WHERE k.kind <> 'sync' AND k.dur > 0
-ORDER BY k.ts, launched DESC, launch_end, k.event
+SELECT coalesce(device, -1)::INTEGER AS device, track, ts, ts + dur AS stop, launch_ts IS NOT NULL AS launched,
+    coalesce(launch_track, -1) AS thread, coalesce(launch_ts, ts) AS launch_start,
+    coalesce(launch_ts + coalesce(launch_dur, 0), ts) AS launch_end, event
+FROM activities WHERE kind <> 'sync' AND dur > 0
 """
 _DEVICE_WAITS_SQL = """
 SELECT k.track, k.ts, k.name FROM kernels k WHERE k.kind = 'sync' ORDER BY k.ts
 """
 _HOST_WAITS_SQL = """
 SELECT s.track, s.ts FROM spans s WHERE s.category IN ('runtime', 'sync')
-    AND s.name_id IN (SELECT unnest($waits)) ORDER BY s.ts
-"""
-_RUNTIME_NAMES_SQL = """
-SELECT name_id, name FROM names WHERE name_id IN (
-    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync'))
+    AND s.name_id IN {waits} ORDER BY s.ts
 """
 
 Columns = dict[str, NDArray[Any]]
@@ -80,17 +76,18 @@ class Gaps:
 
 def activities(trace: Trace) -> Columns:
     """Activities of all devices with their launches, by begin; of equal begins the first launched comes first."""
-    return trace.columns(_ACTIVITIES_SQL)
+    rows = trace.columns(_ACTIVITIES_SQL)
+    order = np.lexsort((rows.pop("event"), rows["launch_end"], ~rows["launched"], rows["ts"]))
+    return {name: values[order] for name, values in rows.items()}
 
 
 def stream_waits(trace: Trace) -> Waits:
     """All waits of device queues."""
-    names = trace.columns(_RUNTIME_NAMES_SQL)
-    waits = [i for i, n in zip(names["name_id"].tolist(), names["name"].tolist(), strict=True) if is_stream_wait(n)]
+    waits = passing(trace.once(called_names), is_stream_wait)
     queued = trace.columns(_DEVICE_WAITS_SQL)
     real = np.array([is_stream_wait(name) for name in queued["name"].tolist()], np.bool_)
     return Waits(
-        trace.columns(_HOST_WAITS_SQL, {"waits": waits}),
+        trace.columns(_HOST_WAITS_SQL.format(waits=listed(waits))),
         {"track": queued["track"][real], "ts": queued["ts"][real]},
     )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.trace import Trace
 
-_HOST_SQL = """
-SELECT count(*) FROM spans JOIN tracks USING (track) WHERE kind = 'host' AND category IN (SELECT unnest($categories))
-"""
+
+def has_device(trace: Trace) -> bool:
+    """Whether the recording has device activity; ask for it with `Trace.once`."""
+    return bool(trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"))
 
 
 def need_device(trace: Trace) -> None:
@@ -19,7 +21,7 @@ def need_device(trace: Trace) -> None:
     Raises:
         MissingInputError: It has none.
     """
-    if not trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
+    if not trace.once(has_device):
         raise MissingInputError.of("device")
 
 
@@ -29,7 +31,7 @@ def need_host(trace: Trace, categories: Sequence[str], needs: Input) -> None:
     Raises:
         MissingInputError: There is none.
     """
-    if not trace.scalar(_HOST_SQL, {"categories": list(categories)}):
+    if not trace.once(recorded_events).on_host(categories):
         raise MissingInputError.of(needs)
 
 
@@ -44,7 +46,7 @@ def need_calls(trace: Trace) -> None:
 
 def no_costs(trace: Trace) -> MissingInputError:
     """Why the cost of no operator is known."""
-    if not trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"):
+    if not trace.once(has_device):
         return MissingInputError.of("device")
     if not trace.scalar("SELECT count(*) FROM op_inputs"):
         return MissingInputError.of("shapes")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.host_tree import HostTree, host_trees
-from stepscope.analyses.needs import need_operators
+from stepscope.analyses.needs import has_device, need_operators
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -75,7 +75,7 @@ def operator_calls(trace: Trace) -> OperatorCalls:
         parts.append({**calls, **work})
     return OperatorCalls(
         **{name: np.concatenate([part.pop(name) for part in parts]) for name in tuple(parts[0])},
-        device=bool(trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'")),
+        device=trace.once(has_device),
     )
 
 

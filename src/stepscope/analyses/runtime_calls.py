@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stepscope.analyses.recorded_events import names_of, passing
 from stepscope.model.runtime_names import is_blocking_copy, is_synchronisation
 from stepscope.model.trace import Trace
-
-_NAMES_SQL = """
-SELECT name_id, name FROM names WHERE name_id IN (
-    SELECT name_id FROM spans WHERE category IN ('runtime', 'sync', 'launch'))
-"""
 
 #: Copies during which the host waited: to or from pageable memory, or by a call that always waits. Small pageable
 #: copies to the device return at once, which the call's end tells.
 BLOCKING_COPIES_SQL = """
-SELECT k.event, k.launch FROM kernels k JOIN spans s ON s.id = k.launch LEFT JOIN copies c ON c.event = k.event
-WHERE k.kind = 'copy' AND s.ts + coalesce(s.dur, 0) >= k.ts + k.dur
-    AND ('pageable' IN (c.src_kind, c.dst_kind) OR s.name_id IN (SELECT unnest($blocking)))
+SELECT k.event, k.launch FROM activities k LEFT JOIN copies c ON c.event = k.event
+WHERE k.kind = 'copy' AND k.launch_ts + coalesce(k.launch_dur, 0) >= k.ts + k.dur
+    AND ('pageable' IN (c.src_kind, c.dst_kind) OR k.launch_name_id IN (SELECT unnest($blocking)))
 """
 
 
@@ -33,9 +29,8 @@ def synchronising_names(trace: Trace) -> list[int]:
 
 def called_names(trace: Trace) -> list[tuple[int, str]]:
     """`name_id` and name of all calls of the runtime; ask for it with `Trace.once`."""
-    rows = trace.columns(_NAMES_SQL)
-    return list(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+    return names_of(trace, ("runtime", "sync", "launch"))
 
 
 def _name_ids(trace: Trace, test: Callable[[str], bool]) -> list[int]:
-    return [name_id for name_id, name in trace.once(called_names) if test(name)]
+    return passing(trace.once(called_names), test)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.grouping import texts
+from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 
@@ -87,7 +88,7 @@ class Callers:
 
 def callers(trace: Trace) -> Callers | None:
     """What is around every host event; None if the recording has no Python calls."""
-    if not trace.scalar("SELECT count(*) FROM spans WHERE category = 'python'"):
+    if not trace.once(recorded_events).of(("python",)).any():
         return None
     rows = trace.columns(_PARENTS_SQL)
     size = int(max(rows["id"].max(initial=-1), rows["parent"].max(initial=-1))) + 1
