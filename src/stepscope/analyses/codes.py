@@ -24,14 +24,20 @@ class Codes:
     words: list[str]
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> Codes:
-        """The codes of n strings, as DuckDB returns them; null counts as the empty string."""
-        encoded = pa.array(values, pa.string(), from_pandas=True).fill_null("").dictionary_encode()
-        words = encoded.dictionary.to_pylist()
-        order = sorted(range(len(words)), key=words.__getitem__)
-        rank = np.empty(len(words), np.int64)
-        rank[order] = np.arange(len(words))
-        return cls(rank[encoded.indices.to_numpy()], [words[i] for i in order])
+    def of(cls, values: NDArray[Any] | pa.ChunkedArray) -> Codes:
+        """The codes of n strings, as DuckDB or Arrow returns them; null counts as the empty string."""
+        if isinstance(values, pa.ChunkedArray):
+            encoded = values.fill_null("").combine_chunks().dictionary_encode()
+        else:
+            encoded = pa.array(values, pa.string(), from_pandas=True).fill_null("").dictionary_encode()
+        return cls.numbered(encoded.indices.to_numpy(), encoded.dictionary.to_pylist())
+
+    @classmethod
+    def numbered(cls, index: NDArray[Any], words: list[str]) -> Codes:
+        """The codes of n strings that are given by their positions among words, of which some may be equal."""
+        ordered = sorted(set(words))
+        rank = {word: code for code, word in enumerate(ordered)}
+        return cls(np.array([rank[word] for word in words], np.int64)[index], ordered)
 
     def at(self, rows: NDArray[np.int64]) -> list[str]:
         """The strings of the rows at these positions."""

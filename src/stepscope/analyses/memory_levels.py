@@ -14,10 +14,11 @@ from stepscope.model.trace import Trace
 
 #: In the order of the store, which is that of time; rows of the same time stay in the order of the recording.
 _SQL: Final = """
-SELECT coalesce(device, -1)::INTEGER AS device, ts, coalesce(address, -1) AS address, coalesce(bytes, 0) AS bytes,
+SELECT ts, coalesce(address, -1) AS address, coalesce(bytes, 0) AS bytes,
     coalesce(allocated, -1) AS allocated, coalesce(reserved, -1) AS reserved, coalesce(owner, -1) AS owner
-FROM memory
+FROM memory WHERE coalesce(device, -1) = $device
 """
+_DEVICES_SQL: Final = "SELECT DISTINCT coalesce(device, -1)::INTEGER AS device FROM memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,12 @@ def memory_levels(trace: Trace) -> list[MemoryLevels]:
     Raises:
         MissingInputError: The recording has no allocations.
     """
-    rows = trace.columns(_SQL)
-    if not rows["ts"].size:
+    devices = trace.columns(_DEVICES_SQL)["device"].tolist()
+    if not devices:
         raise MissingInputError.of("allocations")
     found = []
-    for index in sorted(np.unique(rows["device"]).tolist(), key=lambda device: (device < 0, device)):
-        mine = {name: values[rows["device"] == index] for name, values in rows.items()}
+    for index in sorted(devices, key=lambda device: (device < 0, device)):
+        mine = trace.columns(_SQL, {"device": index})
         rebuilt = not (mine["allocated"] >= 0).any()
         found.append(
             MemoryLevels(
@@ -85,6 +86,8 @@ def _filled(level: NDArray[np.int64]) -> NDArray[np.int64]:
     known = np.flatnonzero(level >= 0)
     if not known.size:
         return level
-    last = np.searchsorted(known, np.arange(level.size), side="right") - 1
-    filled: NDArray[np.int64] = level[known[np.maximum(last, 0)]]
+    last = np.full(level.size, known[0])
+    last[known] = known
+    np.maximum.accumulate(last, out=last)
+    filled: NDArray[np.int64] = level[last]
     return filled

@@ -11,6 +11,7 @@ from stepscope.analyses.grouping import Groups, texts
 from stepscope.analyses.host_tree import host_tree
 from stepscope.analyses.memory_levels import MemoryLevels, memory_levels
 from stepscope.analyses.registry import Analysis
+from stepscope.model.nesting import is_outer_first, outer_first
 from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, size, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -64,10 +65,8 @@ SELECT count(*) FROM health WHERE code IN ('history-lost', 'history-late', 'hist
 """
 _STEPS_SQL: Final = "SELECT step, ts, ts + dur AS stop FROM steps ORDER BY ts"
 _OPERATORS_SQL: Final = """
-SELECT s.track, s.ts, s.ts + s.dur AS stop, s.name_id FROM spans s
-WHERE s.category = 'op' AND s.dur > 0 AND s.track IN (
-    SELECT track FROM spans WHERE id IN (SELECT owner FROM memory))
-ORDER BY s.track, s.ts, stop DESC
+SELECT ts, ts + dur AS stop, name_id FROM spans
+WHERE category = 'op' AND dur > 0 AND track = $track AND ts <= $last
 """
 _OWNERS_SQL: Final = "SELECT id, track, ts FROM spans WHERE id IN (SELECT unnest($owners)) ORDER BY id"
 
@@ -156,11 +155,11 @@ def _around(trace: Trace, owners: NDArray[np.int64]) -> tuple[NDArray[np.int64],
     module = np.where(around < 0, -1, tree.name[around])
     operator = np.full(wanted.size, -1, np.int64)
     points = trace.columns(_OWNERS_SQL, parameters)
-    rows = trace.columns(_OPERATORS_SQL)
-    for track in np.unique(points["track"]):
+    for track in np.unique(points["track"]).tolist():
         mine = points["track"] == track
-        ops = {name: values[rows["track"] == track] for name, values in rows.items()}
-        operator[np.searchsorted(wanted, points["id"][mine])] = _outermost(ops, points["ts"][mine])
+        ts = points["ts"][mine]
+        ops = trace.columns(_OPERATORS_SQL, {"track": track, "last": int(ts.max())})
+        operator[np.searchsorted(wanted, points["id"][mine])] = _outermost(ops, ts)
     at = np.searchsorted(wanted, owners)
     inside = owners >= 0
     found = np.minimum(at, max(wanted.size - 1, 0))
@@ -173,6 +172,9 @@ def _outermost(ops: dict[str, NDArray[Any]], ts: NDArray[np.int64]) -> NDArray[n
     """`name_id` of the outermost operator of one thread at each time, -1 if none."""
     if not ops["ts"].size:
         return np.full(ts.size, -1)
+    if not is_outer_first(ops["ts"], ops["stop"]):
+        order = outer_first(ops["ts"], ops["stop"])
+        ops = {name: values[order] for name, values in ops.items()}
     reach = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], ops["stop"][:-1])))
     outer = ops["ts"] >= reach
     starts, stops, names = ops["ts"][outer], ops["stop"][outer], ops["name_id"][outer]

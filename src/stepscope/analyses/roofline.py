@@ -67,17 +67,18 @@ ROOFLINE_SHAPES = _schema(
 #: a product's library prepares its workspace.
 _SQL: Final = """
 WITH calls AS (
-    SELECT op, any_value(device) AS device, sum(dur)::BIGINT AS dur,
+    SELECT op, any_value(op_name_id) AS name_id, any_value(device) AS device, sum(dur)::BIGINT AS dur,
         any_value(op_class) FILTER (WHERE flops IS NOT NULL) AS op_class,
         any_value(dtype) FILTER (WHERE flops IS NOT NULL) AS dtype,
         any_value(tensor_core) FILTER (WHERE flops IS NOT NULL) AS tensor_core,
         sum(flops) AS flops, sum(bytes) FILTER (WHERE flops IS NOT NULL)::BIGINT AS bytes
-    FROM kernels WHERE kind IN ('compute', 'copy', 'set') AND op IS NOT NULL GROUP BY op HAVING count(flops) > 0
+    FROM activities WHERE kind IN ('compute', 'copy', 'set') AND op_name_id IS NOT NULL
+    GROUP BY op HAVING count(flops) > 0
 )
-SELECT s.name_id, coalesce(c.device, -1)::INTEGER AS device, c.dur, c.op_class, coalesce(c.dtype, '') AS named,
+SELECT c.name_id, coalesce(c.device, -1)::INTEGER AS device, c.dur, c.op_class, coalesce(c.dtype, '') AS named,
     CASE c.tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
     c.flops, coalesce(c.bytes, -1) AS bytes, coalesce(i.shapes, '') AS shapes, coalesce(i.dtypes, '') AS recorded
-FROM calls c JOIN spans s ON s.id = c.op LEFT JOIN op_inputs i ON i.event = c.op
+FROM calls c LEFT JOIN op_inputs i ON i.event = c.op
 """
 
 _TIES: Final = ("device", "op_class", "dtype", "peak", "shapes")
@@ -126,11 +127,13 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
 
 def _operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
     """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes."""
-    rows = trace.columns(_SQL)
-    if not rows["dur"].size:
+    table = trace.sql(_SQL)  # by Arrow: NumPy would make an object of every call's every string
+    if not len(table):
         raise no_costs(trace)
-    _assume_peaks(rows, known_devices(trace))
-    return rows, tuple(Codes.of(rows[key]) for key in ("op_class", "dtype", "peak", "shapes"))
+    words = {key: Codes.of(table[key]) for key in ("op_class", "named", "shapes", "recorded")}
+    rows = {key: table[key].to_numpy() for key in table.column_names if key not in words}
+    dtype, peak = _assume_peaks(rows, words, known_devices(trace))
+    return rows, (words["op_class"], dtype, peak, words["shapes"])
 
 
 def _measures(rows: Columns, groups: Groups) -> dict[str, Any]:
@@ -166,30 +169,30 @@ def _sum_of_known(groups: Groups, values: NDArray[Any]) -> Times:
     return np.where(groups.sum(values < 0) > 0, -1, groups.sum(np.maximum(values, 0)))
 
 
-def _assume_peaks(rows: Columns, devices: dict[int, Device]) -> None:
-    """Add each call's data type, its peaks (NaN if unknown) and its least time (-1 if unknown)."""
-    size = rows["dur"].size
-    dtype, peak = np.full(size, "", object), np.full(size, "", object)
-    rate, bandwidth = np.full(size, np.nan), np.full(size, np.nan)
-    op_class, named, recorded = (Codes.of(rows[key]) for key in ("op_class", "named", "recorded"))
-    groups = Groups.by(rows["device"], rows["tensor_core"], op_class.code, named.code, recorded.code)
-    order = np.argsort(groups.index, kind="stable")
-    for mine in np.split(order, np.cumsum(groups.count)[:-1]):
-        one = {key: rows[key][mine[0]] for key in ("device", "op_class", "named", "recorded", "tensor_core")}
-        dtype[mine] = one["named"] or operand_dtype(one["recorded"]) or ""
-        device = devices.get(int(one["device"]))
+def _assume_peaks(rows: Columns, words: dict[str, Codes], devices: dict[int, Device]) -> tuple[Codes, Codes]:
+    """Add each call's peaks (NaN if unknown) and its least time (-1 if unknown); its data type and its peak's name."""
+    kinds = [words[key] for key in ("op_class", "named", "recorded")]
+    groups = Groups.by(rows["device"], rows["tensor_core"], *(codes.code for codes in kinds))
+    dtype, peak = [], []
+    rate, bandwidth = np.full(groups.count.size, np.nan), np.full(groups.count.size, np.nan)
+    for group, (op_class, named, recorded) in enumerate(zip(*(codes.at(groups.first) for codes in kinds), strict=True)):
+        one = groups.first[group]
+        dtype.append(named or operand_dtype(recorded) or "")
+        peak.append("")
+        device = devices.get(int(rows["device"][one]))
         if device is None:
             continue
-        bandwidth[mine] = device.memory_bandwidth or np.nan
-        uses_matrix = None if one["tensor_core"] < 0 else bool(one["tensor_core"])
-        assumed = peak_rate(device, one["op_class"], dtype[mine[0]], uses_matrix)
+        bandwidth[group] = device.memory_bandwidth or np.nan
+        uses_matrix = None if rows["tensor_core"][one] < 0 else bool(rows["tensor_core"][one])
+        assumed = peak_rate(device, op_class, dtype[group], uses_matrix)
         if assumed is not None:
-            peak[mine], rate[mine] = assumed
-    rows["dtype"], rows["peak"], rows["peak_rate"], rows["bandwidth"] = dtype, peak, rate, bandwidth
-    rows["by_compute"] = np.where(rows["flops"] == 0, 0.0, rows["flops"] * 1e9 / rate)
-    rows["by_memory"] = np.where(rows["bytes"] < 0, np.nan, rows["bytes"]) * 1e9 / bandwidth
+            peak[group], rate[group] = assumed
+    rows["peak_rate"], rows["bandwidth"] = rate[groups.index], bandwidth[groups.index]
+    rows["by_compute"] = np.where(rows["flops"] == 0, 0.0, rows["flops"] * 1e9 / rows["peak_rate"])
+    rows["by_memory"] = np.where(rows["bytes"] < 0, np.nan, rows["bytes"]) * 1e9 / rows["bandwidth"]
     longer = np.maximum(rows["by_compute"], rows["by_memory"])
     rows["least"] = np.nan_to_num(longer, nan=-1.0).astype(np.int64)
+    return Codes.numbered(groups.index, dtype), Codes.numbered(groups.index, peak)
 
 
 ANALYSES = (Analysis(ROOFLINE, roofline), Analysis(ROOFLINE_SHAPES, roofline_shapes))
