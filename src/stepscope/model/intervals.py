@@ -176,5 +176,13 @@ def distinct(values: Times) -> Times:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
 
 
+def ascending(values: Times | NDArray[np.int32]) -> NDArray[np.int64]:
+    """Positions by value, equal ones in order; quick where the values are few or ascend already."""
+    if (values[1:] >= values[:-1]).all():
+        return np.arange(values.size)
+    few = values.max() < np.iinfo(np.int16).max
+    return np.argsort(values.astype(np.int16) if few else values, kind="stable")  # 16 bits sort by radix
+
+
 def _times(values: ArrayLike) -> Times:
     return np.asarray(values, dtype=np.int64).reshape(-1)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
+from stepscope.model.categories import CATEGORIES
 from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import Column, TableSchema, flag, ident, ns, text
 from stepscope.model.tables import (
@@ -160,6 +161,9 @@ class Staging:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(table.columns)})')
         for table in _AS_DECLARED:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})')
+        self.connection.execute(f"CREATE TYPE category AS ENUM ({', '.join(map(repr, CATEGORIES))})")
+        # A byte per event in place of a text is what most scans read.
+        self.connection.execute("ALTER TABLE raw_events ALTER category TYPE category")
         self.connection.execute("CREATE TABLE names (name_id INTEGER, name VARCHAR)")
         self.connection.execute("ALTER TABLE input_texts ADD COLUMN text_key UBIGINT")
         for sequence in ("name_ids", "text_ids"):

@@ -37,8 +37,7 @@ def derive(staging: Staging) -> int | None:
         with ThreadPoolExecutor(1, thread_name_prefix="stepscope-classes") as executor:
             classes = executor.submit(classify_names, staging)
             nest_hosts(staging, writing)
-        activities = derive_kernels(staging, classes.result())
-        writing.start_derived(activities)
+        writing.start_derived(*derive_kernels(staging, classes.result()))
         derive_collectives(staging)
         mark_used_devices(staging)
         extend_steps(staging)

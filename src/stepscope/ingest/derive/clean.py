@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from stepscope.store.staging import Staging
 
 _MINUTE_NS: Final = 60 * 10**9
@@ -18,6 +20,8 @@ _LATEST: Final = 2**63 - 1
 _ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "input_calls")
 _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
+_WORK_SQL: Final = f"FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
+_PLACES_SQL: Final = f"SELECT track, ts {_WORK_SQL}"
 
 
 def clean_times(staging: Staging) -> int | None:
@@ -74,9 +78,12 @@ def _drop_copies(staging: Staging) -> int:
     Nothing on a queue runs twice at once, so that equal device work shows at little cost whether a recording has
     copies at all. Without it, equal events on a host may be frames of a recursion on a coarse clock.
     """
-    [copies] = staging.one(
-        f"SELECT count(*) - count(DISTINCT hash({_SAME})) FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
-    )
+    found = staging.connection.execute(_PLACES_SQL).fetchnumpy()
+    order = np.lexsort((found["track"], found["ts"]))
+    ts, track = found["ts"][order], found["track"][order]
+    if not ((ts[1:] == ts[:-1]) & (track[1:] == track[:-1])).any():
+        return 0
+    [copies] = staging.one(f"SELECT count(*) - count(DISTINCT hash({_SAME})) FROM ({_WORK_SQL})")
     if not copies:
         return 0
     [dropped] = staging.one(

@@ -16,20 +16,14 @@ from stepscope.model.kernel_names import classify
 from stepscope.model.opcost.call import Call
 from stepscope.store.staging import Staging
 
-#: Operators looked at around a launch, from the inside out.
-_LEVELS: Final = 5
-
 #: Collectives of kernel names that have another name in `collectives`: the two halves of an expert exchange, and
 #: one-sided transfers.
 _CANONICAL: Final = {"dispatch": "all_to_all", "combine": "all_to_all", "put": "send"}
 
-_AROUND_SQL: Final = (
-    "CREATE TEMP TABLE comm_ops AS SELECT event, op, 0 AS level FROM kernels WHERE kind = 'comm' AND op IS NOT NULL"
-)
-_OUTER_SQL: Final = (
-    "INSERT INTO comm_ops SELECT c.event, n.outer_op, c.level + 1 FROM comm_ops c JOIN op_nesting n ON n.id = c.op "
-    "WHERE c.level = {level} AND n.outer_op IS NOT NULL"
-)
+_AROUND_SQL: Final = """
+CREATE TEMP TABLE comm_ops AS
+SELECT k.event, o.around AS op, o.level, o.name_id FROM kernels k JOIN op_chain o USING (op) WHERE k.kind = 'comm'
+"""
 
 #: The innermost operator around each device event that tells about a collective.
 _HOSTS_SQL: Final = """
@@ -57,18 +51,18 @@ _DROP_HOSTS_SQL: Final = "DELETE FROM collectives WHERE event IN (SELECT op FROM
 
 _UNTOLD_SQL: Final = """
 CREATE TEMP TABLE comm_untold AS
-SELECT k.event, k.module FROM kernels k ANTI JOIN collectives c ON c.event = k.event WHERE k.kind = 'comm'
+SELECT k.event, k.module, k.name_id FROM kernels k ANTI JOIN collectives c ON c.event = k.event WHERE k.kind = 'comm'
 """
 
 #: Names around each untold device event, from the operator at its launch outwards; the kernel's own comes last.
-_WORDS_SQL: Final = f"""
+_WORDS_SQL: Final = """
 CREATE TEMP TABLE comm_words AS
-SELECT u.event, o.level AS rank, o.op AS host, e.name_id
-FROM comm_untold u JOIN comm_ops o ON o.event = u.event JOIN raw_events e ON e.id = o.op
+SELECT u.event, o.level AS rank, o.op AS host, o.name_id
+FROM comm_untold u JOIN comm_ops o ON o.event = u.event
 UNION ALL
-SELECT u.event, {_LEVELS}, NULL, e.name_id FROM comm_untold u JOIN raw_events e ON e.id = u.module
+SELECT u.event, 100, NULL, e.name_id FROM comm_untold u JOIN raw_events e ON e.id = u.module
 UNION ALL
-SELECT u.event, {_LEVELS + 1}, NULL, e.name_id FROM comm_untold u JOIN raw_events e ON e.id = u.event
+SELECT event, 101, NULL, name_id FROM comm_untold
 """
 
 _FROM_NAMES_SQL: Final = """
@@ -96,8 +90,6 @@ def derive_collectives(staging: Staging) -> None:
     """
     connection = staging.connection
     connection.execute(_AROUND_SQL)
-    for level in range(_LEVELS - 1):
-        connection.execute(_OUTER_SQL.format(level=level))
     connection.execute(_HOSTS_SQL)
     connection.execute(_FILL_SQL)
     connection.execute(_FROM_HOST_SQL)

@@ -16,9 +16,6 @@ import pyarrow as pa
 from stepscope.model.opcost import KNOWN, cost
 from stepscope.store.staging import Staging
 
-#: Operators looked at around a launch, from the inside out: custom kernels lie a few calls below the operator known.
-_LEVELS: Final = 5
-
 #: Their cost is that of the products inside them, whatever name those have.
 _PRODUCTS: Final = "('gemm', 'attention', 'convolution')"
 
@@ -26,22 +23,15 @@ _PRODUCTS: Final = "('gemm', 'attention', 'convolution')"
 _MOST_BYTES: Final = 2**45
 
 #: Operators around each operator that launched compute, with itself as level 0.
-_AROUND_SQL: Final = (
-    "CREATE TEMP TABLE cost_chain AS SELECT DISTINCT op, op AS around, 0 AS level FROM kernels "
-    "WHERE kind = 'compute' AND op IS NOT NULL"
-)
-_OUTER_SQL: Final = (
-    "INSERT INTO cost_chain SELECT c.op, n.outer_op, c.level + 1 "
-    "FROM cost_chain c JOIN op_nesting n ON n.id = c.around "
-    "WHERE c.level = {level} AND n.outer_op IS NOT NULL"
-)
+_AROUND_SQL: Final = """
+CREATE TEMP TABLE cost_chain AS
+SELECT * FROM op_chain SEMI JOIN (SELECT op FROM kernels WHERE kind = 'compute') USING (op)
+"""
 
 _CALLS_SQL: Final = """
 CREATE TEMP TABLE cost_calls AS
-SELECT c.around AS op, e.name_id, i.texts
-FROM (SELECT DISTINCT around FROM cost_chain) c
-JOIN raw_events e ON e.id = c.around
-JOIN cost_names USING (name_id)
+SELECT c.around AS op, c.name_id, i.texts
+FROM (SELECT DISTINCT around, name_id FROM cost_chain SEMI JOIN cost_names USING (name_id)) c
 JOIN input_calls i ON i.event = c.around
 JOIN input_texts t ON t.texts = i.texts
 WHERE t.shapes IS NOT NULL
@@ -78,7 +68,7 @@ WHERE outside.kind NOT IN {_PRODUCTS} OR inside.kind IN {_PRODUCTS}
 #: The kernel that does the work: a convolution may first change the layout of its inputs.
 _FIRST_SQL: Final = """
 CREATE TEMP TABLE cost_first AS
-SELECT h.chosen AS op, arg_min(k.event, ((k.op_class <> c.kind)::INTEGER, k.ts, k.event)) AS event
+SELECT h.chosen AS op, arg_min(k.event, (k.op_class <> c.kind)::BIGINT * 4294967296 + k.nth) AS event
 FROM kernels k JOIN cost_chosen h ON h.op = k.op JOIN costed c ON c.op = h.chosen
 ANTI JOIN cost_composed p ON p.op = h.chosen
 WHERE k.kind = 'compute' GROUP BY h.chosen
@@ -99,8 +89,6 @@ def find_costs(staging: Staging) -> None:
     if staging.one("SELECT count(*) FROM input_texts") == (0,):
         return
     connection.execute(_AROUND_SQL)
-    for level in range(_LEVELS - 1):
-        connection.execute(_OUTER_SQL.format(level=level))
     connection.execute("CREATE TEMP TABLE cost_known (name VARCHAR)")
     staging.insert("cost_known", pa.table({"name": sorted(KNOWN)}))
     connection.execute(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.model.intervals import Times
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.intervals import Times, ascending
 from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
 
@@ -21,13 +22,15 @@ OTHER, OP, MODULE, FRAME, LAUNCH, CALL = range(6)
 #: What lies on threads.
 EVENT, ALLOCATION, ARROW = range(3)
 
-_EVENTS_SQL: Final = f"""
-SELECT id, ts, dur, track, name_id, category, correlation, external_id,
-    CASE category WHEN 'op' THEN {OP} WHEN 'module' THEN {MODULE} WHEN 'annotation' THEN {MODULE}
-        WHEN 'python' THEN {FRAME} WHEN 'launch' THEN {LAUNCH} WHEN 'runtime' THEN {CALL}
-        WHEN 'sync' THEN {CALL} ELSE {OTHER} END::UTINYINT AS role,
-    id IN (SELECT event FROM device_work WHERE {{chosen}}) AS is_work
-FROM raw_events WHERE {{chosen}}
+_ROLES: Final = {
+    "op": OP, "module": MODULE, "annotation": MODULE, "python": FRAME, "launch": LAUNCH, "runtime": CALL, "sync": CALL,
+}  # fmt: skip
+_ROLE: Final = np.array([_ROLES.get(category, OTHER) for category in CATEGORIES], np.uint8)
+
+_EVENTS_SQL: Final = """
+SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, correlation, external_id,
+    id IN (SELECT event FROM device_work WHERE {chosen}) AS is_work
+FROM raw_events WHERE {chosen}
 """
 _POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
 
@@ -43,7 +46,8 @@ class HostBatch:
         track: int32[n].
         role: uint8[n].
         kind: uint8[n].
-        events: The events in the order of their ids, with all columns as staged, and `is_work` for device work.
+        events: The events in any order, with all columns as staged, `category` as a position in `CATEGORIES`, and
+            `is_work` for device work.
         event: int64[n], positions in `events`; beyond its end for what is no event.
     """
 
@@ -61,19 +65,17 @@ class HostBatch:
         """All that was recorded there."""
         chosen = stretch.condition
         events = staging.connection.sql(_EVENTS_SQL.format(chosen=chosen)).to_arrow_table().combine_chunks()
-        if (np.diff(events["id"].to_numpy()) <= 0).any():
-            events = events.sort_by("id")
-        parts = [
-            {
-                **{name: events[name].to_numpy() for name in ("id", "ts", "track", "role")},
-                "dur": events["dur"].fill_null(0).to_numpy(),
-                "kind": np.full(len(events), EVENT, np.uint8),
-            }
-        ]
+        rows = {name: events[name].to_numpy() for name in ("id", "ts", "track")}
+        rows["dur"] = events["dur"].fill_null(0).to_numpy()
+        rows["role"] = _ROLE[events["category"].to_numpy()]
+        rows["kind"] = np.full(len(events), EVENT, np.uint8)
+        order = ascending(rows["id"])
         for kind, table in ((ALLOCATION, "raw_memory"), (ARROW, "raw_flows")):
-            parts.append(_points(staging, kind, _POINTS_SQL.format(table=table, chosen=chosen)))
-        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        order = np.argsort(rows["track"], kind="stable")
+            points = _points(staging, kind, _POINTS_SQL.format(table=table, chosen=chosen))
+            if points["id"].size:
+                order = np.append(order, np.arange(order.size, order.size + points["id"].size))
+                rows = {name: np.append(values, points[name]) for name, values in rows.items()}
+        order = order[ascending(rows["track"][order])]
         return cls(events=events, event=order, **{name: values[order] for name, values in rows.items()})
 
     @property
@@ -82,12 +84,11 @@ class HostBatch:
         edges = (np.flatnonzero(np.diff(self.track)) + 1).tolist()
         return list(pairwise([0, *edges, self.id.size])) if self.id.size else []
 
-    def column(self, name: str, missing: int = 0) -> NDArray[Any]:
-        """A column of `events`, [n], with this number where it is missing and for what is no event."""
-        values = self.events[name]
-        found = (values.fill_null(missing) if values.null_count else values).to_numpy()
-        points = self.id.size - found.size
-        return np.append(found, np.full(points, missing, found.dtype))[self.event] if points else found[self.event]
+    def values(self, name: str, rows: NDArray[np.int64], missing: int = 0) -> NDArray[Any]:
+        """A column of `events` at these positions, which are events, with this number where it is missing."""
+        column = self.events[name]
+        values: NDArray[Any] = (column.fill_null(missing) if column.null_count else column).to_numpy()
+        return values[self.event[rows]]
 
 
 def _points(staging: Staging, kind: int, query: str) -> dict[str, NDArray[Any]]:

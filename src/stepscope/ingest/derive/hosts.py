@@ -10,6 +10,7 @@ import pyarrow as pa
 from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, MODULE, OP, HostBatch
 from stepscope.ingest.derive.host_stretches import host_stretches
 from stepscope.ingest.derive.launches import Launches
+from stepscope.ingest.derive.operators import Operators
 from stepscope.ingest.derive.surroundings import Surroundings, nullable, step_at
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
@@ -19,15 +20,14 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What is asked of the nesting later: of operators, and of device work that is recorded on a host thread.
+#: What is asked of the nesting later: of device work that is recorded on a host thread, and of points.
 _TABLES_SQL: Final = """
-CREATE TABLE op_nesting (id BIGINT, outer_op BIGINT, module BIGINT, step INTEGER);
 CREATE TABLE work_nesting (id BIGINT, depth INTEGER, parent BIGINT, step INTEGER);
 CREATE TABLE memory_owners (row BIGINT, owner BIGINT);
 CREATE TABLE flow_ends (row BIGINT, event BIGINT);
 """
 #: Columns of events that are stored as they are staged.
-_STAGED: Final = ("id", "ts", "dur", "track", "name_id", "category", "correlation", "external_id")
+_STAGED: Final = ("dur", "name_id", "category", "correlation", "external_id")
 
 
 def nest_hosts(staging: Staging, writing: Writing) -> None:
@@ -39,13 +39,13 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
     connection = staging.connection
     connection.execute(_TABLES_SQL)
     steps = connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
-    launches = Launches(staging)
+    launches, operators = Launches(staging), Operators(staging)
     clipped = 0
     for stretch in host_stretches(staging):
         batch = HostBatch.read(staging, stretch)
         around, cut = _nest(batch, steps)
         clipped += cut
-        launches.add(batch, around)
+        operators.add(batch, around, launches.add(batch, around))
         _keep(staging, batch, around)
         writing.start_host_events(_host_events(batch, around))
     launches.finish()
@@ -100,37 +100,19 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
 
 def _keep(staging: Staging, batch: HostBatch, around: Surroundings) -> None:
     """Keep what is asked of the nesting later."""
-    ops = np.flatnonzero(batch.role == OP)
-    # The operator around an operator: what is nearest to the parent of the innermost one.
-    above = around.parent[ops]
-    outer = np.where(above < 0, -1, around.op[above])
-    _insert(staging, "op_nesting", batch, ops, {"outer_op": outer, "module": around.module[ops]}, around)
     work = np.flatnonzero(batch.kind == EVENT)
     work = work[batch.events["is_work"].to_numpy()[batch.event[work]]]
     if work.size:
-        _insert(staging, "work_nesting", batch, work, {"parent": around.parent[work]}, around, depth=around.depth[work])
+        parent, step = around.parent[work], around.step[work]
+        columns: dict[str, Any] = {"id": batch.id[work], "depth": around.depth[work]}
+        columns |= {"parent": nullable(batch.id[parent], parent < 0), "step": nullable(step, step < 0)}
+        staging.insert("work_nesting", pa.table(columns))
     for kind, table, column in ((ALLOCATION, "memory_owners", "owner"), (ARROW, "flow_ends", "event")):
         points = batch.kind == kind
         if points.any():
             owner = around.parent[points]
             owners = nullable(batch.id[owner], owner < 0)
             staging.insert(table, pa.table({"row": batch.id[points], column: owners}))
-
-
-def _insert(
-    staging: Staging,
-    table: str,
-    batch: HostBatch,
-    rows: NDArray[np.int64],
-    events: dict[str, NDArray[np.int64]],
-    around: Surroundings,
-    **numbers: NDArray[Any],
-) -> None:
-    """Add rows of a batch to a table with their step, columns that tell events by their positions, and others."""
-    step = around.step[rows]
-    columns: dict[str, Any] = {"id": batch.id[rows], "step": nullable(step, step < 0), **numbers}
-    columns |= {name: nullable(batch.id[found], found < 0) for name, found in events.items()}
-    staging.insert(table, pa.table(columns))
 
 
 def _host_events(batch: HostBatch, around: Surroundings) -> pa.Table:
@@ -140,8 +122,9 @@ def _host_events(batch: HostBatch, around: Surroundings) -> pa.Table:
     )
     chosen = by_time[batch.kind[by_time] == EVENT]
     chosen = chosen[~batch.events["is_work"].to_numpy()[batch.event[chosen]]]
-    events = batch.events.select(_STAGED).take(pa.array(batch.event[chosen]))
+    staged = batch.events.select(_STAGED).take(pa.array(batch.event[chosen]))
     parent, step = around.parent[chosen], around.step[chosen]
-    events = events.append_column("depth", pa.array(around.depth[chosen]))
-    events = events.append_column("parent", nullable(batch.id[parent], parent < 0))
-    return events.append_column("step", nullable(step, step < 0))
+    columns: dict[str, Any] = {"id": batch.id[chosen], "ts": batch.ts[chosen], "track": batch.track[chosen]}
+    columns |= {"depth": around.depth[chosen], "parent": nullable(batch.id[parent], parent < 0)}
+    columns |= {"step": nullable(step, step < 0)}
+    return pa.table(columns | {name: staged[name] for name in _STAGED})

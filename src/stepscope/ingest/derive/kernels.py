@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stepscope.ingest.derive.costs import find_costs
+from stepscope.ingest.derive.device_events import device_events
 from stepscope.ingest.derive.name_classes import NameClasses
 from stepscope.ingest.derive.surroundings import nullable, step_at
 from stepscope.ingest.derive.work import Work, match, taken, words
@@ -25,17 +26,14 @@ Columns = dict[str, Any]
 
 #: Operators by the external id of work; of several the last.
 _EXTERNAL_SQL: Final = """
-SELECT x.*, h.module, h.step
-FROM (
-    SELECT e.external_id, max(e.id) AS op, arg_max(e.ts, e.id) AS op_ts, arg_max(e.track, e.id) AS op_track,
-        arg_max(e.name_id, e.id) AS op_name_id
-    FROM raw_events e SEMI JOIN lost USING (external_id) WHERE e.category = 'op' GROUP BY 1
-) x LEFT JOIN op_nesting h ON h.id = x.op
+SELECT * FROM external_ops SEMI JOIN lost USING (external_id)
+QUALIFY row_number() OVER (PARTITION BY external_id ORDER BY op DESC) = 1
 """
 #: The columns that queries of other parts ask of.
 _KERNELS_SQL: Final = """
 CREATE TABLE kernels AS
-SELECT event, ts, dur, track, device, name_id, kind, op_class, launch, op, module, step, correlation, graph, launch_ts
+SELECT row_number() OVER () AS nth, event, ts, dur, track, device, name_id, kind, op_class, launch, op, module, step,
+    correlation, graph, launch_ts
 FROM derived
 """
 #: Classes of device activities that are no kernels; the class of a kernel is that of its name.
@@ -45,11 +43,12 @@ _RECORDED_SQL: Final = (
 )
 
 
-def derive_kernels(staging: Staging, names: NameClasses) -> pa.Table:
+def derive_kernels(staging: Staging, names: NameClasses) -> tuple[pa.Table, pa.Table]:
     """Find all there is to know about device activities, by time.
 
     Returns:
-        The columns of `activities` as they are stored. Table `kernels` has those of them that are asked of later.
+        The columns of `activities` as they are stored, and the events (`device_events`). Table `kernels` has what is
+        asked of later.
     """
     work = Work.read(staging)
     columns: Columns = {name: work.rows[name] for name in ("event", "ts", "track", "name_id", "correlation")}
@@ -62,7 +61,8 @@ def derive_kernels(staging: Staging, names: NameClasses) -> pa.Table:
     staging.connection.unregister("derived")
     find_costs(staging)
     columns |= _amounts(staging, work, columns["dtype"])
-    return pa.table({column.name: columns[column.name] for column in stored_columns(ACTIVITIES)})
+    activities = pa.table({column.name: columns[column.name] for column in stored_columns(ACTIVITIES)})
+    return activities, device_events(work, columns["kind"], columns["step"])
 
 
 def _places(staging: Staging, work: Work) -> Columns:

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.host_batch import EVENT, LAUNCH, HostBatch
+from stepscope.ingest.derive.host_batch import LAUNCH, HostBatch
 from stepscope.ingest.derive.surroundings import Surroundings, nullable
+from stepscope.ingest.derive.work import match
+from stepscope.model.intervals import distinct
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TABLE_SQL: Final = """
-CREATE TABLE launches (correlation BIGINT, launch BIGINT, is_launch BOOLEAN, ts BIGINT, dur BIGINT, track INTEGER,
-    name_id INTEGER, op BIGINT, module BIGINT, step INTEGER, op_ts BIGINT, op_name_id INTEGER)
+CREATE TABLE launches (correlation BIGINT, launch BIGINT, is_launch BOOLEAN, has_work BOOLEAN, ts BIGINT, dur BIGINT,
+    track INTEGER, name_id INTEGER, op BIGINT, module BIGINT, step INTEGER, op_ts BIGINT, op_name_id INTEGER)
 """
 _WORK_SQL: Final = "SELECT correlation FROM device_work WHERE correlation > 0"
 _FIRST_SQL: Final = """
@@ -34,38 +36,43 @@ class Launches:
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        self._work: NDArray[np.int64] = staging.connection.execute(_WORK_SQL).fetchnumpy()["correlation"]
+        self._work: NDArray[np.int64] = distinct(staging.connection.execute(_WORK_SQL).fetchnumpy()["correlation"])
         self._found: list[NDArray[np.int64]] = []
         staging.connection.execute(_TABLE_SQL)
 
-    def add(self, batch: HostBatch, around: Surroundings) -> None:
-        """Add the calls of a batch."""
-        correlation = batch.column("correlation", 0)
-        calls = np.flatnonzero((batch.kind == EVENT) & (batch.role >= LAUNCH) & (correlation > 0))
-        is_launch = batch.role[calls] == LAUNCH
-        known = is_launch | np.isin(correlation[calls], self._work)
-        calls, is_launch = calls[known], is_launch[known]
-        first = _first_of_each(correlation[calls], ~is_launch, batch.ts[calls], batch.id[calls])
-        calls, is_launch = calls[first], is_launch[first]
+    def add(self, batch: HostBatch, around: Surroundings) -> NDArray[np.int64]:
+        """Add the calls of a batch; returns the positions of the operators around them."""
+        calls = np.flatnonzero(batch.role >= LAUNCH)
+        correlation, is_launch = batch.values("correlation", calls), batch.role[calls] == LAUNCH
+        has_work = match(self._work, correlation) >= 0
+        known = (correlation > 0) & (is_launch | has_work)
+        calls, correlation, is_launch, has_work = (x[known] for x in (calls, correlation, is_launch, has_work))
+        first = _first_of_each(correlation, ~is_launch, batch.ts[calls], batch.id[calls])
+        calls, correlation, is_launch, has_work = (x[first] for x in (calls, correlation, is_launch, has_work))
+        op: NDArray[np.int64] = around.op[calls]
+        module, step = around.module[calls], around.step[calls]
+        inside = op >= 0
         if not calls.size:
-            return
-        self._found.append(correlation[calls])
-        op, name = around.op[calls], batch.column("name_id")
+            return op
+        self._found.append(correlation)
         columns: dict[str, Any] = {
-            "correlation": correlation[calls],
+            "correlation": correlation,
             "launch": batch.id[calls],
             "is_launch": is_launch,
+            "has_work": has_work,
             "ts": batch.ts[calls],
             "dur": batch.events["dur"].take(pa.array(batch.event[calls])),
             "track": batch.track[calls],
-            "name_id": name[calls],
-            "op": nullable(batch.id[op], op < 0),
-            "module": nullable(batch.id[around.module[calls]], around.module[calls] < 0),
-            "step": nullable(around.step[calls], around.step[calls] < 0),
-            "op_ts": nullable(batch.ts[op], op < 0),
-            "op_name_id": nullable(name[op], op < 0),
+            "name_id": batch.values("name_id", calls),
+            "op": nullable(batch.id[op], ~inside),
+            "module": nullable(batch.id[module], module < 0),
+            "step": nullable(step, step < 0),
+            "op_ts": nullable(batch.ts[op], ~inside),
+            "op_name_id": nullable(batch.values("name_id", np.where(inside, op, calls)), ~inside),
         }
         self._staging.insert("launches", pa.table(columns))
+        within: NDArray[np.int64] = op[inside]
+        return within
 
     def finish(self) -> None:
         """Leave one call per correlation, should calls of several batches share one."""

@@ -27,8 +27,8 @@ WHERE category = 'step' AND kind = 'host' AND dur > 0 ORDER BY dur DESC, id
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
 
 _WORK_SQL: Final = """
-SELECT e.ts FROM raw_events e JOIN tracks t USING (track) WHERE t.kind = 'host' AND e.category IN ('launch', 'op')
-ORDER BY e.ts
+SELECT ts FROM raw_events
+WHERE category IN ('launch', 'op') AND track IN (SELECT track FROM tracks WHERE kind = 'host')
 """
 
 
@@ -102,7 +102,8 @@ def _apart(steps: list[Step]) -> list[Step]:
 def _cut_off(staging: Staging, starts: Times, ends: Times) -> NDArray[Any]:
     """Whether each step is the first or the last one and has clearly less work than the others."""
     partial = np.zeros(starts.size, np.bool_)
-    work = staging.connection.execute(_WORK_SQL).fetchnumpy()["ts"]
+    # Threads are recorded almost in order, and this sort merges what is in order.
+    work = np.sort(staging.connection.execute(_WORK_SQL).fetchnumpy()["ts"], kind="stable")
     amount = np.searchsorted(work, ends) - np.searchsorted(work, starts)
     for position, least_others in ((0, 2), (-1, 1)):
         others = np.delete(amount, position) if starts.size else amount

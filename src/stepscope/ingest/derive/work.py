@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.model.intervals import ascending
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _GATHER_SQL: Final = """
 CREATE TABLE device_work AS
-SELECT k.event, e.ts, e.dur, e.track, e.name_id, e.correlation, e.external_id, k.kind, k.in_graph
+SELECT k.event, e.ts, e.dur, e.track, e.name_id, e.category, e.correlation, e.external_id, k.kind, k.in_graph
 FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 """
 
@@ -34,17 +35,19 @@ class Work:
     Attributes:
         rows: `device_work`, sorted.
         event: int64[n].
+        by_track: int64[n], their positions by track, and then by time.
     """
 
     rows: pa.Table
     event: NDArray[np.int64]
+    by_track: NDArray[np.int64]
 
     @classmethod
     def read(cls, staging: Staging) -> Work:
         """All of them."""
         rows = staging.connection.sql("SELECT * FROM device_work").to_arrow_table().combine_chunks()
         rows = rows.take(pa.array(np.lexsort((rows["event"].to_numpy(), rows["ts"].to_numpy()))))
-        return cls(rows, rows["event"].to_numpy())
+        return cls(rows, rows["event"].to_numpy(), ascending(rows["track"].to_numpy()))
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of integers, with -1 for null."""

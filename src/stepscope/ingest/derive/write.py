@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from stepscope.ingest.derive.device_events import device_events_sql
+from stepscope.model.categories import CATEGORIES
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import HEALTH
 from stepscope.store.activities import ACTIVITIES
@@ -14,18 +16,6 @@ from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-#: Events of devices, and device work that is recorded on a host thread; all others are written when they are nested.
-_DEVICE_EVENTS_SQL: Final = """
-SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id,
-    CASE WHEN k.kind = 'comm' THEN 'collective' ELSE e.category END AS category,
-    coalesce(n.step, k.step) AS step, e.correlation, e.external_id
-FROM raw_events e
-LEFT JOIN kernels k ON k.event = e.id
-LEFT JOIN work_nesting n USING (id)
-WHERE k.event IS NOT NULL OR e.track NOT IN (SELECT track FROM tracks WHERE kind = 'host')
-ORDER BY e.track, e.ts, e.id
-"""
 
 _MEMORY_SQL: Final = """
 CREATE TABLE memory AS
@@ -36,7 +26,12 @@ FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.
 #: Tables that are derived from the kernels.
 _LATE: Final = ("collectives", "steps", "devices", "flows", "health")
 
-_SPANS: Final = ", ".join(name for name in SPAN_COLUMNS if name != "rank")
+_CATEGORY: Final = " ".join(f"WHEN {code} THEN '{name}'::category" for code, name in enumerate(CATEGORIES))
+_HOST_SPANS: Final = ", ".join(
+    f"CASE category {_CATEGORY} END AS category" if name == "category" else name
+    for name in SPAN_COLUMNS
+    if name != "rank"
+)
 
 
 class Writing:
@@ -65,17 +60,19 @@ class Writing:
     def start_host_events(self, events: pa.Table) -> None:
         """Write events of host threads that have all columns of `events` as stored, by track and time.
 
+        A category is a position in `CATEGORIES`.
+
         There is one such table in memory at a time.
         """
         self.wait()
-        self._start(f"events-host-{self._host_files:05d}", f"SELECT {_SPANS} FROM host_events", host_events=events)
+        self._start(f"events-host-{self._host_files:05d}", f"SELECT {_HOST_SPANS} FROM host_events", host_events=events)
         self._host_files += 1
 
-    def start_derived(self, activities: pa.Table) -> None:
+    def start_derived(self, activities: pa.Table, events: pa.Table) -> None:
         """Write what is done once the kernels are, which is most."""
         self._start(ACTIVITIES.name, "SELECT * FROM derived", derived=activities)
         self._staging.connection.execute(_MEMORY_SQL)
-        self._start("events-device", _DEVICE_EVENTS_SQL)
+        self._start("events-device", device_events_sql(self._staging), device_events=events)
         self._start_tables(table for table in STORED_TABLES if table.name not in (*_LATE, ACTIVITIES.name))
         self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
 

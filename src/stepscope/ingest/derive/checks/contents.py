@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stepscope.store.staging import Observation, Staging
 
 #: What an operator's inputs, stacks and allocations need to be recorded, by what they are called.
 _SETTINGS = {"shapes": "record_shapes=True", "call stacks": "with_stack=True", "memory": "profile_memory=True"}
+
+_WITH_TEXT: Final = "EXISTS (FROM input_calls SEMI JOIN (FROM input_texts WHERE {} IS NOT NULL) USING (texts))"
+_RECORDED_SQL: Final = f"""
+SELECT EXISTS (FROM raw_events WHERE category = 'op'), {_WITH_TEXT.format("shapes")},
+    {_WITH_TEXT.format("stack")} OR EXISTS (FROM raw_events WHERE category = 'python'),
+    EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)
+"""
 
 
 def device_activity(staging: Staging) -> Observation | None:
@@ -29,11 +38,7 @@ def device_activity(staging: Staging) -> Observation | None:
 
 def options(staging: Staging) -> Observation | None:
     """Which options of the profiler were off; told in one line, as most recordings lack something."""
-    ops, shapes, stacks, memory = staging.one(
-        "SELECT EXISTS (FROM raw_events WHERE category = 'op'), EXISTS (FROM op_inputs WHERE shapes IS NOT NULL), "
-        "EXISTS (FROM op_inputs WHERE stack IS NOT NULL) OR EXISTS (FROM raw_events WHERE category = 'python'), "
-        "EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)"
-    )
+    ops, shapes, stacks, memory = staging.one(_RECORDED_SQL)
     absent = [name for name, there in zip(_SETTINGS, (shapes, stacks, memory), strict=True) if not there]
     if not ops or not absent:
         return None

@@ -18,8 +18,8 @@ SELECT count(*) FROM (
 def zero_durations(staging: Staging) -> Observation | None:
     """Device work that took no time."""
     zero, of = staging.one(
-        "SELECT count(*) FILTER (WHERE e.dur = 0), count(*) FROM kernels k JOIN raw_events e ON e.id = k.event "
-        "WHERE k.kind <> 'sync'"
+        "SELECT (SELECT count(*) FROM raw_events WHERE dur = 0 AND id IN "
+        "(SELECT event FROM kernels WHERE dur = 0 AND kind <> 'sync')), count(*) FROM kernels WHERE kind <> 'sync'"
     )
     if not zero:
         return None

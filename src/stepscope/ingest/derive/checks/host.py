@@ -32,10 +32,12 @@ WHERE stopping IS NULL OR ts < stopping
 
 def profiler_overhead(staging: Staging) -> Observation | None:
     """Time that the profiler took for itself."""
-    count, own, span = staging.one(
-        "SELECT count(*) FILTER (WHERE own), coalesce(sum(dur) FILTER (WHERE own), 0), max(ts + coalesce(dur, 0)) "
-        "FROM (SELECT *, category = 'overhead' AS own FROM raw_events)"
+    count, own = staging.one(
+        "SELECT count(*), coalesce(sum(dur), 0)::BIGINT FROM raw_events WHERE category = 'overhead'"
     )
+    if not count:
+        return None
+    [span] = staging.one("SELECT max(ts + coalesce(dur, 0)) FROM raw_events")
     if not span or own < _OVERHEAD_SHARE * span:
         return None
     return Observation(

@@ -67,8 +67,8 @@ def kernels_without_launch(staging: Staging) -> Observation | None:
 def launches_without_kernel(staging: Staging) -> Observation | None:
     """Launches whose work is not in the recording, though other work is."""
     lost, of, kernels = staging.one(
-        "SELECT count(*) FILTER (WHERE k.correlation IS NULL), count(*), (SELECT count(*) FROM kernels) "
-        "FROM launches l LEFT JOIN (SELECT DISTINCT correlation FROM kernels) k USING (correlation) WHERE l.is_launch"
+        "SELECT count(*) FILTER (WHERE NOT has_work), count(*), (SELECT count(*) FROM kernels) "
+        "FROM launches WHERE is_launch"
     )
     if not lost or not kernels:
         return None
