@@ -9,24 +9,27 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.peaks import MATRIX_CLASSES, operand_dtype
+from stepscope.model.columns import DeviceWork, Grids, Spans, inputs_of, names_by_id
 from stepscope.model.errors import MissingInputError
+from stepscope.model.kernel_names import OP_CLASSES
+from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
-from stepscope.signals.telling import TELLING_SQL, telling
+from stepscope.signals.telling import telling
 from stepscope.signals.work import Ids, tensors
 
 _SQL: Final = f"""
-WITH {TELLING_SQL}
-SELECT k.event, k.dur, coalesce(t.told, k.op, -1) AS op, k.op_class, coalesce(k.dtype, '') AS dtype,
-    CASE k.tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
-    k.name, coalesce(k.grid[1]::DOUBLE * k.grid[2] * k.grid[3], 0)::DOUBLE AS blocks,
-    coalesce(k.flops, -1)::DOUBLE AS flops, coalesce(k.bytes, -1) AS bytes, i.dtypes, i.shapes, i.strides
-FROM kernels k LEFT JOIN telling t ON t.op = k.op LEFT JOIN op_inputs i ON i.event = coalesce(t.told, k.op)
-WHERE k.kind = 'compute' AND (k.op_class IN {MATRIX_CLASSES} OR coalesce(k.tensor_core, false)) ORDER BY op, k.event
+SELECT event, dur, coalesce(dtype, '') AS dtype,
+    CASE tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
+    coalesce(flops, -1)::DOUBLE AS flops, coalesce(bytes, -1) AS bytes
+FROM kernels WHERE kind = 'compute' AND (op_class IN {MATRIX_CLASSES} OR coalesce(tensor_core, false))
+"""
+_TEXTS_SQL: Final = """
+SELECT texts, coalesce(shapes, '') AS shapes, coalesce(dtypes, '') AS dtypes, coalesce(strides, '') AS strides
+FROM input_texts
 """
 
 
@@ -104,57 +107,76 @@ class Products:
 def products(s: Signals) -> Products:
     """Kernels that matrix units could do: products, attention, convolutions."""
     need_device(s.trace)
-    rows = s.trace.sql(_SQL, telling(s.trace))
-    if not rows.num_rows:
+    rows = s.trace.columns(_SQL)
+    if not rows["event"].size:
         raise MissingInputError("no kernel of the recording is a matrix product", hint="record the whole step")
-    column = {name: rows[name].to_numpy() for name in ("event", "dur", "op", "tensor_core", "flops", "bytes", "blocks")}
+    device = DeviceWork.of(s.trace)
+    at = device.rows(s.trace, rows["event"])
+    op = s.trace.once(telling)[at]
+    order = np.lexsort((rows["event"], op))
+    at, op = at[order], op[order]
+    column = {name: values[order] for name, values in rows.items()}
     # Kernels without operator are each on their own. Of an operator with several, the first one has the cost.
-    _, operator = np.unique(np.where(column["op"] >= 0, column["op"], -1 - column["event"]), return_inverse=True)
+    _, operator = np.unique(np.where(op >= 0, op, -1 - column["event"]), return_inverse=True)
     for name in ("flops", "bytes"):
         most = np.full(operator.max() + 1, -1, column[name].dtype)
         np.maximum.at(most, operator, column[name])
         column[name] = most[operator]
-    column["whole"] = np.bincount(operator, column["dur"]).astype(np.int64)[operator]
-    classes = rows["op_class"].combine_chunks().dictionary_encode()
-    places = [MATRIX_CLASSES.index(c) if c in MATRIX_CLASSES else -1 for c in classes.dictionary.to_pylist()]
-    kind = np.array(places, np.int8)[classes.indices.to_numpy()]
-    names = rows["name"].combine_chunks().dictionary_encode()
-    dtype, types = _types(rows)
-    shapes = pa.StructArray.from_arrays(
-        [rows[name].combine_chunks().fill_null("") for name in ("shapes", "strides")], ["shapes", "strides"]
-    )
-    texts, shape = _distinct(shapes)
+    places = [MATRIX_CLASSES.index(word) if word in MATRIX_CLASSES else -1 for word in OP_CLASSES]
+    name_ids, named = first_seen(device.name[at])
+    names = s.trace.once(names_by_id)
+    texts, text = _texts(s.trace, op)
+    dtype, types = _types(column.pop("dtype"), [one["dtypes"] for one in texts], text)
+    shapes, shape = _distinct([(one["shapes"], one["strides"]) for one in texts], text)
     return Products(
         **column,
-        kind=kind,
+        op=op,
+        kind=np.array(places, np.int8)[device.op_class[at]],
         dtype=dtype,
         types=types,
-        name=names.indices.to_numpy(),
-        names=tuple(names.dictionary.to_pylist()),
+        whole=np.bincount(operator, column["dur"]).astype(np.int64)[operator],
+        blocks=Grids.of(s.trace).blocks[at],
+        name=named,
+        names=tuple(names[name_id] for name_id in name_ids.tolist()),
         shape=shape,
-        shapes=tuple((text["shapes"], text["strides"]) for text in texts),
+        shapes=shapes,
     )
 
 
-def _distinct(values: pa.Array) -> tuple[list[Any], NDArray[np.int32]]:
-    """Different values, and which of them each row has; -1 for rows without shapes."""
-    left, right = (values.field(i).dictionary_encode() for i in range(2))
-    key = left.indices.to_numpy().astype(np.int64) * (len(right.dictionary) + 1) + right.indices.to_numpy()
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    texts = [values[int(i)].as_py() for i in first]
-    blank = np.array([not text["shapes"] for text in texts], np.bool_)
-    return texts, np.where(blank[which], -1, which).astype(np.int32)
+def first_seen(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Different codes in the order in which they first occur, and the position there of each, int32[n]."""
+    distinct, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(order.size, np.int32)
+    place[order] = np.arange(order.size, dtype=np.int32)
+    return distinct[order], place[which]
 
 
-def _types(rows: pa.Table) -> tuple[NDArray[np.int8], tuple[str, ...]]:
+def _texts(trace: Trace, operators: Ids) -> tuple[list[dict[str, str]], NDArray[np.int32]]:
+    """What was recorded of the inputs of operators: different texts, and which of them each operator has."""
+    rows = Spans(trace).rows(operators)
+    codes, text = first_seen(np.where(rows >= 0, trace.once(inputs_of)[rows], -1))
+    known = {row["texts"]: row for row in trace.rows(_TEXTS_SQL)}
+    nothing = {"shapes": "", "dtypes": "", "strides": ""}
+    return [known.get(code, nothing) for code in codes.tolist()], text
+
+
+def _distinct(
+    pairs: list[tuple[str, str]], of: NDArray[np.int32]
+) -> tuple[tuple[tuple[str, str], ...], NDArray[np.int32]]:
+    """Different shapes with their strides, and which of them each row has; -1 for rows without shapes."""
+    found = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
+    place = np.array([found[pair] if pair[0] else -1 for pair in pairs], np.int32)
+    return tuple(found), place[of]
+
+
+def _types(named: NDArray[Any], recorded: list[str], of: NDArray[np.int32]) -> tuple[NDArray[np.int8], tuple[str, ...]]:
     """The type in the kernel's name, else that of the operator's first tensor; 16 bits there are not fp32 in a name."""
-    named = rows["dtype"].combine_chunks().dictionary_encode()
-    recorded = rows["dtypes"].combine_chunks().fill_null("").dictionary_encode()
-    of_recorded = [operand_dtype(text) or "" for text in recorded.dictionary.to_pylist()]
-    of_name = named.dictionary.to_pylist()
-    types = tuple(sorted({"", *of_recorded, *of_name}))
-    from_name = np.array([types.index(name) for name in of_name], np.int8)[named.indices.to_numpy()]
-    from_input = np.array([types.index(name) for name in of_recorded], np.int8)[recorded.indices.to_numpy()]
+    of_name, which = np.unique(named.astype(str), return_inverse=True)
+    of_recorded = [operand_dtype(text) or "" for text in recorded]
+    types = tuple(sorted({"", *of_recorded, *of_name.tolist()}))
+    from_name = np.array([types.index(name) for name in of_name.tolist()], np.int8)[which]
+    from_input = np.array([types.index(name) for name in of_recorded], np.int8)[of]
     narrow = [types.index(name) for name in types if name in ("fp16", "bf16")]
     wide = [types.index(name) for name in types if name in ("", "fp32")]
     untold = (from_name == types.index("")) | (np.isin(from_name, wide) & np.isin(from_input, narrow))

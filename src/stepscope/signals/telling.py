@@ -6,27 +6,39 @@ own; what they do it on is recorded with the framework's operator around them.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import DeviceWork, Spans, names_by_id
 from stepscope.model.trace import Trace
 from stepscope.signals.roles import OTHER, role_of_operator
 
-#: `telling` (op, told): for operators that launched work and whose names tell nothing, one around them that does. Two
-#: calls up, since the library's call may lie in one of the vendor's own operators. Parameters are those of `telling`.
-TELLING_SQL: Final = """
-telling AS (
-    SELECT o.id AS op, CASE WHEN p.name_id IN (SELECT unnest($known)) THEN p.id ELSE q.id END AS told
-    FROM spans o JOIN spans p ON p.id = o.parent AND p.category = 'op'
-    LEFT JOIN spans q ON q.id = p.parent AND q.category = 'op' AND q.name_id IN (SELECT unnest($known))
-    WHERE o.name_id IN (SELECT unnest($untold)) AND (p.name_id IN (SELECT unnest($known)) OR q.id IS NOT NULL)
-)
-"""
-_LAUNCHING_SQL: Final = "SELECT DISTINCT name_id FROM spans WHERE id IN (SELECT op FROM kernels)"
+_OP: Final = CATEGORIES.index("op")
 
 
-def telling(trace: Trace) -> dict[str, Any]:
-    """Parameters of `TELLING_SQL`: names of operators that say what they do, and of launching ones that don't."""
-    names = trace.rows("SELECT name_id, name FROM names")
-    known = {row["name_id"] for row in names if role_of_operator(row["name"]) != OTHER}
-    launching = trace.sql(_LAUNCHING_SQL)["name_id"].to_pylist()
-    return {"known": sorted(known), "untold": sorted(set(launching) - known)}
+def telling(trace: Trace) -> NDArray[np.int64]:
+    """For each activity of `DeviceWork` the operator that tells what it does, or else the one that launched it.
+
+    Ask for it with `Trace.once`; -1 where no operator is known. Two calls up are looked at, since the library's call
+    may lie in one of the vendor's own operators.
+    """
+    spans, operators = Spans(trace), DeviceWork.of(trace).op
+    names = trace.once(names_by_id)
+    known = np.zeros(max(names, default=-1) + 2, np.bool_)
+    known[[name_id for name_id, name in names.items() if role_of_operator(name) != OTHER]] = True
+    found: NDArray[np.int64] = operators.copy()
+    rows = spans.rows(operators)
+    left = np.flatnonzero((rows >= 0) & ~known[spans.name[rows]])
+    around = rows[left]
+    for _ in range(2):
+        parents = spans.parent[around]
+        around = spans.rows(parents)
+        inside = (around >= 0) & (spans.category[around] == _OP)
+        tells = inside & known[spans.name[around]]
+        found[left[tells]] = parents[tells]
+        going = inside & ~tells
+        left, around = left[going], around[going]
+    return found

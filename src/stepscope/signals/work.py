@@ -9,32 +9,22 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from stepscope.model.columns import DeviceWork, Grids, Spans, inputs_of, names_by_id
 from stepscope.model.errors import MissingInputError
+from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
 from stepscope.signals.roles import BOUNDARY, OTHER, role_of_kernel, role_of_operator
 from stepscope.signals.signal import Signals, signal
-from stepscope.signals.telling import TELLING_SQL, telling
+from stepscope.signals.telling import telling
 
 Ids = NDArray[np.int64]
 
-_KERNELS_SQL: Final = f"""
-WITH {TELLING_SQL}
-SELECT k.event, k.track, k.ts, k.dur, coalesce(o.id, -1) AS op, coalesce(k.launch, -1) AS launch, e.name_id,
-    coalesce(o.name_id, -1) AS op_name, k.op_class, i.shapes,
-    coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
-    coalesce(grid[3], 0)::INTEGER AS depth, coalesce(o.ts, -1) AS called, coalesce(o.track, -1)::INTEGER AS thread
-FROM kernels k JOIN spans e ON e.id = k.event LEFT JOIN telling t ON t.op = k.op
-LEFT JOIN spans o ON o.id = coalesce(t.told, k.op) LEFT JOIN op_inputs i ON i.event = o.id
-LEFT JOIN copies c ON c.event = k.event
-WHERE k.kind IN ('compute', 'comm') OR (k.kind = 'copy' AND c.direction = 'DtoD')
-ORDER BY k.track, k.ts, k.event
-"""
+_COPIES_SQL: Final = "SELECT event FROM copies WHERE direction = 'DtoD'"
 _OPERATORS_SQL: Final = """
-SELECT s.id AS event, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id, i.shapes
-FROM spans s JOIN tracks t USING (track) LEFT JOIN op_inputs i ON i.event = s.id
+SELECT s.id AS event, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id, coalesce(i.texts, -1)::INTEGER AS texts
+FROM spans s JOIN tracks t USING (track) LEFT JOIN input_calls i ON i.event = s.id
 WHERE t.kind = 'host' AND s.category = 'op' AND s.name_id IN (SELECT unnest($known)) ORDER BY s.track, s.ts, s.depth
 """
 
@@ -104,8 +94,8 @@ class Work:
 @signal()
 def work(s: Signals) -> Work:
     """All operations of the devices, or of the host in a job without, in order, and what each of them does."""
-    kernels = s.trace.sql(_KERNELS_SQL, telling(s.trace))
-    found = _of_kernels(s.trace, kernels) if kernels.num_rows else _of_operators(s.trace)
+    kernels = _kernels(s.trace)
+    found = _of_kernels(s.trace, kernels) if kernels.size else _of_operators(s.trace)
     if found is None:
         raise MissingInputError(
             "the recording has neither device work nor operators",
@@ -136,41 +126,54 @@ def _tensors(items: list[Any]) -> list[tuple[int, ...]]:
     return found
 
 
-def _of_kernels(trace: Trace, rows: pa.Table) -> Work:
-    column = {name: rows[name].to_numpy() for name in rows.column_names if name not in ("shapes", "op_class")}
-    role, known = _roles(trace, rows, column)
+def _kernels(trace: Trace) -> Ids:
+    """Positions in `DeviceWork` of what computes and communicates, and of copies on the device, by queue and time."""
+    device = DeviceWork.of(trace)
+    chosen = device.are("compute", "comm")
+    copies = np.flatnonzero(device.are("copy"))
+    if copies.size:
+        chosen[copies[np.isin(device.event[copies], trace.columns(_COPIES_SQL)["event"])]] = True
+    at = np.flatnonzero(chosen)
+    return at[np.lexsort((device.event[at], device.ts[at], device.track[at]))]
+
+
+def _of_kernels(trace: Trace, at: Ids) -> Work:
+    device, grids, spans = DeviceWork.of(trace), Grids.of(trace), Spans(trace)
+    told = trace.once(telling)[at]
+    rows = spans.rows(told)
+    recorded = rows >= 0
+    op = np.where(recorded, told, -1)
+    role, known = _roles(trace, device, at, np.where(recorded, spans.name[rows], -1))
+    track = device.track[at]
     # Kernels of one operator are one operation; those of an operator that says nothing each are their own.
     together = np.zeros(role.size, np.bool_)
-    together[1:] = known[1:] & (column["op"][1:] == column["op"][:-1]) & (column["track"][1:] == column["track"][:-1])
+    together[1:] = known[1:] & (op[1:] == op[:-1]) & (track[1:] == track[:-1])
     begins = np.flatnonzero(~together)
-    shape, shapes = _shapes(rows, begins)
+    head = rows[begins]
+    shape, shapes = _shapes(trace, np.where(head >= 0, trace.once(inputs_of)[head], -1))
     size = _sizes(shape, shapes)
-    unit = np.cumsum(~together) - 1
-    threads, depth = np.zeros(begins.size), np.zeros(begins.size, np.int32)
-    np.maximum.at(threads, unit, column["threads"])
-    np.maximum.at(depth, unit, column["depth"])
-    dur = np.zeros(begins.size, np.int64)
-    np.add.at(dur, unit, column["dur"])
+    threads = np.maximum.reduceat(grids.threads[at], begins)
     return _bounded(
-        column["track"][begins],
+        track[begins],
         role[begins],
         {
-            "op": np.where(known, column["op"], -1)[begins], "ts": column["ts"][begins], "dur": dur, "shape": shape,
-            "depth": depth,
-            "size": np.where(size > 0, size, -threads), "first": begins, "called": column["called"][begins],
-            "thread": column["thread"][begins],
+            "op": np.where(known, op, -1)[begins], "ts": device.ts[at[begins]],
+            "dur": np.add.reduceat(device.dur[at], begins), "shape": shape,
+            "depth": np.maximum.reduceat(grids.depth[at], begins),
+            "size": np.where(size > 0, size, -threads), "first": begins,
+            "called": np.where(head >= 0, spans.ts[head], -1),
+            "thread": np.where(head >= 0, spans.track[head], -1).astype(np.int32),
         },
-        shapes, (column["event"], column["launch"]),
+        shapes, (device.event[at], device.launch[at]),
     )  # fmt: skip
 
 
 def _of_operators(trace: Trace) -> Work | None:
-    names = trace.rows("SELECT name_id, name FROM names")
-    letter = {row["name_id"]: role for row in names if (role := role_of_operator(row["name"])) != OTHER}
-    rows = trace.sql(_OPERATORS_SQL, {"known": list(letter)})
-    if not rows.num_rows:
+    names = trace.once(names_by_id)
+    letter = {name_id: role for name_id, name in names.items() if (role := role_of_operator(name)) != OTHER}
+    column = trace.columns(_OPERATORS_SQL, {"known": list(letter)})
+    if not column["event"].size:
         return None
-    column = {name: rows[name].to_numpy() for name in rows.column_names if name != "shapes"}
     # Inside an operator that is known, others are how it does it. Threads are told apart by an offset beyond all ends.
     ends = column["ts"] + column["dur"]
     offset = column["track"].astype(np.int64) * (int(ends.max()) + 1)
@@ -178,7 +181,7 @@ def _of_operators(trace: Trace) -> Work | None:
     outer = np.ones(ends.size, np.bool_)
     outer[1:] = (column["ts"] + offset)[1:] >= reach[:-1]
     kept = np.flatnonzero(outer)
-    shape, shapes = _shapes(rows, kept)
+    shape, shapes = _shapes(trace, column["texts"][kept])
     return _bounded(
         column["track"][kept],
         np.array([letter[name] for name in column["name_id"][kept].tolist()]),
@@ -191,24 +194,36 @@ def _of_operators(trace: Trace) -> Work | None:
     )  # fmt: skip
 
 
-def _roles(trace: Trace, rows: pa.Table, column: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The letter of each kernel, and whether its operator gave it."""
-    names = {row["name_id"]: row["name"] for row in trace.rows("SELECT name_id, name FROM names")}
-    operators, which = np.unique(column["op_name"], return_inverse=True)
-    of_operator = np.array([role_of_operator(names.get(i, "")) for i in operators.tolist()])[which]
-    classes = rows["op_class"].combine_chunks().dictionary_encode()
-    words = classes.dictionary.to_pylist()
-    key = column["name_id"].astype(np.int64) * len(words) + classes.indices.to_numpy()
-    kinds, which = np.unique(key, return_inverse=True)
-    of_kernel = [role_of_kernel(names.get(i // len(words), ""), words[i % len(words)]) for i in kinds.tolist()]
+def _roles(
+    trace: Trace, device: DeviceWork, at: Ids, operator: NDArray[np.int32]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The letter of each kernel, and whether its operator, of this `name_id`, gave it."""
+    names = trace.once(names_by_id)
+    last = max(names, default=-1)
+    operators = np.unique(operator)
+    of_name = np.full(last + 2, OTHER)  # the last place stands for -1
+    of_name[operators] = [role_of_operator(names.get(name_id, "")) for name_id in operators.tolist()]
+    of_operator = of_name[operator]
+    key = device.name[at] * len(OP_CLASSES) + device.op_class[at]
+    letters = np.full((last + 1) * len(OP_CLASSES), OTHER)
+    for name_class in np.flatnonzero(np.bincount(key)).tolist():
+        name_id, op_class = divmod(name_class, len(OP_CLASSES))
+        letters[name_class] = role_of_kernel(names[name_id], OP_CLASSES[op_class])
     known = of_operator != OTHER
-    return np.where(known, of_operator, np.array(of_kernel)[which]), known
+    return np.where(known, of_operator, letters[key]), known
 
 
-def _shapes(rows: pa.Table, kept: Ids) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    encoded = rows["shapes"].combine_chunks().dictionary_encode()
-    code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return code[kept], tuple(encoded.dictionary.to_pylist())
+def _shapes(trace: Trace, texts: NDArray[np.int32]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Positions of recorded shapes for rows of `input_texts`, and these shapes."""
+    wanted = np.unique(texts[texts >= 0])
+    rows = trace.rows("SELECT texts, shapes FROM input_texts WHERE shapes IS NOT NULL ORDER BY texts")
+    known = {row["texts"]: row["shapes"] for row in rows}
+    code_of: dict[str, int] = {}
+    code = np.full(int(wanted.max(initial=-1)) + 2, -1, np.int32)
+    for one in wanted.tolist():
+        if one in known:
+            code[one] = code_of.setdefault(known[one], len(code_of))
+    return code[texts], tuple(code_of)
 
 
 def _sizes(shape: NDArray[np.int32], shapes: tuple[str, ...]) -> NDArray[np.float64]:
