@@ -41,12 +41,13 @@ _SPANS: Final = {
     "step": "coalesce(step, -1)",
 }
 _DEVICE_SQL: Final = f"""
-SELECT k.event, k.track, k.ts, k.dur, coalesce(k.device, -1)::INTEGER AS device, coalesce(k.step, -1)::INTEGER AS step,
-    {_code("k.kind", KERNEL_KINDS)} AS kind, {_code("k.op_class", OP_CLASSES)} AS op_class, n.name_id AS name,
-    coalesce(k.launch, -1) AS launch, coalesce(k.op, -1) AS op, k.graph IS NOT NULL AS in_graph
-FROM kernels k JOIN names n USING (name)
+SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(step, -1)::INTEGER AS step,
+    {_code("kind", KERNEL_KINDS)} AS kind, {_code("op_class", OP_CLASSES)} AS op_class, name_id AS name,
+    coalesce(launch, -1) AS launch, coalesce(op, -1) AS op, graph IS NOT NULL AS in_graph,
+    launch_ts IS NOT NULL AS launched, coalesce(launch_track, -1)::INTEGER AS thread, coalesce(launch_ts, -1) AS called,
+    coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step
+FROM activities
 """
-
 _GRIDS_SQL: Final = """
 SELECT event, coalesce(grid[1]::DOUBLE * grid[2] * grid[3], 0)::DOUBLE AS blocks,
     coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
@@ -148,6 +149,11 @@ class DeviceWork:
         launch: int64[n], the launching event; -1 if not recorded.
         op: int64[n], the operator around it; -1 if not recorded.
         in_graph: bool[n].
+        launched: bool[n], whether the trace has the launching event; what follows is of that, -1 if there is none.
+        thread: int32[n], track.
+        called: int64[n], begin.
+        call_ns: int64[n], duration; -1 if not recorded.
+        call_step: int32[n], step; -1 outside every step.
     """
 
     event: Ids
@@ -162,6 +168,11 @@ class DeviceWork:
     launch: Ids
     op: Ids
     in_graph: NDArray[np.bool_]
+    launched: NDArray[np.bool_]
+    thread: NDArray[np.int32]
+    called: Times
+    call_ns: Times
+    call_step: NDArray[np.int32]
 
     @classmethod
     def of(cls, trace: Trace) -> DeviceWork:
@@ -214,7 +225,6 @@ def _among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str])
 
 def _device_work(trace: Trace) -> DeviceWork:
     rows = trace.columns(_DEVICE_SQL)
-    rows["in_graph"] = rows["in_graph"].astype(np.bool_)
     return DeviceWork(**{one.name: rows[one.name] for one in fields(DeviceWork)})
 
 
@@ -255,3 +265,12 @@ def names_by_id(trace: Trace) -> dict[int, str]:
     """All names of events by `name_id`; ask for it with `Trace.once`."""
     rows = trace.columns("SELECT name_id, name FROM names")
     return dict(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+
+
+def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether tracks are host threads."""
+    return np.isin(tracks, trace.once(_host_tracks))
+
+
+def _host_tracks(trace: Trace) -> NDArray[np.int32]:
+    return trace.columns("SELECT track FROM tracks WHERE kind = 'host'")["track"]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses import host_states as states
 from stepscope.analyses.device_time import device_times
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import DeviceWork, Spans, on_host
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times, overlay
 from stepscope.signals.job import recorded_steps, step_ns, steps
@@ -20,26 +22,7 @@ from stepscope.signals.signal import Signals, signal
 _FEW: Final = 30
 
 _COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
-_KERNEL_SQL: Final = """
-SELECT coalesce(quantile_disc(dur, 0.5), 0) FROM kernels WHERE kind = 'compute' AND step IS NOT NULL
-"""
-_CALL_SQL: Final = """
-SELECT count(*) AS number, coalesce(quantile_disc(dur, 0.5), 0) AS median FROM spans JOIN tracks USING (track)
-WHERE kind = 'host' AND category = 'launch' AND step IS NOT NULL
-"""
-_OPERATORS_SQL: Final = "SELECT id, coalesce(dur, -1) AS dur FROM spans WHERE category = 'op' AND step IS NOT NULL"
-_PARENTS_SQL: Final = "SELECT parent FROM spans WHERE parent IS NOT NULL"
-_PERIOD_SQL: Final = """
-SELECT coalesce(quantile_disc(apart, 0.5), 0) FROM (
-    SELECT ts - lag(ts) OVER (PARTITION BY track ORDER BY ts) AS apart FROM (
-        SELECT DISTINCT h.id, h.track, h.ts FROM kernels k JOIN spans h ON h.id = k.launch
-        WHERE k.kind = 'compute' AND h.step IS NOT NULL))
-"""
 _STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
-_OUTERMOST_SQL: Final = """
-SELECT count(*) FROM spans s LEFT JOIN spans p ON p.id = s.parent
-WHERE s.category = 'op' AND s.step IS NOT NULL AND s.track = $track AND (p.category IS NULL OR p.category <> 'op')
-"""
 _GC_SQL: Final = """
 SELECT id, ts, dur FROM (
     SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, max(s.ts + s.dur) OVER (
@@ -138,37 +121,48 @@ def operators_share(s: Signals) -> float:
 @signal("ns")
 def kernel_ns(s: Signals) -> int:
     """Median duration of a compute kernel."""
-    return int(s.trace.scalar(_KERNEL_SQL))
+    work = DeviceWork.of(s.trace)
+    return median(work.dur[work.are("compute") & (work.step >= 0)])
 
 
 @signal("ns")
 def launch_period_ns(s: Signals) -> int:
     """Median time from one launch of a thread to its next one."""
-    return int(s.trace.scalar(_PERIOD_SQL))
+    work = DeviceWork.of(s.trace)
+    mine = work.are("compute") & (work.call_step >= 0)
+    _, first = np.unique(work.launch[mine], return_index=True)
+    thread, called = work.thread[mine][first], work.called[mine][first]
+    order = np.lexsort((called, thread))
+    same = thread[order][1:] == thread[order][:-1]
+    return median(np.diff(called[order])[same])
 
 
 @signal("ns")
 def call_ns(s: Signals) -> int:
     """Median duration of a call that launches work; 0 where there are too few to tell."""
-    return _median(s, _CALL_SQL)
+    spans = Spans(s.trace)
+    calls = np.flatnonzero(spans.of("launch") & (spans.step >= 0))
+    taken = spans.dur[calls[on_host(s.trace, spans.track[calls])]]
+    return median(taken[taken >= 0]) if taken.size >= _FEW else 0
 
 
 @signal("ns")
 def operator_ns(s: Signals) -> int:
     """Median duration of an operator that calls nothing; 0 where there are too few to tell."""
-    operators = s.trace.columns(_OPERATORS_SQL)
-    parents = s.trace.columns(_PARENTS_SQL)["parent"]
-    # Events are numbered from 0, so that a list of flags does what takes a join longer.
-    inner = np.ones(max(operators["id"].max(initial=-1), parents.max(initial=-1)) + 1, np.bool_)
-    inner[parents] = False
-    durations = operators["dur"][inner[operators["id"]]]
-    known = np.sort(durations[durations >= 0])
-    return int(known[(known.size - 1) // 2]) if durations.size >= _FEW and known.size else 0
+    spans = Spans(s.trace)
+    inner = spans.of("op") & (spans.step >= 0)
+    around = spans.rows(spans.parent)
+    inner[around[around >= 0]] = False
+    durations = spans.dur[inner]
+    return median(durations[durations >= 0]) if durations.size >= _FEW else 0
 
 
-def _median(s: Signals, query: str) -> int:
-    row = s.trace.rows(query)[0]
-    return int(row["median"]) if row["number"] >= _FEW else 0
+def median(values: Times) -> int:
+    """The middle one, or the lower of two; 0 if there are none."""
+    if not values.size:
+        return 0
+    middle = (values.size - 1) // 2
+    return int(np.partition(values, middle)[middle])
 
 
 @signal()
@@ -223,8 +217,16 @@ def python_per_operator_ns(s: Signals) -> int:
     """Time in Python per operator that the main thread calls from it; 0 where there are too few to tell."""
     hosts = s.trace.once(states.host_states)
     starts, ends = s(in_python)
-    calls = int(s.trace.scalar(_OUTERMOST_SQL, {"track": hosts.feeders[0]})) if hosts else 0
+    calls = _outermost(s, hosts.feeders[0]) if hosts else 0
     return int((ends - starts).sum()) // calls if calls >= _FEW else 0
+
+
+def _outermost(s: Signals, track: int) -> int:
+    """Operators of a thread in steps that lie in no other one."""
+    spans = Spans(s.trace)
+    operators = np.flatnonzero(spans.of("op") & (spans.step >= 0) & (spans.track == track))
+    around = spans.rows(spans.parent[operators])
+    return int(np.count_nonzero((around < 0) | (spans.category[around] != CATEGORIES.index("op"))))
 
 
 @signal()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.changes import launched_within
+from stepscope.analyses.stepgraph.handovers import handed
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import DeviceWork, Spans, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.job import recorded_steps
+from stepscope.signals.ranges import inside
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that optimizers update one tensor with, without underscore at their end.
@@ -19,34 +24,9 @@ _UPDATES: Final = frozenset(
     for name in ("add", "sub", "mul", "div", "addcmul", "addcdiv", "lerp", "sqrt", "rsqrt", "pow", "neg", "sign",
                  "maximum", "square", "reciprocal")
 )  # fmt: skip
-#: Wrappers that PyTorch puts around the step, and Python functions of its optimizers.
-_RANGES_SQL: Final = """
-SELECT s.id, s.track, s.ts, s.ts + s.dur AS stop, contains(lower(n.name), 'fused') AS fused
-FROM spans s JOIN names n USING (name_id)
-WHERE s.dur > 0 AND s.step IS NOT NULL AND (
-    s.category IN ('op', 'annotation') AND starts_with(n.name, 'Optimizer.step')
-    OR s.category = 'python' AND regexp_matches(n.name, 'torch/optim/[a-z]+\\.py\\(\\d+\\): step$'))
-ORDER BY s.ts, s.ts + s.dur DESC
-"""
-_CALLS_SQL: Final = """
-WITH ranges AS (SELECT unnest($tracks) AS track, unnest($starts) AS ts, unnest($ends) AS stop)
-SELECT s.id, s.ts, n.name FROM (
-    SELECT o.id, o.track, o.ts, o.name_id FROM spans o LEFT JOIN spans p ON p.id = o.parent
-    WHERE o.category = 'op' AND o.track IN (SELECT unnest($tracks)) AND (p.category IS NULL OR p.category <> 'op')
-        OR p.name_id IN (SELECT name_id FROM names WHERE starts_with(name, 'Optimizer.step')) AND o.category = 'op'
-) s ASOF JOIN ranges r ON s.track = r.track AND s.ts >= r.ts JOIN names n USING (name_id)
-WHERE s.ts < r.stop ORDER BY s.ts
-"""
-_HANDED_SQL: Final = """
-WITH ranges AS (SELECT unnest($tracks) AS track, unnest($starts) AS ts, unnest($ends) AS stop)
-SELECT f.target FROM (
-    SELECT f.target, g.track, g.ts FROM flows f JOIN spans g ON g.id = f.source
-    WHERE f.kind = 'queue' AND f.target IS NOT NULL
-) f ASOF JOIN ranges r ON f.track = r.track AND f.ts >= r.ts WHERE f.ts < r.stop ORDER BY f.target
-"""
-_KERNELS_SQL: Final = """
-SELECT event, dur FROM kernels WHERE kind = 'compute' AND event IN (SELECT unnest($events)) ORDER BY event
-"""
+#: The wrapper that PyTorch puts around the step, and the Python functions of its optimizers.
+_WRAPPER: Final = "Optimizer.step"
+_FUNCTION: Final = re.compile(r"torch/optim/[a-z]+\.py\(\d+\): step$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,32 +57,60 @@ class Updates:
 @signal()
 def updates(s: Signals) -> Updates:
     """The optimizer's steps, the operators that they call and what these launch."""
-    ranges = s.trace.columns(_RANGES_SQL)
-    if not ranges["id"].size:
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    wrappers = [name_id for name_id, name in names.items() if name.startswith(_WRAPPER)]
+    steps = _steps(spans, names, wrappers)
+    if not steps.size:
         raise MissingInputError(
             "the recording shows no step of an optimizer", hint="use an optimizer of torch.optim, which marks its steps"
         )
-    reach = np.maximum.accumulate(ranges["stop"])
-    outer = ranges["ts"] >= np.append(np.iinfo(np.int64).min, reach[:-1])
-    where = {
-        name: ranges[column][outer].tolist()
-        for name, column in (("tracks", "track"), ("starts", "ts"), ("ends", "stop"))
+    fused = any("fused" in names[name_id].lower() for name_id in np.unique(spans.name[steps]).tolist())
+    stop = spans.ts[steps] + spans.dur[steps]
+    steps = steps[spans.ts[steps] >= np.append(np.iinfo(np.int64).min, np.maximum.accumulate(stop)[:-1])]
+    ranges: dict[str, NDArray[Any]] = {
+        "track": spans.track[steps],
+        "ts": spans.ts[steps],
+        "stop": spans.ts[steps] + spans.dur[steps],
     }
-    called = s.trace.columns(_CALLS_SQL, where)["name"]
-    kernels = s.trace.columns(_KERNELS_SQL, {"events": launched_within(s.trace, ranges["id"][outer]).tolist()})
-    names, count = np.unique(called.astype(str), return_counts=True)
-    update = np.array([name.rstrip("_") in _UPDATES for name in names.tolist()], np.bool_)
+    events = spans.id[steps].astype(np.int64)
+    work, pieces = DeviceWork.of(s.trace), s.trace.once(handed)
+    launched = work.rows(s.trace, launched_within(s.trace, events))
+    launched = launched[work.are("compute")[launched]]
+    called, count = np.unique(spans.name[_called(spans, ranges, wrappers)], return_counts=True)
+    called_names = [names[name_id] for name_id in called.tolist()]
+    put = inside({"track": pieces.giver, "ts": pieces.given}, ranges)
+    update = np.array([name.rstrip("_") in _UPDATES for name in called_names], np.bool_)
     counted = count[update]
     return Updates(
-        ranges["id"][outer],
-        s.trace.columns(_HANDED_SQL, where)["target"],
-        kernels["event"],
-        kernels["dur"],
+        events,
+        np.sort(pieces.target[put]),
+        work.event[launched],
+        work.dur[launched],
         int(counted.sum()),
         int(count[~update].sum()),
         int(np.count_nonzero(2 * counted >= counted.max(initial=0))) if counted.size else 0,
-        bool(ranges["fused"].any()) or any("_foreach_" in n or "fused" in n.lower() for n in names.tolist()),
+        fused or any("_foreach_" in name or "fused" in name.lower() for name in called_names),
     )
+
+
+def _steps(spans: Spans, names: dict[int, str], wrappers: list[int]) -> NDArray[np.int64]:
+    """Positions of the optimizer's steps, by begin; of those that begin together the longest comes first."""
+    functions = [name_id for name_id, name in names.items() if _FUNCTION.search(name)]
+    found = np.zeros(spans.name.size, np.bool_)
+    for chosen, categories in ((wrappers, ("op", "annotation")), (functions, ("python",))):
+        found |= np.isin(spans.name, chosen) & spans.of(*categories)
+    at = np.flatnonzero(found & (spans.dur > 0) & (spans.step >= 0))
+    return at[np.lexsort((-spans.dur[at], spans.ts[at]))]
+
+
+def _called(spans: Spans, ranges: dict[str, NDArray[Any]], wrappers: list[int]) -> NDArray[np.int64]:
+    """Positions of the operators that the steps call: outermost ones, and those that lie in a wrapper."""
+    at = np.flatnonzero(spans.of("op") & np.isin(spans.track, ranges["track"]))
+    at = at[inside({"track": spans.track[at], "ts": spans.ts[at]}, ranges)]
+    around = spans.rows(spans.parent[at])
+    outermost = (around < 0) | (spans.category[around] != CATEGORIES.index("op"))
+    called: NDArray[np.int64] = at[outermost | np.isin(spans.name[around], wrappers)]
+    return called
 
 
 @signal("per step")

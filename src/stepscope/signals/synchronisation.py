@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.needs import need_calls, need_device
 from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names, synchronising_names
 from stepscope.model import runtime_names
+from stepscope.model.columns import DeviceWork
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
 
@@ -56,12 +57,6 @@ FROM placed p ASOF LEFT JOIN launches l ON l.track = p.track AND p.ts >= l.ts OR
 """
 #: A kernel that takes longer than any usual launch call shows whether the call waits for it: it returns soon after.
 _TELLING_NS: Final = 20_000
-_LAUNCHES_SQL: Final = f"""
-SELECT k.launch AS event, min(coalesce(h.dur, 0)) AS dur, max(k.dur) >= {_TELLING_NS} AS telling,
-    bool_and(h.ts + coalesce(h.dur, 0) - k.ts - k.dur BETWEEN 0 AND {_SOON_NS}) AS blocking
-FROM kernels k JOIN spans h ON h.id = k.launch
-WHERE k.kind = 'compute' AND h.step IS NOT NULL AND k.graph IS NULL GROUP BY 1 ORDER BY 1
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +162,17 @@ def calls(s: Signals) -> Blocking:
 def launching(s: Signals) -> Launching:
     """Calls in steps that launch kernels one by one."""
     need_device(s.trace)
-    rows = s.trace.columns(_LAUNCHES_SQL)
-    return Launching(rows["event"], rows["dur"], *(rows[name].astype(np.bool_) for name in ("telling", "blocking")))
+    work = DeviceWork.of(s.trace)
+    mine = np.flatnonzero(work.are("compute") & (work.call_step >= 0) & ~work.in_graph)
+    mine = mine[np.argsort(work.launch[mine], kind="stable")]
+    launch, took = work.launch[mine], np.maximum(work.call_ns[mine], 0)
+    first = np.flatnonzero(np.diff(launch, prepend=-1))
+    after = work.called[mine] + took - work.ts[mine] - work.dur[mine]
+    soon = (after >= 0) & (after <= _SOON_NS)
+    if not first.size:
+        return Launching(launch, took, soon, soon)
+    longest = np.maximum.reduceat(work.dur[mine], first)
+    return Launching(launch[first], took[first], longest >= _TELLING_NS, np.logical_and.reduceat(soon, first))
 
 
 @signal("count")

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.change import Change, Events, Scaled
 from stepscope.analyses.stepgraph.graph import StepGraph
+from stepscope.analyses.stepgraph.handovers import handed
 from stepscope.analyses.stepgraph.peers import moving_ns
 from stepscope.analyses.stepgraph.subjects import BOTH, DEVICE, SUBJECTS, synchronising
+from stepscope.model.columns import DeviceWork, Spans
 from stepscope.model.errors import UserError
-from stepscope.model.intervals import Intervals
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
 _OVERLAPPING = ("comm", "copy")
-_PLACES_SQL = """
-SELECT id AS event, track, ts, ts + dur AS stop FROM spans WHERE id IN (SELECT unnest($events)) ORDER BY track
-"""
-# What one thread launches for another belongs to both.
-_LAUNCHES_SQL = """
-WITH launches AS (SELECT k.event, s.track, s.ts FROM kernels k JOIN spans s ON s.id = k.launch WHERE k.kind <> 'sync'),
-taken AS (
-    SELECT t.track, t.ts, t.ts + t.dur AS stop, g.track AS giver, g.ts AS given
-    FROM flows f JOIN spans g ON g.id = f.source JOIN spans t ON t.id = f.target WHERE f.kind = 'queue'
-)
-SELECT * FROM launches
-UNION ALL
-SELECT l.event, q.giver, q.given FROM launches l ASOF JOIN taken q ON q.track = l.track AND l.ts >= q.ts
-WHERE l.ts < q.stop
-"""
 
 
 def change_of(
@@ -136,11 +124,38 @@ def _some(events: Events, text: str) -> Events:
 
 def launched_within(trace: Trace, events: Events) -> Events:
     """Device activities launched, or put in a queue for another thread to launch, while one of these events lasted."""
-    rows = trace.columns(_PLACES_SQL, {"events": events.tolist()})
-    launches = trace.columns(_LAUNCHES_SQL)
+    spans, launches = Spans(trace), _launches(trace)
+    rows = spans.rows(events)
+    rows = rows[rows >= 0]
+    tracks, starts, ends = spans.track[rows], spans.ts[rows], spans.ts[rows] + spans.dur[rows]
     found = [np.zeros(0, np.int64)]
-    for track in np.unique(rows["track"]).tolist():
-        mine, those = rows["track"] == track, launches["track"] == track
-        covered = Intervals.union_of(rows["ts"][mine], rows["stop"][mine])
-        found.append(launches["event"][those][covered.at(launches["ts"][those])])
+    for track in np.unique(tracks).tolist():
+        mine, those = tracks == track, launches.track == track
+        covered = Intervals.union_of(starts[mine], ends[mine])
+        found.append(launches.event[those][covered.at(launches.ts[those])])
     return np.unique(np.concatenate(found))
+
+
+class _Launches(NamedTuple):
+    """Device activities, and the thread and time of their launch."""
+
+    event: Events
+    track: NDArray[np.int32]
+    ts: Times
+
+
+def _launches(trace: Trace) -> _Launches:
+    """By the thread that launched, and again by the one that handed it over: what is launched for another is both's."""
+    work, pieces = DeviceWork.of(trace), trace.once(handed)
+    mine = work.launched & ~work.are("sync")
+    event, track, ts = work.event[mine], work.thread[mine], work.called[mine]
+    parts = [_Launches(event, track, ts)]
+    for taker in np.unique(pieces.taker).tolist():
+        its = np.flatnonzero(pieces.taker == taker)
+        its = its[np.argsort(pieces.taken[its], kind="stable")]
+        own = np.flatnonzero(track == taker)
+        last = np.searchsorted(pieces.taken[its], ts[own], side="right") - 1
+        own, last = own[last >= 0], its[last[last >= 0]]
+        inside = ts[own] < pieces.done[last]
+        parts.append(_Launches(event[own[inside]], pieces.giver[last[inside]], pieces.given[last[inside]]))
+    return _Launches(*(np.concatenate(column) for column in zip(*parts, strict=True)))

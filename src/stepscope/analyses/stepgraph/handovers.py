@@ -12,23 +12,56 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.rows import WAIT, Calls
 from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model.columns import Spans
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
 #: What takes longer than this to be taken from the queue, though nothing is before it, waits for something else.
 _SLOWEST_NS = 50_000
 
-# What puts something in a queue may return a little after that was taken.
-_PIECES_SQL = """
-SELECT g.track AS giver, least(g.ts + coalesce(g.dur, 0), t.ts - 1) AS put, t.track AS taker, t.ts AS taken,
-    t.ts + coalesce(t.dur, 0) AS done
-FROM flows f JOIN spans g ON g.id = f.source JOIN spans t ON t.id = f.target
-WHERE f.kind = 'queue' AND g.track <> t.track AND g.ts >= $lo AND g.ts < t.ts AND t.ts < $hi
-ORDER BY taker, taken, put
-"""
+_FLOWS_SQL = "SELECT source, target FROM flows WHERE kind = 'queue' AND source IS NOT NULL AND target IS NOT NULL"
 _EDGES_SQL = """
 SELECT unnest([ts, ts + dur]) AS edge FROM spans WHERE track = $track AND dur IS NOT NULL AND ts < $hi ORDER BY edge
 """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handed:
+    """The n pieces of work that threads put in queues and others took, in no particular order.
+
+    Attributes:
+        giver: int32[n], track of the thread that put the piece in the queue.
+        given: int64[n], when it began to.
+        put: int64[n], when it had done so; it may return a little after that was taken.
+        target: int64[n], event of the piece.
+        taker: int32[n], track of the thread that took it.
+        taken: int64[n], when that began with it.
+        done: int64[n], when it was done with it.
+    """
+
+    giver: NDArray[np.int32]
+    given: Times
+    put: Times
+    target: NDArray[np.int64]
+    taker: NDArray[np.int32]
+    taken: Times
+    done: Times
+
+
+def handed(trace: Trace) -> Handed:
+    """All that threads hand to others; ask for it with `Trace.once`."""
+    flows, spans = trace.columns(_FLOWS_SQL), Spans(trace)
+    if not flows["source"].size:
+        no_time, no_track = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        return Handed(no_track, no_time, no_time, no_time, no_track, no_time, no_time)
+    source, target = spans.rows(flows["source"]), spans.rows(flows["target"])
+    known = (source >= 0) & (target >= 0)
+    source, target = source[known], target[known]
+    given, taken = spans.ts[source], spans.ts[target]
+    put, done = given + np.maximum(spans.dur[source], 0), taken + np.maximum(spans.dur[target], 0)
+    return Handed(
+        spans.track[source], given, put, flows["target"][known], spans.track[target], taken, done
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +100,13 @@ class Handovers:
 def read_handovers(trace: Trace, selection: Selection, calls: Calls) -> Handovers:
     """What was handed over in the chosen steps."""
     hi = int(selection.ends[-1])
-    rows = trace.columns(_PIECES_SQL, {"lo": int(selection.starts[0]), "hi": hi})
-    giver, put, taker, taken, done = (rows[name] for name in ("giver", "put", "taker", "taken", "done"))
+    pieces = trace.once(handed)
+    chosen = (pieces.giver != pieces.taker) & (pieces.given < pieces.taken)
+    chosen &= (pieces.given >= selection.starts[0]) & (pieces.taken < hi)
+    put = np.minimum(pieces.put, pieces.taken - 1)
+    at = np.flatnonzero(chosen)
+    at = at[np.lexsort((put[at], pieces.taken[at], pieces.taker[at]))]
+    giver, put, taker, taken, done = pieces.giver[at], put[at], pieces.taker[at], pieces.taken[at], pieces.done[at]
     ready = np.zeros_like(put)
     again = np.flatnonzero(taker[1:] == taker[:-1]) + 1
     ready[again] = np.minimum(done[again - 1], taken[again])
