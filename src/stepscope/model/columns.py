@@ -35,7 +35,6 @@ _SPANS: Final = {
     "ts": "ts",
     "dur": "coalesce(dur, -1)",
     "track": "track",
-    "parent": "coalesce(parent, -1)::INTEGER",
     "name": "name_id",
     "category": _code("category", CATEGORIES),
     "step": "coalesce(step, -1)",
@@ -93,11 +92,6 @@ class Spans:
         return self.trace.once(_Column("track"))
 
     @property
-    def parent(self) -> NDArray[np.int32]:
-        """int32[n], event around each; -1 if there is none."""
-        return self.trace.once(_Column("parent"))
-
-    @property
     def name(self) -> NDArray[np.int32]:
         """int32[n], `name_id`."""
         return self.trace.once(_Column("name"))
@@ -111,6 +105,11 @@ class Spans:
     def step(self) -> NDArray[np.int32]:
         """int32[n]; -1 outside every step."""
         return self.trace.once(_Column("step"))
+
+    @property
+    def around(self) -> Rows:
+        """int32[n], position of the event around each; -1 if there is none."""
+        return self.trace.once(_around)
 
     def of(self, *categories: str) -> NDArray[np.bool_]:
         """Whether events are of one of these categories, bool[n]."""
@@ -130,6 +129,11 @@ def _rows(trace: Trace) -> Rows:
     found = np.full(int(ids.max(initial=-1)) + 2, -1, np.int32)
     found[ids] = np.arange(ids.size, dtype=np.int32)
     return found
+
+
+def _around(trace: Trace) -> Rows:
+    spans = Spans(trace)
+    return spans.rows(trace.columns("SELECT coalesce(parent, -1)::INTEGER AS parent FROM spans")["parent"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

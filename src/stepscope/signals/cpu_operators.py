@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.grouping import texts
 from stepscope.analyses.needs import need_device, need_operators
+from stepscope.model.columns import DeviceWork, Spans, names_by_id
 from stepscope.model.intervals import Times
 from stepscope.signals.host import operator_ns
 from stepscope.signals.job import recorded_steps, step_ns
@@ -20,25 +21,8 @@ _WORKING_NS: Final = 50_000
 #: Where the host is slow in everything it must be so many times longer than what calls nothing usually takes.
 _TIMES: Final = 10
 
-# Innermost operators, by name; of these the ones whose median call is long, and not due to what they call.
-_CALLS_SQL: Final = f"""
-WITH leaves AS (
-    SELECT s.id, s.track, s.ts, s.dur, s.name_id FROM spans s
-    ANTI JOIN (SELECT parent FROM spans WHERE category IN ('op', 'runtime', 'launch', 'sync', 'queue', 'gc')) p
-        ON s.id = p.parent
-    ANTI JOIN (SELECT op FROM kernels WHERE op IS NOT NULL) k ON s.id = k.op
-    WHERE s.category = 'op' AND s.step IS NOT NULL AND s.dur > 0
-), slow AS (
-    SELECT l.name_id FROM leaves l JOIN names n USING (name_id)
-    WHERE regexp_matches(n.name, '^(aten|torchvision|torchaudio|quantized|mkldnn)::')
-    GROUP BY 1 HAVING quantile_disc(l.dur, 0.5) >= greatest($usual * {_TIMES}, {_WORKING_NS})
-), waits AS (
-    SELECT s.track, s.ts, s.ts + s.dur AS stop FROM spans s WHERE s.category = 'dataloader' AND s.dur > 0
-)
-SELECT l.id, l.ts, l.dur, l.name_id FROM leaves l SEMI JOIN slow USING (name_id)
-ASOF LEFT JOIN waits w ON l.track = w.track AND l.ts >= w.ts
-WHERE w.stop IS NULL OR l.ts >= w.stop ORDER BY l.ts, l.id
-"""
+#: Operators of PyTorch and its libraries.
+_KNOWN: Final = re.compile(r"(aten|torchvision|torchaudio|quantized|mkldnn)::")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +47,47 @@ def working(s: Signals) -> Calls:
     """Operators of PyTorch that launch nothing on the device and usually take 50 µs or more."""
     need_device(s.trace)
     need_operators(s.trace)
-    rows = s.trace.columns(_CALLS_SQL, {"usual": s(operator_ns)})
-    names, index = np.unique(rows["name_id"], return_inverse=True)
-    total = np.bincount(index, rows["dur"], names.size) if names.size else np.zeros(0)
-    longest = names[np.argsort(-total, kind="stable")]
-    return Calls(rows["id"], rows["ts"], rows["dur"], tuple(str(name) for name in texts(s.trace, longest)))
+    spans = Spans(s.trace)
+    at = _slow(s, spans, max(s(operator_ns) * _TIMES, _WORKING_NS))
+    waits = np.flatnonzero(spans.of("dataloader") & (spans.dur > 0))
+    waits = waits[np.lexsort((spans.ts[waits], spans.track[waits]))]
+    at = at[~_in_last(spans, at, waits)]
+    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    dur = spans.dur[at]
+    names, index = np.unique(spans.name[at], return_inverse=True)
+    total = np.bincount(index, dur, names.size) if names.size else np.zeros(0)
+    known = s.trace.once(names_by_id)
+    longest = tuple(known[name_id] for name_id in names[np.argsort(-total, kind="stable")].tolist())
+    return Calls(spans.id[at].astype(np.int64), spans.ts[at], dur, longest)
+
+
+def _slow(s: Signals, spans: Spans, least: int) -> NDArray[np.int64]:
+    """Positions of innermost operators in steps, of names whose median call takes so long and launches nothing."""
+    known = {name_id for name_id, name in s.trace.once(names_by_id).items() if _KNOWN.match(name)}
+    named = np.zeros(max(s.trace.once(names_by_id), default=0) + 1, np.bool_)
+    named[list(known)] = True
+    leaves = spans.of("op") & (spans.step >= 0) & (spans.dur > 0)
+    leaves[spans.around[spans.of("op", "runtime", "launch", "sync", "queue", "gc") & (spans.around >= 0)]] = False
+    launching = spans.rows(DeviceWork.of(s.trace).op)
+    leaves[launching[launching >= 0]] = False
+    at = np.flatnonzero(leaves)
+    at = at[named[spans.name[at]]]
+    name = spans.name[at]
+    # The lower median is as long if no more than so many are shorter.
+    count, shorter = (np.bincount(name[mine], minlength=named.size) for mine in (slice(None), spans.dur[at] < least))
+    slow = (count > 0) & (shorter <= (count - 1) // 2)
+    return at[slow[name]]
+
+
+def _in_last(spans: Spans, at: NDArray[np.int64], waits: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether events begin in the last of these waits that has begun on their thread."""
+    found = np.zeros(at.size, np.bool_)
+    for track in np.unique(spans.track[waits]).tolist():
+        its, mine = waits[spans.track[waits] == track], np.flatnonzero(spans.track[at] == track)
+        last = np.searchsorted(spans.ts[its], spans.ts[at[mine]], side="right") - 1
+        stop = spans.ts[its] + spans.dur[its]
+        found[mine] = (last >= 0) & (spans.ts[at[mine]] < stop[last])
+    return found
 
 
 @signal("share")

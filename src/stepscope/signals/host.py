@@ -151,8 +151,7 @@ def operator_ns(s: Signals) -> int:
     """Median duration of an operator that calls nothing; 0 where there are too few to tell."""
     spans = Spans(s.trace)
     inner = spans.of("op") & (spans.step >= 0)
-    around = spans.rows(spans.parent)
-    inner[around[around >= 0]] = False
+    inner[spans.around[spans.around >= 0]] = False
     durations = spans.dur[inner]
     return median(durations[durations >= 0]) if durations.size >= _FEW else 0
 
@@ -225,7 +224,7 @@ def _outermost(s: Signals, track: int) -> int:
     """Operators of a thread in steps that lie in no other one."""
     spans = Spans(s.trace)
     operators = np.flatnonzero(spans.of("op") & (spans.step >= 0) & (spans.track == track))
-    around = spans.rows(spans.parent[operators])
+    around = spans.around[operators]
     return int(np.count_nonzero((around < 0) | (spans.category[around] != CATEGORIES.index("op"))))
 
 

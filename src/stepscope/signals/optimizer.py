@@ -107,7 +107,7 @@ def _called(spans: Spans, ranges: dict[str, NDArray[Any]], wrappers: list[int]) 
     """Positions of the operators that the steps call: outermost ones, and those that lie in a wrapper."""
     at = np.flatnonzero(spans.of("op") & np.isin(spans.track, ranges["track"]))
     at = at[inside({"track": spans.track[at], "ts": spans.ts[at]}, ranges)]
-    around = spans.rows(spans.parent[at])
+    around = spans.around[at]
     outermost = (around < 0) | (spans.category[around] != CATEGORIES.index("op"))
     called: NDArray[np.int64] = at[outermost | np.isin(spans.name[around], wrappers)]
     return called

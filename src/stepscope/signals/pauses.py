@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.host_states import host_states
+from stepscope.model.columns import Spans
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times, distinct
+from stepscope.signals.host import median
 from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
 
@@ -23,23 +25,12 @@ _MOST: Final = 300
 #: A stretch is regular if half of the other steps have one at this place, as a share of what a step records.
 _SAME_PLACE: Final = 0.005
 
-_BOUNDS_SQL: Final = """
-SELECT s.ts, s.ts + s.dur AS stop FROM spans s
-WHERE s.track IN (SELECT unnest($threads)) AND s.dur IS NOT NULL
-    AND s.category IN ('op', 'runtime', 'launch', 'sync', 'queue', 'gc', 'dataloader', 'python', 'module', 'annotation')
-"""
+#: What a thread does shows in these.
+_BUSY: Final = ("op", "runtime", "launch", "sync", "queue", "gc", "dataloader", "python", "module", "annotation")
 _STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
-_AROUND_SQL: Final = """
-SELECT w.number, s.category, s.name_id, coalesce(s.depth, 0) AS depth, s.dur
-FROM (SELECT unnest($numbers) AS number, unnest($starts) AS lo, unnest($ends) AS hi) w
-JOIN (SELECT * FROM spans WHERE dur >= $least AND (category = 'overhead' OR track IN (SELECT unnest($threads)))) s
-    ON s.ts < w.hi AND s.ts + s.dur > w.lo
-WHERE s.category = 'overhead' OR s.ts <= w.lo AND s.ts + s.dur >= w.hi
-ORDER BY w.number, depth
-"""
-_USUAL_SQL: Final = """
-SELECT name_id, quantile_disc(dur, 0.5) AS usual, count(*) AS number FROM spans
-WHERE name_id IN (SELECT unnest($names)) AND category = 'op' AND dur IS NOT NULL GROUP BY 1
+_LONG_SQL: Final = """
+SELECT id, coalesce(depth, 0) AS depth FROM spans
+WHERE dur >= $least AND (category = 'overhead' OR track IN (SELECT unnest($threads)))
 """
 #: What explains that nothing else is recorded meanwhile.
 _EXPLAINED: Final = ("runtime", "launch", "sync", "queue", "gc", "dataloader", "overhead")
@@ -89,9 +80,10 @@ Silent = tuple[Times, Times, NDArray[np.float64], NDArray[np.int64]]
 
 def _silent(s: Signals, threads: list[int]) -> Silent:
     """Long stretches in steps without any begin or end of an event, their place within the step, and the step."""
-    rows = s.trace.columns(_BOUNDS_SQL, {"threads": threads})
-    steps = s.trace.columns(_STEPS_SQL)
-    bounds = distinct(np.concatenate((rows["ts"], rows["stop"], steps["ts"], steps["stop"])))
+    spans = Spans(s.trace)
+    mine = spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0)
+    ts, steps = spans.ts[mine], s.trace.columns(_STEPS_SQL)
+    bounds = distinct(np.concatenate((ts, ts + spans.dur[mine], steps["ts"], steps["stop"])))
     starts, ends = bounds[:-1], bounds[1:]
     step = np.searchsorted(steps["ts"], starts, side="right") - 1
     found = (step >= 0) & (ends - starts >= _LEAST_NS)
@@ -108,27 +100,30 @@ def _unexplained(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which stretches no event explains, and which lie inside an operator that is usually short."""
     free, within, inside = (np.full(starts.size, flag) for flag in (True, False, False))
-    rows = s.trace.columns(
-        _AROUND_SQL,
-        {"numbers": list(range(starts.size)), "starts": starts.tolist(), "ends": ends.tolist(), "threads": threads,
-         "least": _LEAST_NS},
-    )  # fmt: skip
-    free[rows["number"][np.isin(rows["category"].astype(str), _EXPLAINED)]] = False
-    operators = np.flatnonzero(rows["category"] == "op")
-    number, name, dur = (rows[column][operators] for column in ("number", "name_id", "dur"))
-    usual = _usual(s, name)
-    within[number] = True
+    spans, rows = Spans(s.trace), s.trace.columns(_LONG_SQL, {"threads": threads, "least": _LEAST_NS})
+    at = spans.rows(rows["id"])[np.argsort(rows["depth"], kind="stable")]
+    begin, stop = spans.ts[at], spans.ts[at] + spans.dur[at]
+    around = (begin <= starts[:, None]) & (stop >= ends[:, None])
+    overhead = spans.of("overhead")[at] & (begin < ends[:, None]) & (stop > starts[:, None])
+    explains = spans.of(*_EXPLAINED)[at]
+    free[(overhead | around & explains).any(axis=1)] = False
     # Of several operators around a stretch the innermost one comes last, and stays.
+    number, which = np.nonzero(around & spans.of("op")[at])
+    name, dur = spans.name[at[which]], spans.dur[at[which]]
+    usual = _usual(spans, name)
+    within[number] = True
     inside[number] = [
         took > _OUTLIER * usual.get(one, took) for one, took in zip(name.tolist(), dur.tolist(), strict=True)
     ]
     return free & (inside | ~within), inside
 
 
-def _usual(s: Signals, names: NDArray[Any]) -> dict[int, int]:
+def _usual(spans: Spans, names: NDArray[np.int32]) -> dict[int, int]:
     """What operators of these names usually take, where there are several of them."""
-    rows = s.trace.rows(_USUAL_SQL, {"names": np.unique(names).tolist()})
-    return {row["name_id"]: row["usual"] for row in rows if row["number"] > 2}
+    operators = np.flatnonzero(spans.of("op") & np.isin(spans.name, names) & (spans.dur >= 0))
+    name, dur = spans.name[operators], spans.dur[operators]
+    taken = {one: dur[name == one] for one in np.unique(name).tolist()}
+    return {one: median(times) for one, times in taken.items() if times.size > 2}
 
 
 def _regular(place: NDArray[np.float64], step: NDArray[np.int64], steps: int, length: Times) -> NDArray[np.bool_]:

@@ -34,11 +34,10 @@ def telling(trace: Trace) -> NDArray[np.int64]:
     left = np.flatnonzero((rows >= 0) & ~known[spans.name[rows]])
     around = rows[left]
     for _ in range(2):
-        parents = spans.parent[around]
-        around = spans.rows(parents)
+        around = spans.around[around]
         inside = (around >= 0) & (spans.category[around] == _OP)
         tells = inside & known[spans.name[around]]
-        found[left[tells]] = parents[tells]
+        found[left[tells]] = spans.id[around[tells]]
         going = inside & ~tells
         left, around = left[going], around[going]
     return found
