@@ -47,6 +47,15 @@ SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(
     coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step
 FROM activities
 """
+#: Directions of copies and kinds of memory, as positions in `Copies`; 0 stands for any other.
+DIRECTIONS: Final = ("", "HtoD", "DtoH", "DtoD")
+MEMORIES: Final = ("", "pageable", "pinned", "device", "managed")
+_COPIES_SQL: Final = f"""
+SELECT event, greatest(coalesce({_code("direction", DIRECTIONS)}, 0), 0)::TINYINT AS direction,
+    coalesce(bytes, -1) AS bytes, greatest(coalesce({_code("src_kind", MEMORIES)}, 0), 0)::TINYINT AS src,
+    greatest(coalesce({_code("dst_kind", MEMORIES)}, 0), 0)::TINYINT AS dst
+FROM copies
+"""
 _GRIDS_SQL: Final = """
 SELECT event, coalesce(grid[1]::DOUBLE * grid[2] * grid[3], 0)::DOUBLE AS blocks,
     coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
@@ -218,6 +227,43 @@ class Grids:
     def of(cls, trace: Trace) -> Grids:
         """Those of a trace, read once."""
         return trace.once(_grids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """The n rows of `copies` of a trace of one rank.
+
+    Attributes:
+        at: int64[n], position of the activity in `DeviceWork`.
+        direction: int8[n], position in `DIRECTIONS`.
+        bytes: int64[n]; -1 if not recorded.
+        src: int8[n], position in `MEMORIES`.
+        dst: int8[n], likewise.
+    """
+
+    at: Ids
+    direction: NDArray[np.int8]
+    bytes: Ids
+    src: NDArray[np.int8]
+    dst: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Copies:
+        """Those of a trace, read once."""
+        return trace.once(_copies)
+
+    @property
+    def pageable(self) -> NDArray[np.bool_]:
+        """Whether one end is pageable memory, bool[n]."""
+        code = MEMORIES.index("pageable")
+        either: NDArray[np.bool_] = (self.src == code) | (self.dst == code)
+        return either
+
+
+def _copies(trace: Trace) -> Copies:
+    rows = trace.columns(_COPIES_SQL)
+    at = DeviceWork.of(trace).rows(trace, rows.pop("event"))
+    return Copies(at=at, **rows)
 
 
 def _among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:

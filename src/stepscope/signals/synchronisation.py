@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_calls, need_device
-from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names, synchronising_names
 from stepscope.model import runtime_names
-from stepscope.model.columns import DeviceWork
+from stepscope.model.columns import DIRECTIONS, DeviceWork, Spans, names_by_id
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
+from stepscope.signals.waiting import ONE_NUMBER, SOON_NS, Around, around, waiting
 
 #: Why the host waits: an operator needs a number (`.item()`), or the size of its result (`nonzero`); a copy is to be
 #: done before the program goes on; the program asks for the whole device, a stream or an event.
@@ -23,38 +23,9 @@ _READ_SCALAR: Final = frozenset({"aten::item", runtime_names.SCALAR_READ, "aten:
 _COPYING: Final = frozenset(
     {"aten::copy_", "aten::to", "aten::_to_copy", "aten::cpu", "aten::cuda", "aten::contiguous", "aten::clone"}
 )
-#: Where no operators are recorded, a wait this soon after the launch of a copy is the end of a blocking copy.
-_SOON_NS: Final = 50_000
-#: The most that one number takes; complex numbers of double precision have 16 bytes.
-_ONE_NUMBER: Final = 16
 #: Up to this size CUDA copies from pageable memory without waiting (CUDA driver API, synchronisation behaviour).
 _SMALL_COPY: Final = 64 << 10
 
-# Calls inside others of their kind are the same wait. Three operators around a call tell them all apart.
-_CALLS_SQL: Final = f"""
-WITH calls AS (
-    SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id, s.parent FROM spans s JOIN tracks t USING (track)
-    WHERE t.kind = 'host' AND s.step IS NOT NULL AND (
-        s.category IN ('sync', 'runtime') AND s.name_id IN (SELECT unnest($waits))
-        OR s.id IN (SELECT b.launch FROM ({BLOCKING_COPIES_SQL}) b JOIN copies c USING (event)
-            WHERE c.direction = 'DtoH' AND c.bytes <= {_ONE_NUMBER}))
-), launches AS (
-    SELECT h.id, h.track, h.ts, h.ts + h.dur AS stop, k.kind = 'copy' AS copies, c.direction, c.bytes,
-        coalesce('pageable' IN (c.src_kind, c.dst_kind), false) AS pageable
-    FROM kernels k JOIN spans h ON h.id = k.launch LEFT JOIN copies c ON c.event = k.event WHERE k.kind <> 'sync'
-), placed AS (
-    SELECT c.*, CASE WHEN p1.category = 'op' THEN p1.name_id END AS op1,
-        CASE WHEN p2.category = 'op' THEN p2.name_id END AS op2,
-        CASE WHEN p3.category = 'op' THEN p3.name_id END AS op3
-    FROM calls c LEFT JOIN spans p1 ON p1.id = c.parent LEFT JOIN spans p2 ON p2.id = p1.parent
-    LEFT JOIN spans p3 ON p3.id = p2.parent
-    WHERE (p1.category IS NULL OR p1.category <> 'overhead') AND (p1.id IS NULL OR p1.id NOT IN (SELECT id FROM calls))
-)
-SELECT p.id, p.ts, p.dur, p.name_id AS name, coalesce(p.op1, -1) AS op1, coalesce(p.op2, -1) AS op2,
-    coalesce(p.op3, -1) AS op3, coalesce(l.copies AND p.ts - l.stop <= {_SOON_NS}, false) AS copied,
-    coalesce(l.direction, '') AS direction, coalesce(l.bytes, 0) AS bytes, coalesce(l.pageable, false) AS pageable
-FROM placed p ASOF LEFT JOIN launches l ON l.track = p.track AND p.ts >= l.ts ORDER BY p.ts, p.id
-"""
 #: A kernel that takes longer than any usual launch call shows whether the call waits for it: it returns soon after.
 _TELLING_NS: Final = 20_000
 
@@ -147,15 +118,10 @@ def calls(s: Signals) -> Blocking:
     """Calls in steps that keep the host waiting for the device, and why each of them does."""
     need_device(s.trace)
     need_calls(s.trace)
-    waits = synchronising_names(s.trace)
-    rows = s.trace.columns(_CALLS_SQL, {"waits": waits, "blocking": blocking_names(s.trace)})
-    return Blocking(
-        rows["id"],
-        rows["ts"],
-        rows["dur"],
-        _kinds(rows, _names(s, rows)),
-        _staged(rows),
-    )
+    spans, at = Spans(s.trace), waiting(s.trace)
+    found = around(s.trace, at)
+    events, ts, dur = spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0)
+    return Blocking(events, ts, dur, _kinds(found, s.trace.once(names_by_id)), staged(found))
 
 
 @signal()
@@ -168,7 +134,7 @@ def launching(s: Signals) -> Launching:
     launch, took = work.launch[mine], np.maximum(work.call_ns[mine], 0)
     first = np.flatnonzero(np.diff(launch, prepend=-1))
     after = work.called[mine] + took - work.ts[mine] - work.dur[mine]
-    soon = (after >= 0) & (after <= _SOON_NS)
+    soon = (after >= 0) & (after <= SOON_NS)
     if not first.size:
         return Launching(launch, took, soon, soon)
     longest = np.maximum.reduceat(work.dur[mine], first)
@@ -229,40 +195,35 @@ def places(s: Signals) -> tuple[Place, ...]:
     )
 
 
-def _names(s: Signals, rows: dict[str, NDArray[Any]]) -> dict[int, str]:
-    used = np.unique(np.concatenate([rows[name] for name in ("name", "op1", "op2", "op3")]))
-    query = "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($used))"
-    found = s.trace.columns(query, {"used": used.tolist()})
-    return dict(zip(found["name_id"].tolist(), found["name"].tolist(), strict=True))
+def staged(found: Around) -> NDArray[np.bool_]:
+    """Which calls wait for a larger copy from pageable memory to the device."""
+    towards: NDArray[np.bool_] = found.direction == DIRECTIONS.index("HtoD")
+    return found.copied & found.pageable & towards & (found.bytes > _SMALL_COPY)
 
 
-def _staged(rows: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    pageable = rows["copied"].astype(np.bool_) & rows["pageable"].astype(np.bool_)
-    staged: NDArray[np.bool_] = pageable & (rows["direction"] == "HtoD") & (rows["bytes"] > _SMALL_COPY)
-    return staged
-
-
-def _kinds(rows: dict[str, NDArray[Any]], names: dict[int, str]) -> NDArray[np.int8]:
+def _kinds(found: Around, names: dict[int, str]) -> NDArray[np.int8]:
     """Why each call waits."""
 
-    def around(wanted: frozenset[str]) -> NDArray[np.bool_]:
+    def inside_of(wanted: frozenset[str]) -> NDArray[np.bool_]:
         ids = [name_id for name_id, name in names.items() if name in wanted]
-        found: NDArray[np.bool_] = np.isin(rows["op1"], ids) | np.isin(rows["op2"], ids) | np.isin(rows["op3"], ids)
-        return found
+        inside: NDArray[np.bool_] = np.asarray(np.isin(found.operators, ids).any(axis=0), np.bool_)
+        return inside
 
     # A copy that blocks waits for its own stream.
-    scopes = {
-        i: runtime_names.wait_scope(n) if runtime_names.is_synchronisation(n) else STREAM for i, n in names.items()
-    }
-    scope = np.array([scopes[name] for name in rows["name"].tolist()], object)
-    inside, copied = rows["op1"] >= 0, rows["copied"].astype(np.bool_)
-    number = copied & (rows["direction"] == "DtoH") & (rows["bytes"] <= _ONE_NUMBER)
+    called, which = np.unique(found.name, return_inverse=True)
+    scopes = [
+        runtime_names.wait_scope(name) if runtime_names.is_synchronisation(name) else STREAM
+        for name in (names[name_id] for name_id in called.tolist())
+    ]
+    scope = np.array(scopes, object)[which]
+    inside, copied = found.operators[0] >= 0, found.copied
+    number = copied & (found.direction == DIRECTIONS.index("DtoH")) & (found.bytes <= ONE_NUMBER)
     narrow = scope != DEVICE
     # The first that holds; operators never wait for the whole device by themselves, so that is asked for.
     cases = [
-        around(_READ_SCALAR) | narrow & number,
+        inside_of(_READ_SCALAR) | narrow & number,
         ~narrow,
-        around(_COPYING) | copied & ~inside,
+        inside_of(_COPYING) | copied & ~inside,
         inside,
         scope == STREAM,
     ]

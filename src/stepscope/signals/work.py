@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.columns import DeviceWork, Grids, Spans, inputs_of, names_by_id
+from stepscope.model.columns import DIRECTIONS, Copies, DeviceWork, Grids, Spans, inputs_of, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
@@ -21,7 +21,6 @@ from stepscope.signals.telling import telling
 
 Ids = NDArray[np.int64]
 
-_COPIES_SQL: Final = "SELECT event FROM copies WHERE direction = 'DtoD'"
 _OPERATORS_SQL: Final = """
 SELECT s.id AS event, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id, coalesce(i.texts, -1)::INTEGER AS texts
 FROM spans s JOIN tracks t USING (track) LEFT JOIN input_calls i ON i.event = s.id
@@ -128,11 +127,10 @@ def _tensors(items: list[Any]) -> list[tuple[int, ...]]:
 
 def _kernels(trace: Trace) -> Ids:
     """Positions in `DeviceWork` of what computes and communicates, and of copies on the device, by queue and time."""
-    device = DeviceWork.of(trace)
+    device, copies = DeviceWork.of(trace), Copies.of(trace)
     chosen = device.are("compute", "comm")
-    copies = np.flatnonzero(device.are("copy"))
-    if copies.size:
-        chosen[copies[np.isin(device.event[copies], trace.columns(_COPIES_SQL)["event"])]] = True
+    inner = copies.at[copies.direction == DIRECTIONS.index("DtoD")]
+    chosen[inner[device.are("copy")[inner]]] = True
     at = np.flatnonzero(chosen)
     return at[np.lexsort((device.event[at], device.ts[at], device.track[at]))]
 
