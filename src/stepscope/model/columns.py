@@ -6,7 +6,7 @@ kept with `Trace.once`, so that `Trace.forget` lets go of each of a large rank's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -47,14 +47,23 @@ SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(
     coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step
 FROM activities
 """
-#: Directions of copies and kinds of memory, as positions in `Copies`; 0 stands for any other.
-DIRECTIONS: Final = ("", "HtoD", "DtoH", "DtoD")
-MEMORIES: Final = ("", "pageable", "pinned", "device", "managed")
+#: Directions of copies and kinds of memory, as positions in `Copies`; the last stands for any other.
+DIRECTIONS: Final = ("HtoD", "DtoH", "DtoD", "")
+MEMORIES: Final = ("pageable", "pinned", "device", "managed", "")
+
+
+def _known(column: str, words: Sequence[str]) -> str:
+    return f"(coalesce(nullif({_code(column, words[:-1])}, -1), {len(words) - 1}))::TINYINT"
+
+
 _COPIES_SQL: Final = f"""
-SELECT event, greatest(coalesce({_code("direction", DIRECTIONS)}, 0), 0)::TINYINT AS direction,
-    coalesce(bytes, -1) AS bytes, greatest(coalesce({_code("src_kind", MEMORIES)}, 0), 0)::TINYINT AS src,
-    greatest(coalesce({_code("dst_kind", MEMORIES)}, 0), 0)::TINYINT AS dst
+SELECT event, {_known("direction", DIRECTIONS)} AS direction, coalesce(bytes, -1) AS bytes,
+    {_known("src_kind", MEMORIES)} AS src, {_known("dst_kind", MEMORIES)} AS dst
 FROM copies
+"""
+_TEXTS_SQL: Final = """
+SELECT texts, coalesce(shapes, '') AS shapes, coalesce(dtypes, '') AS dtypes, coalesce(strides, '') AS strides
+FROM input_texts
 """
 _GRIDS_SQL: Final = """
 SELECT event, coalesce(grid[1]::DOUBLE * grid[2] * grid[3], 0)::DOUBLE AS blocks,
@@ -315,6 +324,42 @@ def names_by_id(trace: Trace) -> dict[int, str]:
     """All names of events by `name_id`; ask for it with `Trace.once`."""
     rows = trace.columns("SELECT name_id, name FROM names")
     return dict(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+
+
+def categories_of_names(trace: Trace) -> NDArray[np.bool_]:
+    """Whether events of each `name_id` are of each of `CATEGORIES`, bool[names, categories].
+
+    Ask for it with `Trace.once`.
+    """
+    spans, width = Spans(trace), len(CATEGORIES)
+    last = max(trace.once(names_by_id), default=-1)
+    count = np.bincount(spans.name * np.int32(width) + spans.category, minlength=(last + 1) * width)
+    found: NDArray[np.bool_] = count.reshape(-1, width) > 0
+    return found
+
+
+def names_of(trace: Trace, *categories: str) -> dict[int, str]:
+    """Names of the events of some categories, by `name_id`."""
+    mine = trace.once(categories_of_names)[:, [CATEGORIES.index(category) for category in categories]].any(axis=1)
+    names = trace.once(names_by_id)
+    return {name_id: names[name_id] for name_id in np.flatnonzero(mine).tolist()}
+
+
+def named(trace: Trace, test: Callable[[str], object]) -> NDArray[np.bool_]:
+    """Whether the name of each event passes a test, bool[n] in the order of `Spans`."""
+    names = trace.once(names_by_id)
+    chosen = np.zeros(max(names, default=-1) + 1, np.bool_)
+    chosen[[name_id for name_id, name in names.items() if test(name)]] = True
+    found: NDArray[np.bool_] = chosen[Spans(trace).name]
+    return found
+
+
+def input_texts(trace: Trace) -> dict[int, dict[str, str]]:
+    """The rows of `input_texts`: shapes, dtypes and strides as JSON, empty where not recorded.
+
+    Ask for it with `Trace.once`.
+    """
+    return {row["texts"]: row for row in trace.rows(_TEXTS_SQL)}
 
 
 def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph, Stretches
+from stepscope.model.columns import Spans, named
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals.patterns import Ranges, members
@@ -15,15 +17,7 @@ from stepscope.signals.signal import Signals
 from stepscope.signals.work import Ids, Work, work
 
 #: Operators that are parts of others: the outermost of these around a call is the call's whole cost to the host.
-_PARTS_SQL: Final = r"""
-SELECT id, coalesce(parent, -1) AS parent FROM spans WHERE name_id IN (
-    SELECT name_id FROM names
-    WHERE name LIKE 'aten::%' OR name LIKE 'npu::%' OR name LIKE 'autograd::engine::evaluate_function: %'
-        OR regexp_matches(name, '^\w+Backward\d*$'))
-"""
-_TIMES_SQL: Final = """
-SELECT id, track, ts, ts + coalesce(dur, 0) AS stop FROM spans WHERE id IN (SELECT unnest($ids)) ORDER BY id
-"""
+_PARTS: Final = re.compile(r"(aten|npu)::|autograd::engine::evaluate_function: |\w+Backward\d*\Z", re.ASCII)
 #: So many operators lie within each other at most.
 _DEEPEST: Final = 32
 #: Between two calls of a sequence, a host does no more than this and twice what it does in them: else something else
@@ -33,28 +27,24 @@ _BETWEEN_NS: Final = 50_000
 
 def outermost(trace: Trace, operators: Ids) -> Ids:
     """The outermost operator that each of these is a part of."""
-    within = trace.once(_parts)
+    spans, part = Spans(trace), trace.once(_parts)
+    rows = spans.rows(operators)
     found: Ids = operators.copy()
+    left = np.flatnonzero((rows >= 0) & part[rows])
+    around = rows[left]
     for _ in range(_DEEPEST):
-        inside = np.flatnonzero(found < within.size)
-        around = within[found[inside]]
-        deeper = around >= 0
+        around = spans.around[around]
+        deeper = (around >= 0) & part[around]
         if not deeper.any():
             break
-        found[inside[deeper]] = around[deeper]
+        left, around = left[deeper], around[deeper]
+        found[left] = spans.id[around]
     return found
 
 
-def _parts(trace: Trace) -> Ids:
-    """For each event the operator that it is a part of, -1 if there is none; int64[last part's event + 1]."""
-    rows = trace.columns(_PARTS_SQL)
-    within = np.full(int(rows["id"].max(initial=-1)) + 1, -1, np.int64)
-    within[rows["id"]] = rows["parent"]
-    known = np.zeros(within.size + 1, np.bool_)
-    known[rows["id"]] = True
-    # The last place stands for -1; a parent that is no part itself ends the way up.
-    within[~known[np.minimum(within, within.size)]] = -1
-    return within
+def _parts(trace: Trace) -> NDArray[np.bool_]:
+    """Whether events are operators that are parts of others, bool[n] in the order of `Spans`."""
+    return named(trace, _PARTS.match)
 
 
 def one_call(s: Signals, found: Ranges) -> Change:
@@ -70,8 +60,10 @@ def one_call(s: Signals, found: Ranges) -> Change:
     if not calls.size:
         return Change()
     ids, which = np.unique(calls, return_inverse=True)
-    times = s.trace.columns(_TIMES_SQL, {"ids": ids.tolist()})
-    track, starts, ends = (times[name][which] for name in ("track", "ts", "stop"))
+    spans = Spans(s.trace)
+    at = spans.rows(ids)[which]
+    track, starts = spans.track[at], spans.ts[at]
+    ends = starts + np.maximum(spans.dur[at], 0)
     n = found.first.size
     begin, stop, busy = np.full(n, np.iinfo(np.int64).max), np.zeros(n, np.int64), np.zeros(n, np.int64)
     np.minimum.at(begin, of, starts)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.peaks import MATRIX_CLASSES, operand_dtype
-from stepscope.model.columns import DeviceWork, Grids, Spans, inputs_of, names_by_id
+from stepscope.model.columns import DeviceWork, Grids, Spans, input_texts, inputs_of, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
@@ -26,10 +26,6 @@ SELECT event, dur, coalesce(dtype, '') AS dtype,
     CASE tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
     coalesce(flops, -1)::DOUBLE AS flops, coalesce(bytes, -1) AS bytes
 FROM kernels WHERE kind = 'compute' AND (op_class IN {MATRIX_CLASSES} OR coalesce(tensor_core, false))
-"""
-_TEXTS_SQL: Final = """
-SELECT texts, coalesce(shapes, '') AS shapes, coalesce(dtypes, '') AS dtypes, coalesce(strides, '') AS strides
-FROM input_texts
 """
 
 
@@ -156,7 +152,7 @@ def _texts(trace: Trace, operators: Ids) -> tuple[list[dict[str, str]], NDArray[
     """What was recorded of the inputs of operators: different texts, and which of them each operator has."""
     rows = Spans(trace).rows(operators)
     codes, text = first_seen(np.where(rows >= 0, trace.once(inputs_of)[rows], -1))
-    known = {row["texts"]: row for row in trace.rows(_TEXTS_SQL)}
+    known = trace.once(input_texts)
     nothing = {"shapes": "", "dtypes": "", "strides": ""}
     return [known.get(code, nothing) for code in codes.tolist()], text
 

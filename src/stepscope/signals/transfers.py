@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.runtime_calls import blocking_names, synchronising_names
+from stepscope.model.columns import DIRECTIONS as COPY_DIRECTIONS
+from stepscope.model.columns import MEMORIES, Copies, DeviceWork, Spans
 from stepscope.model.device_table.host_link import host_link
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
@@ -18,7 +20,7 @@ from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
 HTOD, DTOH, DTOD, SET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
-PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = ("pageable", "pinned", "device", "managed", "")
+PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = MEMORIES
 
 #: A wait that begins this soon after the call that launched a copy is for that copy.
 _SOON_NS: Final = 50_000
@@ -31,26 +33,7 @@ _TELLING: Final = 1 << 20
 #: Time that a copy takes besides moving its bytes.
 _FIXED_NS: Final = 2_000
 
-_SQL: Final = """
-WITH moved AS (
-    SELECT k.event, k.ts, k.dur, k.track, coalesce(k.device, -1) AS device, coalesce(k.step, -1) AS step,
-        CASE WHEN k.kind = 'set' THEN 'set' WHEN c.direction IN ('HtoD', 'DtoH', 'DtoD') THEN c.direction
-            ELSE 'other' END AS direction,
-        coalesce(c.bytes, k.bytes, 0) AS bytes, coalesce(c.src_kind, '') AS src, coalesce(c.dst_kind, '') AS dst,
-        coalesce(k.launch, -1) AS launch, coalesce(k.op, -1) AS op, h.track AS thread, h.ts AS called,
-        h.ts + coalesce(h.dur, 0) AS returned, coalesce(h.name_id IN (SELECT unnest($blocking)), false) AS blocking
-    FROM kernels k LEFT JOIN copies c ON c.event = k.event LEFT JOIN spans h ON h.id = k.launch
-    WHERE k.kind IN ('copy', 'set')
-), waits AS (SELECT id, track, ts, coalesce(dur, 0) AS dur FROM spans WHERE name_id IN (SELECT unnest($waits)))
-SELECT m.* REPLACE (coalesce(m.called, -1) AS called, coalesce(m.returned, -1) AS returned,
-        coalesce(m.thread, -1) AS thread),
-    CASE WHEN w.ts - m.returned <= $soon THEN w.id ELSE -1 END AS wait,
-    CASE WHEN w.ts - m.returned <= $soon THEN w.dur ELSE 0 END AS waited
-FROM moved m ASOF LEFT JOIN waits w ON w.track = m.thread AND w.ts >= m.returned ORDER BY m.ts, m.event
-"""
-_BUSY_SQL: Final = """
-SELECT coalesce(device, -1) AS device, ts, ts + dur AS stop FROM kernels WHERE kind IN ('compute', 'comm') ORDER BY ts
-"""
+_BYTES_SQL: Final = "SELECT event, coalesce(bytes, 0) AS bytes FROM kernels WHERE kind IN ('copy', 'set')"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,18 +118,50 @@ class Transfers:
 def transfers(s: Signals) -> Transfers:
     """Copies and sets of the rank's devices."""
     need_device(s.trace)
-    wanted = {"blocking": blocking_names(s.trace), "waits": synchronising_names(s.trace), "soon": _SOON_NS}
-    rows = s.trace.columns(_SQL, wanted)
+    rows = s.trace.columns(_BYTES_SQL)
     if not rows["event"].size:
         raise MissingInputError(
             "the recording has no copies", hint="record the device's memory operations together with its kernels"
         )
-    for name, words in (("direction", DIRECTIONS), ("src", KINDS), ("dst", KINDS)):
-        texts, which = np.unique(rows[name].astype(str), return_inverse=True)
-        codes = [words.index(text) if text in words else len(words) - 1 for text in texts.tolist()]
-        rows[name] = np.array(codes, np.int8)[which]
-    rows["blocking"] = rows["blocking"].astype(np.bool_)
-    return Transfers(**{name: rows[name] for name in Transfers.__slots__})
+    spans, work, copies = Spans(s.trace), DeviceWork.of(s.trace), Copies.of(s.trace)
+    at = work.rows(s.trace, rows["event"])
+    order = np.lexsort((rows["event"], work.ts[at]))
+    at, size = at[order], rows["bytes"][order]
+    row_of = np.full(work.event.size, copies.at.size, np.int32)  # one row more stands for what has none
+    row_of[copies.at] = np.arange(copies.at.size, dtype=np.int32)
+    row = row_of[at]
+    known = np.append(copies.bytes, -1)[row]
+    direction = np.append(copies.direction, np.int8(len(COPY_DIRECTIONS) - 1))[row]
+    direction = np.where(direction < len(COPY_DIRECTIONS) - 1, direction, DIRECTIONS.index(OTHER))
+    returned = np.where(work.launched[at], work.called[at] + np.maximum(work.call_ns[at], 0), -1)
+    call = spans.rows(work.launch[at])
+    blocking = np.isin(spans.name[call], blocking_names(s.trace)) & (call >= 0)
+    wait, waited = _waits(s, work.thread[at], returned)
+    return Transfers(
+        event=work.event[at], ts=work.ts[at], dur=work.dur[at], track=work.track[at], device=work.device[at],
+        step=work.step[at],
+        direction=np.where(work.are("set")[at], DIRECTIONS.index(SET), direction).astype(np.int8),
+        bytes=np.where(known >= 0, known, size),
+        src=np.append(copies.src, np.int8(len(KINDS) - 1))[row], dst=np.append(copies.dst, np.int8(len(KINDS) - 1))[row],
+        launch=work.launch[at], op=work.op[at], called=work.called[at], returned=returned, blocking=blocking,
+        wait=wait, waited=waited,
+    )  # fmt: skip
+
+
+def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, Ids]:
+    """`wait` and `waited` of `Transfers`."""
+    spans = Spans(s.trace)
+    waits = np.flatnonzero(np.isin(spans.name, synchronising_names(s.trace)))
+    waits = waits[np.lexsort((spans.ts[waits], spans.track[waits]))]
+    wait, waited = np.full(thread.size, -1), np.zeros(thread.size, np.int64)
+    for track in np.unique(thread).tolist():
+        its, mine = waits[spans.track[waits] == track], np.flatnonzero(thread == track)
+        first = np.searchsorted(spans.ts[its], returned[mine])
+        mine, first = mine[first < its.size], its[first[first < its.size]]
+        soon = spans.ts[first] - returned[mine] <= _SOON_NS
+        wait[mine[soon]] = spans.id[first[soon]]
+        waited[mine[soon]] = np.maximum(spans.dur[first[soon]], 0)
+    return wait, waited
 
 
 @signal("bytes/s")
@@ -175,12 +190,15 @@ def in_most_steps(s: Signals, found: Transfers) -> bool:
 
 def exposed_ns(s: Signals, found: Transfers) -> int:
     """Time of copies during which their device did nothing else."""
-    busy = s.trace.columns(_BUSY_SQL)
+    device = DeviceWork.of(s.trace)
+    at = np.flatnonzero(device.are("compute", "comm"))
+    device_of, starts = device.device[at], device.ts[at]
+    ends = starts + device.dur[at]
     total = 0
     for index in np.unique(found.device).tolist():
-        copies, work = found.device == index, busy["device"] == index
+        copies, work = found.device == index, device_of == index
         moving = Intervals.union_of(found.ts[copies], found.ts[copies] + found.dur[copies])
-        total += (moving - Intervals.union_of(busy["ts"][work], busy["stop"][work])).total
+        total += (moving - Intervals.union_of(starts[work], ends[work])).total
     return total
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.columns import DIRECTIONS, Copies, DeviceWork, Grids, Spans, inputs_of, names_by_id
+from stepscope.model.columns import DIRECTIONS, Copies, DeviceWork, Grids, Spans, input_texts, inputs_of, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
@@ -214,8 +214,7 @@ def _roles(
 def _shapes(trace: Trace, texts: NDArray[np.int32]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Positions of recorded shapes for rows of `input_texts`, and these shapes."""
     wanted = np.unique(texts[texts >= 0])
-    rows = trace.rows("SELECT texts, shapes FROM input_texts WHERE shapes IS NOT NULL ORDER BY texts")
-    known = {row["texts"]: row["shapes"] for row in rows}
+    known = {code: row["shapes"] for code, row in trace.once(input_texts).items() if row["shapes"]}
     code_of: dict[str, int] = {}
     code = np.full(int(wanted.max(initial=-1)) + 2, -1, np.int32)
     for one in wanted.tolist():
