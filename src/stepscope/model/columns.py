@@ -261,6 +261,12 @@ class Copies:
         """Those of a trace, read once."""
         return trace.once(_copies)
 
+    def rows(self, at: NDArray[np.int64]) -> Rows:
+        """Positions of the copies that these activities are, -1 for those that are none."""
+        row_of = np.full(max(int(self.at.max(initial=-1)), int(at.max(initial=-1))) + 2, -1, np.int32)
+        row_of[self.at] = np.arange(self.at.size, dtype=np.int32)
+        return row_of[at]
+
     @property
     def pageable(self) -> NDArray[np.bool_]:
         """Whether one end is pageable memory, bool[n]."""

@@ -9,29 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
+from stepscope.model.columns import DeviceWork, Grids
 from stepscope.model.errors import MissingInputError
+from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
 
 #: The best steps are taken from the fastest tenth, so that a single odd one does not count.
 _BEST: Final = 10
 _FEWEST_STEPS: Final = 6
 
-_KERNELS_SQL: Final = """
-WITH complete AS (SELECT step, row_number() OVER (ORDER BY ts) - 1 AS position FROM steps WHERE NOT partial),
-    rows AS (
-        SELECT hash(k.name, k.grid) AS key, c.position, count(*) AS number, sum(k.dur) AS ns
-        FROM kernels k JOIN complete c USING (step) WHERE k.kind = 'compute' GROUP BY ALL
-    ), always AS (
-        SELECT key FROM rows GROUP BY key
-        HAVING count(*) = (SELECT count(*) FROM complete) AND min(number) = max(number)
-    )
-SELECT r.key, r.position::BIGINT AS position, r.ns::BIGINT AS ns FROM rows r SEMI JOIN always USING (key)
-ORDER BY r.key, r.position
-"""
 _COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial ORDER BY ts"
-_EVENTS_SQL: Final = """
-SELECT event FROM kernels WHERE kind = 'compute' AND step = $step ORDER BY event
-"""
 _SAMPLES_SQL: Final = """
 SELECT c.name, max(c.value) AS most, avg(c.value) AS mean, min(c.value) AS least FROM counters c
 WHERE regexp_matches(c.name, '(?i)(clock|freq)') AND c.value > 0
@@ -75,14 +62,28 @@ def pace(s: Signals) -> Pace:
     """How fast the device runs kernels of the same name and grid, step by step."""
     need_device(s.trace)
     step = s.trace.columns(_COMPLETE_SQL)["step"].astype(np.int64)
-    rows = s.trace.columns(_KERNELS_SQL)
-    if step.size < _FEWEST_STEPS or not rows["key"].size:
+    taken = _taken(s.trace, step) if step.size >= _FEWEST_STEPS else None
+    if taken is None:
         raise MissingInputError(
             f"there are not {_FEWEST_STEPS} complete steps with the same kernels", hint="record more steps"
         )
-    taken = rows["ns"].reshape(-1, step.size).sum(axis=0).astype(np.float64)
     best = float(np.percentile(taken, _BEST))
     return Pace(step, taken / best if best else np.ones(step.size))
+
+
+def _taken(trace: Trace, step: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Time in each step of the kernels that all steps have, each as often; None if there are none."""
+    work = DeviceWork.of(trace)
+    at = np.flatnonzero(work.are("compute") & np.isin(work.step, step))
+    by_step = np.argsort(step)
+    position = by_step[np.searchsorted(step, work.step[at], sorter=by_step)]
+    _, grid = np.unique(Grids.of(trace).grid[at], return_inverse=True)
+    kinds, kind = np.unique(work.name[at].astype(np.int64) * (int(grid.max(initial=0)) + 1) + grid, return_inverse=True)
+    number = np.bincount(kind * step.size + position, minlength=kinds.size * step.size).reshape(-1, step.size)
+    always = (number[:, 0] > 0) & (number == number[:, :1]).all(axis=1)
+    mine = always[kind]
+    taken: NDArray[np.float64] = np.bincount(position[mine], work.dur[at[mine]], step.size)
+    return taken if always.any() else None
 
 
 @signal("share")
@@ -95,8 +96,10 @@ def lost_share(s: Signals) -> float:
 def slow_kernels(s: Signals) -> tuple[tuple[NDArray[np.int64], float], ...]:
     """Kernels of each step in which they are slower, and the factor that would make them as fast as in the best."""
     found: Any = s(pace)
+    work = DeviceWork.of(s.trace)
+    compute = work.are("compute")
     return tuple(
-        (s.trace.columns(_EVENTS_SQL, {"step": step})["event"], 1 / slowness)
+        (np.sort(work.event[compute & (work.step == step)]), 1 / slowness)
         for step, slowness in zip(found.step.tolist(), found.slowness.tolist(), strict=True)
         if slowness > 1.01
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.collective_transfers import transfers
+from stepscope.model.columns import DeviceWork, Spans, named
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.job import step_ns
@@ -18,14 +20,7 @@ from stepscope.signals.signal import Signals, signal
 _STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
 _PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
 #: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
-_BACKWARD_SQL: Final = """
-SELECT k.event FROM kernels k JOIN spans l ON l.id = k.launch
-WHERE k.kind = 'comm' AND l.track IN (
-    SELECT DISTINCT s.track FROM spans s WHERE s.name_id IN (
-        SELECT name_id FROM names WHERE name LIKE 'autograd::engine%' OR name LIKE '%Backward0'
-            OR name LIKE '%AccumulateGrad%'))
-ORDER BY k.event
-"""
+_BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +119,10 @@ def waiting_share(s: Signals) -> float:
 @signal()
 def in_backward(s: Signals) -> NDArray[np.bool_]:
     """For each of `communication.calls`, whether the thread that does the backward pass launched it."""
-    launched: NDArray[np.int64] = s.trace.columns(_BACKWARD_SQL)["event"]
-    found: NDArray[np.bool_] = np.isin(s(calls).event, launched)
+    work = DeviceWork.of(s.trace)
+    threads = np.unique(Spans(s.trace).track[named(s.trace, _BACKWARD.match)])
+    launched = work.are("comm") & work.launched & np.isin(work.thread, threads)
+    found: NDArray[np.bool_] = np.isin(s(calls).event, work.event[launched])
     return found
 
 

@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.grouping import Groups
+from stepscope.analyses.peaks import MATRIX_CLASSES
+from stepscope.model.columns import DeviceWork, Grids, Spans, input_texts, inputs_of
 from stepscope.model.errors import MissingInputError
+from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
 
-_SQL: Final = """
-SELECT k.event, k.ts, k.dur, coalesce(k.device, -1)::INTEGER AS device, hash(k.name, k.grid, i.shapes) AS kind
-FROM kernels k JOIN op_inputs i ON i.event = k.op
-WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND k.dur > 0 AND i.shapes IS NOT NULL
-ORDER BY k.ts, k.event
-"""
 #: Fewer of a kind beside communication or without it do not make a median.
 _LEAST: Final = 3
 
@@ -48,23 +45,44 @@ class Crowded:
 @signal()
 def crowded(s: Signals) -> Crowded:
     """Kernels of matrix units that ran beside collectives for most of their time, with what equal ones take alone."""
-    rows = s.trace.columns(_SQL)
-    if not rows["event"].size:
+    work = DeviceWork.of(s.trace)
+    at, shapes = _with_shapes(s.trace)
+    if not at.size:
         raise MissingInputError(
             "the recording has no matrix multiplications with the shapes of their inputs",
             hint="record with record_shapes=True",
         )
-    share = np.zeros(rows["event"].size)
+    event, dur = work.event[at], work.dur[at]
+    share = np.zeros(at.size)
     for device in s.trace.once(device_times):
-        mine = rows["device"] == (-1 if device.device is None else device.device)
-        ts, dur = rows["ts"][mine], rows["dur"][mine]
-        share[mine] = device.comm.within(ts, ts + dur) / dur
-    groups = Groups.by(np.unique(rows["kind"], return_inverse=True)[1])
+        mine = work.device[at] == (-1 if device.device is None else device.device)
+        ts = work.ts[at[mine]]
+        share[mine] = device.comm.within(ts, ts + dur[mine]) / dur[mine]
     free, busy = share == 0.0, share > 0.5
-    alone = _medians(groups, rows["dur"], free)
+    if not busy.any():
+        return Crowded(event[busy], dur[busy], dur[busy], share[busy])
+    _, grid = np.unique(Grids.of(s.trace).grid[at], return_inverse=True)
+    kind = (work.name[at].astype(np.int64) * (int(grid.max()) + 1) + grid) * (int(shapes.max()) + 1) + shapes
+    groups = Groups.by(np.unique(kind, return_inverse=True)[1])
+    alone = _medians(groups, dur, free)
     beside = np.bincount(groups.index, weights=busy, minlength=groups.count.size)
     chosen = busy & (alone[groups.index] > 0) & (beside[groups.index] >= _LEAST)
-    return Crowded(rows["event"][chosen], rows["dur"][chosen], alone[groups.index][chosen], share[chosen])
+    return Crowded(event[chosen], dur[chosen], alone[groups.index][chosen], share[chosen])
+
+
+def _with_shapes(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of products, by begin, whose operators have recorded shapes, and a number for these."""
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    at = np.flatnonzero(work.is_class(*MATRIX_CLASSES) & (work.dur > 0))
+    at = at[np.lexsort((work.event[at], work.ts[at]))]
+    rows = spans.rows(work.op[at])
+    texts = trace.once(input_texts)
+    number: dict[str, int] = {"": -1}
+    of_text = np.full(max(texts, default=-1) + 2, -1)  # the last place stands for -1
+    for code, text in texts.items():
+        of_text[code] = number.setdefault(text["shapes"], len(number))
+    shapes = of_text[np.where(rows >= 0, trace.once(inputs_of)[rows], -1)]
+    return at[shapes >= 0], shapes[shapes >= 0]
 
 
 def _medians(groups: Groups, dur: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:

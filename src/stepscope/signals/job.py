@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from stepscope.analyses.device_time import step_windows
+from stepscope.model.columns import DeviceWork, names_of
 from stepscope.model.devices import Device, match
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.signal import Signals, signal
@@ -23,15 +25,9 @@ SELECT CASE WHEN bool_or(name LIKE 'hip%') THEN 'rocm'
 FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category IN ('runtime', 'launch', 'sync'))
 """
 #: What only training runs: backward passes (`aten::mm_backward`, `wgrad_alg0_engine`, `SoftmaxGrad`) and optimizers.
-_TRAINING_SQL: Final = r"""
-SELECT count(*) FROM names
-WHERE regexp_matches(name, '[Bb]ackward|[dw]grad|_bwd|bwd_|Grad\b|GradV\d|[Oo]ptimizer|multi_tensor_apply')
-  AND name_id IN (SELECT name_id FROM spans WHERE category IN ('op', 'kernel', 'annotation', 'module'))
-   OR EXISTS (FROM kernels WHERE op_class = 'optimizer')
-"""
-_PRODUCTS_SQL: Final = """
-SELECT count(*) FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention')
-"""
+_TRAINING: Final = re.compile(
+    r"[Bb]ackward|[dw]grad|_bwd|bwd_|Grad\b|GradV\d|[Oo]ptimizer|multi_tensor_apply", re.ASCII
+)
 
 
 @signal("ns")
@@ -91,4 +87,8 @@ def platform(s: Signals) -> str:
 @signal()
 def infers(s: Signals) -> bool:
     """Whether the job only infers: products run on the device, and nothing that only training runs."""
-    return not s.trace.scalar(_TRAINING_SQL) and bool(s.trace.scalar(_PRODUCTS_SQL))
+    work = DeviceWork.of(s.trace)
+    if work.is_class("optimizer").any() or not work.is_class("gemm", "convolution", "attention").any():
+        return False
+    names = names_of(s.trace, "op", "kernel", "annotation", "module").values()
+    return not any(_TRAINING.search(name) for name in names)

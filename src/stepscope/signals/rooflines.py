@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.columns import DeviceWork, Spans, input_texts, inputs_of, names_by_id
 from stepscope.signals.job import device, recorded_ns
 from stepscope.signals.products import dimensions
 from stepscope.signals.signal import Signals, signal
@@ -21,13 +22,6 @@ _HALF: Final = 0.5
 _TILE: Final = 128
 #: Lookups are scattered and updates of parameters many small pieces: their bytes say little about their least time.
 _UNTOLD: Final = ("embedding", "optimizer", "copy")
-_EVENTS_SQL: Final = """
-SELECT k.event, k.dur, w.done FROM kernels k JOIN spans s ON s.id = k.op JOIN names n USING (name_id)
-JOIN op_inputs i ON i.event = k.op
-JOIN (SELECT unnest($names) AS name, unnest($shapes) AS shapes, unnest($done) AS done) w
-    ON w.name = n.name AND w.shapes = i.shapes
-WHERE k.kind IN ('compute', 'copy', 'set') ORDER BY k.event
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,14 +53,27 @@ def slow(s: Signals) -> Slow:
     if not rows:
         nothing = np.zeros(0, np.int64)
         return Slow(nothing, nothing, np.zeros(0), (), 0.0)
-    wanted = {
-        "names": [row["name"] for row in rows],
-        "shapes": [row["shapes"] for row in rows],
-        "done": [row["efficiency"] for row in rows],
-    }
-    found = s.trace.columns(_EVENTS_SQL, wanted)
-    share = float(found["dur"].sum()) / s(recorded_ns)
-    return Slow(found["event"], found["dur"], found["done"], tuple(rows), share)
+    event, dur, done = _kernels(s, rows)
+    share = float(dur.sum()) / s(recorded_ns)
+    return Slow(event, dur, done, tuple(rows), share)
+
+
+def _kernels(s: Signals, rows: list[dict[str, Any]]) -> tuple[Ids, Ids, NDArray[np.float64]]:
+    """Event, time and efficiency of the activities that these rows of the table are about, by event."""
+    spans, work = Spans(s.trace), DeviceWork.of(s.trace)
+    at = np.flatnonzero(work.are("compute", "copy", "set"))
+    operator = spans.rows(work.op[at])
+    at, operator = at[operator >= 0], operator[operator >= 0]
+    name, text = spans.name[operator], s.trace.once(inputs_of)[operator]
+    texts: dict[str, list[int]] = {}
+    for code, known in s.trace.once(input_texts).items():
+        texts.setdefault(known["shapes"], []).append(code)
+    ids = {name: name_id for name_id, name in s.trace.once(names_by_id).items()}
+    mine = [np.flatnonzero((name == ids[row["name"]]) & np.isin(text, texts[row["shapes"]])) for row in rows]
+    found = at[np.concatenate(mine)]
+    done = np.repeat([row["efficiency"] for row in rows], [each.size for each in mine])
+    order = np.argsort(work.event[found], kind="stable")
+    return work.event[found][order], work.dur[found][order], done[order]
 
 
 def _is_slow(row: dict[str, Any], units: int) -> bool:

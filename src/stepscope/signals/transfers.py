@@ -127,9 +127,7 @@ def transfers(s: Signals) -> Transfers:
     at = work.rows(s.trace, rows["event"])
     order = np.lexsort((rows["event"], work.ts[at]))
     at, size = at[order], rows["bytes"][order]
-    row_of = np.full(work.event.size, copies.at.size, np.int32)  # one row more stands for what has none
-    row_of[copies.at] = np.arange(copies.at.size, dtype=np.int32)
-    row = row_of[at]
+    row = copies.rows(at)  # one row more stands for what has none
     known = np.append(copies.bytes, -1)[row]
     direction = np.append(copies.direction, np.int8(len(COPY_DIRECTIONS) - 1))[row]
     direction = np.where(direction < len(COPY_DIRECTIONS) - 1, direction, DIRECTIONS.index(OTHER))
@@ -142,7 +140,8 @@ def transfers(s: Signals) -> Transfers:
         step=work.step[at],
         direction=np.where(work.are("set")[at], DIRECTIONS.index(SET), direction).astype(np.int8),
         bytes=np.where(known >= 0, known, size),
-        src=np.append(copies.src, np.int8(len(KINDS) - 1))[row], dst=np.append(copies.dst, np.int8(len(KINDS) - 1))[row],
+        src=np.append(copies.src, np.int8(len(KINDS) - 1))[row],
+        dst=np.append(copies.dst, np.int8(len(KINDS) - 1))[row],
         launch=work.launch[at], op=work.op[at], called=work.called[at], returned=returned, blocking=blocking,
         wait=wait, waited=waited,
     )  # fmt: skip

@@ -59,9 +59,7 @@ def around(trace: Trace, at: Ids) -> Around:
     last = _launched_before(trace, at)
     copied = (last >= 0) & work.are("copy")[last] & (work.call_ns[last] >= 0)
     copied &= spans.ts[at] - work.called[last] - work.call_ns[last] <= SOON_NS
-    row_of = np.full(work.event.size + 1, -1, np.int32)  # the last place stands for -1
-    row_of[copies.at] = np.arange(copies.at.size, dtype=np.int32)
-    row = row_of[last]
+    row = copies.rows(last)  # the last place stands for -1
     direction, size = np.append(copies.direction, np.int8(0))[row], np.append(np.maximum(copies.bytes, 0), 0)[row]
     pageable = np.append(copies.pageable, False)[row]
     known = row >= 0

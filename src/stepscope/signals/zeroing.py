@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.columns import DeviceWork, Spans, named, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ranges import inside
 from stepscope.signals.signal import Signals, signal
 
-_RANGES_SQL: Final = """
-SELECT s.track, s.ts, s.ts + coalesce(s.dur, 0) AS stop, n.name FROM spans s JOIN names n USING (name_id)
-WHERE n.name LIKE 'Optimizer.zero_grad%' AND s.step IS NOT NULL ORDER BY s.track, s.ts
-"""
-_ZEROES_SQL: Final = """
-SELECT s.id, s.track, s.ts, s.ts + coalesce(s.dur, 0) AS stop FROM spans s WHERE s.category = 'op' AND s.name_id IN (
-    SELECT name_id FROM names WHERE name IN ('aten::zero_', 'aten::_foreach_zero_')) ORDER BY s.track, s.ts
-"""
-_KERNELS_SQL: Final = """
-SELECT k.event, l.track, l.ts FROM kernels k JOIN spans l ON l.id = k.launch
-WHERE l.track IN (SELECT unnest($tracks)) AND l.ts >= $lo AND l.ts < $hi
-"""
+_RANGE: Final = "Optimizer.zero_grad"
+_ZEROES: Final = ("aten::zero_", "aten::_foreach_zero_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +37,24 @@ class Zeroed:
 @signal()
 def zeroed(s: Signals) -> Zeroed:
     """Operators inside the optimizer's zero_grad that zero gradients, and what they launch."""
-    ranges = s.trace.columns(_RANGES_SQL)
-    if not ranges["ts"].size:
+    spans = Spans(s.trace)
+    mine = np.flatnonzero(named(s.trace, lambda name: name.startswith(_RANGE)) & (spans.step >= 0))
+    if not mine.size:
         raise MissingInputError(
             "the recording has no optimizer's zero_grad", hint="record whole training steps with PyTorch's profiler"
         )
-    found = s.trace.columns(_ZEROES_SQL)
-    chosen = inside(found, ranges)
-    operators = {name: values[chosen] for name, values in found.items()}
-    name = str(ranges["name"][0])
-    if not operators["id"].size:
-        return Zeroed(operators["id"], operators["id"], ranges["ts"].size, name)
-    launched = s.trace.columns(
-        _KERNELS_SQL,
-        {
-            "tracks": np.unique(operators["track"]).tolist(),
-            "lo": int(operators["ts"].min()),
-            "hi": int(operators["stop"].max()),
-        },
-    )
-    kernels = launched["event"][inside(launched, operators)]
-    return Zeroed(operators["id"], np.sort(kernels), ranges["ts"].size, name)
+    mine = mine[np.lexsort((spans.ts[mine], spans.track[mine]))]
+    ranges = _places(spans, mine)
+    at = np.flatnonzero(named(s.trace, _ZEROES.__contains__) & spans.of("op"))
+    at = at[np.lexsort((spans.ts[at], spans.track[at]))]
+    at = at[inside(_places(spans, at), ranges)]
+    events, name = spans.id[at].astype(np.int64), s.trace.once(names_by_id)[int(spans.name[mine[0]])]
+    work = DeviceWork.of(s.trace)
+    launched: dict[str, NDArray[Any]] = {"track": work.thread, "ts": work.called}
+    kernels = work.event[inside(launched, _places(spans, at)) & work.launched] if at.size else events
+    return Zeroed(events, np.sort(kernels), mine.size, name)
+
+
+def _places(spans: Spans, at: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    ts = spans.ts[at]
+    return {"track": spans.track[at], "ts": ts, "stop": ts + np.maximum(spans.dur[at], 0)}
