@@ -42,23 +42,21 @@ class Groups:
         """Group rows by one or more integer keys, each of n values of at least -1."""
         combined = keys[0].astype(np.int64)
         for key in keys[1:]:
-            codes = np.unique(combined, return_inverse=True)[1]  # dense again, so that the product can't overflow
+            codes = _numbered(combined)[0]  # dense again, so that the product can't overflow
             combined = codes * (int(key.max(initial=0)) + 2) + key + 1
-        _, first, index, count = np.unique(combined, return_index=True, return_inverse=True, return_counts=True)
-        return cls(index, first, count)
+        return cls(*_numbered(combined))
 
     def sum(self, values: NDArray[Any]) -> Times:
         """Sum of integer values per group, int64[g], exact."""
         total = np.zeros(self.count.size, np.int64)
-        np.add.at(total, self.index, values)
+        np.add.at(total, self.index, values.astype(np.int64, copy=False))  # of one type it is far quicker
         return total
 
     def summary(self, dur: Times) -> dict[str, Times]:
         """`count`, `total_ns`, `mean_ns`, `median_ns`, `min_ns` and `max_ns` of the rows' durations."""
-        order = np.lexsort((dur, self.index))
-        ordered = dur[order]
         stops = np.cumsum(self.count)
         starts = stops - self.count
+        ordered = self._ordered(dur, starts, stops)
         total = self.sum(dur)
         return {
             "count": self.count,
@@ -68,6 +66,15 @@ class Groups:
             "min_ns": ordered[starts],
             "max_ns": ordered[stops - 1],
         }
+
+    def _ordered(self, dur: Times, starts: Times, stops: Times) -> Times:
+        """The rows' durations by group and ascending; groups begin and end at these positions."""
+        if self.count.size > min(self.index.size >> 6, np.iinfo(np.int16).max):
+            return dur[np.lexsort((dur, self.index))]
+        ordered: Times = dur[np.argsort(self.index.astype(np.int16), kind="stable")]  # 16 bits sort by radix
+        for low, high in zip(starts.tolist(), stops.tolist(), strict=True):
+            ordered[low:high].sort()
+        return ordered
 
     def union(self, starts: Times, ends: Times, group: NDArray[np.int64]) -> Times:
         """Time covered by intervals of each group, int64[g]; `group` is the group of each interval."""
@@ -81,6 +88,23 @@ class Groups:
         covered = np.zeros(self.count.size, np.int64)
         np.add.at(covered, group, np.maximum(ends - np.maximum(starts, before), 0))
         return covered
+
+
+def _numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The group of each key, equal ones together and ascending, and the first row and the size of each group."""
+    low = int(keys.min(initial=0))
+    span = int(keys.max(initial=-1)) - low + 1
+    if span > 2 * keys.size + 1024:
+        _, first, index, count = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        return index, first, count
+    count = np.bincount(keys - low, minlength=span)
+    used = np.flatnonzero(count)
+    group = np.zeros(span, np.int64)
+    group[used] = np.arange(used.size)
+    index = group[keys - low]
+    first = np.empty(used.size, np.int64)
+    first[index[::-1]] = np.arange(keys.size - 1, -1, -1)  # the last one written is the first row
+    return index, first, count[used]
 
 
 def shares(total: Times, whole: int) -> NDArray[np.float64]:

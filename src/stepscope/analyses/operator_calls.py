@@ -25,6 +25,8 @@ Columns = dict[str, "NDArray[Any]"]
 class OperatorCalls:
     """All n calls of operators, by thread and begin, and the m device activities launched in them.
 
+    What is int64 is int32 where all of it fits.
+
     Attributes:
         id: int64[n], their events.
         name: int32[n], `name_id`.
@@ -72,11 +74,19 @@ def operator_calls(trace: Trace) -> OperatorCalls:
         calls, work = _calls_in(tree, launched)
         work["launched_by"] += found
         found += calls["id"].size
-        parts.append({**calls, **work})
+        parts.append({name: _narrow(values) for name, values in {**calls, **work}.items()})
     return OperatorCalls(
         **{name: np.concatenate([part.pop(name) for part in parts]) for name in tuple(parts[0])},
         device=trace.once(has_device),
     )
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Integers of 64 bits in 32 where they all fit: those of millions of calls lie in memory together."""
+    limits = np.iinfo(np.int32)
+    if values.dtype != np.int64 or values.min(initial=0) < limits.min or values.max(initial=0) > limits.max:
+        return values
+    return values.astype(np.int32)
 
 
 def _calls_in(tree: HostTree, launched: Columns) -> tuple[Columns, Columns]:
