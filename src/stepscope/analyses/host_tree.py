@@ -19,7 +19,7 @@ from stepscope.model.trace import Trace
 
 _EVENTS_SQL = """
 SELECT id, track, ts, coalesce(dur, 0) AS dur, name_id AS name, {code} AS category
-FROM spans WHERE track IN (SELECT track FROM tracks WHERE kind = 'host') AND ({chosen}) AND {where}
+FROM spans WHERE track IN (SELECT track FROM tracks WHERE kind = 'host') AND {chosen} AND {where}
 """
 _COUNTS_SQL = """
 SELECT track, count(*) AS number FROM spans JOIN tracks USING (track)
@@ -133,35 +133,43 @@ def host_tree(
     return _nested(trace.columns(_events_sql(categories, also), parameters))
 
 
-def host_trees(trace: Trace, categories: Sequence[str], events: int = EVENTS) -> Iterator[HostTree]:
-    """The host events of these categories as several trees, by thread and time, of about so many events.
+def host_trees(
+    trace: Trace,
+    categories: Sequence[str],
+    also: str = "",
+    parameters: dict[str, Any] | None = None,
+    events: int = EVENTS,
+) -> Iterator[HostTree]:
+    """What `host_tree` gives as several trees, by thread and time, of about so many events.
 
-    No event of one lies in an event of another. Together they are what `host_tree` gives.
+    No event of one lies in an event of another.
     """
-    if trace.once(recorded_events).total <= 2 * events:
-        yield host_tree(trace, categories)
+    chosen = _chosen(categories, also)
+    few = trace.once(recorded_events).total <= 2 * events
+    counts = [] if few else trace.rows(_COUNTS_SQL.format(chosen=chosen), parameters)
+    if not counts:
+        yield host_tree(trace, categories, also, parameters)
         return
-    chosen = _among(categories)
 
     def times(track: int) -> tuple[Times, Times]:
-        rows = trace.columns(_TIMES_SQL.format(chosen=chosen), {"track": track})
+        rows = trace.columns(_TIMES_SQL.format(chosen=chosen), {"track": track, **(parameters or {})})
         return rows["ts"], rows["stop"]
 
-    threads = [(row["track"], row["number"]) for row in trace.rows(_COUNTS_SQL.format(chosen=chosen))]
-    for stretch in stretches(threads, times, events):
-        yield _nested(trace.columns(_events_sql(categories, where=stretch.condition)))
+    for stretch in stretches([(row["track"], row["number"]) for row in counts], times, events):
+        yield _nested(trace.columns(_events_sql(categories, also, stretch.condition), parameters))
 
 
 def _events_sql(categories: Sequence[str], also: str = "", where: str = "true") -> str:
     """Categories are written into the query: as a parameter they would be joined with, and looked for row by row."""
     cases = "".join(f" WHEN '{category}' THEN {code}" for code, category in enumerate(categories))
     code = f"(CASE category{cases} ELSE -1 END)::TINYINT" if cases else "(-1)::TINYINT"
-    chosen = f"{_among(categories)} OR id IN ({also})" if also else _among(categories)
-    return _EVENTS_SQL.format(code=code, chosen=chosen, where=where)
+    return _EVENTS_SQL.format(code=code, chosen=_chosen(categories, also), where=where)
 
 
-def _among(categories: Sequence[str]) -> str:
-    return f"category IN ({', '.join(map(repr, categories))})" if categories else "false"
+def _chosen(categories: Sequence[str], also: str) -> str:
+    tests = [f"category IN ({', '.join(map(repr, categories))})"] if categories else []
+    tests += [f"id IN ({also})"] if also else []
+    return f"({' OR '.join(tests) or 'false'})"
 
 
 def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.device_time import DeviceTime, device_times
 from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
-from stepscope.analyses.host_tree import HostTree, host_tree
+from stepscope.analyses.host_tree import HostTree, host_trees
 from stepscope.analyses.needs import need_calls
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names, synchronising_names
@@ -60,12 +60,24 @@ WHERE event IN (SELECT unnest($events))
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """The n calls that wait: their begins and ends, and positions of what is around them, -1 if nothing is."""
+    """The n calls that wait.
 
-    at: NDArray[np.int64]
+    Attributes:
+        id: int64[n], their events.
+        name: int64[n], `name_id`.
+        ts: int64[n].
+        end: int64[n].
+        operator: int64[n], the innermost operator around each, -1 if there is none.
+        operator_name: int64[n], its `name_id`, -1 likewise.
+        module: int64[n], `name_id` of the innermost module or annotation around each, -1 if there is none.
+    """
+
+    id: NDArray[np.int64]
+    name: NDArray[np.int64]
     ts: Times
     end: Times
     operator: NDArray[np.int64]
+    operator_name: NDArray[np.int64]
     module: NDArray[np.int64]
 
 
@@ -77,19 +89,17 @@ def synchronisations(trace: Trace) -> Table:
     """
     need_calls(trace)
     waits = synchronising_names(trace)
-    tree = host_tree(trace, _CATEGORIES, _CALLS_SQL, {"waits": waits, "blocking": blocking_names(trace)})
-    calls = _outermost_calls(tree)
-    name = tree.name[calls.at]
-    lines, line = _lines(trace, tree, calls)
-    groups = Groups.by(name, _names(tree, calls.operator), _names(tree, calls.module), line)
+    calls = _outermost_calls(trace, waits)
+    lines, line = _lines(trace, calls)
+    groups = Groups.by(calls.name, calls.operator_name, calls.module, line)
     first = groups.first
     columns: dict[str, Any] = {
-        "name": texts(trace, name[first]),
+        "name": texts(trace, calls.name[first]),
         **groups.summary(calls.end - calls.ts),
         "rank": np.full(groups.count.size, trace.ranks[0], np.int32),
-        "kind": np.where(np.isin(name[first], waits), "synchronise", "copy").astype(object),
-        "operator": texts(trace, _names(tree, calls.operator)[first]),
-        "annotation": texts(trace, _names(tree, calls.module)[first]),
+        "kind": np.where(np.isin(calls.name[first], waits), "synchronise", "copy").astype(object),
+        "operator": texts(trace, calls.operator_name[first]),
+        "annotation": texts(trace, calls.module[first]),
         "line": [lines[code] if code >= 0 else None for code in line[first].tolist()],
     }
     columns["share"] = shares(columns["total_ns"], int((calls.end - calls.ts).sum()))
@@ -97,31 +107,39 @@ def synchronisations(trace: Trace) -> Table:
     return ordered_table(SYNCHRONISATIONS, columns, ("operator", "annotation", "line"))
 
 
-def _outermost_calls(tree: HostTree) -> _Calls:
+def _outermost_calls(trace: Trace, waits: list[int]) -> _Calls:
+    parameters = {"waits": waits, "blocking": blocking_names(trace)}
+    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, _CALLS_SQL, parameters)]
+    return _Calls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:
+    """The outermost calls that wait in a tree, by field of `_Calls`."""
     is_call = tree.category < 0
     at = np.flatnonzero(is_call & (tree.above(tree.nearest(is_call)) < 0))
     operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(tree.category > 0)[at]
-    return _Calls(at, tree.ts[at], tree.ts[at] + tree.dur[at], operator, module)
+    ts, end = tree.ts[at], tree.ts[at] + tree.dur[at]
+    around = (_of(tree.id, operator), _of(tree.name, operator), _of(tree.name, module))
+    return tree.id[at], tree.name[at].astype(np.int64), ts, end, *around
 
 
-def _names(tree: HostTree, position: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Names of the events at these positions, -1 for -1."""
-    return np.where(position < 0, -1, tree.name[position]).astype(np.int64)
+def _of(values: NDArray[Any], position: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Values of the events at these positions, -1 for -1."""
+    return np.where(position < 0, -1, values[position]).astype(np.int64)
 
 
-def _lines(trace: Trace, tree: HostTree, calls: _Calls) -> tuple[list[str | None], NDArray[np.int64]]:
+def _lines(trace: Trace, calls: _Calls) -> tuple[list[str | None], NDArray[np.int64]]:
     """Distinct lines of Python, and which of them led to each call, -1 where unknown."""
     around = callers(trace)
     if around is not None:
-        frame = around.nearest_line(tree.id[calls.at])
+        frame = around.nearest_line(calls.id)
         names, index = np.unique(np.where(frame < 0, -1, around.name[frame]), return_inverse=True)
         return texts(trace, names), np.where(names[index] < 0, -1, index)
-    operators = np.where(calls.operator < 0, -1, tree.id[calls.operator])
-    rows = trace.rows(_LINES_SQL, {"events": np.unique(operators).tolist()})
+    rows = trace.rows(_LINES_SQL, {"events": np.unique(calls.operator).tolist()})
     distinct = sorted({row["line"] for row in rows})
     code = {line: number for number, line in enumerate(distinct)}
     of = {row["event"]: code[row["line"]] for row in rows}
-    return list(distinct), np.array([of.get(operator, -1) for operator in operators.tolist()], np.int64)
+    return list(distinct), np.array([of.get(operator, -1) for operator in calls.operator.tolist()], np.int64)
 
 
 def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, Any]:
