@@ -125,6 +125,13 @@ class Spans:
         return self.trace.once(_Column("step"))
 
     @property
+    def by_id(self) -> Rows:
+        """int32[n], positions by id."""
+        row_of = self.trace.once(_rows)
+        found: Rows = row_of[row_of >= 0]
+        return found
+
+    @property
     def around(self) -> Rows:
         """int32[n], position of the event around each; -1 if there is none."""
         return self.trace.once(_around)
@@ -370,8 +377,13 @@ def input_texts(trace: Trace) -> dict[int, dict[str, str]]:
 
 def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether tracks are host threads."""
-    return np.isin(tracks, trace.once(_host_tracks))
+    known: NDArray[np.bool_] = trace.once(_host_tracks)[tracks]
+    return known
 
 
-def _host_tracks(trace: Trace) -> NDArray[np.int32]:
-    return trace.columns("SELECT track FROM tracks WHERE kind = 'host'")["track"]
+def _host_tracks(trace: Trace) -> NDArray[np.bool_]:
+    """Whether each track is a host thread, bool[tracks + 1]; the last place stands for -1."""
+    rows = trace.columns("SELECT track, kind = 'host' AS host FROM tracks")
+    host = np.zeros(max(int(rows["track"].max(initial=-1)), int(Spans(trace).track.max(initial=-1))) + 2, np.bool_)
+    host[rows["track"]] = rows["host"]
+    return host

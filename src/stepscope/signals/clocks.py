@@ -82,7 +82,7 @@ def _taken(trace: Trace, step: NDArray[np.int64]) -> NDArray[np.float64] | None:
     number = np.bincount(kind * step.size + position, minlength=kinds.size * step.size).reshape(-1, step.size)
     always = (number[:, 0] > 0) & (number == number[:, :1]).all(axis=1)
     mine = always[kind]
-    taken: NDArray[np.float64] = np.bincount(position[mine], work.dur[at[mine]], step.size)
+    taken = np.bincount(position[mine], work.dur[at[mine]], step.size).astype(np.float64)
     return taken if always.any() else None
 
 

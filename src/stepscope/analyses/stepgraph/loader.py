@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import rows
 from stepscope.analyses.stepgraph.rows import Calls
+from stepscope.model.columns import Spans, names_by_id
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -17,13 +18,6 @@ from stepscope.model.trace import Trace
 _BOUND = 0.1
 #: Taking a batch that is there takes no longer than this; what is longer in every step is a wait.
 _TAKING_NS = 500_000
-
-_WORKING_SQL = """
-SELECT d.id FROM spans d JOIN names n USING (name_id)
-WHERE d.category = 'dataloader' AND d.ts >= $lo AND d.ts < $hi AND (n.name LIKE '%SingleProcess%' OR EXISTS (
-    SELECT 1 FROM spans s WHERE s.track = d.track AND s.ts >= d.ts AND s.ts + s.dur <= d.ts + d.dur
-        AND s.category IN ('op', 'runtime', 'launch', 'sync')))
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +41,7 @@ def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
     none = Batches(loading[:0], calls.ts[:0], calls.ts[:0])
     if not loading.size:
         return none
-    working = trace.columns(_WORKING_SQL, {"lo": lo, "hi": hi})["id"]
-    loading = loading[~np.isin(calls.id[loading], working)]
+    loading = loading[~_working(trace, calls, loading)]
     loading = loading[np.argsort(calls.ts[loading], kind="stable")]
     took = calls.end[loading] - calls.ts[loading]
     if not took.size:
@@ -59,3 +52,20 @@ def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
         return none
     ready = calls.end[waited] - own
     return Batches(waited, ready, np.full(waited.size, own))
+
+
+def _working(trace: Trace, calls: Calls, loading: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these calls load a batch themselves: they say so, or something is recorded inside them."""
+    spans, names = Spans(trace), trace.once(names_by_id)
+    found = np.array(["SingleProcess" in names[name_id] for name_id in calls.name[loading].tolist()], np.bool_)
+    doing = spans.of("op", "runtime", "launch", "sync") & (spans.dur >= 0)
+    for track in np.unique(calls.track[loading]).tolist():
+        mine = np.flatnonzero((calls.track[loading] == track) & ~found)
+        at = np.flatnonzero(doing & (spans.track == track))
+        at = at[np.argsort(spans.ts[at], kind="stable")]
+        ends = spans.ts[at] + spans.dur[at]
+        for one in mine.tolist():
+            begin, end = calls.ts[loading[one]], calls.end[loading[one]]
+            low, high = np.searchsorted(spans.ts[at], (begin, end + 1))
+            found[one] = ends[low:high].min(initial=end + 1) <= end
+    return found

@@ -10,18 +10,14 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import rows
 from stepscope.analyses.stepgraph.rows import Activities
 from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model.columns import Spans, named, on_host
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 
 _REDUCING = ("all_reduce", "reduce_scatter", "reduce")
 _GATHERING = ("all_gather", "gather", "broadcast")
 
-_BACKWARD_SQL = """
-SELECT s.track, s.ts, s.ts + s.dur AS stop FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.dur > 0 AND s.ts >= $lo AND s.ts < $hi AND (s.category IN ('op', 'annotation')
-    AND s.name_id IN (SELECT name_id FROM names WHERE name ILIKE '%backward%' OR name LIKE 'autograd::engine::%')
-    OR s.id IN (SELECT target FROM flows WHERE kind = 'forward_backward'))
-"""
+_BACKWARD_SQL = "SELECT DISTINCT target FROM flows WHERE kind = 'forward_backward' AND target IS NOT NULL"
 _COLLECTIVES_SQL = "SELECT event, collective, coalesce(bytes, 0) AS bytes FROM collectives ORDER BY event"
 
 
@@ -44,13 +40,19 @@ class Purposes:
 
 def purposes(trace: Trace, selection: Selection, activities: Activities) -> Purposes:
     """Find out what activities are for."""
-    within = {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])}
-    spans = trace.columns(_BACKWARD_SQL, within)
+    spans = Spans(trace)
+    passing = named(trace, _is_backward) & spans.of("op", "annotation")
+    targets = spans.rows(trace.columns(_BACKWARD_SQL)["target"])
+    passing[targets[targets >= 0]] = True
+    at = np.flatnonzero(passing & (spans.dur > 0) & (spans.ts >= selection.starts[0]) & (spans.ts < selection.ends[-1]))
+    at = at[on_host(trace, spans.track[at])]
+    track, ts = spans.track[at], spans.ts[at]
     backward = np.zeros(activities.ts.size, np.bool_)
-    for track in np.unique(spans["track"]).tolist():
-        its = spans["track"] == track
-        mine = np.flatnonzero((activities.thread == track) & (activities.kind == rows.COMPUTE))
-        backward[mine] = Intervals.union_of(spans["ts"][its], spans["stop"][its]).at(activities.called[mine])
+    for thread in np.unique(track).tolist():
+        its = track == thread
+        mine = np.flatnonzero((activities.thread == thread) & (activities.kind == rows.COMPUTE))
+        passed = Intervals.union_of(ts[its], ts[its] + spans.dur[at[its]])
+        backward[mine] = passed.at(activities.called[mine])
     known = trace.columns(_COLLECTIVES_SQL)
     size = np.zeros(activities.ts.size, np.int64)
     reducing, gathering = np.zeros_like(backward), np.zeros_like(backward)
@@ -61,3 +63,7 @@ def purposes(trace: Trace, selection: Selection, activities: Activities) -> Purp
         size[found] = known["bytes"][at[found]]
         reducing, gathering = found & np.isin(kind, _REDUCING), found & np.isin(kind, _GATHERING)
     return Purposes(backward, reducing, gathering, size)
+
+
+def _is_backward(name: str) -> bool:
+    return "backward" in name.lower() or name.startswith("autograd::engine::")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,9 @@ from numpy.typing import NDArray
 from stepscope.analyses.runtime_calls import called_names
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.model import runtime_names
+from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.columns import Copies, DeviceWork, Spans, on_host
+from stepscope.model.columns import named as named_events
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -21,39 +23,7 @@ Ids = NDArray[np.int64]
 LAUNCH, WAIT, ALLOCATION, LOADER, EVENT_RECORD, EVENT_WAIT = range(6)
 #: Kinds of device activities.
 COMPUTE, COMM, COPY, SET = range(4)
-
-_ACTIVITIES_SQL = """
-SELECT k.event, k.track, k.ts, k.dur, coalesce(k.step, -1)::INTEGER AS step, coalesce(k.launch, -1) AS launch,
-    (CASE k.kind WHEN 'compute' THEN 0 WHEN 'comm' THEN 1 WHEN 'copy' THEN 2 ELSE 3 END)::TINYINT AS kind,
-    coalesce(h.ts, k.ts) AS called, coalesce(h.track, -1)::INTEGER AS thread,
-    coalesce('pageable' IN (c.src_kind, c.dst_kind), false) AS pageable, k.graph IS NOT NULL AS in_graph
-FROM kernels k LEFT JOIN spans h ON h.id = k.launch LEFT JOIN copies c ON c.event = k.event
-WHERE k.kind <> 'sync' AND k.ts + k.dur > $lo AND coalesce(h.ts, k.ts) < $hi
-ORDER BY k.ts, k.event
-"""
-_CALLS_SQL = """
-SELECT s.id, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id AS name, (CASE
-    WHEN s.category = 'dataloader' THEN 3
-    WHEN s.id IN (SELECT unnest($launches)) THEN 0
-    WHEN s.name_id IN (SELECT unnest($records)) THEN 4
-    WHEN s.name_id IN (SELECT unnest($event_waits)) THEN 5
-    WHEN s.name_id IN (SELECT unnest($waits)) OR s.id IN (SELECT unnest($reads)) THEN 1
-    ELSE 2 END)::TINYINT AS role
-FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.ts >= $lo AND s.ts < $hi AND (s.category = 'dataloader'
-    OR s.id IN (SELECT unnest($launches || $reads))
-    OR s.category IN ('runtime', 'sync', 'launch')
-        AND s.name_id IN (SELECT unnest($records || $event_waits || $waits || $allocations)))
-ORDER BY s.track, s.ts, s.id
-"""
-# Where calls of the runtime are not recorded, the operator that needs the device's answer stands for its wait.
-_SILENT_READS_SQL = """
-SELECT s.id FROM spans s JOIN names n USING (name_id) WHERE n.name = $name AND s.category = 'op' AND s.id NOT IN (
-    SELECT parent FROM spans WHERE parent IS NOT NULL AND category IN ('runtime', 'sync', 'launch'))
-"""
-_QUEUED_WAITS_SQL = """
-SELECT coalesce(launch, -1) AS call, track FROM kernels WHERE kind = 'sync' AND ts >= $lo AND ts < $hi ORDER BY ts
-"""
+_KINDS = np.array([{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, SET) for kind in KERNEL_KINDS], np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +96,17 @@ class Calls:
 
 def read_activities(trace: Trace, selection: Selection) -> Activities:
     """The device activities of the chosen steps."""
-    rows = trace.columns(_ACTIVITIES_SQL, _range(selection))
+    work, copies = DeviceWork.of(trace), Copies.of(trace)
+    ends = work.ts + work.dur
+    called = np.where(work.launched, work.called, work.ts)
+    at = np.flatnonzero(~work.are("sync") & (ends > selection.starts[0]) & (called < selection.ends[-1]))
+    at = at[np.lexsort((work.event[at], work.ts[at]))]
+    pageable = np.zeros(work.event.size, np.bool_)
+    pageable[copies.at] = copies.pageable
     return Activities(
-        rows["event"],
-        rows["track"],
-        rows["ts"],
-        rows["ts"] + rows["dur"],
-        rows["step"],
-        rows["launch"],
-        rows["called"],
-        rows["thread"],
-        rows["kind"],
-        rows["pageable"].astype(np.bool_),
-        rows["in_graph"].astype(np.bool_),
-    )
+        work.event[at], work.track[at], work.ts[at], ends[at], work.step[at], work.launch[at], called[at],
+        work.thread[at], _KINDS[work.kind[at]], pageable[at], work.in_graph[at],
+    )  # fmt: skip
 
 
 def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Calls:
@@ -149,34 +116,49 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
     def named(test: Callable[[str], bool]) -> list[int]:
         return [name_id for name_id, name in names if test(name)]
 
-    within = _range(selection)
-    known: dict[str, Any] = {
-        **within,
-        "launches": np.unique(activities.launch[activities.launch >= 0]).tolist(),
-        "records": named(runtime_names.is_event_record),
-        "event_waits": named(runtime_names.is_stream_wait),
-        "waits": named(runtime_names.is_synchronisation),
-        "allocations": named(runtime_names.is_allocation),
-        "reads": trace.columns(_SILENT_READS_SQL, {"name": runtime_names.SCALAR_READ})["id"].tolist(),
-    }
-    calls = trace.columns(_CALLS_SQL, known)
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    reads = _silent_reads(trace)
+    launching = spans.rows(activities.launch)
+    lo, hi = int(selection.starts[0]), int(selection.ends[-1])
+    # What comes later decides.
+    role = np.full(spans.ts.size, -1, np.int8)
+    runtime = spans.of("runtime", "sync", "launch")
+    for one, test in (
+        (ALLOCATION, runtime_names.is_allocation),
+        (WAIT, runtime_names.is_synchronisation),
+        (EVENT_WAIT, runtime_names.is_stream_wait),
+        (EVENT_RECORD, runtime_names.is_event_record),
+    ):
+        role[runtime & np.isin(spans.name, named(test))] = one
+    role[reads] = WAIT
+    role[launching[launching >= 0]] = LAUNCH
+    role[spans.of("dataloader")] = LOADER
+    at = np.flatnonzero((role >= 0) & (spans.ts >= lo) & (spans.ts < hi))
+    at = at[on_host(trace, spans.track[at])]
+    at = at[np.lexsort((spans.id[at], spans.ts[at], spans.track[at]))]
+    ids, name = spans.id[at].astype(np.int64), spans.name[at]
     scope = np.zeros(max((name_id for name_id, _ in names), default=0) + 1, np.int8)
-    for name_id, name in names:
-        scope[name_id] = runtime_names.SCOPES.index(runtime_names.wait_scope(name))
-    in_range = np.minimum(calls["name"], scope.size - 1)
-    scopes = scope[in_range]
-    scopes[np.isin(calls["id"], known["reads"])] = runtime_names.SCOPES.index("stream")
+    for name_id, text in names:
+        scope[name_id] = runtime_names.SCOPES.index(runtime_names.wait_scope(text))
+    scopes = scope[np.minimum(name, scope.size - 1)]
+    scopes[np.isin(at, reads)] = runtime_names.SCOPES.index("stream")
+    waits = np.flatnonzero(work.are("sync") & (work.ts >= lo) & (work.ts < hi))
+    queue = _queues(work.launch[waits], work.track[waits], work.ts[waits], ids)
+    ts = spans.ts[at]
     return Calls(
-        calls["id"],
-        calls["track"],
-        calls["ts"],
-        calls["ts"] + calls["dur"],
-        calls["name"],
-        calls["role"],
-        scopes,
-        _queues(trace, within, calls["id"]),
-        np.isin(calls["name"], named(runtime_names.is_blocking_copy)),
-    )
+        ids, spans.track[at], ts, ts + np.maximum(spans.dur[at], 0), name, role[at], scopes, queue,
+        np.isin(name, named(runtime_names.is_blocking_copy)),
+    )  # fmt: skip
+
+
+def _silent_reads(trace: Trace) -> NDArray[np.int64]:
+    """Positions of operators that need the device's answer: where no calls are recorded in them, they are the wait."""
+    spans = Spans(trace)
+    reads = named_events(trace, lambda name: name == runtime_names.SCALAR_READ) & spans.of("op")
+    if reads.any():
+        calls = spans.of("runtime", "sync", "launch") & (spans.around >= 0)
+        reads[spans.around[calls]] = False
+    return np.flatnonzero(reads)
 
 
 def launched_before_waits(activities: Activities, calls: Calls) -> Activities:
@@ -198,17 +180,12 @@ def launched_before_waits(activities: Activities, calls: Calls) -> Activities:
     return replace(activities, called=called)
 
 
-def _queues(trace: Trace, within: dict[str, int], ids: Ids) -> NDArray[np.int32]:
+def _queues(called: Ids, track: NDArray[np.int32], ts: Times, ids: Ids) -> NDArray[np.int32]:
     """The queue that each call makes wait or waits for, where the recording has a wait of that queue for it."""
-    rows = trace.columns(_QUEUED_WAITS_SQL, within)
-    order = np.argsort(rows["call"], kind="stable")
-    call, track = rows["call"][order], rows["track"][order]
+    order = np.lexsort((ts, called))
+    call, track = called[order], track[order]
     found = np.full(ids.size, -1, np.int32)
     if call.size:
         at = np.minimum(np.searchsorted(call, ids), call.size - 1)
         found = np.where(call[at] == ids, track[at], -1).astype(np.int32)
     return found
-
-
-def _range(selection: Selection) -> dict[str, int]:
-    return {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])}

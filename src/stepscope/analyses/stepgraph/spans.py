@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT, Events
 from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model import columns
+from stepscope.model.columns import on_host
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
 _BEGIN, _END = -(1 << 60), 1 << 60
-_SPANS_SQL = """
-SELECT s.id, s.track, s.ts, s.ts + s.dur AS stop, s.category = 'overhead' AS everywhere
-FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.dur > 0 AND s.ts < $hi AND s.ts + s.dur > $lo ORDER BY s.id
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,5 +50,11 @@ class Spans:
 
 def read_spans(trace: Trace, selection: Selection) -> Spans:
     """The host events of the chosen steps."""
-    rows = trace.columns(_SPANS_SQL, {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])})
-    return Spans(rows["id"], rows["track"], rows["ts"], rows["stop"], rows["everywhere"].astype(np.bool_))
+    events = columns.Spans(trace)
+    ends = events.ts + events.dur
+    chosen = on_host(trace, events.track) & (events.dur > 0)
+    chosen &= (events.ts < selection.ends[-1]) & (ends > selection.starts[0])
+    at = events.by_id
+    at = at[chosen[at]]
+    everywhere = events.of("overhead")[at]
+    return Spans(events.id[at].astype(np.int64), events.track[at], events.ts[at], ends[at], everywhere)

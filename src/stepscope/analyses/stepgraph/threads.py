@@ -14,28 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.selection import Selection
+from stepscope.model.columns import Spans, on_host
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
 #: A thread that works while others do for more than this share of its time does not take turns with them.
 CONCURRENT = 0.2
 
-# A thread is at work in what it does last of all: what encloses that may only wait for another thread.
-_WORK_SQL = """
-SELECT s.track, s.ts, s.ts + s.dur AS stop FROM spans s
-WHERE s.dur > 0 AND s.ts >= $lo AND s.ts < $hi
-    AND s.category IN ('op', 'runtime', 'launch', 'sync', 'queue', 'gc', 'dataloader')
-    AND s.track IN (SELECT t.track FROM tracks t SEMI JOIN (
-        SELECT track FROM spans WHERE category IN ('op', 'runtime', 'launch', 'sync', 'step')) USING (track)
-        WHERE t.kind = 'host')
-ORDER BY s.track, s.ts, s.ts + s.dur DESC
-"""
-_MAIN_SQL = """
-SELECT s.track, count(*) FILTER (WHERE s.category = 'step') AS steps, min(s.ts) AS first
-FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.category NOT IN ('overhead', 'other')
-GROUP BY 1 ORDER BY steps DESC, first, 1 LIMIT 1
-"""
+#: A thread is at work in what it does last of all: what encloses that may only wait for another thread.
+_WORK = ("op", "runtime", "launch", "sync", "queue", "gc", "dataloader")
+#: A thread with any of these belongs to the job's work.
+_ACTIVE = ("op", "runtime", "launch", "sync", "step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +67,48 @@ def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) 
         selection: The steps.
         led: Tracks of threads that do what others hand them: when they go on is recorded.
     """
-    main = trace.scalar(_MAIN_SQL)
-    if main is None:
+    main = _main(trace)
+    if main < 0:
         return Threads(-1, frozenset(), _turns({}))
-    rows = trace.columns(_WORK_SQL, {"lo": int(selection.starts[0]), "hi": int(selection.ends[-1])})
-    work = _innermost(rows["track"], rows["ts"], rows["stop"])
+    spans = Spans(trace)
+    active = np.zeros(int(spans.track.max()) + 1, np.bool_)
+    active[spans.track[spans.of(*_ACTIVE)]] = True
+    active &= on_host(trace, np.arange(active.size, dtype=np.int32))
+    chosen = spans.of(*_WORK) & active[spans.track] & (spans.dur > 0)
+    at = np.flatnonzero(chosen & (spans.ts >= selection.starts[0]) & (spans.ts < selection.ends[-1]))
+    track, ts = spans.track[at], spans.ts[at]
+    work = _innermost(*_in_order(track, ts, ts + spans.dur[at]))
     marks = np.unique(np.concatenate((selection.starts, selection.ends)))
-    woven = _taking_turns({track: pieces for track, pieces in work.items() if track not in led}, int(main))
-    starts, ends = work.get(int(main), (marks[:0], marks[:0]))
+    woven = _taking_turns({track: pieces for track, pieces in work.items() if track not in led}, main)
+    starts, ends = work.get(main, (marks[:0], marks[:0]))
     turns = {track: work[track] for track in woven if track in work}
     # A step's begin and end are moments of the main thread, whatever else it does then.
-    turns[int(main)] = (np.concatenate((starts, marks)), np.concatenate((ends, marks)))
-    return Threads(int(main), woven, _turns(turns))
+    turns[main] = (np.concatenate((starts, marks)), np.concatenate((ends, marks)))
+    return Threads(main, woven, _turns(turns))
+
+
+def _main(trace: Trace) -> int:
+    """The host thread with the most steps, of several the one that begins first; -1 if none is recorded."""
+    spans = Spans(trace)
+    at = np.flatnonzero(on_host(trace, spans.track) & ~spans.of("overhead", "other"))
+    track = spans.track[at]
+    if not track.size:
+        return -1
+    first = np.full(int(track.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, track, spans.ts[at])
+    steps = np.bincount(track[spans.of("step")[at]], minlength=first.size)
+    known = np.flatnonzero(np.bincount(track, minlength=first.size))
+    return int(known[np.lexsort((known, first[known], -steps[known]))[0]])
+
+
+def _in_order(track: NDArray[np.int32], starts: Times, ends: Times) -> tuple[NDArray[np.int32], Times, Times]:
+    """Events by thread and begin, the longest first; that is how they are stored where threads nest properly."""
+    again = track[1:] == track[:-1]
+    later = (starts[1:] > starts[:-1]) | ((starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1]))
+    if not ((track[1:] > track[:-1]) | (again & later)).all():
+        order = np.lexsort((-ends, starts, track))
+        track, starts, ends = track[order], starts[order], ends[order]
+    return track, starts, ends
 
 
 Work = dict[int, tuple[Times, Times]]
