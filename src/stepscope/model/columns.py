@@ -375,6 +375,13 @@ def input_texts(trace: Trace) -> dict[int, dict[str, str]]:
     return {row["texts"]: row for row in trace.rows(_TEXTS_SQL)}
 
 
+def on_host_threads(trace: Trace) -> frozenset[str]:
+    """Categories of the events of host threads; ask for it with `Trace.once`."""
+    spans = Spans(trace)
+    count = np.bincount(spans.category[on_host(trace, spans.track)], minlength=len(CATEGORIES))
+    return frozenset(CATEGORIES[code] for code in np.flatnonzero(count).tolist())
+
+
 def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether tracks are host threads."""
     known: NDArray[np.bool_] = trace.once(_host_tracks)[tracks]

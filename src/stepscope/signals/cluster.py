@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.collective_transfers import transfers
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.model.columns import DeviceWork, Grids, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.communication import calls
@@ -22,6 +23,7 @@ from stepscope.signals.signal import Signals, signal
 #: Waits below this share of the step are not worth a prediction of what the step would be without them.
 _WORTH: Final = 0.005
 
+_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
 _STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
 _CALLS_SQL: Final = """
 SELECT k.event, k.ts, k.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
@@ -29,11 +31,6 @@ FROM collectives c JOIN kernels k USING (event)
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
     AND k.step IN (SELECT step FROM steps WHERE NOT partial)
 ORDER BY k.ts
-"""
-_KERNELS_SQL: Final = """
-SELECT name, count(*) AS number, sum(dur)::BIGINT AS ns,
-    coalesce(sum(list_aggregate(grid, 'product')), 0)::BIGINT AS blocks, coalesce(sum(flops), 0) AS flops
-FROM kernels WHERE kind = 'compute' AND step IN (SELECT step FROM steps WHERE NOT partial) GROUP BY name
 """
 _STEP_WORK_SQL: Final = """
 SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'product')), 0)::DOUBLE AS blocks
@@ -148,10 +145,14 @@ def gain_ns(s: Signals) -> int:
 @signal()
 def kernels(s: Signals) -> Mapping[str, Kernel]:
     """The rank's compute kernels by name, per complete step."""
-    steps = int(s.trace.scalar(_STEPS_SQL) or 1)
+    complete = s.trace.columns(_COMPLETE_SQL)["step"]
+    steps, names, work = max(complete.size, 1), s.trace.once(names_by_id), DeviceWork.of(s.trace)
+    at = np.flatnonzero(work.are("compute") & np.isin(work.step, complete))
+    name = work.name[at]
+    number, ns, blocks = (np.bincount(name, column) for column in (None, work.dur[at], Grids.of(s.trace).blocks[at]))
     return {
-        row["name"]: Kernel(row["number"] / steps, row["ns"] / steps, row["blocks"] / steps)
-        for row in s.trace.rows(_KERNELS_SQL)
+        names[one]: Kernel(int(number[one]) / steps, int(ns[one]) / steps, int(blocks[one]) / steps)
+        for one in np.flatnonzero(number).tolist()
     }
 
 

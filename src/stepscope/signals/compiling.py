@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import Spans, names_of, on_host
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.job import recorded_steps, step_ns
@@ -21,15 +23,7 @@ _COMPILING: Final = re.compile(
     r"|torch/_(dynamo|inductor)/.*: (_?compile|_compile_inner|compile_fx|codegen|transform)$"
     r"|triton/(compiler|runtime)/.*: (compile|_?bench|benchmark)$"
 )
-_NAMES_SQL: Final = """
-SELECT name_id, name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category NOT IN
-    ('kernel', 'collective', 'copy', 'set'))
-"""
-_EVENTS_SQL: Final = """
-SELECT s.id, s.track, s.ts, s.ts + s.dur AS stop, s.name_id, s.step FROM spans s JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND s.name_id IN (SELECT unnest($names)) AND s.dur > 0 AND s.step IS NOT NULL
-ORDER BY s.ts, s.ts + s.dur DESC
-"""
+_ON_DEVICE: Final = ("kernel", "collective", "copy", "set")
 _SHAPES_SQL: Final = """
 WITH shapes AS (
     SELECT DISTINCT s.step, hash(s.name_id, i.shapes) AS shape FROM op_inputs i JOIN spans s ON s.id = i.event
@@ -62,20 +56,20 @@ class Compilations:
 @signal()
 def compilations(s: Signals) -> Compilations:
     """Compilation and loading of code in the steps."""
-    rows = s.trace.columns(_NAMES_SQL)
-    names = {
-        name_id: name
-        for name_id, name in zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True)
-        if _COMPILING.search(name)
-    }
-    rows = s.trace.columns(_EVENTS_SQL, {"names": list(names)})
-    reach = np.maximum.accumulate(rows["stop"]) if rows["stop"].size else rows["stop"]
-    outer = rows["ts"] >= np.append(np.iinfo(np.int64).min, reach[:-1])[: reach.size]
-    dur = (rows["stop"] - rows["ts"])[outer]
-    ids, index = np.unique(rows["name_id"][outer], return_inverse=True)
+    categories = [category for category in CATEGORIES if category not in _ON_DEVICE]
+    names = {one: name for one, name in names_of(s.trace, *categories).items() if _COMPILING.search(name)}
+    spans = Spans(s.trace)
+    at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0) & (spans.step >= 0))
+    at = at[on_host(s.trace, spans.track[at])]
+    at = at[np.lexsort((-spans.dur[at], spans.ts[at]))]
+    stop = spans.ts[at] + spans.dur[at]
+    reach = np.maximum.accumulate(stop) if at.size else stop
+    at = at[spans.ts[at] >= np.append(np.iinfo(np.int64).min, reach[:-1])[: reach.size]]
+    dur = spans.dur[at]
+    ids, index = np.unique(spans.name[at], return_inverse=True)
     total = np.bincount(index, dur, ids.size) if ids.size else np.zeros(0)
     longest = tuple(names[one] for one in ids[np.argsort(-total, kind="stable")][:2].tolist())
-    return Compilations(rows["id"][outer], rows["ts"][outer], dur, np.unique(rows["step"][outer]).size, longest)
+    return Compilations(spans.id[at].astype(np.int64), spans.ts[at], dur, np.unique(spans.step[at]).size, longest)
 
 
 @signal("share")

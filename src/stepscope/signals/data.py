@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.columns import Spans, names_by_id, on_host
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
@@ -22,12 +23,6 @@ _LATER: Final = 3
 _TAKING_NS: Final = 500_000
 #: Waits are few and long if a quarter of them make up this part of all waiting.
 _UNEVEN: Final = 0.8
-
-_WAITS_SQL: Final = """
-SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, n.name
-FROM spans s JOIN tracks t USING (track) JOIN names n USING (name_id)
-WHERE t.kind = 'host' AND s.category = 'dataloader' ORDER BY s.ts, s.id
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +49,18 @@ class Waits:
 @signal()
 def waits(s: Signals) -> Waits:
     """Calls in which the job takes a batch from its loader."""
-    rows = s.trace.sql(_WAITS_SQL)
-    if not rows.num_rows:
+    spans = Spans(s.trace)
+    at = np.flatnonzero(spans.of("dataloader"))
+    at = at[on_host(s.trace, spans.track[at])]
+    if not at.size:
         raise MissingInputError(
             "the recording shows no data loader",
             hint="profile the loop over a torch DataLoader, not only its body",
         )
-    event, ts, dur = (rows[name].to_numpy() for name in ("id", "ts", "dur"))
-    return Waits(event, ts, dur, tuple(rows["name"].to_pylist()))
+    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    names = s.trace.once(names_by_id)
+    recorded = tuple(names[name_id] for name_id in spans.name[at].tolist())
+    return Waits(spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), recorded)
 
 
 @signal()

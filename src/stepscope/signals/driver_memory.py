@@ -11,25 +11,13 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_calls, need_operators
 from stepscope.model import runtime_names
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import Spans, names_of
 from stepscope.model.intervals import Times
 from stepscope.signals.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
-_NAMES_SQL: Final = """
-SELECT name_id, name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category = 'runtime')
-"""
-_CALLS_SQL: Final = """
-SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, s.step, s.name_id IN (SELECT unnest($frees)) AS free,
-    coalesce(p.category = 'op', false) AS in_operator
-FROM spans s LEFT JOIN spans p ON p.id = s.parent
-WHERE s.category = 'runtime' AND s.name_id IN (SELECT unnest($calls)) AND s.step IN (
-    SELECT step FROM steps WHERE NOT partial AND source <> 'whole')
-ORDER BY s.ts, s.id
-"""
 _STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial AND source <> 'whole' ORDER BY ts"
-_EMPTY_CACHE_SQL: Final = """
-SELECT count(*) FROM spans WHERE name_id IN (SELECT name_id FROM names WHERE name LIKE '%: empty_cache')
-"""
 #: Calls for page-locked host memory are another matter.
 _HOST: Final = re.compile(r"Host", re.I)
 _FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
@@ -78,13 +66,17 @@ class DriverCalls:
 def driver_calls(s: Signals) -> DriverCalls:
     """Calls that take device memory from the driver or give it back, in complete steps."""
     need_calls(s.trace)
-    names = {row["name_id"]: row["name"] for row in s.trace.rows(_NAMES_SQL)}
+    names = names_of(s.trace, "runtime")
     calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
     frees = [i for i in calls if _FREE.search(names[i])]
-    rows = s.trace.columns(_CALLS_SQL, {"calls": calls, "frees": frees})
+    spans, steps = Spans(s.trace), s.trace.columns(_STEPS_SQL)["step"].astype(np.int64)
+    at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, calls))
+    at = at[np.isin(spans.step[at], steps)]
+    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    around = spans.around[at]
     return DriverCalls(
-        rows["id"], rows["ts"], rows["dur"], rows["step"].astype(np.int64), rows["free"].astype(np.bool_),
-        rows["in_operator"].astype(np.bool_), s.trace.columns(_STEPS_SQL)["step"].astype(np.int64),
+        spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), spans.step[at].astype(np.int64),
+        np.isin(spans.name[at], frees), (around >= 0) & spans.of("op")[around], steps,
     )  # fmt: skip
 
 
@@ -107,6 +99,6 @@ def driver_share(s: Signals) -> float:
 @signal()
 def emptied(s: Signals) -> bool | None:
     """Whether the program calls empty_cache itself; null if no Python stacks are recorded."""
-    if not s.trace.scalar("SELECT count(*) FROM spans WHERE category = 'python'"):
+    if not names_of(s.trace, "python"):
         return None
-    return bool(s.trace.scalar(_EMPTY_CACHE_SQL))
+    return any(name.endswith(": empty_cache") for name in names_of(s.trace, *CATEGORIES).values())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.host_states import host_states
+from stepscope.model.columns import names_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.job import recorded_steps, step_ns
@@ -44,9 +45,6 @@ _WRITES: Final = frozenset(
 #: That calls of the operating system are recorded shows by any of these.
 _SYSTEM: Final = _WRITES | {"read", "poll", "ioctl", "futex", "mmap", "openat", "sem_timedwait", "pthread_cond_wait"}
 
-_NAMES_SQL: Final = """
-SELECT name_id, name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category = $category)
-"""
 _FRAMES_SQL: Final = """
 SELECT s.id, s.ts, s.ts + s.dur AS stop, s.name_id FROM spans s
 WHERE s.name_id IN (SELECT unnest($names)) AND s.category = $category AND s.dur > 0 AND s.step IS NOT NULL
@@ -88,10 +86,10 @@ class Logging:
 @signal()
 def logging(s: Signals) -> Logging:
     """Functions that log, print or work out metrics, and calls that write, on the threads that run the steps."""
-    python = _names(s, "python")
+    python = names_of(s.trace, "python")
     if python:
         return _found(s, "python", {i: name for i, name in python.items() if is_logging(name)})
-    other = _names(s, "other")
+    other = names_of(s.trace, "other")
     if not _SYSTEM.isdisjoint(other.values()):
         return _found(s, "other", {i: name for i, name in other.items() if name in _WRITES})
     raise MissingInputError(
@@ -113,11 +111,6 @@ def is_logging(name: str) -> bool:
     return any(pattern.search(name) for pattern in (_LIBRARIES, _FUNCTIONS, _BUILTINS))
 
 
-def _names(s: Signals, category: str) -> dict[int, str]:
-    rows = s.trace.columns(_NAMES_SQL, {"category": category})
-    return dict(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
-
-
 def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
     rows = s.trace.columns(_FRAMES_SQL, {"names": list(names), "category": category, "threads": _threads(s)})
     loop = s.trace.columns(_LOOP_SQL)["ts"]
@@ -135,7 +128,7 @@ def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
 
 def _sending(s: Signals) -> Intervals:
     """When those threads sent data to other processes."""
-    names = [name_id for name_id, name in _names(s, "python").items() if _SENDING.search(name)]
+    names = [name_id for name_id, name in names_of(s.trace, "python").items() if _SENDING.search(name)]
     rows = s.trace.columns(_SENDING_SQL, {"names": names, "threads": _threads(s)})
     return Intervals.union_of(rows["ts"], rows["stop"])
 

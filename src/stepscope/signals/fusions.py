@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.columns import Spans, names_by_id
 from stepscope.model.trace import Trace
 from stepscope.signals.calling import one_call, outermost
 from stepscope.signals.job import recorded_ns
@@ -144,9 +145,5 @@ def _names(trace: Trace, w: Work, found: Ranges, which: int) -> tuple[str, ...]:
     operators = w.op[found.first[which] : found.last[which] + 1]
     if (operators < 0).any():
         return ()
-    rows = trace.rows(
-        "SELECT s.id, n.name FROM spans s JOIN names n USING (name_id) WHERE s.id IN (SELECT unnest($ids))",
-        {"ids": operators.tolist()},
-    )
-    names = {row["id"]: row["name"] for row in rows}
-    return tuple(names.get(operator, OTHER) for operator in operators.tolist())
+    spans, names = Spans(trace), trace.once(names_by_id)
+    return tuple(names[int(spans.name[row])] if row >= 0 else OTHER for row in spans.rows(operators).tolist())

@@ -8,12 +8,12 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.needs import need_device
+from stepscope.model.columns import DeviceWork, names_by_id
 from stepscope.model.kernel_names.function import changes_layout
 from stepscope.signals.job import recorded_ns
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
-_NAMES_SQL: Final = "SELECT DISTINCT name FROM kernels WHERE kind = 'compute'"
 _KERNELS_SQL: Final = """
 SELECT event, dur, name, CASE WHEN launch IS NOT NULL AND launch NOT IN (
         SELECT launch FROM kernels WHERE launch IS NOT NULL AND kind <> 'sync' AND name NOT IN (SELECT unnest($names))
@@ -48,7 +48,9 @@ class Layouts:
 def conversions(s: Signals) -> Layouts:
     """Kernels that only bring tensors into another layout for one operator."""
     need_device(s.trace)
-    names = [row["name"] for row in s.trace.rows(_NAMES_SQL) if changes_layout(row["name"])]
+    work, known = DeviceWork.of(s.trace), s.trace.once(names_by_id)
+    computing = (known[name_id] for name_id in np.flatnonzero(np.bincount(work.name[work.are("compute")])).tolist())
+    names = [name for name in computing if changes_layout(name)]
     if not names:
         nothing = np.zeros(0, np.int64)
         return Layouts(nothing, nothing, nothing, "", 0.0, False)

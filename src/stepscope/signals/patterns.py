@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.columns import Spans, named
 from stepscope.model.trace import Trace
 from stepscope.signals.products import dimensions
 from stepscope.signals.roles import OTHER, POINTWISE
@@ -30,9 +31,6 @@ _LEAST_REPEATED: Final = 4
 _CHAINED: Final = frozenset("amdEGWQnDtAB")
 #: An optimizer's step: the annotation that PyTorch makes, or its Python functions.
 _OPTIMIZER: Final = re.compile(r"Optimizer\.step#|torch/optim/\w+\.py\(\d+\): (?:step|_single_tensor|_multi_tensor)")
-_SPANS_SQL: Final = """
-SELECT track, ts, ts + coalesce(dur, 0) AS stop FROM spans WHERE name_id IN (SELECT unnest($names)) ORDER BY track, ts
-"""
 #: What formulas of activations are made of, and how long they are: that of GELU by its tangent has eight operations.
 _ACTIVATION: Final = frozenset("amdWtEncABf")
 _LONGEST_ACTIVATION: Final = 12
@@ -166,15 +164,16 @@ def members(found: Ranges) -> tuple[Ids, Ids]:
 
 def _without_optimizer(trace: Trace, w: Work) -> str:
     """The letters with those of operators called in an optimizer's step replaced."""
-    names = trace.rows("SELECT name_id, name FROM names")
-    steps = [row["name_id"] for row in names if _OPTIMIZER.search(row["name"])]
-    if not steps:
+    spans = Spans(trace)
+    steps = np.flatnonzero(named(trace, _OPTIMIZER.search))
+    if not steps.size:
         return w.letters
-    spans = trace.columns(_SPANS_SQL, {"names": steps})
+    steps = steps[np.argsort(spans.ts[steps], kind="stable")]
     inside = np.zeros(w.op.size, np.bool_)
-    for track in np.unique(spans["track"]).tolist():
-        mine, units = spans["track"] == track, np.flatnonzero((w.thread == track) & (w.op >= 0))
-        starts, reach = spans["ts"][mine], np.maximum.accumulate(spans["stop"][mine])
+    for track in np.unique(spans.track[steps]).tolist():
+        mine, units = steps[spans.track[steps] == track], np.flatnonzero((w.thread == track) & (w.op >= 0))
+        starts = spans.ts[mine]
+        reach = np.maximum.accumulate(starts + np.maximum(spans.dur[mine], 0))
         at = np.searchsorted(starts, w.called[units], side="right") - 1
         inside[units] = (at >= 0) & (w.called[units] < reach[np.maximum(at, 0)])
     at = np.flatnonzero(inside)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.model import runtime_names
+from stepscope.model.columns import DeviceWork, Spans, names_of, on_host_threads
 from stepscope.model.intervals import Intervals
 from stepscope.signals.cluster import ranks_missing
 from stepscope.signals.communication import calls
@@ -21,10 +22,6 @@ _LOST: Final = (
     "history-full", "history-lost",
 )  # fmt: skip
 _HEALTH_SQL: Final = "SELECT count(*) FROM health WHERE code IN (SELECT unnest($codes))"
-_OVERHEAD_SQL: Final = """
-SELECT s.ts, s.ts + s.dur AS stop, s.name_id AS name FROM spans s WHERE s.category = 'overhead' AND s.dur > 0
-"""
-_NAMES_SQL: Final = "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($ids))"
 _STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps WHERE source <> 'whole' ORDER BY ts"
 _IN_USE_SQL: Final = """
 SELECT min(ts) AS ts, max(ts + dur) AS stop FROM kernels WHERE kind <> 'sync' HAVING count(*) > 0
@@ -35,22 +32,18 @@ SELECT coalesce(sum(k.dur), 0)::BIGINT FROM kernels k JOIN steps s USING (step)
 WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND NOT s.partial
 """
 _WHOLE_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
-_KERNELS_SQL: Final = "SELECT count(*) FROM kernels WHERE kind <> 'sync'"
-_HOST_SQL: Final = """
-SELECT count(*) FROM spans JOIN tracks USING (track)
-WHERE kind = 'host' AND category IN ('op', 'runtime', 'launch', 'sync', 'python')
-"""
+#: A host that is recorded shows in any of these.
+_HOST: Final = frozenset({"op", "runtime", "launch", "sync", "python"})
 _HAS_SQL: Final = {
-    "launches": "SELECT count(*) FROM spans WHERE category = 'launch'",
-    "operators": "SELECT count(*) FROM spans WHERE category = 'op'",
     "shapes": "SELECT count(*) FROM op_inputs WHERE shapes IS NOT NULL",
-    "stacks": "SELECT (SELECT count(*) FROM op_inputs WHERE stack IS NOT NULL) + "
-    "(SELECT count(*) FROM spans WHERE category = 'python')",
+    "stacks": "SELECT count(*) FROM op_inputs WHERE stack IS NOT NULL",
     "memory": "SELECT count(*) FROM memory",
     "snapshot": "SELECT count(*) FROM segments",
     "allocations": "SELECT count(*) FROM allocator_events WHERE action = 'alloc'",
     "known stacks": "SELECT count(*) FROM call_stacks WHERE place IS NOT NULL",
 }
+#: Events that show it as well.
+_CATEGORIES: Final = {"launches": ("launch",), "operators": ("op",), "stacks": ("python",)}
 #: What leaves less of the step open is not worth another recording.
 LEAST: Final = 0.03
 #: Idle time that one step, or two, show: below this there is little that more of them could tell.
@@ -69,14 +62,19 @@ def gaps(s: Signals) -> Mapping[str, float]:
 @signal("share")
 def overhead_share(s: Signals) -> float:
     """The profiler's own work as a share of the steps; without steps, of the time while the device was in use."""
-    rows, steps = s.trace.columns(_OVERHEAD_SQL), s.trace.columns(_STEPS_SQL)
-    steps = steps if steps["ts"].size else s.trace.columns(_IN_USE_SQL)
-    if not rows["ts"].size or not steps["ts"].size:
+    names = names_of(s.trace, "overhead")
+    own = [name_id for name_id, name in names.items() if runtime_names.is_profiler_overhead(name)]
+    if not own:
         return 0.0
-    names = s.trace.rows(_NAMES_SQL, {"ids": np.unique(rows["name"]).tolist()})
-    own = np.isin(rows["name"], [row["name_id"] for row in names if runtime_names.is_profiler_overhead(row["name"])])
+    steps = s.trace.columns(_STEPS_SQL)
+    steps = steps if steps["ts"].size else s.trace.columns(_IN_USE_SQL)
+    if not steps["ts"].size:
+        return 0.0
+    spans = Spans(s.trace)
+    at = np.flatnonzero(spans.of("overhead") & np.isin(spans.name, own) & (spans.dur > 0))
+    took = Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
     within = Intervals.union_of(steps["ts"], steps["stop"])
-    return (Intervals.union_of(rows["ts"][own], rows["stop"][own]) & within).total / max(within.total, 1)
+    return (took & within).total / max(within.total, 1)
 
 
 @signal()
@@ -95,13 +93,13 @@ def _overhead(s: Signals) -> float:
 
 
 def _device(s: Signals) -> float:
-    return 1.5 if _has(s, "launches") and not s.trace.scalar(_KERNELS_SQL) else 0.0
+    return 1.5 if _has(s, "launches") and not _has_device(s) else 0.0
 
 
 def _host(s: Signals) -> float:
-    if not s.trace.scalar(_KERNELS_SQL):
+    if not _has_device(s):
         return 0.0
-    silent = not s.trace.scalar(_HOST_SQL) or (s(profiler) == "kineto" and not _has(s, "operators"))
+    silent = s.trace.once(on_host_threads).isdisjoint(_HOST) or (s(profiler) == "kineto" and not _has(s, "operators"))
     return 1.0 if silent else 0.0
 
 
@@ -128,7 +126,7 @@ def _ranks(s: Signals) -> float:
 
 def _level(s: Signals) -> float:
     recording = s.trace.recordings[s.rank]
-    if recording.reader != "ascend" or not s.trace.scalar(_KERNELS_SQL):
+    if recording.reader != "ascend" or not _has_device(s):
         return 0.0
     return 0.4 if recording.attributes.get("profiler_level", "Level1") in ("Level0", "Level_none") else 0.0
 
@@ -160,7 +158,13 @@ def _history(s: Signals) -> float:
 
 
 def _has(s: Signals, what: str) -> bool:
-    return bool(s.trace.scalar(_HAS_SQL[what]))
+    if any(names_of(s.trace, category) for category in _CATEGORIES.get(what, ())):
+        return True
+    return what in _HAS_SQL and bool(s.trace.scalar(_HAS_SQL[what]))
+
+
+def _has_device(s: Signals) -> bool:
+    return bool((~DeviceWork.of(s.trace).are("sync")).any())
 
 
 #: nsys-ai warns from 10 % on.

@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.analyses.needs import need_calls, need_device
 from stepscope.analyses.peaks import LIMITS_SQL
+from stepscope.model.columns import names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.model.runtime_names import is_stream_wait
@@ -17,10 +18,11 @@ from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
 _KERNELS_SQL: Final = f"""
-SELECT k.event, k.ts, k.dur, k.track, coalesce(k.device, -1) AS device, s.ts + coalesce(s.dur, 0) AS launched,
-    k.grid[1]::DOUBLE * k.grid[2] * k.grid[3] / d.sms AS fill
-FROM kernels k JOIN spans s ON s.id = k.launch JOIN ({LIMITS_SQL}) d ON d.device IS NOT DISTINCT FROM k.device
-WHERE k.kind = 'compute' AND k.graph IS NULL AND k.grid IS NOT NULL AND d.sms > 0 ORDER BY k.track, k.ts, k.event
+SELECT k.event, k.ts, k.dur, k.track, coalesce(k.device, -1) AS device,
+    k.launch_ts + coalesce(k.launch_dur, 0) AS launched, k.grid[1]::DOUBLE * k.grid[2] * k.grid[3] / d.sms AS fill
+FROM activities k JOIN ({LIMITS_SQL}) d ON d.device IS NOT DISTINCT FROM k.device
+WHERE k.kind = 'compute' AND k.graph IS NULL AND k.grid IS NOT NULL AND d.sms > 0 AND k.launch_ts IS NOT NULL
+ORDER BY k.track, k.ts, k.event
 """
 #: From launch to begin on an idle queue it takes some microseconds.
 _LATENCY_NS: Final = 10_000
@@ -50,7 +52,7 @@ def apart(s: Signals) -> Apart:
     """Small kernels that wait for another queue which leaves room for them."""
     need_device(s.trace)
     need_calls(s.trace)
-    if any(is_stream_wait(row["name"]) for row in s.trace.rows("SELECT name FROM names")):
+    if any(is_stream_wait(name) for name in s.trace.once(names_by_id).values()):
         raise MissingInputError(
             "queues of the job wait for each other, and the recording does not say which kernel for which",
             hint="look at the timeline for work that could run side by side",

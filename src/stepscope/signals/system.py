@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses import host_states as states
 from stepscope.analyses.device_time import device_times
+from stepscope.model.columns import names_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.host import line
@@ -28,10 +29,6 @@ _ANY: Final = (*_READS, *_WAITS, "write", "ioctl", "mmap", "munmap", "pthread_cr
 _CALLS_SQL: Final = """
 SELECT s.id, s.ts, s.ts + s.dur AS stop, n.name FROM spans s JOIN names n USING (name_id)
 WHERE s.category = 'other' AND s.dur > 0 AND s.track = $track AND n.name IN (SELECT unnest($names)) ORDER BY s.ts
-"""
-_RECORDED_SQL: Final = """
-SELECT count(*) FROM (SELECT 1 FROM spans JOIN names USING (name_id)
-    WHERE category = 'other' AND name IN (SELECT unnest($names)) LIMIT 1)
 """
 _ON_CPU_SQL: Final = """
 SELECT c.ts, c.value > 0 AS running FROM counters c JOIN tracks t USING (track) JOIN tracks h ON h.track = $track
@@ -117,7 +114,7 @@ def _main(s: Signals) -> int:
 
 
 def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.object_]]:
-    if not s.trace.scalar(_RECORDED_SQL, {"names": list(_ANY)}):
+    if set(_ANY).isdisjoint(names_of(s.trace, "other").values()):
         raise MissingInputError(
             "the recording has no calls of the operating system",
             hint="record them as well (Nsight Systems: --trace=cuda,nvtx,osrt)",
