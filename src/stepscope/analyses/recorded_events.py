@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import names_by_id
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -21,7 +22,6 @@ FROM (
     FROM spans GROUP BY ALL
 ) g LEFT JOIN tracks t ON t.track = g.track
 """
-_TEXTS_SQL: Final = "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($ids))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def recorded_events(trace: Trace) -> RecordedEvents:
 
 def names_of(trace: Trace, categories: Sequence[str]) -> list[tuple[int, str]]:
     """`name_id` and name of all events of the categories."""
-    rows = trace.columns(_TEXTS_SQL, {"ids": trace.once(recorded_events).names(categories)})
-    return list(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
+    names = trace.once(names_by_id)
+    return [(name_id, names[name_id]) for name_id in trace.once(recorded_events).names(categories)]
 
 
 def passing(names: Sequence[tuple[int, str]], test: Callable[[str], bool]) -> list[int]:

@@ -339,25 +339,6 @@ def names_by_id(trace: Trace) -> dict[int, str]:
     return dict(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
 
 
-def categories_of_names(trace: Trace) -> NDArray[np.bool_]:
-    """Whether events of each `name_id` are of each of `CATEGORIES`, bool[names, categories].
-
-    Ask for it with `Trace.once`.
-    """
-    spans, width = Spans(trace), len(CATEGORIES)
-    last = max(trace.once(names_by_id), default=-1)
-    count = np.bincount(spans.name * np.int32(width) + spans.category, minlength=(last + 1) * width)
-    found: NDArray[np.bool_] = count.reshape(-1, width) > 0
-    return found
-
-
-def names_of(trace: Trace, *categories: str) -> dict[int, str]:
-    """Names of the events of some categories, by `name_id`."""
-    mine = trace.once(categories_of_names)[:, [CATEGORIES.index(category) for category in categories]].any(axis=1)
-    names = trace.once(names_by_id)
-    return {name_id: names[name_id] for name_id in np.flatnonzero(mine).tolist()}
-
-
 def named(trace: Trace, test: Callable[[str], object]) -> NDArray[np.bool_]:
     """Whether the name of each event passes a test, bool[n] in the order of `Spans`."""
     names = trace.once(names_by_id)
@@ -373,13 +354,6 @@ def input_texts(trace: Trace) -> dict[int, dict[str, str]]:
     Ask for it with `Trace.once`.
     """
     return {row["texts"]: row for row in trace.rows(_TEXTS_SQL)}
-
-
-def on_host_threads(trace: Trace) -> frozenset[str]:
-    """Categories of the events of host threads; ask for it with `Trace.once`."""
-    spans = Spans(trace)
-    count = np.bincount(spans.category[on_host(trace, spans.track)], minlength=len(CATEGORIES))
-    return frozenset(CATEGORIES[code] for code in np.flatnonzero(count).tolist())
 
 
 def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.recorded_events import names_of
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import Spans, names_of, on_host
+from stepscope.model.columns import Spans, on_host
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.job import recorded_steps, step_ns
@@ -57,7 +58,7 @@ class Compilations:
 def compilations(s: Signals) -> Compilations:
     """Compilation and loading of code in the steps."""
     categories = [category for category in CATEGORIES if category not in _ON_DEVICE]
-    names = {one: name for one, name in names_of(s.trace, *categories).items() if _COMPILING.search(name)}
+    names = {one: name for one, name in names_of(s.trace, categories) if _COMPILING.search(name)}
     spans = Spans(s.trace)
     at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0) & (spans.step >= 0))
     at = at[on_host(s.trace, spans.track[at])]

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_calls, need_operators
+from stepscope.analyses.recorded_events import names_of, recorded_events
 from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import Spans, names_of
+from stepscope.model.columns import Spans
 from stepscope.model.intervals import Times
 from stepscope.signals.job import step_ns
 from stepscope.signals.signal import Signals, signal
@@ -66,7 +67,7 @@ class DriverCalls:
 def driver_calls(s: Signals) -> DriverCalls:
     """Calls that take device memory from the driver or give it back, in complete steps."""
     need_calls(s.trace)
-    names = names_of(s.trace, "runtime")
+    names = dict(names_of(s.trace, ("runtime",)))
     calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
     frees = [i for i in calls if _FREE.search(names[i])]
     spans, steps = Spans(s.trace), s.trace.columns(_STEPS_SQL)["step"].astype(np.int64)
@@ -99,6 +100,6 @@ def driver_share(s: Signals) -> float:
 @signal()
 def emptied(s: Signals) -> bool | None:
     """Whether the program calls empty_cache itself; null if no Python stacks are recorded."""
-    if not names_of(s.trace, "python"):
+    if not s.trace.once(recorded_events).names(("python",)):
         return None
-    return any(name.endswith(": empty_cache") for name in names_of(s.trace, *CATEGORIES).values())
+    return any(name.endswith(": empty_cache") for _, name in names_of(s.trace, CATEGORIES))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.host_states import host_states
-from stepscope.model.columns import names_of
+from stepscope.analyses.recorded_events import names_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.job import recorded_steps, step_ns
@@ -86,10 +86,10 @@ class Logging:
 @signal()
 def logging(s: Signals) -> Logging:
     """Functions that log, print or work out metrics, and calls that write, on the threads that run the steps."""
-    python = names_of(s.trace, "python")
+    python = dict(names_of(s.trace, ("python",)))
     if python:
         return _found(s, "python", {i: name for i, name in python.items() if is_logging(name)})
-    other = names_of(s.trace, "other")
+    other = dict(names_of(s.trace, ("other",)))
     if not _SYSTEM.isdisjoint(other.values()):
         return _found(s, "other", {i: name for i, name in other.items() if name in _WRITES})
     raise MissingInputError(
@@ -128,7 +128,7 @@ def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
 
 def _sending(s: Signals) -> Intervals:
     """When those threads sent data to other processes."""
-    names = [name_id for name_id, name in names_of(s.trace, "python").items() if _SENDING.search(name)]
+    names = [name_id for name_id, name in dict(names_of(s.trace, ("python",))).items() if _SENDING.search(name)]
     rows = s.trace.columns(_SENDING_SQL, {"names": names, "threads": _threads(s)})
     return Intervals.union_of(rows["ts"], rows["stop"])
 

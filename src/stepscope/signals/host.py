@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from stepscope.analyses import host_states as states
 from stepscope.analyses.device_time import device_times
+from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import DeviceWork, Spans, names_of, on_host
+from stepscope.model.columns import DeviceWork, Spans, on_host
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times, overlay
 from stepscope.signals.job import recorded_steps, step_ns, steps
@@ -231,7 +232,7 @@ def _outermost(s: Signals, track: int) -> int:
 @signal()
 def collections(s: Signals) -> Calls:
     """Garbage collections of Python in steps."""
-    if not names_of(s.trace, "gc"):
+    if not s.trace.once(recorded_events).names(("gc",)):
         none = np.zeros(0, np.int64)
         return Calls(none, none, none)
     rows = s.trace.columns(_GC_SQL)

@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 from stepscope.analyses.device_time import step_windows
-from stepscope.model.columns import DeviceWork, names_of
+from stepscope.analyses.recorded_events import names_of
+from stepscope.model.columns import DeviceWork
 from stepscope.model.devices import Device, match
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.signal import Signals, signal
@@ -90,5 +91,5 @@ def infers(s: Signals) -> bool:
     work = DeviceWork.of(s.trace)
     if work.is_class("optimizer").any() or not work.is_class("gemm", "convolution", "attention").any():
         return False
-    names = names_of(s.trace, "op", "kernel", "annotation", "module").values()
-    return not any(_TRAINING.search(name) for name in names)
+    names = names_of(s.trace, ("op", "kernel", "annotation", "module"))
+    return not any(_TRAINING.search(name) for _, name in names)

@@ -7,8 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.analyses.recorded_events import names_of, passing, recorded_events
 from stepscope.model import runtime_names
-from stepscope.model.columns import DeviceWork, Spans, names_of, on_host_threads
+from stepscope.model.columns import DeviceWork, Spans
 from stepscope.model.intervals import Intervals
 from stepscope.signals.cluster import ranks_missing
 from stepscope.signals.communication import calls
@@ -33,7 +34,7 @@ WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND NOT s.partial
 """
 _WHOLE_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
 #: A host that is recorded shows in any of these.
-_HOST: Final = frozenset({"op", "runtime", "launch", "sync", "python"})
+_HOST: Final = ("op", "runtime", "launch", "sync", "python")
 _HAS_SQL: Final = {
     "shapes": "SELECT count(*) FROM op_inputs WHERE shapes IS NOT NULL",
     "stacks": "SELECT count(*) FROM op_inputs WHERE stack IS NOT NULL",
@@ -62,8 +63,7 @@ def gaps(s: Signals) -> Mapping[str, float]:
 @signal("share")
 def overhead_share(s: Signals) -> float:
     """The profiler's own work as a share of the steps; without steps, of the time while the device was in use."""
-    names = names_of(s.trace, "overhead")
-    own = [name_id for name_id, name in names.items() if runtime_names.is_profiler_overhead(name)]
+    own = passing(names_of(s.trace, ("overhead",)), runtime_names.is_profiler_overhead)
     if not own:
         return 0.0
     steps = s.trace.columns(_STEPS_SQL)
@@ -99,7 +99,7 @@ def _device(s: Signals) -> float:
 def _host(s: Signals) -> float:
     if not _has_device(s):
         return 0.0
-    silent = s.trace.once(on_host_threads).isdisjoint(_HOST) or (s(profiler) == "kineto" and not _has(s, "operators"))
+    silent = not s.trace.once(recorded_events).on_host(_HOST) or (s(profiler) == "kineto" and not _has(s, "operators"))
     return 1.0 if silent else 0.0
 
 
@@ -158,7 +158,7 @@ def _history(s: Signals) -> float:
 
 
 def _has(s: Signals, what: str) -> bool:
-    if any(names_of(s.trace, category) for category in _CATEGORIES.get(what, ())):
+    if s.trace.once(recorded_events).names(_CATEGORIES.get(what, ())):
         return True
     return what in _HAS_SQL and bool(s.trace.scalar(_HAS_SQL[what]))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses import host_states as states
 from stepscope.analyses.device_time import device_times
-from stepscope.model.columns import names_of
+from stepscope.analyses.recorded_events import names_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.host import line
@@ -114,7 +114,7 @@ def _main(s: Signals) -> int:
 
 
 def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.object_]]:
-    if set(_ANY).isdisjoint(names_of(s.trace, "other").values()):
+    if set(_ANY).isdisjoint(name for _, name in names_of(s.trace, ("other",))):
         raise MissingInputError(
             "the recording has no calls of the operating system",
             hint="record them as well (Nsight Systems: --trace=cuda,nvtx,osrt)",
