@@ -8,117 +8,146 @@ added to the matrix products it consists of.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.work import match
+from stepscope.model.intervals import distinct
+from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.opcost import KNOWN, cost
 from stepscope.store.staging import Staging
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+
 #: Their cost is that of the products inside them, whatever name those have.
-_PRODUCTS: Final = "('gemm', 'attention', 'convolution')"
+_PRODUCTS: Final = [OP_CLASSES.index(name) for name in ("gemm", "attention", "convolution")]
 
 #: No call moves more bytes than this, 35 TB; shapes that say so are wrong.
 _MOST_BYTES: Final = 2**45
 
-#: Operators around each operator that launched compute, with itself as level 0.
-_AROUND_SQL: Final = """
-CREATE TEMP TABLE cost_chain AS
-SELECT * FROM op_chain SEMI JOIN (SELECT op FROM kernels WHERE kind = 'compute') USING (op)
+_NAMES_SQL: Final = """
+CREATE TEMP TABLE cost_names AS SELECT name_id, name FROM names n
+SEMI JOIN cost_known k ON k.name = n.name OR k.name = split_part(n.name, '.', 1)
 """
-
+#: Operators that may have a cost around each operator that launched something, with itself as level 0.
+_CHAIN_SQL: Final = "SELECT op, level, around, name_id FROM op_chain SEMI JOIN cost_names USING (name_id)"
 _CALLS_SQL: Final = """
-CREATE TEMP TABLE cost_calls AS
-SELECT c.around AS op, c.name_id, i.texts
-FROM (SELECT DISTINCT around, name_id FROM cost_chain SEMI JOIN cost_names USING (name_id)) c
-JOIN input_calls i ON i.event = c.around
-JOIN input_texts t ON t.texts = i.texts
-WHERE t.shapes IS NOT NULL
+SELECT i.event, i.texts FROM input_calls i SEMI JOIN cost_around a ON a.event = i.event
+SEMI JOIN (FROM input_texts WHERE shapes IS NOT NULL) t ON t.texts = i.texts
 """
-
 _SIGNATURES_SQL: Final = """
-SELECT name_id, texts, name, shapes, dtypes, "values"
-FROM (SELECT DISTINCT name_id, texts FROM cost_calls) JOIN names USING (name_id) JOIN input_texts USING (texts)
+SELECT name, shapes, dtypes, "values" FROM cost_calls JOIN cost_names USING (name_id) JOIN input_texts USING (texts)
+ORDER BY nth
 """
 
-_COSTED_SQL: Final = """
-CREATE TEMP TABLE costed AS
-SELECT c.op, k.kind, k.flops, k.bytes FROM cost_calls c JOIN cost_kinds k USING (name_id, texts)
-"""
 
-#: The innermost operator with a cost around each launching one.
-_CHOSEN_SQL: Final = """
-CREATE TEMP TABLE cost_chosen AS
-SELECT c.op, arg_min(c.around, c.level) AS chosen, min(c.level) AS level
-FROM cost_chain c JOIN costed k ON k.op = c.around GROUP BY c.op
-"""
-
-#: Chosen operators that consist, at least in part, of others that are chosen.
-_COMPOSED_SQL: Final = f"""
-CREATE TEMP TABLE cost_composed AS
-SELECT DISTINCT outside.op
-FROM cost_chosen h
-JOIN cost_chain c ON c.op = h.op AND c.level > h.level
-JOIN costed inside ON inside.op = h.chosen
-JOIN costed outside ON outside.op = c.around
-WHERE outside.kind NOT IN {_PRODUCTS} OR inside.kind IN {_PRODUCTS}
-"""
-
-#: The kernel that does the work: a convolution may first change the layout of its inputs.
-_FIRST_SQL: Final = """
-CREATE TEMP TABLE cost_first AS
-SELECT h.chosen AS op, arg_min(k.event, (k.op_class <> c.kind)::BIGINT * 4294967296 + k.nth) AS event
-FROM kernels k JOIN cost_chosen h ON h.op = k.op JOIN costed c ON c.op = h.chosen
-ANTI JOIN cost_composed p ON p.op = h.chosen
-WHERE k.kind = 'compute' GROUP BY h.chosen
-"""
-
-_COSTS_SQL: Final = (
-    "INSERT INTO kernel_costs SELECT f.event, c.flops, c.bytes FROM cost_first f JOIN costed c USING (op)"
-)
-
-
-def find_costs(staging: Staging) -> None:
-    """Table `kernel_costs`: FLOPs and bytes of one compute kernel of every operator that has a cost model.
+def find_costs(staging: Staging, event: Ids, op: Ids, op_class: NDArray[np.int8]) -> pa.Table:
+    """FLOPs and bytes of one compute kernel of every operator that has a cost model.
 
     It is the operator's first kernel of the class that its cost is of, or its first if there is none.
+
+    Args:
+        staging: Where operators and their inputs are.
+        event: int64[n], compute kernels by time.
+        op: int64[n], their operators; -1 for none.
+        op_class: int8[n], their classes, as positions in `OP_CLASSES`.
+
+    Returns:
+        event, flops and bytes of those that have a cost.
     """
-    connection = staging.connection
-    connection.execute("CREATE TABLE kernel_costs (event BIGINT, flops DOUBLE, bytes BIGINT)")
-    if staging.one("SELECT count(*) FROM input_texts") == (0,):
-        return
-    connection.execute(_AROUND_SQL)
-    connection.execute("CREATE TEMP TABLE cost_known (name VARCHAR)")
-    staging.insert("cost_known", pa.table({"name": sorted(KNOWN)}))
-    connection.execute(
-        "CREATE TEMP TABLE cost_names AS SELECT name_id FROM names n "
-        "SEMI JOIN cost_known k ON k.name = n.name OR k.name = split_part(n.name, '.', 1)"
+    chain = _Chain.read(staging, distinct(op[op >= 0]))
+    # The innermost operator with a cost around each launching one.
+    first = np.append(True, chain.op[1:] != chain.op[:-1])[: chain.op.size]
+    innermost = np.flatnonzero(first)[np.cumsum(first) - 1]
+    # Chosen operators that consist, at least in part, of others that are chosen.
+    is_product = np.isin(chain.kind, _PRODUCTS)
+    composed = chain.around[~first & (~is_product | is_product[innermost])]
+
+    at = match(chain.op[first], op)
+    kernel = np.flatnonzero(at >= 0)
+    chosen = innermost[first][at[kernel]]
+    alone = match(distinct(composed), chain.around[chosen]) < 0
+    kernel, chosen = kernel[alone], chosen[alone]
+    # The kernel that does the work: a convolution may first change the layout of its inputs.
+    other = op_class[kernel] != chain.kind[chosen]
+    order = np.lexsort((kernel, other, chain.around[chosen]))
+    around = chain.around[chosen[order]]
+    order = order[np.append(True, around[1:] != around[:-1])[: around.size]]
+    costs = [chain.costs[number] for number in chain.cost[chosen[order]].tolist()]
+    return pa.table(
+        {
+            "event": event[kernel[order]],
+            "flops": pa.array([flops for _, flops, _ in costs], pa.float64()),
+            "bytes": pa.array([moved for *_, moved in costs], pa.int64()),
+        }
     )
-    connection.execute(_CALLS_SQL)
-    _cost_signatures(staging)
-    for query in (_COSTED_SQL, _CHOSEN_SQL, _COMPOSED_SQL, _FIRST_SQL, _COSTS_SQL):
-        connection.execute(query)
 
 
-def _cost_signatures(staging: Staging) -> None:
-    """Table `cost_kinds`: the cost of each distinct call that has one."""
-    staging.connection.execute(
-        "CREATE TEMP TABLE cost_kinds (name_id INTEGER, texts INTEGER, kind VARCHAR, flops DOUBLE, bytes BIGINT)"
-    )
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """n operators with a cost around operators that launched compute, by the latter and from the inside out.
+
+    Attributes:
+        op: int64[n], the operator that launched.
+        around: int64[n], the one with a cost.
+        kind: int64[n], what its cost is of, as a position in `OP_CLASSES`; -1 for anything else.
+        cost: int64[n], position of its cost.
+        costs: Kind, FLOPs and bytes of the distinct calls.
+    """
+
+    op: Ids
+    around: Ids
+    kind: Ids
+    cost: Ids
+    costs: list[tuple[int, float, int | None]]
+
+    @classmethod
+    def read(cls, staging: Staging, ops: Ids) -> _Chain:
+        """All around these operators."""
+        connection = staging.connection
+        connection.execute("CREATE TEMP TABLE cost_known (name VARCHAR)")
+        staging.insert("cost_known", pa.table({"name": sorted(KNOWN)}))
+        connection.execute(_NAMES_SQL)
+        rows = connection.execute(_CHAIN_SQL).fetchnumpy()
+        chosen = np.flatnonzero(match(ops, rows["op"]) >= 0)
+        chosen = chosen[np.lexsort((rows["level"][chosen], rows["op"][chosen]))]
+        op, around, name_id = (rows[name][chosen] for name in ("op", "around", "name_id"))
+        connection.register("cost_around", pa.table({"event": distinct(around)}))
+        calls = connection.execute(_CALLS_SQL).fetchnumpy()
+        connection.unregister("cost_around")
+        at = match(calls["event"], around)
+        told = at >= 0
+        op, around, name_id, texts = op[told], around[told], name_id[told], calls["texts"][at[told]]
+        cost, costs = _costs(staging, name_id.astype(np.int64), texts.astype(np.int64))
+        known = cost >= 0
+        kind = np.array([kind for kind, *_ in costs] or [-1], np.int64)[cost[known]]
+        return cls(op[known], around[known], kind, cost[known], costs)
+
+
+def _costs(staging: Staging, name_id: Ids, texts: Ids) -> tuple[Ids, list[tuple[int, float, int | None]]]:
+    """Position of the cost of each call, -1 where it has none, and the costs of the distinct calls."""
+    keys = distinct(name_id << 32 | texts)
+    calls = {"nth": np.arange(keys.size), "name_id": keys >> 32, "texts": keys & (2**32 - 1)}
+    staging.connection.register("cost_calls", pa.table(calls))
     rows = staging.connection.execute(_SIGNATURES_SQL).fetchall()
-    columns: dict[str, list[Any]] = {"name_id": [], "texts": [], "kind": [], "flops": [], "bytes": []}
-    for name_id, texts, name, shapes, dtypes, concrete in rows:
+    staging.connection.unregister("cost_calls")
+    position = np.full(keys.size, -1, np.int64)
+    costs: list[tuple[int, float, int | None]] = []
+    for nth, (name, shapes, dtypes, concrete) in enumerate(rows):
         found = cost(name, _parsed(shapes), _parsed(dtypes), _parsed(concrete))
-        if found is None:
-            continue
-        known = found.bytes is not None and found.bytes <= _MOST_BYTES
-        values = (name_id, texts, found.kind, float(found.flops), found.bytes if known else None)
-        for column, value in zip(columns.values(), values, strict=True):
-            column.append(value)
-    types = (pa.int32(), pa.int32(), pa.string(), pa.float64(), pa.int64())
-    arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
-    staging.insert("cost_kinds", pa.Table.from_arrays(arrays, names=list(columns)))
+        if found is not None:
+            position[nth] = len(costs)
+            kind = OP_CLASSES.index(found.kind) if found.kind in OP_CLASSES else -1
+            moved = found.bytes if found.bytes is not None and found.bytes <= _MOST_BYTES else None
+            costs.append((kind, float(found.flops), moved))
+    return position[np.searchsorted(keys, name_id << 32 | texts)], costs
 
 
 @lru_cache(maxsize=4096)

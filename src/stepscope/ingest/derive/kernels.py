@@ -32,7 +32,7 @@ QUALIFY row_number() OVER (PARTITION BY external_id ORDER BY op DESC) = 1
 #: The columns that queries of other parts ask of.
 _KERNELS_SQL: Final = """
 CREATE TABLE kernels AS
-SELECT row_number() OVER () AS nth, event, ts, dur, track, device, name_id, kind, op_class, launch, op, module, step,
+SELECT event, ts, dur, track, device, name_id, kind, op_class, launch, op, module, step,
     correlation, graph, launch_ts
 FROM derived
 """
@@ -59,8 +59,10 @@ def derive_kernels(staging: Staging, names: NameClasses) -> tuple[pa.Table, pa.T
     staging.connection.register("derived", pa.table(columns))
     staging.connection.execute(_KERNELS_SQL)
     staging.connection.unregister("derived")
-    find_costs(staging)
-    columns |= _amounts(staging, work, columns["dtype"])
+    compute = np.flatnonzero(columns["kind"].indices.to_numpy() == KERNEL_KINDS.index("compute"))
+    op = columns["op"].fill_null(-1).to_numpy()
+    costs = find_costs(staging, work.event[compute], op[compute], columns["op_class"].indices.to_numpy()[compute])
+    columns |= _amounts(staging, work, costs, columns["dtype"])
     activities = pa.table({column.name: columns[column.name] for column in stored_columns(ACTIVITIES)})
     return activities, device_events(work, columns["kind"], columns["step"])
 
@@ -144,11 +146,11 @@ def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
     return pc.coalesce(work.rows["in_graph"], pa.array(shared))
 
 
-def _amounts(staging: Staging, work: Work, dtype: pa.Array) -> Columns:
+def _amounts(staging: Staging, work: Work, costs: pa.Table, dtype: pa.Array) -> Columns:
     """Sizes as recorded, and those that follow from operators."""
     recorded = work.told_by(staging.connection.sql(_RECORDED_SQL).to_arrow_table())
     copied = work.told_by(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
-    costs = work.told_by(staging.connection.sql("SELECT event, flops, bytes FROM kernel_costs").to_arrow_table())
+    costs = work.told_by(costs)
     columns: Columns = {name: recorded[name] for name in recorded.column_names if name not in ("event", "dtype")}
     columns |= {"flops": costs["flops"], "bytes": pc.coalesce(copied["bytes"], costs["bytes"])}
     if recorded["dtype"].null_count < len(recorded):

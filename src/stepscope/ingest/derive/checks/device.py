@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from stepscope.ingest.derive.checks.share import share
 from stepscope.store.staging import Observation, Staging
 
-_OVERLAPS_SQL: Final = """
-SELECT count(*) FROM (
-    SELECT ts, max(ts + dur) OVER earlier AS before FROM kernels WHERE kind <> 'sync'
-    WINDOW earlier AS (PARTITION BY track ORDER BY ts, event ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-) WHERE ts < before
-"""
+_TIMES_SQL: Final = "SELECT track, ts, ts + dur AS stop FROM kernels WHERE kind <> 'sync' ORDER BY track, ts, event"
 
 
 def zero_durations(staging: Staging) -> Observation | None:
@@ -31,7 +28,10 @@ def zero_durations(staging: Staging) -> Observation | None:
 
 def overlaps(staging: Staging) -> Observation | None:
     """Work that starts before its predecessor on the stream has ended."""
-    [count] = staging.one(_OVERLAPS_SQL)
+    rows = staging.connection.execute(_TIMES_SQL).fetchnumpy()
+    edges = np.flatnonzero(np.diff(rows["track"])) + 1
+    queues = zip(np.split(rows["ts"], edges), np.split(rows["stop"], edges), strict=True)
+    count = sum(int(np.count_nonzero(ts[1:] < np.maximum.accumulate(stop)[:-1])) for ts, stop in queues)
     if not count:
         return None
     return Observation(
