@@ -43,13 +43,18 @@ LAUNCHES = TableSchema(
 
 _LAUNCHES_SQL = f"""
 WITH work AS (
-    SELECT launch, min(ts) AS first, count(*) AS activities, sum(dur)::BIGINT AS device_ns
-    FROM kernels WHERE kind <> 'sync' AND launch IS NOT NULL GROUP BY launch
+    SELECT launch, min(ts) AS first, count(*) AS activities, sum(dur)::BIGINT AS device_ns,
+        any_value(launch_ts) AS ts, any_value(launch_dur) AS dur, any_value(launch_track) AS track,
+        any_value(launch_name_id) AS name_id
+    FROM activities WHERE kind <> 'sync' AND launch IS NOT NULL GROUP BY launch
+), called AS (
+    -- What a call launched has its columns, too, so that only those that launched nothing need to be looked for.
+    SELECT coalesce(s.track, w.track) AS track, coalesce(s.name_id, w.name_id) AS name_id, coalesce(s.ts, w.ts) AS ts,
+        coalesce(s.dur, w.dur, 0) AS dur, w.activities, w.device_ns, w.first
+    FROM (SELECT id, track, name_id, ts, dur FROM spans WHERE category = 'launch') s FULL JOIN work w ON w.launch = s.id
 ), calls AS (
-    SELECT s.name_id, coalesce(s.dur, 0) AS dur, w.activities, w.device_ns,
-        greatest(w.first - s.ts - coalesce(s.dur, 0), 0) AS delay, w.first < s.ts + coalesce(s.dur, 0) AS early
-    FROM spans s JOIN tracks t ON t.track = s.track LEFT JOIN work w ON w.launch = s.id
-    WHERE t.kind = 'host' AND (s.category = 'launch' OR w.launch IS NOT NULL)
+    SELECT name_id, dur, activities, device_ns, greatest(first - ts - dur, 0) AS delay, first < ts + dur AS early
+    FROM called JOIN tracks USING (track) WHERE kind = 'host'
 )
 SELECT * EXCLUDE (name_id), {SHARE_SQL} FROM (
     SELECT n.name, name_id, {SUMMARY_SQL},

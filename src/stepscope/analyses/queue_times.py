@@ -56,10 +56,10 @@ def _part_sql(part: str) -> str:
 
 _SQL = f"""
 WITH launched AS (
-    SELECT k.name, s.name_id, t.process, t.thread, k.device, coalesce(s.dur, 0) AS call, k.dur AS kernel,
-        greatest(s.ts + coalesce(s.dur, 0), k.ts + k.dur) - s.ts AS dur,
-        CASE WHEN k.ts > s.ts + coalesce(s.dur, 0) THEN k.ts - s.ts - coalesce(s.dur, 0) END AS queue
-    FROM kernels k JOIN spans s ON s.id = k.launch JOIN tracks t ON t.track = s.track
+    SELECT k.name, k.launch_name_id AS name_id, t.process, t.thread, k.device, coalesce(launch_dur, 0) AS call,
+        k.dur AS kernel, greatest(launch_ts + call, k.ts + k.dur) - launch_ts AS dur,
+        CASE WHEN k.ts > launch_ts + call THEN k.ts - launch_ts - call END AS queue
+    FROM activities k JOIN tracks t ON t.track = k.launch_track
     WHERE k.kind IN ('compute', 'comm')
 )
 SELECT *, {SHARE_SQL} FROM (

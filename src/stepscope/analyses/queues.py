@@ -19,10 +19,10 @@ from stepscope.model.trace import Trace
 CAPACITY = 1024
 
 _ENTRIES_SQL = """
-SELECT k.track, k.launch, s.name_id AS name, s.ts AS launched, coalesce(s.dur, 0) AS call_ns,
-    min(k.ts) AS started, count(*) AS activities
-FROM kernels k JOIN spans s ON s.id = k.launch WHERE k.kind <> 'sync'
-GROUP BY ALL ORDER BY k.track, launched, k.launch
+SELECT track, launch, launch_name_id AS name, launch_ts AS launched, coalesce(launch_dur, 0) AS call_ns,
+    min(ts) AS started, count(*) AS activities
+FROM activities WHERE kind <> 'sync' AND launch_ts IS NOT NULL
+GROUP BY ALL ORDER BY track, launched, launch
 """
 
 

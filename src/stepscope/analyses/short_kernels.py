@@ -33,10 +33,10 @@ _SQL = """
 WITH edges AS (SELECT unnest($edges) * 1000 AS from_ns), ranges AS (
     SELECT from_ns, lead(from_ns) OVER (ORDER BY from_ns) AS to_ns FROM edges
 ), work AS (
-    SELECT k.dur, coalesce(s.dur, 0) AS call_ns FROM (
-        SELECT dur, launch, row_number() OVER (PARTITION BY launch ORDER BY ts, event) AS nth
-        FROM kernels WHERE kind IN ('compute', 'comm')
-    ) k LEFT JOIN spans s ON s.id = k.launch AND k.nth = 1
+    SELECT dur, CASE nth WHEN 1 THEN coalesce(launch_dur, 0) ELSE 0 END AS call_ns FROM (
+        SELECT dur, launch_dur, row_number() OVER (PARTITION BY launch ORDER BY ts, event) AS nth
+        FROM activities WHERE kind IN ('compute', 'comm')
+    )
 )
 SELECT from_ns, to_ns, count(w.dur) AS count, coalesce(sum(w.dur), 0)::BIGINT AS total_ns,
     coalesce(sum(w.call_ns), 0)::BIGINT AS launch_ns

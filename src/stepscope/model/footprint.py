@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 
@@ -34,7 +35,9 @@ def _all(values: Iterable[object], number: int) -> int:
 
 
 def give_back() -> None:
-    """Let the system have memory that the process keeps for later, where the C library can do so."""
+    """Let the system have memory that is free, or held by nothing but itself, where the C library can do so."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -146,10 +146,9 @@ def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Tim
     settled = np.append(cuts[1:] > cuts[:-1], True) & (cuts < hi)
     starts, covering = cuts[settled], covering[settled]
     lowest = covering & -covering
-    labels = np.log2(lowest).astype(np.int64)
-    first = np.concatenate(([True], labels[1:] != labels[:-1]))
+    first = np.concatenate(([True], lowest[1:] != lowest[:-1]))
     begins = starts[first]
-    return begins, np.append(begins[1:], hi), labels[first]
+    return begins, np.append(begins[1:], hi), np.log2(lowest[first]).astype(np.int64)
 
 
 def overlay(
