@@ -1,4 +1,4 @@
-"""Events and device activities of one rank as columns in memory, each read when it is first asked for.
+"""Events of one rank as columns in memory, each read when it is first asked for.
 
 A query that joins events by id costs tens of milliseconds where looking them up by position costs one. Columns are
 kept with `Trace.once`, so that `Trace.forget` lets go of each of a large rank's.
@@ -6,29 +6,21 @@ kept with `Trace.once`, so that `Trace.forget` lets go of each of a large rank's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.categories import CATEGORIES, KERNEL_KINDS
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.coding import among, code
 from stepscope.model.intervals import Times
-from stepscope.model.kernel_names import OP_CLASSES, OpClass
 from stepscope.model.trace import Trace
 
 Ids = NDArray[np.int64]
 #: Positions of events in `Spans`; -1 for none.
 Rows = NDArray[np.int32]
-
-_LISTED: Final = "(list_position([{}], {}) - 1)::TINYINT"
-
-
-def _code(column: str, words: Sequence[str]) -> str:
-    """A column of a few known words as their positions."""
-    return _LISTED.format(", ".join(f"'{word}'" for word in words), column)
-
 
 _SPANS: Final = {
     "id": "id::INTEGER",
@@ -36,40 +28,12 @@ _SPANS: Final = {
     "dur": "coalesce(dur, -1)",
     "track": "track",
     "name": "name_id",
-    "category": _code("category", CATEGORIES),
+    "category": code("category", CATEGORIES),
     "step": "coalesce(step, -1)",
 }
-_DEVICE_SQL: Final = f"""
-SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(step, -1)::INTEGER AS step,
-    {_code("kind", KERNEL_KINDS)} AS kind, {_code("op_class", OP_CLASSES)} AS op_class, name_id AS name,
-    coalesce(launch, -1) AS launch, coalesce(op, -1) AS op, graph IS NOT NULL AS in_graph,
-    launch_ts IS NOT NULL AS launched, coalesce(launch_track, -1)::INTEGER AS thread, coalesce(launch_ts, -1) AS called,
-    coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step
-FROM activities
-"""
-#: Directions of copies and kinds of memory, as positions in `Copies`; the last stands for any other.
-DIRECTIONS: Final = ("HtoD", "DtoH", "DtoD", "")
-MEMORIES: Final = ("pageable", "pinned", "device", "managed", "")
-
-
-def _known(column: str, words: Sequence[str]) -> str:
-    return f"(coalesce(nullif({_code(column, words[:-1])}, -1), {len(words) - 1}))::TINYINT"
-
-
-_COPIES_SQL: Final = f"""
-SELECT event, {_known("direction", DIRECTIONS)} AS direction, coalesce(bytes, -1) AS bytes,
-    {_known("src_kind", MEMORIES)} AS src, {_known("dst_kind", MEMORIES)} AS dst
-FROM copies
-"""
 _TEXTS_SQL: Final = """
 SELECT texts, coalesce(shapes, '') AS shapes, coalesce(dtypes, '') AS dtypes, coalesce(strides, '') AS strides
 FROM input_texts
-"""
-_GRIDS_SQL: Final = """
-SELECT event, coalesce(grid[1]::DOUBLE * grid[2] * grid[3], 0)::DOUBLE AS blocks,
-    coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
-    coalesce(grid[3], 0)::INTEGER AS depth, hash(grid) AS grid
-FROM kernels
 """
 
 
@@ -138,7 +102,7 @@ class Spans:
 
     def of(self, *categories: str) -> NDArray[np.bool_]:
         """Whether events are of one of these categories, bool[n]."""
-        return _among(self.category, CATEGORIES, categories)
+        return among(self.category, CATEGORIES, categories)
 
     def rows(self, ids: NDArray[Any]) -> Rows:
         """Positions of events, -1 for -1 and for events that the trace lacks."""
@@ -159,165 +123,6 @@ def _rows(trace: Trace) -> Rows:
 def _around(trace: Trace) -> Rows:
     spans = Spans(trace)
     return spans.rows(trace.columns("SELECT coalesce(parent, -1)::INTEGER AS parent FROM spans")["parent"])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceWork:
-    """The n device activities of a trace of one rank, in no particular order.
-
-    Attributes:
-        event: int64[n].
-        track: int32[n].
-        ts: int64[n].
-        dur: int64[n].
-        device: int32[n]; -1 if not recorded.
-        step: int32[n]; -1 outside every step.
-        kind: int8[n], position in `KERNEL_KINDS`.
-        op_class: int8[n], position in `OP_CLASSES`.
-        name: int32[n], `name_id`.
-        launch: int64[n], the launching event; -1 if not recorded.
-        op: int64[n], the operator around it; -1 if not recorded.
-        in_graph: bool[n].
-        launched: bool[n], whether the trace has the launching event; what follows is of that, -1 if there is none.
-        thread: int32[n], track.
-        called: int64[n], begin.
-        call_ns: int64[n], duration; -1 if not recorded.
-        call_step: int32[n], step; -1 outside every step.
-    """
-
-    event: Ids
-    track: NDArray[np.int32]
-    ts: Times
-    dur: Times
-    device: NDArray[np.int32]
-    step: NDArray[np.int32]
-    kind: NDArray[np.int8]
-    op_class: NDArray[np.int8]
-    name: NDArray[np.int32]
-    launch: Ids
-    op: Ids
-    in_graph: NDArray[np.bool_]
-    launched: NDArray[np.bool_]
-    thread: NDArray[np.int32]
-    called: Times
-    call_ns: Times
-    call_step: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, trace: Trace) -> DeviceWork:
-        """Those of a trace, read once."""
-        return trace.once(_device_work)
-
-    def rows(self, trace: Trace, events: Ids) -> Ids:
-        """Positions of activities, which must be some of this trace."""
-        order = trace.once(_by_event)
-        found: Ids = order[np.searchsorted(self.event, events, sorter=order)]
-        return found
-
-    def is_class(self, *classes: OpClass) -> NDArray[np.bool_]:
-        """Whether activities are of one of these classes, bool[n]."""
-        return _among(self.op_class, OP_CLASSES, classes)
-
-    def are(self, *kinds: str) -> NDArray[np.bool_]:
-        """Whether activities are of one of these kinds, bool[n]."""
-        return _among(self.kind, KERNEL_KINDS, kinds)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Grids:
-    """How each of the n activities of `DeviceWork` was launched.
-
-    Attributes:
-        blocks: float64[n]; 0 if not recorded.
-        threads: float64[n], of all blocks; 0 if not recorded.
-        depth: int32[n], blocks in z; 0 if not recorded.
-        grid: uint64[n], equal for equal grids.
-    """
-
-    blocks: NDArray[np.float64]
-    threads: NDArray[np.float64]
-    depth: NDArray[np.int32]
-    grid: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, trace: Trace) -> Grids:
-        """Those of a trace, read once."""
-        return trace.once(_grids)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Copies:
-    """The n rows of `copies` of a trace of one rank.
-
-    Attributes:
-        at: int64[n], position of the activity in `DeviceWork`.
-        direction: int8[n], position in `DIRECTIONS`.
-        bytes: int64[n]; -1 if not recorded.
-        src: int8[n], position in `MEMORIES`.
-        dst: int8[n], likewise.
-    """
-
-    at: Ids
-    direction: NDArray[np.int8]
-    bytes: Ids
-    src: NDArray[np.int8]
-    dst: NDArray[np.int8]
-
-    @classmethod
-    def of(cls, trace: Trace) -> Copies:
-        """Those of a trace, read once."""
-        return trace.once(_copies)
-
-    def rows(self, at: NDArray[np.int64]) -> Rows:
-        """Positions of the copies that these activities are, -1 for those that are none."""
-        row_of = np.full(max(int(self.at.max(initial=-1)), int(at.max(initial=-1))) + 2, -1, np.int32)
-        row_of[self.at] = np.arange(self.at.size, dtype=np.int32)
-        return row_of[at]
-
-    @property
-    def pageable(self) -> NDArray[np.bool_]:
-        """Whether one end is pageable memory, bool[n]."""
-        code = MEMORIES.index("pageable")
-        either: NDArray[np.bool_] = (self.src == code) | (self.dst == code)
-        return either
-
-
-def _copies(trace: Trace) -> Copies:
-    rows = trace.columns(_COPIES_SQL)
-    at = DeviceWork.of(trace).rows(trace, rows.pop("event"))
-    return Copies(at=at, **rows)
-
-
-def _among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
-    chosen = np.zeros(len(words), np.bool_)
-    chosen[[words.index(word) for word in wanted]] = True
-    mine: NDArray[np.bool_] = chosen[codes]
-    return mine
-
-
-def _device_work(trace: Trace) -> DeviceWork:
-    rows = trace.columns(_DEVICE_SQL)
-    return DeviceWork(**{one.name: rows[one.name] for one in fields(DeviceWork)})
-
-
-def _grids(trace: Trace) -> Grids:
-    rows = by_event(trace, trace.columns(_GRIDS_SQL))
-    return Grids(**{one.name: rows[one.name] for one in fields(Grids)})
-
-
-def by_event(trace: Trace, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Rows of all of `kernels`, each with its `event`, in the order of `DeviceWork`."""
-    events = DeviceWork.of(trace).event
-    if np.array_equal(rows["event"], events):
-        return rows
-    order = np.argsort(rows["event"], kind="stable")
-    at = order[np.searchsorted(rows["event"], events, sorter=order)]
-    return {name: values[at] for name, values in rows.items()}
-
-
-def _by_event(trace: Trace) -> Ids:
-    """Positions in `DeviceWork` by event."""
-    return np.argsort(DeviceWork.of(trace).event, kind="stable")
 
 
 def inputs_of(trace: Trace) -> NDArray[np.int32]:

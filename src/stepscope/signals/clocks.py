@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
-from stepscope.model.columns import DeviceWork, Grids
+from stepscope.model.device_work import DeviceWork, Grids
 from stepscope.model.errors import MissingInputError
+from stepscope.model.steps import Steps
 from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
 
@@ -18,7 +19,6 @@ from stepscope.signals.signal import Signals, signal
 _BEST: Final = 10
 _FEWEST_STEPS: Final = 6
 
-_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial ORDER BY ts"
 _SAMPLES_SQL: Final = """
 SELECT c.name, max(c.value) AS most, avg(c.value) AS mean, min(c.value) AS least FROM counters c
 WHERE regexp_matches(c.name, '(?i)(clock|freq)') AND c.value > 0
@@ -61,7 +61,7 @@ class Clock:
 def pace(s: Signals) -> Pace:
     """How fast the device runs kernels of the same name and grid, step by step."""
     need_device(s.trace)
-    step = s.trace.columns(_COMPLETE_SQL)["step"].astype(np.int64)
+    step = Steps.of(s.trace).complete.astype(np.int64)
     taken = _taken(s.trace, step) if step.size >= _FEWEST_STEPS else None
     if taken is None:
         raise MissingInputError(

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from stepscope.analyses.collective_transfers import transfers
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.model.columns import DeviceWork, Grids, names_by_id
+from stepscope.model.columns import names_by_id
+from stepscope.model.device_work import DeviceWork, Grids
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
+from stepscope.model.steps import Steps
 from stepscope.signals.communication import calls
 from stepscope.signals.job import step_ns
 from stepscope.signals.process_groups import world_size
@@ -23,8 +25,6 @@ from stepscope.signals.signal import Signals, signal
 #: Waits below this share of the step are not worth a prediction of what the step would be without them.
 _WORTH: Final = 0.005
 
-_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
-_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
 _CALLS_SQL: Final = """
 SELECT k.event, k.ts, k.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
 FROM collectives c JOIN kernels k USING (event)
@@ -99,7 +99,7 @@ def collectives(s: Signals) -> Collectives:
     exposed = wait.copy()
     for device in s.trace.once(device_times):
         exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
-    steps = int(s.trace.scalar(_STEPS_SQL) or 1)
+    steps = max(Steps.of(s.trace).complete.size, 1)
     known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
     return Collectives(rows["event"], wait, np.maximum(exposed, 0), transfer / rows["dur"], known, steps)
 
@@ -145,7 +145,7 @@ def gain_ns(s: Signals) -> int:
 @signal()
 def kernels(s: Signals) -> Mapping[str, Kernel]:
     """The rank's compute kernels by name, per complete step."""
-    complete = s.trace.columns(_COMPLETE_SQL)["step"]
+    complete = Steps.of(s.trace).complete
     steps, names, work = max(complete.size, 1), s.trace.once(names_by_id), DeviceWork.of(s.trace)
     at = np.flatnonzero(work.are("compute") & np.isin(work.step, complete))
     name = work.name[at]

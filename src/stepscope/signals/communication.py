@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.collective_transfers import transfers
-from stepscope.model.columns import DeviceWork, Spans, named
+from stepscope.model.columns import Spans, named
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
+from stepscope.model.steps import Steps
 from stepscope.signals.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
-_STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
 _PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
 #: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
 _BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\Z", re.DOTALL)
@@ -76,7 +77,7 @@ class Calls:
 def calls(s: Signals) -> Calls:
     """The collectives on the rank's devices in complete steps, with what of each is transfer."""
     rows = s.table("collective_calls").arrow
-    complete = s.trace.columns(_STEPS_SQL)["step"]
+    complete = Steps.of(s.trace).complete
     column = {name: _ints(rows[name]) for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns")}
     chosen = np.isin(column["step"], complete) & (column["exposed_ns"] >= 0)
     if not chosen.any():

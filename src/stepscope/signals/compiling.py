@@ -15,6 +15,7 @@ from stepscope.model.columns import Spans, on_host
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.signals.job import recorded_steps, step_ns
+from stepscope.signals.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
 #: What PyTorch's compiler, Triton and the runtimes of CUDA and HIP call it.
@@ -63,9 +64,7 @@ def compilations(s: Signals) -> Compilations:
     at = np.flatnonzero(np.isin(spans.name, list(names)) & (spans.dur > 0) & (spans.step >= 0))
     at = at[on_host(s.trace, spans.track[at])]
     at = at[np.lexsort((-spans.dur[at], spans.ts[at]))]
-    stop = spans.ts[at] + spans.dur[at]
-    reach = np.maximum.accumulate(stop) if at.size else stop
-    at = at[spans.ts[at] >= np.append(np.iinfo(np.int64).min, reach[:-1])[: reach.size]]
+    at = at[apart(spans.ts[at], spans.ts[at] + spans.dur[at])]
     dur = spans.dur[at]
     ids, index = np.unique(spans.name[at], return_inverse=True)
     total = np.bincount(index, dur, ids.size) if ids.size else np.zeros(0)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.grouping import Groups
 from stepscope.analyses.peaks import MATRIX_CLASSES
-from stepscope.model.columns import DeviceWork, Grids, Spans, input_texts, inputs_of
+from stepscope.model.columns import Spans, input_texts, inputs_of
+from stepscope.model.device_work import DeviceWork, Grids
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal

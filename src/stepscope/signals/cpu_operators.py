@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device, need_operators
-from stepscope.model.columns import DeviceWork, Spans, names_by_id
+from stepscope.model.columns import Spans, names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.signals.host import operator_ns
 from stepscope.signals.job import recorded_steps, step_ns

@@ -15,10 +15,10 @@ from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.columns import Spans
 from stepscope.model.intervals import Times
+from stepscope.model.steps import Steps
 from stepscope.signals.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
-_STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial AND source <> 'whole' ORDER BY ts"
 #: Calls for page-locked host memory are another matter.
 _HOST: Final = re.compile(r"Host", re.I)
 _FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
@@ -70,7 +70,8 @@ def driver_calls(s: Signals) -> DriverCalls:
     names = dict(names_of(s.trace, ("runtime",)))
     calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
     frees = [i for i in calls if _FREE.search(names[i])]
-    spans, steps = Spans(s.trace), s.trace.columns(_STEPS_SQL)["step"].astype(np.int64)
+    spans, every = Spans(s.trace), Steps.of(s.trace)
+    steps = every.step[every.whole].astype(np.int64)
     at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, calls))
     at = at[np.isin(spans.step[at], steps)]
     at = at[np.lexsort((spans.id[at], spans.ts[at]))]

@@ -14,6 +14,7 @@ from stepscope.analyses.recorded_events import names_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.signals.job import recorded_steps, step_ns
+from stepscope.signals.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
 #: Libraries whose files are all about logging, progress bars and metrics.
@@ -117,8 +118,7 @@ def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
     held = np.searchsorted(loop, rows["stop"]) > np.searchsorted(loop, rows["ts"])
     held |= _sending(s).at(rows["ts"])
     rows = {column: values[~held] for column, values in rows.items()}
-    reach = np.maximum.accumulate(rows["stop"]) if rows["stop"].size else rows["stop"]
-    outer = rows["ts"] >= np.append(np.iinfo(np.int64).min, reach[:-1])[: reach.size]
+    outer = apart(rows["ts"], rows["stop"])
     dur = (rows["stop"] - rows["ts"])[outer]
     ids, index = np.unique(rows["name_id"][outer], return_inverse=True)
     total = np.bincount(index, dur, ids.size) if ids.size else np.zeros(0)

@@ -13,17 +13,17 @@ from stepscope.analyses import host_states as states
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import DeviceWork, Spans, on_host
+from stepscope.model.columns import Spans, on_host
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times, overlay
+from stepscope.model.steps import Steps
 from stepscope.signals.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
 
 #: Fewer calls than this do not tell what one usually takes.
 _FEW: Final = 30
 
-_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
-_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
 _GC_SQL: Final = """
 SELECT id, ts, dur FROM (
     SELECT s.id, s.ts, coalesce(s.dur, 0) AS dur, max(s.ts + s.dur) OVER (
@@ -77,7 +77,7 @@ def window_ns(s: Signals) -> int:
 def idle(s: Signals) -> Mapping[tuple[str, str], int]:
     """Mean idle time of a device per complete step, by cause and detail, ns; without steps, while it was in use."""
     rows = s.table("idle_causes").arrow.to_pylist()
-    complete = {row["step"] for row in s.trace.rows(_COMPLETE_SQL)} if s(steps) else {None}
+    complete = set(Steps.of(s.trace).complete.tolist()) if s(steps) else {None}
     windows = len(complete) * max(len({row["device"] for row in rows}), 1)
     if not windows:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
@@ -180,8 +180,8 @@ def line(s: Signals) -> Line:
 def _windows(s: Signals) -> tuple[Times, Times]:
     """Steps on the host, or the time in which the devices were in use if there are none: begins and ends."""
     if s(steps):
-        rows = s.trace.columns(_STEPS_SQL)
-        return rows["ts"], rows["stop"]
+        every = Steps.of(s.trace)
+        return every.ts, every.stop
     devices = s.trace.once(device_times)
     first, last = min(device.first for device in devices), max(device.last for device in devices)
     return np.array([first]), np.array([last])

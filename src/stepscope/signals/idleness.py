@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from stepscope.model.errors import MissingInputError
+from stepscope.model.steps import Steps
 from stepscope.signals.signal import Signals, signal
-
-_STEPS_SQL: Final = "SELECT step FROM steps WHERE NOT partial AND source <> 'whole'"
-_FOUND_SQL: Final = "SELECT count(*) FROM steps WHERE source <> 'whole'"
 
 
 @signal()
@@ -18,8 +15,8 @@ def causes(s: Signals) -> Mapping[str, float]:
 
     Without steps, of the time from its first activity to its last.
     """
-    found_any = int(s.trace.scalar(_FOUND_SQL))
-    complete = set(s.trace.sql(_STEPS_SQL)["step"].to_pylist()) if found_any else {None}
+    steps = Steps.of(s.trace)
+    complete = set(steps.step[steps.whole].tolist()) if steps.found.any() else {None}
     budget = [row for row in s.table("step_budget").records() if row["step"] in complete]
     if not budget:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import numpy as np
+
 from stepscope.analyses.device_time import step_windows
 from stepscope.analyses.recorded_events import names_of
-from stepscope.model.columns import DeviceWork
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.devices import Device, match
 from stepscope.model.errors import MissingInputError
+from stepscope.model.steps import Steps
 from stepscope.signals.signal import Signals, signal
 
-_COMPLETE_SQL: Final = "SELECT step FROM steps WHERE NOT partial"
 _DEVICE_SQL: Final = """
 SELECT name FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT 1
 """
@@ -35,7 +37,7 @@ _TRAINING: Final = re.compile(
 def step_ns(s: Signals) -> int:
     """Mean length of a complete step, from the end of the step before it to the end of its last work."""
     windows = s.trace.once(step_windows)
-    complete = {row["step"] for row in s.trace.rows(_COMPLETE_SQL)}
+    complete = set(Steps.of(s.trace).complete.tolist())
     lengths = [
         int(end - start)
         for step, start, end in zip(windows.step, windows.starts, windows.ends, strict=True)
@@ -49,13 +51,13 @@ def step_ns(s: Signals) -> int:
 @signal("count")
 def steps(s: Signals) -> int:
     """Number of complete steps; 0 if the trace counts as one step because none were found."""
-    return int(s.trace.scalar("SELECT count(*) FROM steps WHERE NOT partial AND source <> 'whole'") or 0)
+    return int(np.count_nonzero(Steps.of(s.trace).whole))
 
 
 @signal("count")
 def recorded_steps(s: Signals) -> int:
     """Number of steps, partial ones and a trace that counts as one step included; at least 1."""
-    return max(int(s.trace.scalar("SELECT count(*) FROM steps") or 0), 1)
+    return max(Steps.of(s.trace).step.size, 1)
 
 
 @signal("ns")

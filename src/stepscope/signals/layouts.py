@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.needs import need_device
-from stepscope.model.columns import DeviceWork, names_by_id
+from stepscope.model.columns import names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.kernel_names.function import changes_layout
 from stepscope.signals.job import recorded_ns
 from stepscope.signals.signal import Signals, signal

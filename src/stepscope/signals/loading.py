@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals.data import in_process, waits
+from stepscope.signals.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
 #: Calls of the operating system that wait for data of files.
@@ -82,8 +83,7 @@ def _part(s: Signals, category: str) -> Inside:
         )
     rows = s.trace.once(_rows)
     mine = np.flatnonzero(rows["category"] == category)
-    ends = np.maximum.accumulate(rows["stop"][mine]) if mine.size else mine
-    outer = mine[rows["ts"][mine] >= np.append(np.iinfo(np.int64).min, ends[:-1])[: mine.size]]
+    outer = mine[apart(rows["ts"][mine], rows["stop"][mine])]
     took = rows["stop"][outer] - rows["ts"][outer]
     total = int(took.sum())
     names, index = np.unique(rows["name"][outer].astype(str), return_inverse=True)

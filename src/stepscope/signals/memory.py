@@ -13,10 +13,10 @@ from stepscope.analyses.memory_levels import MemoryLevels, memory_levels
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
+from stepscope.model.steps import Steps
 from stepscope.signals.signal import Signals, signal
 
 _DEVICES_SQL: Final = "SELECT device, name, memory_bytes FROM devices"
-_STEPS_SQL: Final = "SELECT step, ts, ts + dur AS stop FROM steps WHERE NOT partial AND source <> 'whole' ORDER BY ts"
 _SNAPSHOT_SQL: Final = "SELECT count(*) FROM segments"
 _FAILED_SQL: Final = "SELECT count(*) FROM allocator_events WHERE action = 'oom'"
 
@@ -111,10 +111,16 @@ def levels(s: Signals) -> tuple[MemoryLevels, ...]:
     return tuple(one for one in memory_levels(s.trace) if one.device is not None)
 
 
+def _steps(s: Signals) -> dict[str, Any]:
+    """Index, begin and end of the complete steps."""
+    every = Steps.of(s.trace)
+    return {"step": every.step[every.whole], "ts": every.ts[every.whole], "stop": every.stop[every.whole]}
+
+
 @signal()
 def growth(s: Signals) -> tuple[Growth, ...]:
     """What each complete step leaves in use, by device."""
-    steps = s.trace.columns(_STEPS_SQL)
+    steps = _steps(s)
     return tuple(_growth(one, steps) for one in s(levels))
 
 
@@ -122,7 +128,7 @@ def growth(s: Signals) -> tuple[Growth, ...]:
 def same_sizes(s: Signals) -> float | None:
     """Mean share of a step's allocated bytes in sizes that the step before had too; null if not recorded."""
     found = s.maybe(levels)
-    steps = s.trace.columns(_STEPS_SQL)
+    steps = _steps(s)
     if not found or steps["ts"].size < 2:
         return None
     shares = [share for one in found for share in _same_sizes(one, steps)]

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph.changes import launched_within
 from stepscope.analyses.stepgraph.handovers import handed
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import DeviceWork, Spans, names_by_id
+from stepscope.model.columns import Spans, names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.job import recorded_steps
-from stepscope.signals.ranges import inside
+from stepscope.signals.ranges import apart, inside
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that optimizers update one tensor with, without underscore at their end.
@@ -65,8 +66,7 @@ def updates(s: Signals) -> Updates:
             "the recording shows no step of an optimizer", hint="use an optimizer of torch.optim, which marks its steps"
         )
     fused = any("fused" in names[name_id].lower() for name_id in np.unique(spans.name[steps]).tolist())
-    stop = spans.ts[steps] + spans.dur[steps]
-    steps = steps[spans.ts[steps] >= np.append(np.iinfo(np.int64).min, np.maximum.accumulate(stop)[:-1])]
+    steps = steps[apart(spans.ts[steps], spans.ts[steps] + spans.dur[steps])]
     ranges: dict[str, NDArray[Any]] = {
         "track": spans.track[steps],
         "ts": spans.ts[steps],

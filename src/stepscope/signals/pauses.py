@@ -12,6 +12,7 @@ from stepscope.analyses.host_states import host_states
 from stepscope.model.columns import Spans
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times, distinct
+from stepscope.model.steps import Steps
 from stepscope.signals.host import median
 from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
@@ -27,7 +28,6 @@ _SAME_PLACE: Final = 0.005
 
 #: What a thread does shows in these.
 _BUSY: Final = ("op", "runtime", "launch", "sync", "queue", "gc", "dataloader", "python", "module", "annotation")
-_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps ORDER BY ts"
 _LONG_SQL: Final = """
 SELECT id, coalesce(depth, 0) AS depth FROM spans
 WHERE dur >= $least AND (category = 'overhead' OR track IN (SELECT unnest($threads)))
@@ -82,16 +82,16 @@ def _silent(s: Signals, threads: list[int]) -> Silent:
     """Long stretches in steps without any begin or end of an event, their place within the step, and the step."""
     spans = Spans(s.trace)
     mine = spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0)
-    ts, steps = spans.ts[mine], s.trace.columns(_STEPS_SQL)
-    bounds = distinct(np.concatenate((ts, ts + spans.dur[mine], steps["ts"], steps["stop"])))
+    ts, steps = spans.ts[mine], Steps.of(s.trace)
+    bounds = distinct(np.concatenate((ts, ts + spans.dur[mine], steps.ts, steps.stop)))
     starts, ends = bounds[:-1], bounds[1:]
-    step = np.searchsorted(steps["ts"], starts, side="right") - 1
+    step = np.searchsorted(steps.ts, starts, side="right") - 1
     found = (step >= 0) & (ends - starts >= _LEAST_NS)
-    found[found] &= ends[found] <= steps["stop"][step[found]]
+    found[found] &= ends[found] <= steps.stop[step[found]]
     at = np.flatnonzero(found)
     at = np.sort(at[np.argsort(starts[at] - ends[at], kind="stable")[:_MOST]])
-    first = np.searchsorted(bounds, steps["ts"][step[at]])
-    events = np.searchsorted(bounds, steps["stop"][step[at]]) - first
+    first = np.searchsorted(bounds, steps.ts[step[at]])
+    events = np.searchsorted(bounds, steps.stop[step[at]]) - first
     return starts[at], ends[at], (at - first) / np.maximum(events, 1), step[at]
 
 

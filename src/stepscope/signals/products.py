@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.peaks import MATRIX_CLASSES, operand_dtype
-from stepscope.model.columns import DeviceWork, Grids, Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.device_work import DeviceWork, Grids
 from stepscope.model.errors import MissingInputError
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace

@@ -9,8 +9,10 @@ import numpy as np
 
 from stepscope.analyses.recorded_events import names_of, passing, recorded_events
 from stepscope.model import runtime_names
-from stepscope.model.columns import DeviceWork, Spans
+from stepscope.model.columns import Spans
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
+from stepscope.model.steps import Steps
 from stepscope.signals.cluster import ranks_missing
 from stepscope.signals.communication import calls
 from stepscope.signals.idleness import causes
@@ -23,16 +25,13 @@ _LOST: Final = (
     "history-full", "history-lost",
 )  # fmt: skip
 _HEALTH_SQL: Final = "SELECT count(*) FROM health WHERE code IN (SELECT unnest($codes))"
-_STEPS_SQL: Final = "SELECT ts, ts + dur AS stop FROM steps WHERE source <> 'whole' ORDER BY ts"
 _IN_USE_SQL: Final = """
 SELECT min(ts) AS ts, max(ts + dur) AS stop FROM kernels WHERE kind <> 'sync' HAVING count(*) > 0
 """
-_COMPLETE_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial AND source <> 'whole'"
 _MATRIX_SQL: Final = """
 SELECT coalesce(sum(k.dur), 0)::BIGINT FROM kernels k JOIN steps s USING (step)
 WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND NOT s.partial
 """
-_WHOLE_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
 #: A host that is recorded shows in any of these.
 _HOST: Final = ("op", "runtime", "launch", "sync", "python")
 _HAS_SQL: Final = {
@@ -66,14 +65,17 @@ def overhead_share(s: Signals) -> float:
     own = passing(names_of(s.trace, ("overhead",)), runtime_names.is_profiler_overhead)
     if not own:
         return 0.0
-    steps = s.trace.columns(_STEPS_SQL)
-    steps = steps if steps["ts"].size else s.trace.columns(_IN_USE_SQL)
-    if not steps["ts"].size:
+    steps = Steps.of(s.trace)
+    starts, ends = steps.ts[steps.found], steps.stop[steps.found]
+    if not starts.size:
+        used = s.trace.columns(_IN_USE_SQL)
+        starts, ends = used["ts"], used["stop"]
+    if not starts.size:
         return 0.0
     spans = Spans(s.trace)
     at = np.flatnonzero(spans.of("overhead") & np.isin(spans.name, own) & (spans.dur > 0))
     took = Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
-    within = Intervals.union_of(steps["ts"], steps["stop"])
+    within = Intervals.union_of(starts, ends)
     return (took & within).total / max(within.total, 1)
 
 
@@ -109,7 +111,7 @@ def _graphs(s: Signals) -> float:
 
 def _steps(s: Signals) -> float:
     """What one step leaves open: kernels take the same each time, but what the device waits for may come once."""
-    if int(s.trace.scalar(_COMPLETE_SQL) or 0) >= FEW_STEPS:
+    if np.count_nonzero(Steps.of(s.trace).whole) >= FEW_STEPS:
         return 0.0
     idle = sum((s.maybe(causes) or {}).values())
     return idle if idle >= _LEAST_IDLE else 0.0
@@ -135,7 +137,7 @@ def _shapes(s: Signals) -> float:
     length = s.maybe(step_ns)
     if _has(s, "shapes") or not _has(s, "operators") or not length:
         return 0.0
-    steps = int(s.trace.scalar(_WHOLE_STEPS_SQL) or 1)
+    steps = max(Steps.of(s.trace).complete.size, 1)
     return int(s.trace.scalar(_MATRIX_SQL) or 0) / steps / length
 
 

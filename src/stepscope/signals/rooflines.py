@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.columns import DeviceWork, Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.signals.job import device, recorded_ns
 from stepscope.signals.products import dimensions
 from stepscope.signals.signal import Signals, signal

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_calls, need_device
 from stepscope.model import runtime_names
-from stepscope.model.columns import DIRECTIONS, DeviceWork, Spans, names_by_id
+from stepscope.model.columns import Spans, names_by_id
+from stepscope.model.device_work import DIRECTIONS, DeviceWork
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.waiting import ONE_NUMBER, SOON_NS, Around, around, waiting

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import DeviceWork, Spans, names_by_id
+from stepscope.model.columns import Spans, names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.trace import Trace
 from stepscope.signals.roles import OTHER, role_of_operator
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.runtime_calls import blocking_names, synchronising_names
-from stepscope.model.columns import DIRECTIONS as COPY_DIRECTIONS
-from stepscope.model.columns import MEMORIES, Copies, DeviceWork, Spans
+from stepscope.model.columns import Spans
 from stepscope.model.device_table.host_link import host_link
+from stepscope.model.device_work import DIRECTIONS as COPY_DIRECTIONS
+from stepscope.model.device_work import MEMORIES, Copies, DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.signals.job import device, recorded_ns, recorded_steps

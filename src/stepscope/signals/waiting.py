@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.runtime_calls import blocking_names, synchronising_names
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import DIRECTIONS, Copies, DeviceWork, Ids, Spans, on_host
+from stepscope.model.columns import Ids, Spans, on_host
+from stepscope.model.device_work import DIRECTIONS, Copies, DeviceWork
 from stepscope.model.trace import Trace
 
 #: Where no operators are recorded, a wait this soon after the launch of a copy is the end of a blocking copy.

@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.columns import DIRECTIONS, Copies, DeviceWork, Grids, Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.device_work import DIRECTIONS, Copies, DeviceWork, Grids
 from stepscope.model.errors import MissingInputError
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace

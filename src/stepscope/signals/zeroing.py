@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.columns import DeviceWork, Spans, named, names_by_id
+from stepscope.model.columns import Spans, named, names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ranges import inside
 from stepscope.signals.signal import Signals, signal

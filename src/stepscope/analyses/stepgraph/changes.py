@@ -14,7 +14,8 @@ from stepscope.analyses.stepgraph.graph import StepGraph
 from stepscope.analyses.stepgraph.handovers import handed
 from stepscope.analyses.stepgraph.peers import moving_ns
 from stepscope.analyses.stepgraph.subjects import BOTH, DEVICE, SUBJECTS, synchronising
-from stepscope.model.columns import DeviceWork, Spans
+from stepscope.model.columns import Spans
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import UserError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace

@@ -12,8 +12,9 @@ from stepscope.analyses.runtime_calls import called_names
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.model import runtime_names
 from stepscope.model.categories import KERNEL_KINDS
-from stepscope.model.columns import Copies, DeviceWork, Spans, on_host
+from stepscope.model.columns import Spans, on_host
 from stepscope.model.columns import named as named_events
+from stepscope.model.device_work import Copies, DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
