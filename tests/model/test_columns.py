@@ -1,0 +1,60 @@
+"""Columns of events and device activities say what queries say."""
+
+from __future__ import annotations
+
+from stepscope.model.columns import Spans, inputs_of, named
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.steps import Steps
+from stepscope.model.trace import Trace
+from stepscope.reports.narrow import Filter, narrowed
+from support import Facts
+
+
+def _job() -> tuple[Trace, list[int]]:
+    facts = Facts()
+    events = []
+    for number in range(3):
+        begin = 1_000 * number
+        events.append(facts.host("step", f"ProfilerStep#{number}", begin, 900))
+        events.append(facts.host("op", "aten::mm", begin + 100, 300))
+        events.append(facts.kernel("sgemm", begin + 200, 50, launch=(begin + 150, 20)))
+    return facts.trace(), events
+
+
+def test_events_are_found_by_id_and_know_what_is_around_them() -> None:
+    trace, _ = _job()
+    spans = Spans(trace)
+    for row in trace.rows("SELECT s.*, n.name FROM spans s JOIN names n USING (name_id)"):
+        at = int(spans.rows(spans.id[spans.id == row["id"]])[0])
+        assert (spans.ts[at], spans.dur[at], spans.track[at]) == (row["ts"], row["dur"], row["track"])
+        assert spans.of(row["category"])[at]
+        assert named(trace, row["name"].__eq__)[at]
+        around = int(spans.around[at])
+        assert (None if around < 0 else int(spans.id[around])) == row["parent"]
+
+
+def test_what_a_narrowed_trace_lacks_has_no_position() -> None:
+    trace, events = _job()
+    whole = Spans(trace)
+    part = narrowed(trace, Filter(steps=(1,)))
+    spans = Spans(part)
+    kept = set(spans.id.tolist())
+    assert events[4] in kept
+    assert events[1] not in kept
+    found = spans.rows(whole.id)
+    assert {one for one, at in zip(whole.id.tolist(), found.tolist(), strict=True) if at >= 0} == kept
+    assert inputs_of(part).tolist() == [-1] * len(kept)
+    assert Steps.of(part).step.tolist() == [1]
+
+
+def test_activities_know_their_launch() -> None:
+    trace, events = _job()
+    work = DeviceWork.of(trace)
+    order = work.rows(trace, work.event)
+    assert work.event[order].tolist() == work.event.tolist()
+    assert sorted(work.event.tolist()) == [event for event in events if event in work.event]
+    assert work.are("compute").all()
+    assert work.is_class("gemm").all()
+    assert sorted(work.called.tolist()) == [150, 1_150, 2_150]
+    assert work.launched.all()
+    assert (work.thread == Spans(trace).track[Spans(trace).rows(work.launch)]).all()
