@@ -84,15 +84,16 @@ def _silent(s: Signals, threads: list[int]) -> Silent:
     mine = spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0)
     ts, steps = spans.ts[mine], Steps.of(s.trace)
     bounds = distinct(np.concatenate((ts, ts + spans.dur[mine], steps.ts, steps.stop)))
-    starts, ends = bounds[:-1], bounds[1:]
-    step = np.searchsorted(steps.ts, starts, side="right") - 1
-    found = (step >= 0) & (ends - starts >= _LEAST_NS)
-    found[found] &= ends[found] <= steps.stop[step[found]]
-    at = np.flatnonzero(found)
-    at = np.sort(at[np.argsort(starts[at] - ends[at], kind="stable")[:_MOST]])
-    first = np.searchsorted(bounds, steps.ts[step[at]])
-    events = np.searchsorted(bounds, steps.stop[step[at]]) - first
-    return starts[at], ends[at], (at - first) / np.maximum(events, 1), step[at]
+    at = np.flatnonzero(np.diff(bounds) >= _LEAST_NS)
+    step = np.searchsorted(steps.ts, bounds[at], side="right") - 1
+    inside = step >= 0
+    inside[inside] &= bounds[at[inside] + 1] <= steps.stop[step[inside]]
+    at, step = at[inside], step[inside]
+    longest = np.sort(np.argsort(bounds[at] - bounds[at + 1], kind="stable")[:_MOST])
+    at, step = at[longest], step[longest]
+    first = np.searchsorted(bounds, steps.ts[step])
+    events = np.searchsorted(bounds, steps.stop[step]) - first
+    return bounds[at], bounds[at + 1], (at - first) / np.maximum(events, 1), step
 
 
 def _unexplained(
