@@ -12,7 +12,7 @@ from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, blocks
 from stepscope.readers.kineto.decode import Decoder, Lane
 from stepscope.readers.kineto.framing import Framer, gather
-from stepscope.readers.kineto.parsing import PROCESS, THREAD, structure
+from stepscope.readers.kineto.parsing import structure
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
@@ -49,7 +49,7 @@ SELECT i, ts, dur, process, thread, cat, name, a.connection_id, a.correlation_id
     a."data size(Byte)", a."memcpy direction", part_type, a."src rank", a."dst rank", a."transport type",
     a."link type", a."size(Byte)", a.data_type, a."count", CASE WHEN a."Task Type" IS NOT NULL THEN args END
 FROM (
-    SELECT i, ts, CASE WHEN ph = 'X' THEN dur END AS dur, {PROCESS} AS process, {THREAD} AS thread, cat, name,
+    SELECT i, ts, CASE WHEN ph = 'X' THEN dur END AS dur, process, thread, cat, name,
         args::VARCHAR AS args, (args->>'$."task type"') AS part_type,
         json_transform(args, {structure(dict(_ARGS))}) AS a
     FROM parsed WHERE is_span
@@ -79,10 +79,10 @@ FROM (
 _FLOWS_TABLE: Final = (
     "CREATE TABLE ascend_flows (cat VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, pid VARCHAR, tid VARCHAR)"
 )
-_FLOWS: Final = f"""
+_FLOWS: Final = """
 INSERT INTO ascend_flows
-SELECT cat, json_extract_string(text, '$.id'), ph = 's', ts, {PROCESS}, {THREAD}
-FROM parsed JOIN {{source}} source USING (i)
+SELECT cat, json_extract_string(text, '$.id'), ph = 's', ts, process, thread
+FROM parsed JOIN {source} source USING (i)
 WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
 """
 
@@ -90,9 +90,9 @@ WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
 _SAMPLES_TABLE: Final = (
     "CREATE TABLE ascend_samples (ts BIGINT, pid VARCHAR, name VARCHAR, series VARCHAR, value DOUBLE)"
 )
-_SAMPLES: Final = f"""
+_SAMPLES: Final = """
 INSERT INTO ascend_samples
-SELECT ts, {PROCESS}, CASE WHEN (args->>'$.acc_id') IS NULL THEN name ELSE name || ' ' || (args->>'$.acc_id') END,
+SELECT ts, process, CASE WHEN (args->>'$.acc_id') IS NULL THEN name ELSE name || ' ' || (args->>'$.acc_id') END,
     kv.key, try_cast(kv.value AS DOUBLE)
 FROM parsed, unnest(
     CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args::JSON AS MAP(VARCHAR, VARCHAR))) END

@@ -25,7 +25,8 @@ class Lane:
 
     Attributes:
         connection: Holds the chunk as `pieces` (text) and `parsed` (columns, see `sql.parse_sql`).
-        source: What `parsed` was made from: a table or a parenthesised query with `i`, `text`, `flat` and `args`.
+        source: What `parsed` was made from: a table or a parenthesised query with `i`, `text`, `flat`, `arrow` and
+            `args`.
         others: How many rows of each phase are no intervals.
         others_have_args: Whether any of them has arguments, ends of pairs aside.
         chunk: The chunk, until it is staged.
@@ -132,7 +133,7 @@ class Decoder:
         self._count(lane)
         self._stage(lane)
         if "M" in lane.others:
-            self.metadata += lane.connection.execute(parsing.METADATA).fetchall()
+            self.metadata += lane.connection.execute(parsing.metadata_sql(lane.source)).fetchall()
         lane.connection.unregister("pieces")
         if lane.chunk is not None:
             self._done(lane.chunk)
@@ -155,11 +156,7 @@ class Decoder:
             # The message quotes the text, which may be no UTF-8.
             return False
         if not self._exact:
-            [inexact] = first_row(
-                lane.connection,
-                "SELECT bool_or(ts_us <> floor(ts_us)) AND max(abs(ts_us)) >= ? FROM parsed WHERE isfinite(ts_us)",
-                [parsing.EXACT_MICROSECONDS],
-            )
+            [inexact] = first_row(lane.connection, parsing.INEXACT)
             if inexact:
                 self._exact = True
                 lane.connection.execute(self._parse_sql(lane.source, exact=True))
@@ -178,7 +175,8 @@ class Decoder:
         connection.register("pieces", _without(_text_batches(chunk, first), mended))
         connection.register("mended", pa.table({"i": pa.array(mended.ids, pa.int64()), "text": _strings(mended.texts)}))
         lane.source = (
-            "(SELECT i, text, flat, args FROM pieces WHERE kept UNION ALL SELECT i, text, false, NULL FROM mended)"
+            "(SELECT i, text, flat, arrow, args FROM pieces WHERE kept "
+            "UNION ALL SELECT i, text, false, false, NULL FROM mended)"
         )
         connection.execute(self._parse_sql(lane.source, exact=True))
 
@@ -208,9 +206,9 @@ def _text_batches(chunk: Chunk, first: int) -> pa.Table:
         for low in range(0, size, half):
             rows = text[low : low + half]
             ids = pa.array(np.arange(first + low, first + low + len(rows), dtype=np.int64))
-            flat = pa.array(part.flat[low : low + half])
-            arguments = args[low : low + half]
-            batches.append(pa.record_batch([ids, rows, flat, arguments], names=["i", "text", "flat", "args"]))
+            flat, arrow = (pa.array(values[low : low + half]) for values in (part.flat, part.arrow))
+            columns = {"i": ids, "text": rows, "flat": flat, "arrow": arrow, "args": args[low : low + half]}
+            batches.append(pa.record_batch(columns))
         first += size
     return pa.Table.from_batches(batches)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stepscope.readers.kineto.arguments import argument_slices
+from stepscope.readers.kineto.arrows import ArrowFinder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +47,7 @@ class Pieces:
         text: Fills the beginning of `slot`.
         slot: Memory to be used again once nobody looks at the pieces any more.
         flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
+        arrow: Whether each piece surely is the arrow of a launch.
         args_begin: Where in the text the arguments of each piece begin.
         args_length: Their length, 0 if it must be found by parsing.
     """
@@ -54,6 +56,7 @@ class Pieces:
     slot: memoryview
     offsets: NDArray[np.int32]
     flat: NDArray[np.bool_]
+    arrow: NDArray[np.bool_]
     args_begin: NDArray[np.int32]
     args_length: NDArray[np.int32]
 
@@ -136,13 +139,14 @@ class Framer:
         self.found = False
         self.lost_bytes = 0
         self._free: deque[memoryview] = deque()
+        self._arrows = ArrowFinder()
 
     def pieces(self, blocks: Iterable[bytes]) -> Iterator[Pieces]:
         """Yield the pieces of a stream, the last of which may hold what follows the events."""
         stream = iter(blocks)
         rest = self._find_events(stream)
         for block in stream:
-            pieces = _cut(*self._put(rest, block))
+            pieces = self._cut(*self._put(rest, block))
             if len(pieces):
                 rest = bytes(pieces.text[int(pieces.offsets[-1]) :])
                 yield pieces
@@ -153,7 +157,7 @@ class Framer:
                 self.lost_bytes += len(rest)
                 rest = b""
         if rest.strip():
-            yield _cut(*self._put(rest, b""), whole=True)
+            yield self._cut(*self._put(rest, b""), whole=True)
 
     def reuse(self, chunk: Chunk) -> None:
         """Take back the memory of a chunk that nobody looks at any more; may be called from any thread.
@@ -182,6 +186,25 @@ class Framer:
             self._free.extend(slab[_SLOT * i : _SLOT * (i + 1)] for i in range(_SLOTS))
         return self._free.pop()
 
+    def _cut(self, text: memoryview, slot: memoryview, *, whole: bool = False) -> Pieces:
+        """The text up to the last place between two events, or to its end; the commas between pieces are blanked."""
+        raw = np.frombuffer(text, dtype=np.uint8)
+        braces = np.flatnonzero(raw == ord("{"))
+        braces = braces[braces > 0]
+        ordinal, close = _boundaries(raw, braces)
+        starts = braces[ordinal]
+        flat = np.diff(ordinal, prepend=-2) == 1
+        begin, length = argument_slices(raw, braces, ordinal, close[1:])
+        arrow = self._arrows.find(text, starts[:-1], close[1:], flat[1:])
+        if whole:
+            starts, flat = np.append(starts, len(text)), np.append(flat, False)
+        # The first piece begins at 0, where its own brace need not be; what it holds is left to the parser, and so is
+        # the end of the whole text.
+        edges = (int(len(ordinal) > 0), int(whole))
+        begin, length, arrow = np.pad(begin, edges), np.pad(length, edges), np.pad(arrow, edges)
+        offsets = np.concatenate([[0], starts]).astype(np.int32)
+        return Pieces(text, slot, offsets, flat, arrow, begin, length)
+
     def _find_events(self, stream: Iterator[bytes]) -> bytes:
         """Read up to the first event; returns what was read beyond it."""
         head = bytearray()
@@ -205,24 +228,6 @@ class Framer:
 
 def _memory(size: int) -> memoryview:
     return np.empty(size, np.uint8).data
-
-
-def _cut(text: memoryview, slot: memoryview, *, whole: bool = False) -> Pieces:
-    """The text up to the last place between two events, or to its end; the commas between pieces are blanked."""
-    raw = np.frombuffer(text, dtype=np.uint8)
-    braces = np.flatnonzero(raw == ord("{"))
-    braces = braces[braces > 0]
-    ordinal, close = _boundaries(raw, braces)
-    starts = braces[ordinal]
-    flat = np.diff(ordinal, prepend=-2) == 1
-    begin, length = argument_slices(raw, braces, ordinal, close[1:])
-    # The first piece begins at 0, where its own brace need not be; what it holds is left to the parser.
-    begin, length = (np.insert(values, 0, 0) if len(starts) else values for values in (begin, length))
-    if whole:
-        starts, flat = np.append(starts, len(text)), np.append(flat, False)
-        begin, length = np.append(begin, 0), np.append(length, 0)
-    offsets = np.concatenate([[0], starts]).astype(np.int32)
-    return Pieces(text, slot, offsets, flat, begin.astype(np.int32), length.astype(np.int32))
 
 
 def _boundaries(raw: NDArray[np.uint8], braces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -25,6 +25,9 @@ DEVICE_CATEGORIES: Final[dict[str, str | None]] = {
 #: All categories whose events lie on a device's queues.
 ON_DEVICE: Final = frozenset({*DEVICE_CATEGORIES, "gpu_user_annotation"})
 
+#: The beginning of more such categories, of devices that are no part of PyTorch.
+ON_DEVICE_PREFIX: Final = "privateuse1_kernel"
+
 _RUNTIME_CATEGORIES: Final = frozenset({"runtime", "driver", "external_correlation"})
 _RUNTIME_SUFFIXES: Final = ("_runtime", "_driver")
 
@@ -50,10 +53,16 @@ class Meaning:
     kind: str | None = None
 
 
+def is_on_device(cat: str) -> bool:
+    """Whether events of PyTorch's category `cat` (any case) lie on a device's queues."""
+    key = cat.lower()
+    return key in ON_DEVICE or key.startswith(ON_DEVICE_PREFIX)
+
+
 def meaning(cat: str, name: str) -> Meaning:
     """The meaning of an event with PyTorch's category `cat` (any case, "" if it has none) and `name`."""
     key = cat.lower()
-    if key in DEVICE_CATEGORIES or key.startswith("privateuse1_kernel"):
+    if key in DEVICE_CATEGORIES or key.startswith(ON_DEVICE_PREFIX):
         return _device(DEVICE_CATEGORIES.get(key), key, name)
     if key == "gpu_user_annotation":
         return Meaning("annotation")

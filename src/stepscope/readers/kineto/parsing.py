@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from stepscope.readers.kineto import names
+from stepscope.readers.kineto.arrows import LAUNCH_CATEGORIES
 
 #: Arguments that any event may have. (Field names of a structure ignore case, JSON keys do not: other spellings of
 #: the same key are looked up apart.)
@@ -49,8 +49,9 @@ _EVENT: Final = {
     "args": {**_COMMON, **_INPUT_ARGS},
 }
 
-#: 2^43 µs: below it a double resolves less than a nanosecond, so that rounding µs × 1000 gives the exact ns.
-EXACT_MICROSECONDS: Final = 2**43
+#: Whether a double may not hold the nanoseconds of a start time: below 2^43 µs it resolves less than one, so that
+#: rounding µs × 1000 gives the exact ns, and whole microseconds are exact up to 2^53.
+INEXACT: Final = f"SELECT bool_or(ts % 1000 <> 0) AND max(abs(ts)) >= {2**43 * 1000} FROM parsed"
 
 _TS_TEXT: Final = r"""'"ts"\s*:\s*"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'"""
 
@@ -69,19 +70,9 @@ _EXACT_TS: Final = (
     f"AS DECIMAL(28, 3)) * 1000 AS BIGINT), {FAST_TS})"
 )
 
-_ON_DEVICE: Final = (
-    "lower(cat) IN ("
-    + ", ".join(f"'{cat}'" for cat in sorted(names.ON_DEVICE))
-    + ") OR cat ILIKE 'privateuse1_kernel%'"
-)
-
 _IS_SPAN: Final = "ts IS NOT NULL AND (ph = 'X' OR (ph IN ('i', 'I') AND name <> '[memory]'))"
 #: Categories of traces so old that they write "external id" in lower case.
 _OLD_CATEGORIES: Final = "('Runtime', 'Kernel', 'Memcpy', 'Memset')"
-
-_HAS_INPUTS: Final = (
-    "shapes <> '[]' OR dtypes <> '[]' OR stack IS NOT NULL OR module IS NOT NULL OR sequence IS NOT NULL"
-)
 
 #: Times beyond this are no times; it also keeps the conversion from overflowing.
 LIMIT_US: Final = "9.2e15"
@@ -92,18 +83,22 @@ def structure(fields: dict[str, object]) -> str:
     return "'" + json.dumps(fields).replace("'", "''") + "'"
 
 
-#: Arrows from launches to device work are two of five events in a trace and say what correlation ids say, too. They
-#: are told by their text, so that they need not be parsed: no arguments, of a category of arrows, and no duration.
-_LAUNCH_CATEGORIES: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu", "async")
+#: Arrows of launches need not be parsed. Those that the framer does not know are told by their text: no arguments, of a
+#: category of arrows, and no duration.
 IS_LAUNCH_ARROW: Final = (
-    "flat AND ("
-    + " OR ".join(f"contains(text, '\"{cat}\"')" for cat in _LAUNCH_CATEGORIES)
-    + ") AND NOT contains(text, '\"dur\"')"
+    "(arrow OR (flat AND ("
+    + " OR ".join(f"contains(text, '\"{cat}\"')" for cat in LAUNCH_CATEGORIES)
+    + ") AND NOT contains(text, '\"dur\"')))"
 )
 
 
 #: The arguments of an event as text: those that lie in `args` are used as they are.
 ARGS_TEXT: Final = "CASE WHEN args IS NOT NULL THEN args WHEN NOT flat THEN json_extract(text, '$.args')::VARCHAR END"
+
+
+#: The process and thread of an event as recorded: numbers in most traces, texts in some.
+PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
+THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
 
 
 def parse_sql(source: str, *, exact: bool) -> str:
@@ -112,27 +107,27 @@ def parse_sql(source: str, *, exact: bool) -> str:
     The statement fails if a text is not JSON.
 
     Args:
-        source: A table or a parenthesised query with columns `i`, `text`, `flat` and `args`.
+        source: A table or a parenthesised query with columns `i`, `text`, `flat`, `arrow` and `args`.
         exact: Read start times digit by digit instead of through doubles.
     """
-    return f"CREATE OR REPLACE TEMP TABLE parsed AS {columns_sql(source, exact=exact)}"
+    return f"""
+    CREATE OR REPLACE TEMP TABLE parsed AS
+    SELECT i, ph, cat, name, {PROCESS} AS process, {THREAD} AS thread, ts, dur, args, is_span
+    FROM ({columns_sql(source, exact=exact)})
+    """
 
 
 def columns_sql(source: str, *, exact: bool) -> str:
-    """The query behind `parse_sql`."""
+    """All that is read of each event, as a query; see `parse_sql`."""
     ts = _EXACT_TS if exact else FAST_TS
     return f"""
-    SELECT *, {_IS_SPAN} AS is_span,
-        CASE WHEN on_device THEN hash(true, pid, pid_text, tid, tid_text, device, stream)
-            ELSE hash(false, pid, pid_text, tid, tid_text) END AS track_key,
-        CASE WHEN {_HAS_INPUTS} THEN hash(shapes, dtypes, strides, concrete, stack, module) END AS text_key
+    SELECT *, {_IS_SPAN} AS is_span
     FROM (
         SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
-            {_ON_DEVICE} AS on_device,
             CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END AS key,
             e.pid AS pid, CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END AS pid_text,
             e.tid AS tid, CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END AS tid_text,
-            e.ts AS ts_us, CASE WHEN isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} THEN {ts} END AS ts,
+            CASE WHEN isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} THEN {ts} END AS ts,
             CASE WHEN isfinite(e.dur)
                 THEN CAST(round(least(greatest(e.dur, -1), {LIMIT_US}) * 1000) AS BIGINT) END AS dur,
             {ARGS_TEXT} AS args,
@@ -156,15 +151,21 @@ def columns_sql(source: str, *, exact: bool) -> str:
     """
 
 
-#: The process and thread of an event as recorded: numbers in most traces, texts in some.
-PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
-THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
-
 #: The rows that are no intervals, and intervals without a duration, by phase.
 CENSUS: Final = """
 SELECT ph, is_span, count(*), count(args) FROM parsed WHERE NOT is_span OR dur IS NULL GROUP BY ALL
 """
 
-METADATA: Final = f"""
-SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM parsed WHERE ph = 'M' AND args IS NOT NULL ORDER BY i
-"""
+
+def rows_of(source: str, chosen: str) -> str:
+    """The rows of a source whose rows in `parsed` fulfil a condition."""
+    # The sign keeps DuckDB 1.5 from leaving the filter to Arrow, which can't filter views of texts.
+    return f"(SELECT s.* FROM {source} s SEMI JOIN (SELECT -i AS wanted FROM parsed WHERE {chosen}) ON -s.i = wanted)"
+
+
+def metadata_sql(source: str) -> str:
+    """Rows (name, process, thread, arguments) of metadata events."""
+    return f"""
+    SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM ({columns_sql(rows_of(source, "ph = 'M'"), exact=False)})
+    WHERE args IS NOT NULL ORDER BY i
+    """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.readers.kineto import names
 from stepscope.readers.kineto.parsing import (
     ARGS_TEXT,
     PROCESS,
     THREAD,
     columns_sql,
+    rows_of,
     structure,
 )
 from stepscope.readers.kineto.work_sql import COLLECTIVES, COPIES, KERNELS
@@ -16,7 +18,8 @@ from stepscope.readers.kineto.work_sql import COLLECTIVES, COPIES, KERNELS
 #: What is known of names and tracks from earlier chunks.
 TABLES: Final = (
     "CREATE TABLE kineto_names (name_key UBIGINT, name VARCHAR, name_id INTEGER, category VARCHAR, is_work BOOLEAN, "
-    "kind VARCHAR, has_details BOOLEAN)",
+    "kind VARCHAR, has_details BOOLEAN, on_device BOOLEAN, spelled VARCHAR, "
+    "source VARCHAR, target VARCHAR)",
     "CREATE TABLE kineto_tracks (track_key UBIGINT, track INTEGER)",
     'CREATE TABLE kineto_collectives (event BIGINT, on_device BOOLEAN, collective VARCHAR, "group" VARCHAR, '
     "ranks VARCHAR, size INTEGER, elements_in BIGINT, elements_out BIGINT, dtype VARCHAR, seq BIGINT)",
@@ -26,25 +29,49 @@ TABLES: Final = (
 )
 
 
+#: `names.is_on_device` in SQL. (Not with `IN`: DuckDB makes a join of it, through which all columns have to pass.)
+_ON_DEVICE: Final = f"regexp_full_match(cat, '(?is)({'|'.join(sorted(names.ON_DEVICE))}|{names.ON_DEVICE_PREFIX}.*)')"
+
 _TEXTS: Final = ("shapes", "dtypes", "strides", "concrete", "stack", "module")
-_NEW_TEXTS: Final = ", ".join(f"CASE WHEN x.text_key IS NULL THEN p.{name} END AS {name}" for name in _TEXTS)
+_WITH_INPUTS: Final = "category IN ('op', 'dataloader')"
+_TEXT_KEY: Final = (
+    f"CASE WHEN coalesce({_WITH_INPUTS}, true) AND (shapes <> '[]' OR dtypes <> '[]' OR stack IS NOT NULL "
+    f"OR module IS NOT NULL OR sequence IS NOT NULL) THEN hash({', '.join(_TEXTS)}) END"
+)
 
 
 def parse_sql(source: str, *, exact: bool) -> str:
-    """Table `parsed` as `parsing.parse_sql` makes it, with what earlier chunks tell of each event.
+    """Table `parsed`: a row per event as in `parsing.parse_sql`, with what earlier chunks tell of its texts.
 
-    Texts that are known are not copied, nor are arguments that nobody looks at here: they are the widest columns.
+    What else is recorded of the event is read again from its text where it is `fresh`, see `fresh_sql`: that is cheaper
+    than to keep the texts of all events. Nor are arguments kept that nobody looks at here.
     """
     return f"""
     CREATE OR REPLACE TEMP TABLE parsed AS
-    SELECT p.* REPLACE (
-            CASE WHEN n.name_key IS NULL OR NOT is_span THEN p.name END AS name,
-            CASE WHEN n.name_key IS NULL OR n.has_details OR NOT is_span THEN args END AS args,
-            {_NEW_TEXTS}),
-        n.name_id, n.category, n.is_work, n.kind, n.has_details, t.track, x.texts
-    FROM ({columns_sql(source, exact=exact)}) p
-    LEFT JOIN kineto_names n ON n.name_key = p.name_key LEFT JOIN kineto_tracks t ON t.track_key = p.track_key
-    LEFT JOIN input_texts x ON x.text_key = p.text_key
+    SELECT i, ph, is_span, ts, dur, correlation, external_id, sequence, forward_thread, name_key, of_track AS track_key,
+        of_texts AS text_key, name_id, category, is_work, kind, has_details, track, x.texts,
+        CASE WHEN has_details IS DISTINCT FROM false OR NOT is_span THEN args END AS args,
+        NOT is_span OR name_id IS NULL OR t.track IS NULL OR (of_texts IS NOT NULL AND x.texts IS NULL) AS fresh
+    FROM (
+        SELECT *, CASE WHEN on_device THEN hash(true, pid, pid_text, tid, tid_text, device, stream)
+            ELSE hash(false, pid, pid_text, tid, tid_text) END AS of_track
+        FROM (
+            SELECT p.*, n.name_id, n.category, n.is_work, n.kind, n.has_details,
+                coalesce(n.on_device, {_ON_DEVICE}) AS on_device, {_TEXT_KEY} AS of_texts
+            FROM ({columns_sql(source, exact=exact)}) p LEFT JOIN kineto_names n ON n.name_key = p.name_key
+        )
+    )
+    LEFT JOIN kineto_tracks t ON t.track_key = of_track LEFT JOIN input_texts x ON x.text_key = of_texts
+    """
+
+
+def fresh_sql(source: str) -> str:
+    """Table `fresh`: texts of events that are no intervals, or the first with their name, track or inputs."""
+    return f"""
+    CREATE OR REPLACE TEMP TABLE fresh AS
+    SELECT i, cat, name, key, {_ON_DEVICE} AS on_device, {PROCESS} AS process, {THREAD} AS thread, device, stream,
+        {", ".join(_TEXTS)}
+    FROM ({columns_sql(rows_of(source, "fresh"), exact=False)})
     """
 
 
@@ -53,12 +80,13 @@ UNKNOWN: Final = """
 SELECT count(*) FILTER (WHERE is_span AND name_id IS NULL),
     count(*) FILTER (WHERE track IS NULL AND (is_span OR ph IN ('i', 'I'))),
     count(*) FILTER (WHERE is_span AND texts IS NULL AND text_key IS NOT NULL)
-FROM parsed
+FROM parsed WHERE fresh
 """
 
 #: New (category, name) pairs, to be given a meaning.
 NEW_NAMES: Final = """
-SELECT name_key, any_value(cat), any_value(name) FROM parsed ANTI JOIN kineto_names USING (name_key)
+SELECT name_key, any_value(cat), any_value(name)
+FROM parsed JOIN fresh USING (i) ANTI JOIN kineto_names USING (name_key)
 WHERE is_span AND name_id IS NULL GROUP BY name_key ORDER BY 2, 3
 """
 FILL_NAMES: Final = """
@@ -68,13 +96,13 @@ FROM kineto_names n WHERE parsed.name_id IS NULL AND parsed.name_key = n.name_ke
 """
 
 #: New tracks of intervals and of allocations: a queue of a device, or a thread of a process.
-NEW_TRACKS: Final = f"""
+NEW_TRACKS: Final = """
 SELECT track_key, on_device, process, thread, device, coalesce(stream, regexp_replace(thread, '^stream\\s+', ''))
 FROM (
-    SELECT track_key, first(on_device ORDER BY i) AS on_device, first({PROCESS} ORDER BY i) AS process,
-        first({THREAD} ORDER BY i) AS thread, first(device ORDER BY i) AS device, first(stream ORDER BY i) AS stream,
+    SELECT track_key, first(on_device ORDER BY i) AS on_device, first(process ORDER BY i) AS process,
+        first(thread ORDER BY i) AS thread, first(device ORDER BY i) AS device, first(stream ORDER BY i) AS stream,
         min(i) AS i
-    FROM parsed ANTI JOIN kineto_tracks USING (track_key)
+    FROM parsed JOIN fresh USING (i) ANTI JOIN kineto_tracks USING (track_key)
     WHERE track IS NULL AND (is_span OR (ph IN ('i', 'I') AND name = '[memory]')) GROUP BY 1
 )
 ORDER BY i
@@ -84,7 +112,7 @@ FILL_TRACKS: Final = (
     "WHERE parsed.track IS NULL AND parsed.track_key = t.track_key"
 )
 
-_HAS_INPUTS: Final = "is_span AND text_key IS NOT NULL AND category IN ('op', 'dataloader')"
+_HAS_INPUTS: Final = f"is_span AND text_key IS NOT NULL AND {_WITH_INPUTS}"
 
 #: New inputs of operators.
 NEW_TEXTS: Final = f"""
@@ -92,7 +120,7 @@ INSERT INTO input_texts
 SELECT nextval('text_ids'), {", ".join(_TEXTS)}, text_key
 FROM (
     SELECT text_key, {", ".join(f"first({name} ORDER BY i) AS {name}" for name in _TEXTS)}
-    FROM parsed ANTI JOIN input_texts USING (text_key)
+    FROM parsed JOIN fresh USING (i) ANTI JOIN input_texts USING (text_key)
     WHERE {_HAS_INPUTS} AND texts IS NULL GROUP BY text_key
 )
 """
@@ -144,32 +172,32 @@ SELECT ts, track, CASE WHEN a."Device Type" = 0 THEN NULL ELSE a."Device Id" END
     CASE WHEN a."Total Allocated" >= 0 THEN a."Total Allocated" END,
     CASE WHEN a."Total Reserved" >= 0 THEN a."Total Reserved" END
 FROM (
-    SELECT *, json_transform(args, {structure(dict(_MEMORY_ARGS))}) AS a FROM parsed
+    SELECT *, json_transform(args, {structure(dict(_MEMORY_ARGS))}) AS a FROM parsed JOIN fresh USING (i)
     WHERE NOT is_span AND name = '[memory]' AND ph IN ('i', 'I') AND ts IS NOT NULL
 ) ORDER BY i
 """
 
 
-FLOWS: Final = f"""
+FLOWS: Final = """
 INSERT INTO kineto_flows
 SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
-    key, ph = 's', ts, {PROCESS}, {THREAD}
-FROM parsed WHERE NOT is_span AND key IS NOT NULL AND ts IS NOT NULL
+    key, ph = 's', ts, process, thread
+FROM parsed JOIN fresh USING (i) WHERE NOT is_span AND key IS NOT NULL AND ts IS NOT NULL
 """
 
-COUNTERS: Final = f"""
+COUNTERS: Final = """
 INSERT INTO kineto_counters
-SELECT ts, {PROCESS}, name, kv.key, try_cast(kv.value AS DOUBLE)
-FROM parsed, unnest(
+SELECT ts, process, name, kv.key, try_cast(kv.value AS DOUBLE)
+FROM parsed JOIN fresh USING (i), unnest(
     CASE WHEN json_type(args) = 'OBJECT' THEN map_entries(CAST(args::JSON AS MAP(VARCHAR, VARCHAR))) END
 ) AS u(kv)
 WHERE NOT is_span AND ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL
 """
 
 #: Begin and end events of the Chrome format, to be paired when all are known.
-ENDS: Final = f"""
+ENDS: Final = """
 INSERT INTO kineto_ends
-SELECT i, ph, ts, {PROCESS}, {THREAD}, cat, name FROM parsed WHERE ph IN ('B', 'E') AND ts IS NOT NULL
+SELECT i, ph, ts, process, thread, cat, name FROM parsed JOIN fresh USING (i) WHERE ph IN ('B', 'E') AND ts IS NOT NULL
 """
 
 #: What is run for every chunk once names and tracks are known, in this order.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stepscope.readers.kineto import sql, work_sql
 from stepscope.readers.kineto.decode import Lane
-from stepscope.readers.kineto.names import ON_DEVICE, meaning
+from stepscope.readers.kineto.names import is_on_device, meaning
 from stepscope.store.staging import Staging, first_row
 
 #: The host operator that describes a collective in its arguments.
@@ -37,6 +37,8 @@ class Stager:
         """Stage the lane's chunk."""
         connection = lane.connection
         names, tracks, texts = first_row(connection, sql.UNKNOWN)
+        if names or tracks or texts or lane.others:
+            connection.execute(sql.fresh_sql(lane.source))
         if names:
             self._intern_names(connection)
         if tracks:
@@ -68,16 +70,14 @@ class Stager:
             "is_work": [m.is_work for m in meanings],
             "kind": pa.array([m.kind for m in meanings], pa.string()),
             "has_details": [
-                m.is_work or (n.name == _COMM_PARAMS and n.cat.lower() not in ON_DEVICE)
+                m.is_work or (n.name == _COMM_PARAMS and not is_on_device(n.cat))
                 for n, m in zip(names, meanings, strict=True)
             ],
+            "on_device": [is_on_device(name.cat) for name in names],
         }
         self._staging.insert("kineto_names", pa.table(columns))
         self._staging.intern_names("kineto_names")
-        self._staging.connection.execute(
-            "UPDATE kineto_names SET name_id = names.name_id FROM names "
-            "WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name"
-        )
+        self._staging.connection.execute(work_sql.DESCRIBE_NAMES)
 
     def _intern_tracks(self, connection: duckdb.DuckDBPyConnection) -> None:
         for key, on_device, process, thread, device, stream in connection.execute(sql.NEW_TRACKS).fetchall():

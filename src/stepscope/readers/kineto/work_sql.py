@@ -31,29 +31,38 @@ FROM (
 _COPY_ARGS: Final = {"bytes": "BIGINT", "size": "BIGINT", "direction": "VARCHAR", "kind": "VARCHAR"}
 
 
-def memory_kind(column: str) -> str:
-    """SQL that maps the profiler's word for a kind of memory to the canonical one, null if it does not tell."""
+def _memory_kind(group: int) -> str:
+    """SQL for the kind of memory that a name tells, null if it does not: `Memcpy HtoD (Pinned -> Device)`."""
     return (
-        f"CASE lower({column}) WHEN 'pageable' THEN 'pageable' WHEN 'pinned' THEN 'pinned' WHEN 'device' THEN 'device' "
+        f"CASE lower(regexp_extract(kineto_names.name, '\\((\\w+)\\s*->\\s*(\\w+)\\)', {group})) "
+        "WHEN 'pageable' THEN 'pageable' WHEN 'pinned' THEN 'pinned' WHEN 'device' THEN 'device' "
         "WHEN 'array' THEN 'device' WHEN 'managed' THEN 'managed' WHEN 'unified' THEN 'managed' END"
     )
 
 
-#: "Memcpy HtoD (Pinned -> Device)" tells the direction and the kinds of memory.
+def _spelled(text: str) -> str:
+    """SQL for the direction of a copy that a text spells out, "" if it does not."""
+    return f"regexp_extract({text}, '\\b([HDP]to[HDP])\\b', 1)"
+
+
+#: What new names are and tell of copies.
+DESCRIBE_NAMES: Final = f"""
+UPDATE kineto_names SET name_id = names.name_id, spelled = {_spelled("kineto_names.name")},
+    source = {_memory_kind(1)}, target = {_memory_kind(2)}
+FROM names WHERE kineto_names.name_id IS NULL AND kineto_names.name = names.name
+"""
+
 COPIES: Final = f"""
 INSERT INTO copies
 SELECT i,
     CASE WHEN kind = 'set' THEN 'set' WHEN spelled <> '' THEN spelled
+         WHEN {_spelled("a.kind")} <> '' THEN {_spelled("a.kind")}
          WHEN a.direction ILIKE '%HOST_TO_DEVICE%' THEN 'HtoD' WHEN a.direction ILIKE '%DEVICE_TO_HOST%' THEN 'DtoH'
          WHEN a.direction ILIKE '%DEVICE_TO_DEVICE%' THEN 'DtoD' ELSE 'unknown' END,
-    coalesce(a.bytes, a.size), {memory_kind("m.source")}, {memory_kind("m.target")}
+    coalesce(a.bytes, a.size), source, target
 FROM (
-    SELECT i, kind, a, regexp_extract(name, '\\((\\w+)\\s*->\\s*(\\w+)\\)', ['source', 'target']) AS m,
-        regexp_extract(name || ' ' || coalesce(a.kind, ''), '\\b([HDP]to[HDP])\\b', 1) AS spelled
-    FROM (
-        SELECT i, n.name, p.kind, json_transform(args, {structure(dict(_COPY_ARGS))}) AS a
-        FROM parsed p JOIN kineto_names n USING (name_key) WHERE is_span AND p.kind IN ('copy', 'set')
-    )
+    SELECT i, p.kind, n.spelled, n.source, n.target, json_transform(args, {structure(dict(_COPY_ARGS))}) AS a
+    FROM parsed p JOIN kineto_names n USING (name_key) WHERE is_span AND p.kind IN ('copy', 'set')
 )
 """
 
