@@ -225,8 +225,9 @@ class Staging:
             connection: The connection that can answer it, if it is not that of the staging area.
         """
         target = str(self.folder / f"args-{self._args_files:05d}.parquet").replace("'", "''")
-        # Arguments are all different: a dictionary of them is built in vain.
-        options = f"({PARQUET}, DICTIONARY_SIZE_LIMIT 1)"
+        # Arguments are all different: a dictionary of them is built in vain. What a group of rows is written from is
+        # held twice: that of small groups is memory used again, that of large ones is fresh each time.
+        options = f"({PARQUET}, DICTIONARY_SIZE_LIMIT 1, ROW_GROUP_SIZE 8192)"
         (connection or self.connection).execute(f"COPY ({query}) TO '{target}' {options}")
         self._args_files += 1
 

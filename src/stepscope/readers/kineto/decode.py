@@ -38,7 +38,27 @@ class Lane:
         self.others: dict[str, int] = {}
         self.others_have_args = False
         self.chunk: Chunk | None = None
+        self._pieces = pa.table({})
         self._staged: Future[None] | None = None
+
+    def show(self, chunk: Chunk, first: int) -> None:
+        """Make a chunk's texts `pieces` and the source, numbered from `first` on."""
+        self.chunk = chunk
+        self.source = "pieces"
+        self._pieces = _text_batches(chunk, first)
+        self.connection.register("pieces", self._pieces)
+
+    def rows(self, condition: str) -> str:
+        """The rows of the source whose rows in `parsed` fulfil a condition, as a source whose arguments are unknown."""
+        if self.source != "pieces":
+            return f"(SELECT s.* FROM {self.source} s SEMI JOIN (SELECT i FROM parsed WHERE {condition}) USING (i))"
+        # A scan of all texts for a handful of them would take longer than what is done with them.
+        chosen = self.connection.execute(f"SELECT i FROM parsed WHERE {condition} ORDER BY i").fetchnumpy()["i"]
+        texts = self._pieces["text"].take(pa.array(chosen - self._pieces["i"][0].as_py()))
+        no = pa.repeat(False, len(texts))
+        columns = {"i": pa.array(chosen), "text": texts, "flat": no, "arrow": no}
+        self.connection.register("chosen", pa.table({**columns, "args": pa.nulls(len(texts), pa.string())}))
+        return "chosen"
 
     def submit(self, executor: Executor, stage: Stage) -> None:
         """Have the chunk staged in the background."""
@@ -116,9 +136,7 @@ class Decoder:
         lane.wait()
         first = self.events
         self.events += len(chunk)
-        lane.source = "pieces"
-        lane.chunk = chunk
-        lane.connection.register("pieces", _text_batches(chunk, first))
+        lane.show(chunk, first)
         if chunk.last or self.mender.waiting or not self._parse(lane):
             self._parse_mended(lane, chunk, first)
         lane.submit(self._executor, self._finish_chunk)
@@ -133,7 +151,7 @@ class Decoder:
         self._count(lane)
         self._stage(lane)
         if "M" in lane.others:
-            self.metadata += lane.connection.execute(parsing.metadata_sql(lane.source)).fetchall()
+            self.metadata += lane.connection.execute(parsing.metadata_sql(lane.rows("ph = 'M'"))).fetchall()
         lane.connection.unregister("pieces")
         if lane.chunk is not None:
             self._done(lane.chunk)

@@ -157,15 +157,9 @@ SELECT ph, is_span, count(*), count(args) FROM parsed WHERE NOT is_span OR dur I
 """
 
 
-def rows_of(source: str, chosen: str) -> str:
-    """The rows of a source whose rows in `parsed` fulfil a condition."""
-    # The sign keeps DuckDB 1.5 from leaving the filter to Arrow, which can't filter views of texts.
-    return f"(SELECT s.* FROM {source} s SEMI JOIN (SELECT -i AS wanted FROM parsed WHERE {chosen}) ON -s.i = wanted)"
-
-
 def metadata_sql(source: str) -> str:
-    """Rows (name, process, thread, arguments) of metadata events."""
+    """Rows (name, process, thread, arguments) of a source of metadata events."""
     return f"""
-    SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM ({columns_sql(rows_of(source, "ph = 'M'"), exact=False)})
+    SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM ({columns_sql(source, exact=False)})
     WHERE args IS NOT NULL ORDER BY i
     """

@@ -10,7 +10,6 @@ from stepscope.readers.kineto.parsing import (
     PROCESS,
     THREAD,
     columns_sql,
-    rows_of,
     structure,
 )
 from stepscope.readers.kineto.work_sql import COLLECTIVES, COPIES, KERNELS
@@ -71,7 +70,7 @@ def fresh_sql(source: str) -> str:
     CREATE OR REPLACE TEMP TABLE fresh AS
     SELECT i, cat, name, key, {_ON_DEVICE} AS on_device, {PROCESS} AS process, {THREAD} AS thread, device, stream,
         {", ".join(_TEXTS)}
-    FROM ({columns_sql(rows_of(source, "fresh"), exact=False)})
+    FROM ({columns_sql(source, exact=False)})
     """
 
 

@@ -38,7 +38,7 @@ class Stager:
         connection = lane.connection
         names, tracks, texts = first_row(connection, sql.UNKNOWN)
         if names or tracks or texts or lane.others:
-            connection.execute(sql.fresh_sql(lane.source))
+            connection.execute(sql.fresh_sql(lane.rows("fresh")))
         if names:
             self._intern_names(connection)
         if tracks:
