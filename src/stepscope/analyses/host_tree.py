@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.recorded_events import recorded_events
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import Spans, on_host
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import levels, nearest, nest
 from stepscope.model.stretches import EVENTS, quiet, stretches
@@ -130,7 +132,9 @@ def host_tree(
         also: A query for the ids of further events, to find what is around them.
         parameters: Parameters of that query.
     """
-    return _nested(trace.columns(_events_sql(categories, also), parameters))
+    if trace.once(recorded_events).total > 2 * EVENTS:
+        return _nested(trace.columns(_events_sql(categories, also), parameters))
+    return _nested(_selected(trace, categories, also, parameters))
 
 
 def host_trees(
@@ -157,6 +161,25 @@ def host_trees(
 
     for stretch in stretches([(row["track"], row["number"]) for row in counts], times, events):
         yield _nested(trace.columns(_events_sql(categories, also, stretch.condition), parameters))
+
+
+def _selected(
+    trace: Trace, categories: Sequence[str], also: str, parameters: dict[str, Any] | None
+) -> dict[str, NDArray[Any]]:
+    """What `_events_sql` reads, out of columns that are in memory; those of many events are not to be all at once."""
+    spans = Spans(trace)
+    code = np.full(len(CATEGORIES) + 1, -1, np.int8)  # the last one for what is of no category
+    code[[CATEGORIES.index(category) for category in categories]] = np.arange(len(categories))
+    category = code[spans.category]
+    chosen = category >= 0
+    if also:
+        ids = trace.columns(f"SELECT id FROM ({also}) AS others(id) WHERE id IS NOT NULL", parameters)["id"]
+        others = spans.rows(ids)
+        chosen[others[others >= 0]] = True
+    at = np.flatnonzero(chosen)
+    at = at[on_host(trace, spans.track[at])]
+    rows: dict[str, NDArray[Any]] = {"id": spans.id[at].astype(np.int64), "dur": np.maximum(spans.dur[at], 0)}
+    return rows | {"track": spans.track[at], "ts": spans.ts[at], "name": spans.name[at], "category": category[at]}
 
 
 def _events_sql(categories: Sequence[str], also: str = "", where: str = "true") -> str:
