@@ -15,6 +15,7 @@ from stepscope.ingest.derive.surroundings import Surroundings, nullable, step_at
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.nesting import Nesting, nearest, nest
+from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -42,12 +43,10 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
     launches, operators = Launches(staging), Operators(staging)
     clipped = 0
     for stretch in host_stretches(staging):
-        batch = HostBatch.read(staging, stretch)
-        around, cut = _nest(batch, steps)
+        events, cut = _nest_stretch(staging, stretch, steps, launches, operators)
         clipped += cut
-        operators.add(batch, around, launches.add(batch, around))
-        _keep(staging, batch, around)
-        writing.start_host_events(_host_events(batch, around))
+        writing.start_host_events(events)
+        del events
     launches.finish()
     staging.observe(
         "nesting-repaired",
@@ -56,6 +55,17 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
         "host events outlive the event that encloses them",
         "each is cut at its parent's end when self times are computed",
     )
+
+
+def _nest_stretch(
+    staging: Staging, stretch: Stretch, steps: dict[str, NDArray[Any]], launches: Launches, operators: Operators
+) -> tuple[pa.Table, int]:
+    """The events to be written, and how many had to be clipped; all else of them is let go before the next are read."""
+    batch = HostBatch.read(staging, stretch)
+    around, clipped = _nest(batch, steps)
+    operators.add(batch, around, launches.add(batch, around))
+    _keep(staging, batch, around)
+    return _host_events(batch, around), clipped
 
 
 def _nest(batch: HostBatch, steps: dict[str, NDArray[Any]]) -> tuple[Surroundings, int]:

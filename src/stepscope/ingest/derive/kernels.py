@@ -14,6 +14,7 @@ from stepscope.ingest.derive.name_classes import NameClasses
 from stepscope.ingest.derive.surroundings import nullable, step_at
 from stepscope.ingest.derive.work import Work, match, taken, words
 from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES, OpClass
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.layout import stored_columns
@@ -38,9 +39,8 @@ FROM derived
 """
 #: Classes of device activities that are no kernels; the class of a kernel is that of its name.
 _OTHER_CLASSES: Final[dict[str, OpClass]] = {"comm": "collective", "copy": "copy", "set": "copy", "sync": "other"}
-_RECORDED_SQL: Final = (
-    "SELECT event, grid, block, registers, shared_bytes, occupancy, dtype, op_type, core FROM raw_kernels"
-)
+_OF_LAUNCHES: Final = ("launch", "ts", "dur", "track", "name_id", "op", "module", "step", "op_ts", "op_name_id")
+_RECORDED: Final = ("grid", "block", "registers", "shared_bytes", "occupancy", "dtype", "op_type", "core")
 
 
 def derive_kernels(staging: Staging, names: NameClasses) -> tuple[pa.Table, pa.Table]:
@@ -101,9 +101,8 @@ def _launches(staging: Staging, work: Work) -> Columns:
     Where the launch tells no operator, the external id may. Work whose launch was not recorded belongs to the step in
     which it begins.
     """
-    launches = staging.connection.sql("SELECT * FROM launches").to_arrow_table()
-    launch = match(launches["correlation"].to_numpy(), work.numbers("correlation"))
-    found = taken(launches, launch)
+    found = work.joined(staging, "launches", "correlation", "correlation", _OF_LAUNCHES)
+    unlaunched = found["launch"].is_null().to_numpy()
     columns: Columns = {f"launch_{name}": found[name] for name in ("ts", "dur", "track", "name_id", "step")}
     columns |= {name: found[name] for name in ("launch", "op", "module", "step", "op_ts", "op_name_id")}
     columns["op_track"] = pc.if_else(found["op"].is_valid(), found["track"], None)
@@ -114,11 +113,11 @@ def _launches(staging: Staging, work: Work) -> Columns:
         step = pc.if_else(lost, pc.coalesce(by_id["step"], found["step"]), found["step"])
         columns |= {name: pc.coalesce(columns[name], by_id[name]) for name in ("op", "module", "op_ts", "op_name_id")}
         columns |= {"op_track": pc.coalesce(columns["op_track"], by_id["op_track"]), "step": step}
-    if (launch < 0).any():
+    if unlaunched.any():
         steps = staging.connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
         at = step_at(work.rows["ts"].to_numpy(), steps)
-        columns["step"] = pc.coalesce(columns["step"], nullable(at, (at < 0) | (launch >= 0)))
-    columns["graph"] = pc.if_else(_in_graph(work, launch), columns["launch"], None)
+        columns["step"] = pc.coalesce(columns["step"], nullable(at, (at < 0) | ~unlaunched))
+    columns["graph"] = pc.if_else(_in_graph(work, found["launch"].fill_null(-1).to_numpy()), found["launch"], None)
     return columns
 
 
@@ -140,19 +139,19 @@ def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
     Copies and waits may share a launch without a graph.
     """
     kernels = pc.is_in(work.rows["kind"].fill_null("compute"), value_set=pa.array(["compute", "comm"])).to_numpy()
-    kernels &= launch >= 0
-    together = np.bincount(launch[kernels], minlength=int(launch.max(initial=-1)) + 1)
-    shared = (launch >= 0) & (np.append(together, 0)[launch] > 1)
+    several = launch[kernels & (launch >= 0)]
+    several.sort()
+    shared = match(distinct(several[1:][several[1:] == several[:-1]]), launch) >= 0
     return pc.coalesce(work.rows["in_graph"], pa.array(shared))
 
 
 def _amounts(staging: Staging, work: Work, costs: pa.Table, dtype: pa.Array) -> Columns:
     """Sizes as recorded, and those that follow from operators."""
-    recorded = work.told_by(staging.connection.sql(_RECORDED_SQL).to_arrow_table())
+    recorded = work.joined(staging, "raw_kernels", "event", "event", _RECORDED)
     copied = work.told_by(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
     costs = work.told_by(costs)
-    columns: Columns = {name: recorded[name] for name in recorded.column_names if name not in ("event", "dtype")}
+    columns: Columns = {name: recorded[name] for name in _RECORDED if name != "dtype"}
     columns |= {"flops": costs["flops"], "bytes": pc.coalesce(copied["bytes"], costs["bytes"])}
-    if recorded["dtype"].null_count < len(recorded):
+    if recorded["dtype"].null_count < work.event.size:
         columns["dtype"] = pc.coalesce(recorded["dtype"], dtype.cast(pa.string()))
     return columns

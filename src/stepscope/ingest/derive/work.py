@@ -58,6 +58,18 @@ class Work:
         """The row of `table`, by its column `event`, of each activity; nulls where there is none."""
         return taken(table, match(table["event"].to_numpy(), self.event))
 
+    def joined(self, staging: Staging, table: str, key: str, own: str, columns: Sequence[str]) -> dict[str, Any]:
+        """Columns of the row of a staged table whose `key` is the activity's column `own`; nulls where there is none.
+
+        One column is copied at a time: all of them together take hundreds of MB of a long recording.
+        """
+        keys = staging.connection.execute(f"SELECT {key} FROM {table}").fetchnumpy()[key]
+        position = match(keys, self.numbers(own))
+        return {
+            name: taken(staging.connection.sql(f"SELECT {name} FROM {table}").to_arrow_table(), position)[name]
+            for name in columns
+        }
+
 
 def match(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
     """Position of each wanted value in `keys`, which are all different; -1 where there is none."""
@@ -78,6 +90,6 @@ def words(codes: NDArray[Any], listed: Sequence[str | None]) -> pa.Array:
     """Words by their positions in a list; null where that is -1 or lists None."""
     missing = np.array([word is None for word in listed], np.bool_)
     unknown = (codes < 0) | (missing[codes] if missing.any() else False)
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes.astype(np.int32), mask=unknown), pa.array([word or "" for word in listed], pa.string())
-    )
+    narrow = codes.astype(np.int8 if len(listed) < np.iinfo(np.int8).max else np.int32)
+    dictionary = pa.array([word or "" for word in listed], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(narrow, mask=unknown), dictionary)
