@@ -44,3 +44,14 @@ def test_negative_amounts() -> None:
     assert trace.scalar("SELECT bytes FROM copies") is None
     assert trace.scalar("SELECT bytes FROM collectives") is None
     assert wrong(trace) == 4
+
+
+@pytest.mark.parametrize(("size", "kept"), [(2**44, True), (2**44 + 1, False), (2**63 - 1, False)])
+def test_sizes_beyond_any_memory(size: int, kept: bool) -> None:
+    f = Facts()
+    for start in (0, 20, 40):
+        copy = f.kernel("Memcpy HtoD", start, 10, kind="copy")
+        f.row("copies", event=copy, direction="HtoD", bytes=size)
+    trace = f.trace()
+    assert trace.scalar("SELECT sum(bytes)::BIGINT FROM copies") == (3 * size if kept else None)
+    assert wrong(trace) == (0 if kept else 3)
