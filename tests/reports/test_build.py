@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.analyses.registry import Analysis
 from stepscope.model.errors import MissingInputError, UserError
-from stepscope.model.schema import TableSchema, count
+from stepscope.model.schema import TableSchema, count, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
@@ -17,6 +17,9 @@ from support import Facts, shared
 SCHEMA = TableSchema("numbers", "Number of kernels.", (RANK, count("kernels", "How many.")))
 BY_STEP = TableSchema(
     "by_step", "Number of kernels.", (RANK, *(TableSchema("", "", ()).columns), count("step", "Step."))
+)
+RECORDED_STEP = TableSchema(
+    "recorded_step", "Number of kernels.", (*SCHEMA.columns, text("step", "Step as recorded.", nullable=True))
 )
 
 
@@ -91,6 +94,16 @@ def test_steps_are_chosen_by_recorded_number(monkeypatch: pytest.MonkeyPatch) ->
     assert report.table("numbers").rows() == [(0, 2)]
     assert report.table("by_step").rows() == [(0, 1)]
     assert report.selection.steps == (8,)
+
+
+def test_steps_as_recorded_are_chosen_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def recorded(trace: Trace) -> Table:
+        kernels = trace.scalar("SELECT count(*) FROM kernels")
+        return Table.from_rows(RECORDED_STEP, [(0, kernels, "7"), (0, kernels, "8"), (0, kernels, None)])
+
+    use(monkeypatch, Analysis(RECORDED_STEP, recorded))
+    report = build_report(two_steps().trace(), Options(steps=(8,), strict=True))
+    assert report.table("recorded_step").rows() == [(0, 3, "8")]
 
 
 @pytest.mark.parametrize(

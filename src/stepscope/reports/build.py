@@ -79,6 +79,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
             one,
             narrowed(one, Filter(steps[rank])) if options.steps else one,
             steps[rank] if options.steps else None,
+            options.steps,
             options.strict,
         )
         look = diagnosing.look_at if diagnosing is not None else None
@@ -111,11 +112,12 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One rank to be analysed: the whole of it, and what the chosen steps leave of it."""
+    """One rank to be analysed: the whole of it, and what the chosen steps (by index, and as recorded) leave of it."""
 
     whole: Trace
     within: Trace
     steps: tuple[int, ...] | None
+    numbers: tuple[int, ...]
     strict: bool
 
     @property
@@ -171,7 +173,7 @@ class _Question:
             if self.strict:
                 raise
             return Abstention.failing(analysis.name, error, self._recording)
-        return rows_of_steps(table, self.steps) if by_step and self.steps is not None else table
+        return rows_of_steps(table, self.steps, self.numbers) if by_step and self.steps is not None else table
 
 
 def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:

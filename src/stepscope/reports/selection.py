@@ -54,10 +54,11 @@ def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> 
     return {rank: tuple(names[step] for step in wanted if step in names) for rank, names in known.items()}
 
 
-def rows_of_steps(table: Table, steps: Sequence[int]) -> Table:
-    """The rows of a table whose `step` is among `steps`."""
-    chosen = pc.is_in(table.arrow["step"], value_set=pa.array(steps, pa.int32()))
-    return Table(table.schema, table.arrow.filter(chosen))
+def rows_of_steps(table: Table, steps: Sequence[int], numbers: Sequence[int]) -> Table:
+    """The rows of a table whose `step` is among `steps`; where it is a text, as recorded, among `numbers`."""
+    column = table.arrow["step"]
+    wanted = pa.array(map(str, numbers)) if pa.types.is_string(column.type) else pa.array(steps, pa.int32())
+    return Table(table.schema, table.arrow.filter(pc.is_in(column, value_set=wanted)))
 
 
 def _listed(numbers: Sequence[int]) -> str:
