@@ -14,7 +14,7 @@ from stepscope.cli.cache import cache
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.query import query
-from stepscope.cli.quick import without_pandas
+from stepscope.cli.quick import without_blas_threads, without_pandas
 from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
@@ -68,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
+    without_blas_threads()
     with without_pandas():
         status = run([argument for argument in arguments if argument != "--debug"], debug=debug)
     sys.exit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,3 +32,8 @@ def without_pandas() -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
+
+
+def without_blas_threads() -> None:
+    """Keep NumPy's linear algebra, of which nothing is used here, from starting a thread per core that spins."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

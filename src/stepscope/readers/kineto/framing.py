@@ -27,7 +27,7 @@ _SEPARATOR: Final = np.zeros(256, dtype=bool)
 _SEPARATOR[list(b" \t\r\n,")] = True
 
 #: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
-CHUNK_BYTES: Final = 32 << 20
+CHUNK_BYTES: Final = 16 << 20
 #: Text before the events that is kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
 #: No event is this long; text without a boundary beyond it is given up.
