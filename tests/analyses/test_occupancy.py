@@ -114,7 +114,7 @@ def test_numbers_that_cannot_be_true_break_nothing() -> None:
     most = 2**31 - 1
     f = Facts()
     f.row("devices", device=0, name="some device", **_LIMITS)
-    f.kernel("k", 0, 10, grid=[most, 65_535, 1], block=[1024, 1, 1], registers=most, shared_bytes=2**62)
+    f.kernel("k", 0, 10, grid=[most, 65_535, 1], block=[1024, 1, 1], registers=most, shared_bytes=2**44)
     f.kernel("k", 20, 10, grid=[-1, 0, 5], block=[0, 0, 0])
     f.kernel("k", 40, 10, grid=[most, most, most], block=[most, most, most])
     trace = f.trace()

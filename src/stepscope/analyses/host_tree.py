@@ -173,8 +173,8 @@ def _selected(
     category = code[spans.category]
     chosen = category >= 0
     if also:
-        ids = trace.columns(f"SELECT id FROM ({also}) AS others(id) WHERE id IS NOT NULL", parameters)["id"]
-        others = spans.rows(ids)
+        query = f"SELECT id::BIGINT AS id FROM ({also}) AS others(id) WHERE id IS NOT NULL"
+        others = spans.rows(trace.columns(query, parameters)["id"])
         chosen[others[others >= 0]] = True
     at = np.flatnonzero(chosen)
     at = at[on_host(trace, spans.track[at])]
