@@ -26,8 +26,8 @@ from stepscope.rules.settings import Settings
 
 #: Of a rank with more events than this, one question is asked at a time: each may need some 100 bytes per event.
 _MANY_EVENTS: Final = 4_000_000
-#: What is then not kept from one question to the next, though another may need it.
-_LARGE_BYTES: Final = 32 << 20
+#: What is then not kept from one question to the next, though another may need it: any column of such a rank.
+_LARGE_BYTES: Final = 16 << 20
 
 #: Called with (what is being done, done, in all).
 Progress = Callable[[str, int, int], None]

@@ -154,7 +154,7 @@ class Staging:
         spill = self.folder / "spill"
         spill.mkdir(parents=True, exist_ok=True)
         self.connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
-        self.connection.execute(f"SET memory_limit = '{self.memory_mb}MB'")
+        self.limit_memory(self.memory_mb)
         self.share_cores(1)
         self.connection.execute("SET temp_directory = '" + str(spill).replace("'", "''") + "'")
         for table in _RAW:
@@ -168,6 +168,10 @@ class Staging:
         self.connection.execute("ALTER TABLE input_texts ADD COLUMN text_key UBIGINT")
         for sequence in ("name_ids", "text_ids"):
             self.connection.execute(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0")
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Let the database use this much memory, and disk beyond it."""
+        self.connection.execute(f"SET memory_limit = '{megabytes}MB'")
 
     def share_cores(self, pipelines: int) -> None:
         """Divide the cores among statements that run at the same time.
