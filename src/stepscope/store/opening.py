@@ -54,8 +54,6 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
-        # A store is never changed: planning a query over its files need not read how each ends.
-        "parquet_metadata_cache": True,
         # Queries that need more spill to disk, outside the current folder and only while they run.
         "memory_limit": "450MB",
         # Without threads of its own the allocator keeps most of what queries needed.
@@ -63,6 +61,9 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
         "temp_directory": str(Path(tempfile.gettempdir()) / f"stepscope-{os.getpid()}"),
     }
     connection = duckdb.connect(":memory:", config=config)
+    # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
+    # setting only once it has loaded what reads Parquet.
+    connection.execute("SET parquet_metadata_cache = true")
     create_views(connection, stores)
     if locked:
         lock(connection, stores)

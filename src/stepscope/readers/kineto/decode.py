@@ -51,7 +51,9 @@ class Lane:
     def rows(self, condition: str) -> str:
         """The rows of the source whose rows in `parsed` fulfil a condition, as a source whose arguments are unknown."""
         if self.source != "pieces":
-            return f"(SELECT s.* FROM {self.source} s SEMI JOIN (SELECT i FROM parsed WHERE {condition}) USING (i))"
+            # The sign keeps DuckDB 1.5 from leaving the filter to Arrow, which can't filter views of texts.
+            wanted = f"SELECT -i AS wanted FROM parsed WHERE {condition}"
+            return f"(SELECT s.* FROM {self.source} s SEMI JOIN ({wanted}) ON -s.i = wanted)"
         # A scan of all texts for a handful of them would take longer than what is done with them.
         chosen = self.connection.execute(f"SELECT i FROM parsed WHERE {condition} ORDER BY i").fetchnumpy()["i"]
         texts = self._pieces["text"].take(pa.array(chosen - self._pieces["i"][0].as_py()))
