@@ -15,6 +15,7 @@ from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.columns import Spans, on_host
 from stepscope.model.intervals import Times
+from stepscope.model.lookup import match
 from stepscope.model.nesting import levels, nearest, nest
 from stepscope.model.stretches import EVENTS, quiet, stretches
 from stepscope.model.trace import Trace
@@ -95,12 +96,7 @@ class HostTree:
 
     def positions(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions of events, int64[m], -1 for those that the tree lacks."""
-        if not self.id.size:
-            return np.full(events.size, -1)
-        order = self._by_id
-        at = np.minimum(np.searchsorted(self.id, events, sorter=order), self.id.size - 1)
-        found = order[at]
-        return np.where(self.id[found] == events, found, -1)
+        return match(self.id, events)
 
     def _at_several_depths(self, among: NDArray[np.int64]) -> NDArray[np.bool_]:
         """By name, whether events at these positions could lie in one of the same name."""
@@ -110,10 +106,6 @@ class HostTree:
         several = np.zeros(one.size, np.bool_)
         several[name[depth != one[name]]] = True
         return several
-
-    @cached_property
-    def _by_id(self) -> NDArray[np.int64]:
-        return np.argsort(self.id, kind="stable")
 
     @cached_property
     def _levels(self) -> list[NDArray[np.int64]]:

@@ -16,6 +16,7 @@ from stepscope.model.columns import Spans, on_host
 from stepscope.model.columns import named as named_events
 from stepscope.model.device_work import Copies, DeviceWork
 from stepscope.model.intervals import Times
+from stepscope.model.lookup import match
 from stepscope.model.trace import Trace
 
 Ids = NDArray[np.int64]
@@ -86,13 +87,7 @@ class Calls:
 
     def find(self, events: Ids) -> Ids:
         """Positions of the calls that are these events, int64[m], -1 for events that are no such call."""
-        found = np.full(events.size, -1)
-        if self.id.size:
-            order = np.argsort(self.id, kind="stable")
-            at = order[np.minimum(np.searchsorted(self.id, events, sorter=order), self.id.size - 1)]
-            known = self.id[at] == events
-            found[known] = at[known]
-        return found
+        return match(self.id, events)
 
 
 def read_activities(trace: Trace, selection: Selection) -> Activities:

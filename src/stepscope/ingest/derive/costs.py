@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.work import match
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES
+from stepscope.model.lookup import match
 from stepscope.model.opcost import KNOWN, cost
 from stepscope.store.staging import Staging
 

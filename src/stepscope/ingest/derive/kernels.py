@@ -12,10 +12,11 @@ from stepscope.ingest.derive.costs import find_costs
 from stepscope.ingest.derive.device_events import device_events
 from stepscope.ingest.derive.name_classes import NameClasses
 from stepscope.ingest.derive.surroundings import nullable, step_at
-from stepscope.ingest.derive.work import Work, match, taken, words
+from stepscope.ingest.derive.work import Work, taken, words
 from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES, OpClass
+from stepscope.model.lookup import match
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.layout import stored_columns
 from stepscope.store.staging import Staging

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.host_batch import LAUNCH, HostBatch
 from stepscope.ingest.derive.surroundings import Surroundings, nullable
-from stepscope.ingest.derive.work import match
 from stepscope.model.intervals import distinct
+from stepscope.model.lookup import match
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:

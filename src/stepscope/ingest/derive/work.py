@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.model.intervals import ascending
+from stepscope.model.lookup import match
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -69,16 +70,6 @@ class Work:
             name: taken(staging.connection.sql(f"SELECT {name} FROM {table}").to_arrow_table(), position)[name]
             for name in columns
         }
-
-
-def match(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """Position of each wanted value in `keys`, which are all different; -1 where there is none."""
-    if not keys.size:
-        return np.full(wanted.size, -1, np.int64)
-    order = np.argsort(keys, kind="stable")
-    ascending = keys[order]
-    at = np.minimum(np.searchsorted(ascending, wanted), keys.size - 1)
-    return np.where(ascending[at] == wanted, order[at], -1)
 
 
 def taken(table: pa.Table, position: NDArray[np.int64]) -> pa.Table:
