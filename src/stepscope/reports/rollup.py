@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
@@ -22,6 +23,12 @@ _SUMS: Final = frozenset(
     }
 )  # fmt: skip
 
+_INT64: Final = np.iinfo(np.int64)
+#: How two values become one, and what the first one is added to or compared with.
+_WAYS: Final[dict[str, tuple[np.ufunc, int]]] = {
+    "sum": (np.add, 0), "min": (np.minimum, int(_INT64.max)), "max": (np.maximum, int(_INT64.min)),
+}  # fmt: skip
+
 
 def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of the table grouped by `keys`, the largest total first.
@@ -32,24 +39,38 @@ def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     keys = [key for key in keys if key in table.schema.names]
     if not keys or not len(table):
         return _ordered(table.records())
-    aggregates = [(c.name, how) for c in table.schema.columns if c.name not in keys and (how := _how(c))]
-    others = [c.name for c in table.schema.columns if c.name not in keys and not _how(c)]
-    plain = [name for name in others if not pa.types.is_list(table.arrow.schema.field(name).type)]
-    grouped = table.arrow.group_by(keys, use_threads=False).aggregate(
-        [*aggregates, *((name, "first") for name in plain), ([], "count_all")]
-    )
-    names = {f"{name}_{how}": name for name, how in aggregates} | {f"{name}_first": name for name in plain}
-    rows = grouped.rename_columns([names.get(name, name) for name in grouped.column_names]).to_pylist()
-    whole = pc.sum(table.arrow["total_ns"]).as_py() if "total_ns" in table.schema.names else None
-    several = "rank" in table.schema.names and len(pc.unique(table.arrow["rank"])) > 1
-    for row in rows:
-        if row.pop("count_all") > 1:
-            row.update(dict.fromkeys(others))
+    # Arrow would group as well, but only after importing all that it can read, which takes longer than everything here.
+    numbers: dict[tuple[Any, ...], int] = {}
+    of_key = zip(*(table.column(key) for key in keys), strict=True)
+    group = np.array([numbers.setdefault(key, len(numbers)) for key in of_key])
+    size = np.bincount(group)
+    rows: list[dict[str, Any]] = table.arrow.take(pa.array(np.unique(group, return_index=True)[1])).to_pylist()
+    whole = sum(total or 0 for total in table.column("total_ns")) if "total_ns" in table.schema.names else 0
+    several = "rank" in table.schema.names and len(set(table.column("rank"))) > 1
+    for column in table.schema.columns if len(rows) < len(table) else ():
+        if column.name not in keys:
+            how = _how(column)
+            merged = _merged(table.arrow[column.name], how, group, size) if how else {}
+            for number in np.flatnonzero(size > 1).tolist():
+                rows[number][column.name] = merged.get(number)
+    for row, many in zip(rows, (size > 1).tolist(), strict=True):
+        if many:
             _derive(row, whole)
         elif several and "share" in row and whole:
             # A row that only one rank has is a share of that rank's time; here it is one of all ranks'.
             row["share"] = (row["total_ns"] or 0) / whole
     return _ordered(rows)
+
+
+def _merged(values: pa.ChunkedArray, how: str, group: NDArray[np.int64], size: NDArray[np.int64]) -> dict[int, int]:
+    """What a column comes to in each group of several rows that has a value; nulls do not count."""
+    known = values.is_valid().to_numpy() & (size > 1)[group]
+    group = group[known]
+    merge, start = _WAYS[how]
+    found = np.full(len(size), start, np.int64)
+    merge.at(found, group, values.filter(known).to_numpy())
+    members = np.unique(group)
+    return dict(zip(members.tolist(), found[members].tolist(), strict=True))
 
 
 def _how(column: Column) -> str | None:
@@ -58,7 +79,7 @@ def _how(column: Column) -> str | None:
     return "sum" if column.name in _SUMS else None
 
 
-def _derive(row: dict[str, Any], whole: int | None) -> None:
+def _derive(row: dict[str, Any], whole: int) -> None:
     """Fill in what follows from the sums."""
     total = row.get("total_ns")
     if "mean_ns" in row and total is not None and row.get("count"):
