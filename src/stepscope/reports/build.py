@@ -83,8 +83,12 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
             options.strict,
         )
         look = diagnosing.look_at if diagnosing is not None else None
-        for number, (analysis, answer) in enumerate(zip(wanted, question.ask_all(wanted, look), strict=True)):
-            options.progress(f"rank {rank}: {analysis.name}", position * len(wanted) + number, len(ranks) * len(wanted))
+        answers: dict[str, Table | Abstention] = {}
+        for number, (name, answer) in enumerate(question.ask_all(wanted, look)):
+            options.progress(f"rank {rank}: {name}", position * len(wanted) + number, len(ranks) * len(wanted))
+            answers[name] = answer
+        for analysis in wanted:
+            answer = answers[analysis.name]
             if isinstance(answer, Table):
                 parts[analysis.name].append(answer.arrow)
             else:
@@ -125,8 +129,11 @@ class _Question:
         [item] = self.whole.recordings.items()
         return item
 
-    def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[Table | Abstention]:
-        """The answers in order; several are worked out at a time, each thread on a connection of its own.
+    def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[tuple[str, Table | Abstention]]:
+        """Name and answer of each question; several are worked out at a time, each thread on a connection of its own.
+
+        The last ones come first: rules begin with what the first ones tell, and who asks for what another thread is
+        working out waits for it.
 
         Args:
             wanted: What to ask.
@@ -149,7 +156,8 @@ class _Question:
         workers = 1 if large else min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
             looking = None if look is None else executor.submit(look, self.within.for_thread(), between)
-            yield from executor.map(ask, wanted)
+            order = wanted[::-1]
+            yield from zip((analysis.name for analysis in order), executor.map(ask, order), strict=True)
             if looking is not None:
                 looking.result()
 
