@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from report_support import KERNELS
+from stepscope.analyses.roofline import ROOFLINE
 from stepscope.model.table import Table
 from stepscope.reports.rollup import rollup
 
@@ -29,3 +30,9 @@ def test_shares_of_one_rank_stay_as_they_are() -> None:
 def test_no_rows_and_no_keys() -> None:
     assert rollup(Table.empty(KERNELS), ("name",)) == []
     assert len(rollup(Table.from_rows(KERNELS, [("a", 1, 1, 1, 1, 1, 1, 1.0, 0)]), ("nothing",))) == 1
+
+
+def test_numbers_beyond_the_integers_are_added() -> None:
+    row = [{"string": "a", "float64": 1.5e20}.get(column.type, 1) for column in ROOFLINE.columns]
+    [both] = rollup(Table.from_rows(ROOFLINE, [row, row]), ("name", "dtype"))
+    assert both["flops"] == 3e20

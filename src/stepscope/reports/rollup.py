@@ -62,13 +62,14 @@ def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     return _ordered(rows)
 
 
-def _merged(values: pa.ChunkedArray, how: str, group: NDArray[np.int64], size: NDArray[np.int64]) -> dict[int, int]:
+def _merged(values: pa.ChunkedArray, how: str, group: NDArray[np.int64], size: NDArray[np.int64]) -> dict[int, Any]:
     """What a column comes to in each group of several rows that has a value; nulls do not count."""
     known = values.is_valid().to_numpy() & (size > 1)[group]
     group = group[known]
     merge, start = _WAYS[how]
-    found = np.full(len(size), start, np.int64)
-    merge.at(found, group, values.filter(known).to_numpy())
+    kept = values.filter(known).to_numpy()
+    found = np.full(len(size), start, np.result_type(kept, np.int64))  # sums of FLOPs are no integers
+    merge.at(found, group, kept)
     members = np.unique(group)
     return dict(zip(members.tolist(), found[members].tolist(), strict=True))
 
