@@ -89,7 +89,7 @@ def test_a_failure_leaves_no_half_written_store(tmp_path, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stepscope.ingest.reading.derive", interrupt)
+    monkeypatch.setattr("stepscope.ingest.derive.derive", interrupt)
     with pytest.raises(KeyboardInterrupt):
         open_trace(path, Options(store=tmp_path / "store"))
     assert list((tmp_path / "store").iterdir()) == []

@@ -14,6 +14,8 @@ def import_ahead() -> None:
 
 
 def _import() -> None:
+    # In the order of need.
+    import stepscope.ingest.derive
     import stepscope.reports.build
     import stepscope.reports.terminal  # noqa: F401
     from stepscope.analyses.registry import analyses

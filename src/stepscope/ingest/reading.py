@@ -7,7 +7,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from stepscope.ingest.derive import derive
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.protocol import Progress, Reader, Source
 from stepscope.store.layout import MANIFEST, VERSION
@@ -23,6 +22,9 @@ def read_recording(reader: Reader, source: Source, folder: Path, progress: Progr
     staging = Staging(folder, threads=threads)
     try:
         recording = reader.read(source, staging, progress)
+        # What derives is a third of all imports, and another thread has seen to it by now.
+        from stepscope.ingest.derive import derive
+
         origin = derive(staging)
         if origin is None:
             raise UnusableInputError(

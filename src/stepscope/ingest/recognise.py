@@ -11,7 +11,7 @@ from typing import Final
 from stepscope.model.errors import UserError
 from stepscope.readers import content
 from stepscope.readers.ascend import raw as ascend_raw
-from stepscope.readers.ascend.read import AscendReader
+from stepscope.readers.ascend.reader import AscendReader
 from stepscope.readers.kineto.read import KinetoReader
 from stepscope.readers.memsnapshot.reader import MemorySnapshotReader
 from stepscope.readers.nsight.reader import NsightReader

@@ -7,64 +7,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.content import Damage, blocks, head
-from stepscope.readers.nsight.folder_tables import FolderTables, table_files
+from stepscope.readers.nsight.folder_tables import FolderTables
+from stepscope.readers.nsight.signs import REPORTS
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Source
 from stepscope.readers.sqlite.pages import MAGIC
 from stepscope.readers.sqlite.tables import SqliteTables
-
-#: Tables of which an export has at least one beside its strings.
-_SIGNS: Final = frozenset(
-    {
-        "META_DATA_EXPORT",
-        "EXPORT_META_DATA",
-        "TARGET_INFO_GPU",
-        "TARGET_INFO_SESSION_START_TIME",
-        "TARGET_INFO_CUDA_STREAM",
-    }
-)
-_PREFIXES: Final = ("CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS", "OSRT_API")
-
-#: What `nsys profile` writes; only `nsys` itself can read it.
-REPORTS: Final = (".nsys-rep", ".qdrep")
-
-
-def is_export(names: frozenset[str]) -> bool:
-    """Whether a database or folder with these tables is an export of Nsight Systems."""
-    signs = bool(_SIGNS & names) or any(name.startswith(_PREFIXES) for name in names)
-    return signs and ("StringIds" in names or any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in names))
-
-
-def looks_like_export(path: Path, start: bytes) -> bool | None:
-    """Whether a file that begins with `start`, when unpacked, is an export in SQLite; None if it is too damaged."""
-    if not start.startswith(MAGIC):
-        return False
-    if b"StringIds" in start and any(sign.encode() in start for sign in (*_SIGNS, *_PREFIXES)):
-        return True
-    if not path.is_file():
-        return False
-    try:
-        tables = SqliteTables(path)
-    except UnusableInputError:
-        return None
-    try:
-        return is_export(tables.names()) or (None if tables.damage else False)
-    finally:
-        tables.close()
-
-
-def has_export_beside(report: Path) -> bool:
-    """Whether a report lies beside its own export, which `nsys stats` writes."""
-    beside = (
-        report.with_suffix(".sqlite"),
-        report.parent / f"{report.stem}_pqtdir",
-        report.parent / f"{report.stem}_arwdir",
-    )
-    return any(path.exists() for path in beside)
 
 
 @contextmanager
@@ -125,8 +76,3 @@ def _convert(report: Path, target: Path) -> Path:
             hint="convert it with the version of `nsys` that recorded it, or a newer one",
         )
     return target
-
-
-def folder_is_export(folder: Path) -> bool:
-    """Whether a folder holds an export with a file per table."""
-    return is_export(frozenset(table_files(folder)))

@@ -1,4 +1,4 @@
-"""What an export of Nsight Systems looks like; who reads it is imported when there is one."""
+"""Who reads exports of Nsight Systems; how is imported when there is one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.recording import Recording
-from stepscope.readers.nsight.opening import REPORTS, folder_is_export, has_export_beside, looks_like_export
+from stepscope.readers.nsight.signs import REPORTS, folder_is_export, has_export_beside, looks_like_export
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 

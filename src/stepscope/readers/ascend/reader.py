@@ -1,0 +1,63 @@
+"""What results of the Ascend profiler look like; who reads them is imported when there is one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.recording import Recording
+from stepscope.readers.ascend import files
+from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.store.staging import Staging
+
+NAME: Final = "ascend"
+SQLITE: Final = b"SQLite format 3\0"
+#: Words of a trace that no other profiler writes.
+_TRACE: Final = re.compile(
+    rb'"name":\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|torch_to_npu|enqueue_to_dequeue|AscendCL@)'
+    rb'|"(?:Physic Stream Id|async_npu|async_task_queue)"|"Dequeue@|torch_npu/'
+)
+#: Start times are texts there, with three digits after the point.
+_TEXT_TIME: Final = re.compile(rb'"ts":\s*"\d{13,}\.\d{3}"')
+#: First line of `kernel_details.csv`.
+DETAILS: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[^\r\n]*\bName,[^\r\n]*\bStart Time\(us\),[^\r\n]*Duration\(us\)")
+
+
+class AscendReader:
+    """Reads a rank's folder, its output folder, or one of its files by itself."""
+
+    name = NAME
+    version = 2
+
+    def sniff(self, path: Path, head: bytes) -> int:
+        """By content; a folder counts if one rank's files lie in it."""
+        if not head:
+            return YES if path.is_dir() and files.is_result(path) else NO
+        if head.startswith(SQLITE):
+            return _sniff_database(path, head)
+        if DETAILS.match(head):
+            return YES
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if text.startswith(b"[") and b'"ph"' in text and _TEXT_TIME.search(text):
+            return YES
+        return YES if text.startswith((b"[", b"{")) and _TRACE.search(text) else NO
+
+    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
+        """Stage the rank's calls, tasks, collectives, memory and counters.
+
+        Raises:
+            UnusableInputError: None of its files can be used.
+        """
+        from stepscope.readers.ascend.read import read
+
+        return read(source, staging, progress)
+
+
+def _sniff_database(path: Path, head: bytes) -> int:
+    if path.name == "analysis.db" and b"CommAnalyzer" in head:
+        return MAYBE
+    known = sum(
+        table in head for table in (b"STRING_IDS", b"NPU_INFO", b"CANN_API", b"PYTORCH_API", b"RANK_DEVICE_MAP")
+    )
+    return YES if known >= 2 or files.is_database(path) else NO
