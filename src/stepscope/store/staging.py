@@ -8,6 +8,7 @@ launches, classes) and writes the store.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -197,6 +198,16 @@ class Staging:
             f"FROM (SELECT DISTINCT {column} AS name FROM {relation}) "
             "ANTI JOIN names USING (name) WHERE name IS NOT NULL"
         )
+
+    def add_names(self, names: Sequence[str]) -> dict[str, int]:
+        """Add names that are not in `names` yet; returns the row of each."""
+        if not names:
+            return {}
+        rows = self.connection.execute(
+            "INSERT INTO names SELECT nextval('name_ids'), unnest($names) RETURNING name, name_id",
+            {"names": list(names)},
+        ).fetchall()
+        return dict(rows)
 
     def track(
         self,

@@ -10,8 +10,9 @@ from typing import Final
 from stepscope.readers.ascend import gather_trace
 from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, blocks
-from stepscope.readers.kineto.decode import Decoder, Lane
+from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.framing import Framer, gather
+from stepscope.readers.kineto.lane import Lane
 from stepscope.readers.kineto.parsing import structure
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
@@ -81,9 +82,8 @@ _FLOWS_TABLE: Final = (
 )
 _FLOWS: Final = """
 INSERT INTO ascend_flows
-SELECT cat, json_extract_string(text, '$.id'), ph = 's', ts, process, thread
-FROM parsed JOIN {source} source USING (i)
-WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
+SELECT cat, key, ph = 's', ts, process, thread
+FROM parsed WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
 """
 
 #: `acc_id` is no series but says which accelerator a sample is of.
@@ -111,8 +111,9 @@ class _Stager:
 
     def __call__(self, lane: Lane) -> None:
         """Gather the lane's chunk."""
-        for statement in (_SPANS, _INPUTS, _FLOWS.format(source=lane.source), _SAMPLES):
-            lane.connection.execute(statement)
+        lane.statements.show("parsed", lane.parsed.table)
+        for statement in (_SPANS, _INPUTS, _FLOWS, _SAMPLES):
+            lane.statements.run(statement)
         self._staging.add_args(_PLAIN_ARGS, lane.connection)
 
 

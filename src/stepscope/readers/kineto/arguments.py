@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 _SPACE: Final = np.zeros(256, dtype=bool)
 _SPACE[list(b" \t\r\n")] = True
 _KEY: Final = np.frombuffer(b'"args"', dtype=np.uint8)
-#: Arrow keeps texts up to this length inside the view itself; no need to bother with those.
-_INLINE: Final = 12
-_VIEW: Final = np.dtype([("length", "<i4"), ("prefix", "<u4"), ("buffer", "<i4"), ("offset", "<i4")])
+#: Empty arguments are short, and may be written in several ways: those are left to the parser.
+_SHORT: Final = 12
 
 
 def argument_slices(
@@ -41,29 +39,12 @@ def argument_slices(
     colon = _step_back(raw, inner - 1)
     key = _step_back(raw, colon - 1)
     end = _step_back(raw, close[chosen] - 1)
-    good = (raw[colon] == ord(":")) & (raw[end] == ord("}")) & (key >= _KEY.size) & (end - inner >= _INLINE)
+    good = (raw[colon] == ord(":")) & (raw[end] == ord("}")) & (key >= _KEY.size) & (end - inner >= _SHORT)
     for distance, byte in enumerate(reversed(_KEY.tolist())):
         good &= raw[np.maximum(key - distance, 0)] == byte
     begin[chosen[good]] = inner[good]
     length[chosen[good]] = (end - inner + 1)[good]
     return begin, length
-
-
-def argument_views(text: memoryview, begin: NDArray[np.int32], length: NDArray[np.int32]) -> pa.Array:
-    """The arguments as Arrow strings over the same memory, null where the length is 0."""
-    known = length > 0
-    views = np.zeros(begin.size, dtype=_VIEW)
-    views["length"], views["offset"] = length, begin
-    views["prefix"][known] = _words(text)[begin[known]]
-    validity = pa.py_buffer(np.packbits(known, bitorder="little"))
-    buffers = [validity, pa.py_buffer(views), pa.py_buffer(text)]
-    return pa.Array.from_buffers(pa.string_view(), begin.size, buffers)
-
-
-def _words(text: memoryview) -> NDArray[np.uint32]:
-    """The four bytes from each place on, as one number."""
-    words: NDArray[np.uint32] = np.ndarray(max(0, len(text) - 3), "<u4", text, strides=(1,))
-    return words
 
 
 def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:

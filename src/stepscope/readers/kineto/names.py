@@ -44,6 +44,14 @@ _DEVICE_COPY: Final = re.compile(r"^(dma|memcpy|copy)", re.I)
 _DEVICE_SET: Final = re.compile(r"^memset", re.I)
 
 
+_DIRECTION: Final = re.compile(r"\b([HDP]to[HDP])\b")
+_ENDS: Final = re.compile(r"\((\w+)\s*->\s*(\w+)\)", re.A)
+_MEMORY: Final = {
+    "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "device", "managed": "managed",
+    "unified": "managed",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """What an event is: its canonical category; for device work its kind, None if the name's class decides."""
@@ -51,6 +59,19 @@ class Meaning:
     category: str
     is_work: bool = False
     kind: str | None = None
+
+
+def direction(name: str) -> str | None:
+    """The direction of a copy that a name spells out: `HtoD` in `Memcpy HtoD (Pinned -> Device)`."""
+    found = _DIRECTION.search(name)
+    return found.group(1) if found else None
+
+
+def memory_kinds(name: str) -> tuple[str | None, str | None]:
+    """The kinds of memory that a name tells of a copy's source and target, None where it does not."""
+    found = _ENDS.search(name)
+    source, target = found.groups() if found else ("", "")
+    return _MEMORY.get(source.lower()), _MEMORY.get(target.lower())
 
 
 def is_on_device(cat: str) -> bool:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.readers.kineto.arrows import LAUNCH_CATEGORIES
+from stepscope.readers.kineto.lane import NONE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Arguments that any event may have. (Field names of a structure ignore case, JSON keys do not: other spellings of
 #: the same key are looked up apart.)
@@ -49,9 +54,14 @@ _EVENT: Final = {
     "args": {**_COMMON, **_INPUT_ARGS},
 }
 
-#: Whether a double may not hold the nanoseconds of a start time: below 2^43 µs it resolves less than one, so that
-#: rounding µs × 1000 gives the exact ns, and whole microseconds are exact up to 2^53.
-INEXACT: Final = f"SELECT bool_or(ts % 1000 <> 0) AND max(abs(ts)) >= {2**43 * 1000} FROM parsed"
+#: Below 2^43 µs a double resolves less than one ns, so that rounding µs × 1000 gives the exact ns.
+_EXACT_BELOW: Final = 2**43 * 1000
+
+#: The pieces that are no events, and whether they are JSON.
+ODD: Final = """
+SELECT i, is_json FROM (SELECT i, text, json_valid(text) AS is_json FROM pieces)
+WHERE NOT CASE WHEN is_json THEN json_exists(text, '$.ph') ELSE false END ORDER BY i
+"""
 
 _TS_TEXT: Final = r"""'"ts"\s*:\s*"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'"""
 
@@ -92,45 +102,54 @@ IS_LAUNCH_ARROW: Final = (
 )
 
 
-#: The arguments of an event as text: those that lie in `args` are used as they are.
-ARGS_TEXT: Final = "CASE WHEN args IS NOT NULL THEN args WHEN NOT flat THEN json_extract(text, '$.args')::VARCHAR END"
-
+#: The arguments of an event as text where they are not known from its text already.
+_FOUND_ARGS: Final = "CASE WHEN known_args IS NULL AND NOT flat THEN json_extract(text, '$.args')::VARCHAR END"
 
 #: The process and thread of an event as recorded: numbers in most traces, texts in some.
 PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
 THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
 
 
-def parse_sql(source: str, *, exact: bool) -> str:
-    """Table `parsed`: a row per event of `source`, but for launch arrows.
+#: The columns of `lane.Parsed`.
+PARSED: Final = f"i, phase, is_span, coalesce(ts, {NONE}) AS ts, coalesce(dur, {NONE}) AS dur"
 
-    The statement fails if a text is not JSON.
+
+def parse_sql(source: str, *, exact: bool) -> str:
+    """A row per event of `source`, but for launch arrows, as a query; `key` is what both ends of an arrow share.
+
+    It fails if a text is not JSON.
 
     Args:
-        source: A table or a parenthesised query with columns `i`, `text`, `flat`, `arrow` and `args`.
+        source: A relation with columns `i`, `text`, `flat`, `arrow` and `args`.
         exact: Read start times digit by digit instead of through doubles.
     """
     return f"""
-    CREATE OR REPLACE TEMP TABLE parsed AS
-    SELECT i, ph, cat, name, {PROCESS} AS process, {THREAD} AS thread, ts, dur, args, is_span
+    SELECT {PARSED}, ph, cat, name, key, {PROCESS} AS process, {THREAD} AS thread, args
     FROM ({columns_sql(source, exact=exact)})
     """
+
+
+def is_inexact(ts: NDArray[np.int64]) -> bool:
+    """Whether a double may not hold the nanoseconds of a start time; whole microseconds are exact up to 2^53."""
+    known = ts[ts != NONE]
+    return bool(known.size and (known % 1000).any() and max(-int(known.min()), int(known.max())) >= _EXACT_BELOW)
 
 
 def columns_sql(source: str, *, exact: bool) -> str:
     """All that is read of each event, as a query; see `parse_sql`."""
     ts = _EXACT_TS if exact else FAST_TS
     return f"""
-    SELECT *, {_IS_SPAN} AS is_span
+    SELECT *, coalesce({_IS_SPAN}, false) AS is_span, coalesce(known_args, found_args) AS args
     FROM (
-        SELECT i, e.ph AS ph, coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
+        SELECT i, e.ph AS ph, (CASE WHEN strlen(e.ph) = 1 THEN ascii(e.ph) ELSE 0 END)::UTINYINT AS phase,
+            coalesce(e.cat, '') AS cat, coalesce(e.name, '') AS name, hash(e.cat, e.name) AS name_key,
             CASE WHEN e.ph IN ('s', 't', 'f') THEN json_extract_string(text, '$.id') END AS key,
             e.pid AS pid, CASE WHEN e.pid IS NULL THEN json_extract_string(text, '$.pid') END AS pid_text,
             e.tid AS tid, CASE WHEN e.tid IS NULL THEN json_extract_string(text, '$.tid') END AS tid_text,
             CASE WHEN isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} THEN {ts} END AS ts,
             CASE WHEN isfinite(e.dur)
                 THEN CAST(round(least(greatest(e.dur, -1), {LIMIT_US}) * 1000) AS BIGINT) END AS dur,
-            {ARGS_TEXT} AS args,
+            known_args, {_FOUND_ARGS} AS found_args,
             {_signed("e.args.correlation")} AS correlation,
             CASE WHEN e.args."External id" IS NULL AND cat IN {_OLD_CATEGORIES}
                 THEN try_cast(json_extract_string(text, '$.args."external id"') AS BIGINT)
@@ -144,17 +163,11 @@ def columns_sql(source: str, *, exact: bool) -> str:
             nullif(e.args."Module Hierarchy", '') AS module,
             e.args."Sequence number" AS sequence, e.args."Fwd thread id" AS forward_thread
         FROM (
-            SELECT i, text, flat, args, json_transform(text, {structure(dict(_EVENT))}) AS e
+            SELECT i, text, flat, args AS known_args, json_transform(text, {structure(dict(_EVENT))}) AS e
             FROM {source} WHERE NOT ({IS_LAUNCH_ARROW})
         )
     )
     """
-
-
-#: The rows that are no intervals, and intervals without a duration, by phase.
-CENSUS: Final = """
-SELECT ph, is_span, count(*), count(args) FROM parsed WHERE NOT is_span OR dur IS NULL GROUP BY ALL
-"""
 
 
 def metadata_sql(source: str) -> str:

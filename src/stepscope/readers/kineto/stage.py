@@ -1,94 +1,179 @@
-"""Rows of `parsed` in, staged rows out: what Kineto's categories and arguments mean."""
+"""Parsed events in, staged rows out: what Kineto's categories and arguments mean."""
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
+import numpy as np
 import pyarrow as pa
 
+from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto import sql, work_sql
-from stepscope.readers.kineto.decode import Lane
-from stepscope.readers.kineto.names import is_on_device, meaning
-from stepscope.store.staging import Staging, first_row
+from stepscope.readers.kineto.interned import Interned
+from stepscope.readers.kineto.known_names import KnownNames
+from stepscope.readers.kineto.lane import NONE, Lane, column
+from stepscope.readers.kineto.slices import Slices, string_slices
+from stepscope.store.inputs import TEXT_COLUMNS
+from stepscope.store.staging import Staging
 
-#: The host operator that describes a collective in its arguments.
-_COMM_PARAMS: Final = "record_param_comms"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-
-class _Name(NamedTuple):
-    """A category and name as recorded, and the key that stands for both."""
-
-    key: int
-    cat: str
-    name: str
+_CATEGORIES: Final = pa.array(CATEGORIES)
 
 
 class Stager:
-    """Stages the events in `parsed`, chunk by chunk."""
+    """Stages the events of a trace, chunk by chunk."""
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
+        self._names = KnownNames(staging)
+        self._tracks = Interned()
+        self._track_ids = np.zeros(0, np.int32)
+        self._inputs = Interned()
         for statement in sql.TABLES:
             staging.connection.execute(statement)
 
     def __call__(self, lane: Lane) -> None:
         """Stage the lane's chunk."""
-        connection = lane.connection
-        names, tracks, texts = first_row(connection, sql.UNKNOWN)
-        if names or tracks or texts or lane.others:
-            connection.execute(sql.fresh_sql(lane.rows("fresh")))
-        if names:
-            self._intern_names(connection)
-        if tracks:
-            self._intern_tracks(connection)
-        if texts:
-            connection.execute(sql.NEW_TEXTS)
-            connection.execute(sql.FILL_TEXTS)
-        others = dict.fromkeys(sql.BY_PHASE[phase] for phase in lane.others if phase in sql.BY_PHASE)
-        for statement in (*sql.STAGING, *others):
-            connection.execute(statement)
-        [uncorrelated] = first_row(connection, work_sql.UNCORRELATED)
-        if uncorrelated:
-            connection.execute(work_sql.LAUNCH_ARROWS)
-        self._staging.add_args(sql.args_sql(lane.source, all_rows=not lane.others_have_args), connection)
+        parsed, names = lane.parsed, self._names
+        span = np.flatnonzero(parsed.is_span)
+        name = self._name_numbers(lane, span)
+        tracks = self._track_numbers(lane, span, names.on_device[name])
+        args = _arguments(lane)
+        category = names.categories[name]
+        correlation = column(parsed.table, "correlation")[span]
+        external = column(parsed.table, "external_id")[span]
+        dur = np.where(parsed.phase[span] == ord("X"), parsed.dur[span], NONE)
+        self._insert(
+            lane, sql.EVENTS, "spans",
+            id=parsed.ids[span], ts=parsed.ts[span], dur=_nullable(dur), track=tracks, name_id=names.name_ids[name],
+            category=pa.DictionaryArray.from_arrays(pa.array(category), _CATEGORIES),
+            correlation=_nullable(correlation), external_id=_nullable(external),
+        )  # fmt: skip
+        self._stage_details(lane, span, name, args)
+        self._stage_inputs(lane, span[names.with_inputs[name]])
+        self._stage_others(lane, args)
+        if np.any(names.is_work[name] & (correlation <= 0)):
+            # Device work that no correlation id ties to its launch.
+            lane.statements.run(work_sql.LAUNCH_ARROWS)
+        self._stage_arguments(lane, args)
 
-    def _intern_names(self, connection: duckdb.DuckDBPyConnection) -> None:
-        rows = connection.execute(sql.NEW_NAMES).fetchall()
-        if rows:
-            self._add_names([_Name(*row) for row in rows])
-        connection.execute(sql.FILL_NAMES)
+    def _name_numbers(self, lane: Lane, span: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The category and name of each interval as a number."""
+        keys = column(lane.parsed.table, "name_key")[span]
+        new = self._names.keys.first_unknown(keys)
+        if new.size:
+            texts = _texts(lane, span[new])
+            self._names.add(keys[new], list(zip(_list(texts, "cat"), _list(texts, "name"), strict=True)))
+        return self._names.keys.find(keys)
 
-    def _add_names(self, names: list[_Name]) -> None:
-        meanings = [meaning(name.cat, name.name) for name in names]
-        columns = {
-            "name_key": pa.array([name.key for name in names], pa.uint64()),
-            "name": [name.name for name in names],
-            "name_id": pa.nulls(len(names), pa.int32()),
-            "category": [m.category for m in meanings],
-            "is_work": [m.is_work for m in meanings],
-            "kind": pa.array([m.kind for m in meanings], pa.string()),
-            "has_details": [
-                m.is_work or (n.name == _COMM_PARAMS and not is_on_device(n.cat))
-                for n, m in zip(names, meanings, strict=True)
-            ],
-            "on_device": [is_on_device(name.cat) for name in names],
-        }
-        self._staging.insert("kineto_names", pa.table(columns))
-        self._staging.intern_names("kineto_names")
-        self._staging.connection.execute(work_sql.DESCRIBE_NAMES)
+    def _track_numbers(self, lane: Lane, rows: NDArray[np.int64], on_device: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The row of `tracks` of each event: a queue of a device, or a thread of a process."""
+        keys = column(lane.parsed.table, "track_key")[rows] * np.uint64(2) + on_device
+        new = self._tracks.first_unknown(keys)
+        if new.size:
+            texts = _texts(lane, rows[new])
+            fields = zip(*(_list(texts, name) for name in ("process", "thread", "device", "stream")), strict=True)
+            found = [
+                self._track(bool(is_device), *field) for is_device, field in zip(on_device[new], fields, strict=True)
+            ]
+            self._tracks.add(keys[new])
+            self._track_ids = np.append(self._track_ids, np.array(found, np.int32))
+        return self._track_ids[self._tracks.find(keys)]
 
-    def _intern_tracks(self, connection: duckdb.DuckDBPyConnection) -> None:
-        for key, on_device, process, thread, device, stream in connection.execute(sql.NEW_TRACKS).fetchall():
-            if on_device:
-                recorded = device if device is not None else _integer(process)
-                number = recorded if recorded is not None and abs(recorded) < 2**31 else None
-                track = self._staging.track("device", device=number, stream=stream)
-            else:
-                track = self._staging.track("host", process=process, thread=thread)
-            self._staging.connection.execute("INSERT INTO kineto_tracks VALUES (?, ?)", [key, track])
-        connection.execute(sql.FILL_TRACKS)
+    def _track(self, on_device: bool, process: str, thread: str, device: int | None, stream: str) -> int:
+        if not on_device:
+            return self._staging.track("host", process=process, thread=thread)
+        recorded = device if device is not None else _integer(process)
+        number = recorded if recorded is not None and abs(recorded) < 2**31 else None
+        return self._staging.track("device", device=number, stream=stream)
+
+    def _stage_details(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
+        """Device work, and what host operators tell of collectives."""
+        chosen = np.flatnonzero(self._names.has_details[name])
+        if not chosen.size:
+            return
+        rows, names = span[chosen], name[chosen]
+        self._insert(
+            lane, work_sql.KERNELS, "details",
+            i=lane.parsed.ids[rows], is_work=self._names.is_work[names], args=args.take(rows).array(),
+            **self._names.details(names),
+        )  # fmt: skip
+        lane.statements.run(work_sql.COLLECTIVES)
+        if self._names.is_copy[names].any():
+            lane.statements.run(work_sql.COPIES)
+
+    def _stage_inputs(self, lane: Lane, rows: NDArray[np.int64]) -> None:
+        """Inputs of operators, each text once."""
+        keys = column(lane.parsed.table, "text_key")[rows]
+        rows, keys = rows[keys > 0], keys[keys > 0]
+        if not rows.size:
+            return
+        new = self._inputs.first_unknown(keys)
+        if new.size:
+            texts = _texts(lane, rows[new]).select(sql.INPUT_TEXTS).rename_columns(TEXT_COLUMNS)
+            numbers = np.arange(len(self._inputs), len(self._inputs) + new.size, dtype=np.int32)
+            self._staging.insert("input_texts", texts.append_column("texts", pa.array(numbers)))
+            self._inputs.add(keys[new])
+        table = lane.parsed.table
+        self._insert(
+            lane, sql.INPUTS, "calls",
+            event=lane.parsed.ids[rows], texts=self._inputs.find(keys),
+            sequence=_nullable(column(table, "sequence")[rows]),
+            forward_thread=_nullable(column(table, "forward_thread")[rows]),
+        )  # fmt: skip
+
+    def _stage_others(self, lane: Lane, args: Slices) -> None:
+        """What is no interval."""
+        parsed = lane.parsed
+        instant = (parsed.phase == ord("i")) | (parsed.phase == ord("I"))
+        allocations = np.flatnonzero(instant & ~parsed.is_span & (parsed.ts != NONE))
+        if allocations.size:
+            tracks = self._track_numbers(lane, allocations, np.zeros(allocations.size, np.bool_))
+            self._insert(
+                lane, sql.MEMORY, "allocations",
+                ts=parsed.ts[allocations], track=tracks, args=args.take(allocations).array(),
+            )  # fmt: skip
+        for phases, statement in sql.BY_PHASE.items():
+            ids = parsed.having(phases)
+            if ids.size:
+                lane.choose(ids)
+                lane.statements.run(statement("chosen", exact=lane.exact))
+
+    def _stage_arguments(self, lane: Lane, args: Slices) -> None:
+        parsed = lane.parsed
+        rows = np.flatnonzero((parsed.is_span | (parsed.phase == ord("B"))) & (args.length >= 0))
+        lane.statements.show("arguments", pa.table({"id": parsed.ids[rows], "args": args.take(rows).array()}))
+        self._staging.add_args("SELECT id, args FROM arguments", lane.connection)
+
+    def _insert(self, lane: Lane, statement: str, relation: str, **columns: Any) -> None:
+        lane.statements.show(relation, pa.table(columns))
+        lane.statements.run(statement)
+
+
+def _texts(lane: Lane, rows: NDArray[np.int64]) -> pa.Table:
+    """What is recorded of some rows as text; rows ascending."""
+    lane.choose(lane.parsed.ids[rows])
+    return lane.statements.table(sql.texts_sql("chosen"))
+
+
+def _arguments(lane: Lane) -> Slices:
+    """The arguments of each parsed row."""
+    parsed = lane.parsed
+    known = lane.texts.args.take(lane.texts.positions(parsed.ids))
+    found = parsed.table["found_args"]
+    return known.or_else(string_slices(found.chunk(0))) if found.num_chunks else known
+
+
+def _nullable(values: NDArray[np.int64]) -> pa.Array:
+    return pa.array(values, mask=values == NONE)
+
+
+def _list(table: pa.Table, name: str) -> list[Any]:
+    values: list[Any] = table[name].to_pylist()
+    return values
 
 
 def _integer(text: str) -> int | None:

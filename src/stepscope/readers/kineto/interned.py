@@ -1,0 +1,42 @@
+"""Numbers for keys of 64 bits that are met again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Interned:
+    """Numbers keys from 0 on, in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.uint64)
+        self._numbers = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """int64[n], the number of each key; -1 if it was not added."""
+        if not len(self):
+            return np.full(keys.size, -1, np.int64)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
+        return np.where(self._keys[place] == keys, self._numbers[place], -1)
+
+    def first_unknown(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Where each key that was not added stands first, ascending."""
+        unknown = np.flatnonzero(self.find(keys) < 0)
+        _, first = np.unique(keys[unknown], return_index=True)
+        return np.sort(unknown[first])
+
+    def add(self, keys: NDArray[np.uint64]) -> None:
+        """Number keys, none of which is known or stands twice."""
+        place = np.argsort(keys)
+        numbers = np.arange(len(self), len(self) + keys.size)
+        where = np.searchsorted(self._keys, keys[place])
+        self._keys = np.insert(self._keys, where, keys[place])
+        self._numbers = np.insert(self._numbers, where, numbers[place])

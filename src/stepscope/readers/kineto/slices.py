@@ -1,0 +1,107 @@
+"""Stretches of text in several buffers, shown to Arrow where they lie.
+
+Arrow's string views are 16 bytes each: the length, then up to 12 bytes of text, or 4 of them and where the rest is.
+(https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_VIEW: Final = np.dtype([("length", "<i4"), ("prefix", "<u4"), ("buffer", "<i4"), ("offset", "<i4")])
+#: Arrow keeps texts up to this length inside the view itself.
+_INLINE: Final = 12
+
+#: What texts lie in.
+Buffer: TypeAlias = "memoryview | bytes | pa.Buffer"
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """One text per row, or none.
+
+    Attributes:
+        buffers: What the texts lie in.
+        buffer: int32[n], which of the buffers.
+        begin: int32[n], where in it, in bytes.
+        length: int32[n], in bytes; -1 for none.
+    """
+
+    buffers: tuple[Buffer, ...]
+    buffer: NDArray[np.int32]
+    begin: NDArray[np.int32]
+    length: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Slices:
+        """Some of the rows, by position or by a mask."""
+        return Slices(self.buffers, self.buffer[rows], self.begin[rows], self.length[rows])
+
+    def or_else(self, other: Slices) -> Slices:
+        """With the texts of as many other rows where there is none."""
+        other_buffer = other.buffer + np.int32(len(self.buffers))
+        none = self.length < 0
+        return Slices(
+            (*self.buffers, *other.buffers),
+            np.where(none, other_buffer, self.buffer),
+            np.where(none, other.begin, self.begin),
+            np.where(none, other.length, self.length),
+        )
+
+    def array(self) -> pa.Array:
+        """The texts as Arrow views over the same memory."""
+        views = np.empty(len(self), dtype=_VIEW)
+        views["length"], views["buffer"], views["offset"] = np.maximum(self.length, 0), self.buffer, self.begin
+        short = self.length <= _INLINE
+        for number, buffer in enumerate(self.buffers):
+            raw = np.frombuffer(buffer, dtype=np.uint8)
+            mine = self.buffer == number
+            far = np.flatnonzero(mine & ~short)
+            views["prefix"][far] = _words(raw)[self.begin[far]]
+            _write_inline(views, np.flatnonzero(mine & short), raw, self.begin, self.length)
+        known = self.length >= 0
+        validity = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+        buffers = [validity, pa.py_buffer(views), *map(pa.py_buffer, self.buffers)]
+        return pa.Array.from_buffers(pa.string_view(), len(self), buffers)
+
+
+def _write_inline(
+    views: NDArray[np.void],
+    rows: NDArray[np.intp],
+    raw: NDArray[np.uint8],
+    begin: NDArray[np.int32],
+    length: NDArray[np.int32],
+) -> None:
+    if not rows.size:
+        return
+    if not raw.size:
+        raw = np.zeros(1, np.uint8)
+    place = np.arange(_INLINE)
+    inside = place < length[rows][:, None]
+    texts = np.where(inside, raw[np.where(inside, begin[rows][:, None] + place, 0)], 0).astype(np.uint8)
+    views.view(np.uint8).reshape(-1, _VIEW.itemsize)[rows, _VIEW.itemsize - _INLINE :] = texts
+
+
+def _words(raw: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The four bytes from each place on, as one number."""
+    words: NDArray[np.uint32] = np.ndarray(max(0, raw.size - 3), "<u4", raw, strides=(1,))
+    return words
+
+
+def string_slices(strings: pa.Array) -> Slices:
+    """The texts of an Arrow string array, none where it is null."""
+    _, offsets, data = strings.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(strings) + 1, strings.offset * np.dtype(np.int32).itemsize)
+    length = np.diff(ends)
+    if strings.null_count:
+        length[strings.is_null().to_numpy(zero_copy_only=False)] = -1
+    return Slices((data or b"",), np.zeros(len(strings), np.int32), ends[:-1], length)

@@ -1,0 +1,113 @@
+"""The events of a chunk as text, numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.readers.kineto.framing import Chunk
+from stepscope.readers.kineto.mending import Mended
+from stepscope.readers.kineto.slices import Slices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rows that one core takes at a time.
+_BATCH: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Events, or what may be events, of one chunk.
+
+    Attributes:
+        ids: int64[n], ascending.
+        text: Of each event.
+        args: The arguments of each event, none if they have to be found by parsing.
+        flat: bool[n], as in `Pieces`.
+        arrow: bool[n], as in `Pieces`.
+    """
+
+    ids: NDArray[np.int64]
+    text: Slices
+    args: Slices
+    flat: NDArray[np.bool_]
+    arrow: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def positions(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where events stand that are known to be among these."""
+        return np.searchsorted(self.ids, ids)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Texts:
+        """Some of the rows, by position or by a mask."""
+        return Texts(self.ids[rows], self.text.take(rows), self.args.take(rows), self.flat[rows], self.arrow[rows])
+
+    def table(self) -> pa.Table:
+        """Columns `i`, `text`, `args`, `flat` and `arrow`, in batches so that all cores can take part."""
+        whole = pa.record_batch(
+            {
+                "i": self.ids,
+                "text": self.text.array(),
+                "args": self.args.array(),
+                "flat": pa.array(self.flat),
+                "arrow": pa.array(self.arrow),
+            }
+        )
+        batches = [whole.slice(row, _BATCH) for row in range(0, len(self), _BATCH)]
+        return pa.Table.from_batches(batches, whole.schema)
+
+
+def chunk_texts(chunk: Chunk, first: int) -> Texts:
+    """The pieces of a chunk, numbered from `first` on."""
+    parts = chunk.parts
+    buffers = tuple(part.text for part in parts)
+    buffer = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
+    begin = np.concatenate([part.offsets[:-1] for part in parts])
+    length = np.concatenate([np.diff(part.offsets) for part in parts])
+    args_begin = np.concatenate([part.args_begin for part in parts])
+    args_length = np.concatenate([part.args_length for part in parts])
+    return Texts(
+        np.arange(first, first + len(buffer)),
+        Slices(buffers, buffer, begin, length),
+        Slices(buffers, buffer, args_begin, np.where(args_length > 0, args_length, -1).astype(np.int32)),
+        np.concatenate([part.flat for part in parts]),
+        np.concatenate([part.arrow for part in parts]),
+    )
+
+
+def mended_texts(pieces: Texts, mended: Mended) -> Texts:
+    """The pieces of a chunk with what is used instead of some of them."""
+    ids = pieces.ids.copy()
+    for start, surplus in mended.shifts:
+        ids[start:] += surplus
+    kept = np.ones(len(pieces), np.bool_)
+    kept[mended.excluded] = False
+    ids = np.concatenate([ids[kept], np.array(mended.ids, np.int64)])
+    order = np.argsort(ids, kind="stable")
+    no = np.zeros(len(mended.ids), np.bool_)
+    return Texts(
+        ids[order],
+        _with(pieces.text.take(kept), mended.texts).take(order),
+        _with(pieces.args.take(kept), [None] * len(mended.ids)).take(order),
+        np.append(pieces.flat[kept], no)[order],
+        np.append(pieces.arrow[kept], no)[order],
+    )
+
+
+def _with(slices: Slices, more: Sequence[bytes | None]) -> Slices:
+    """Texts with further ones behind them."""
+    length = np.array([-1 if text is None else len(text) for text in more], np.int32)
+    begin = np.concatenate([[0], np.cumsum(np.maximum(length, 0))]).astype(np.int32)[: len(more)]
+    return Slices(
+        (*slices.buffers, b"".join(text for text in more if text is not None)),
+        np.append(slices.buffer, np.full(len(more), len(slices.buffers), np.int32)),
+        np.append(slices.begin, begin),
+        np.append(slices.length, length),
+    )
