@@ -33,7 +33,7 @@ def derive(staging: Staging) -> int | None:
         The origin: the recording's own time that became 0, in ns; None if there is no event.
     """
     share_texts(staging)
-    origin = clean_times(staging)
+    origin, overview = clean_times(staging)
     clean_amounts(staging)
     derive_steps(staging)
     gather_work(staging)

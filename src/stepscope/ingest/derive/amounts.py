@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: By staged table: columns whose values can't be negative, and lists of three numbers from 1 on. Sums of sizes and
 #: products of dimensions beyond the limits, which no machine reaches, would overflow.
@@ -13,24 +18,49 @@ _AMOUNTS: Final = {
     "copies": ("bytes",),
     "collectives": ("bytes", "world_size"),
 }
-_SIZES: Final = {"raw_kernels": ("grid", "block")}
+_SIZES: Final = ("grid", "block")
 _MOST_THREADS: Final = 10**18
 _MOST_BYTES: Final = 2**44
+
+_SIZES_SQL: Final = f"SELECT {', '.join(_SIZES)} FROM raw_kernels"
+_BROKEN_SIZE: Final = "list_count({0}) <> 3 OR list_min({0}) < 1 OR list_product({0}) > " + str(_MOST_THREADS)
 
 
 def clean_amounts(staging: Staging) -> None:
     """Null what can't be true, as if it had not been recorded."""
+    broken = {
+        (table, f'"{name}"'): f'"{name}" < 0 OR "{name}" > {_MOST_BYTES}'
+        for table, names in _AMOUNTS.items()
+        for name in names
+    }
+    counts = ", ".join(f"(SELECT count(*) FROM {table} WHERE {test})" for (table, _), test in broken.items())
     wrong = 0
-    for table in _AMOUNTS:
-        broken = {f'"{name}"': f'"{name}" < 0 OR "{name}" > {_MOST_BYTES}' for name in _AMOUNTS[table]}
-        for name in _SIZES.get(table, ()):
-            broken[name] = f"list_count({name}) <> 3 OR list_min({name}) < 1 OR list_product({name}) > {_MOST_THREADS}"
-        counts = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in broken.values())
-        for column, count in zip(broken, staging.one(f"SELECT {counts} FROM {table}"), strict=True):
-            if count:
-                staging.connection.execute(f"UPDATE {table} SET {column} = NULL WHERE {broken[column]}")
-                wrong += count
+    for ((table, column), test), count in zip(broken.items(), staging.one(f"SELECT {counts}"), strict=True):
+        if count:
+            wrong += _null(staging, table, column, test)
+    sizes = staging.connection.sql(_SIZES_SQL).to_arrow_table()
+    for name in _SIZES:
+        if not _all_sizes(sizes[name]):
+            wrong += _null(staging, "raw_kernels", name, _BROKEN_SIZE.format(name))
     staging.observe(
         "amounts-impossible", "warning", wrong, "sizes of kernels, copies or collectives can't be true",
         "they count as not recorded",
     )  # fmt: skip
+
+
+def _null(staging: Staging, table: str, column: str, test: str) -> int:
+    [count] = staging.one(f"UPDATE {table} SET {column} = NULL WHERE {test}")
+    return int(count)
+
+
+def _all_sizes(lists: pa.ChunkedArray) -> bool:
+    """Whether all lists are plainly sizes: SQL takes many times longer to look into lists."""
+    for chunk in lists.chunks:
+        values = chunk.flatten()
+        if values.null_count or len(values) != 3 * (len(chunk) - chunk.null_count):
+            return False
+        lengths = np.diff(chunk.offsets.to_numpy())[chunk.is_valid().to_numpy(zero_copy_only=False)]
+        axes = values.to_numpy().reshape(-1, 3)
+        if (lengths != 3).any() or (axes < 1).any() or (axes.prod(axis=1, dtype=np.float64) > _MOST_THREADS).any():
+            return False
+    return True

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.ingest.derive.overview import Overview
 from stepscope.store.staging import Staging
 
 _MINUTE_NS: Final = 60 * 10**9
@@ -18,32 +19,47 @@ _LATEST: Final = 2**63 - 1
 
 #: Tables whose rows belong to one event.
 _ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "input_calls")
+#: Tables of moments, which have a column `ts` as events do.
+_MOMENTS: Final = ("raw_memory", "raw_flows", "counters")
 _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
 _WORK_SQL: Final = f"FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
 _PLACES_SQL: Final = f"SELECT track, ts {_WORK_SQL}"
+_BOUNDS_SQL: Final = " UNION ALL ".join(f"SELECT '{table}', min(ts), max(ts) FROM {table}" for table in _MOMENTS)
 
 
-def clean_times(staging: Staging) -> int | None:
+def clean_times(staging: Staging) -> tuple[int | None, Overview]:
     """Drop events without a usable time, null unusable durations, and shift time to start at 0.
 
     Returns:
-        The time on the recording's clock that became 0, or None if no event is left.
+        The time on the recording's clock that became 0, or None if no event is left, and what is left.
     """
-    dropped = _drop_misplaced(staging) + _drop_copies(staging)
+    overview = Overview.read(staging)
+    moments = {table: (first, last) for table, first, last in staging.connection.execute(_BOUNDS_SQL).fetchall()
+               if first is not None}  # fmt: skip
+    dropped = 0 if _all_in_place(overview, moments) else _drop_misplaced(staging)
+    dropped += _drop_copies(staging) if overview.has(*_DEVICE_WORK) else 0
     if dropped:
         for table in _ABOUT_EVENTS:
             staging.connection.execute(f"DELETE FROM {table} WHERE event NOT IN (SELECT id FROM raw_events)")
-    _null_durations(staging)
-    [origin] = staging.one("SELECT min(ts) FROM raw_events")
-    if origin is None:
-        return None
+        overview = Overview.read(staging)
+    if not overview.groups:
+        return None, overview
+    origin = min(group.first for group in overview.groups)
+    _null_durations(staging, overview, max(group.last for group in overview.groups) - origin)
     # The events are many: a view over them costs less than writing them again.
     staging.connection.execute("ALTER TABLE raw_events RENAME TO recorded_events")
     staging.connection.execute(f"CREATE VIEW raw_events AS SELECT * REPLACE (ts - {origin} AS ts) FROM recorded_events")
-    for table in ("raw_memory", "raw_flows", "counters"):
+    for table in moments:
         staging.connection.execute(f"UPDATE {table} SET ts = ts - ?", [origin])
-    return int(origin)
+    return origin, overview
+
+
+def _all_in_place(overview: Overview, moments: dict[str, tuple[int, int]]) -> bool:
+    """Whether all times are such that `_drop_misplaced` would drop nothing, as those of most recordings are."""
+    firsts = [group.first for group in overview.groups] + [first for first, _ in moments.values()]
+    lasts = [group.last for group in overview.groups] + [last for _, last in moments.values()]
+    return min(firsts, default=1) > 0 and max(lasts, default=0) - min(firsts, default=0) <= _WEEK_NS
 
 
 def _drop_misplaced(staging: Staging) -> int:
@@ -67,7 +83,7 @@ def _drop_misplaced(staging: Staging) -> int:
         "events have no usable start time (zero, or more than a week away from all others)",
         "they are left out of every number; sums over the recording are too low",
     )
-    for table in ("raw_memory", "raw_flows", "counters"):
+    for table in _MOMENTS:
         connection.execute(f"DELETE FROM {table} WHERE {condition}")
     return int(dropped)
 
@@ -79,8 +95,13 @@ def _drop_copies(staging: Staging) -> int:
     copies at all. Without it, equal events on a host may be frames of a recursion on a coarse clock.
     """
     found = staging.connection.execute(_PLACES_SQL).fetchnumpy()
-    order = np.lexsort((found["track"], found["ts"]))
-    ts, track = found["ts"][order], found["track"][order]
+    order = np.argsort(found["ts"], kind="stable")  # queues are recorded almost in order, and this sort merges them
+    ts = found["ts"][order]
+    again = ts[1:] == ts[:-1]
+    together = order[np.append(again, False) | np.append(False, again)] if order.size else order
+    track, ts = found["track"][together], found["ts"][together]
+    order = np.lexsort((track, ts))
+    track, ts = track[order], ts[order]
     if not ((ts[1:] == ts[:-1]) & (track[1:] == track[:-1])).any():
         return 0
     [copies] = staging.one(f"SELECT count(*) - count(DISTINCT hash({_SAME})) FROM ({_WORK_SQL})")
@@ -98,18 +119,25 @@ def _drop_copies(staging: Staging) -> int:
     return int(dropped)
 
 
-def _null_durations(staging: Staging) -> None:
-    [span] = staging.one("SELECT coalesce(max(ts) - min(ts), 0) FROM raw_events")
+def _null_durations(staging: Staging, overview: Overview, span: int) -> None:
     # A duration is an overflow if it is long in itself and dwarfs all that was recorded.
     limit = max(_HOUR_NS, 2 * span)
-    for code, condition, message in (
-        ("duration-negative", "dur < 0", "events have a negative duration"),
+    for code, wrong, condition, message in (
+        (
+            "duration-negative",
+            any((group.least or 0) < 0 for group in overview.groups),
+            "dur < 0",
+            "events have a negative duration",
+        ),
         (
             "duration-overflow",
+            any((group.most or 0) > limit for group in overview.groups),
             f"dur > {limit}",
             "events have a duration that dwarfs the recording (an overflow)",
         ),
     ):
+        if not wrong:
+            continue
         [changed] = staging.one(f"UPDATE raw_events SET dur = NULL WHERE {condition}")
         staging.observe(
             code,

@@ -1,0 +1,91 @@
+"""What there is in a recording, counted once: nobody need look for what is not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from stepscope.store.staging import Staging
+
+#: Grouped by the code of a category and its track at once, which DuckDB does without hashing.
+_EVENTS_SQL: Final = """
+SELECT track, category::VARCHAR, number, first, last, least, most FROM (
+    SELECT track, category, count(*) AS number, min(ts) AS first, max(ts) AS last, min(dur) AS least, max(dur) AS most
+    FROM raw_events GROUP BY track, category
+)
+"""
+_TRACKS_SQL: Final = "SELECT track, kind, device, stream FROM tracks ORDER BY track"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The events of one category on one track.
+
+    Attributes:
+        track: Row of `tracks`.
+        category: As in `events`.
+        number: How many they are.
+        first: The first begin, in ns on the recording's clock.
+        last: The last begin.
+        least: The shortest duration in ns, None if none is recorded.
+        most: The longest.
+    """
+
+    track: int
+    category: str
+    number: int
+    first: int
+    last: int
+    least: int | None
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A row of `tracks`."""
+
+    number: int
+    kind: str
+    device: int | None
+    stream: str | None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The events of a recording by track and category, and its tracks by number."""
+
+    groups: list[Group]
+    tracks: list[Track]
+
+    @classmethod
+    def read(cls, staging: Staging) -> Overview:
+        """All that is staged now."""
+        groups = [Group(*row) for row in staging.connection.execute(_EVENTS_SQL).fetchall()]
+        return cls(groups, [Track(*row) for row in staging.connection.execute(_TRACKS_SQL).fetchall()])
+
+    @cached_property
+    def total(self) -> int:
+        """Number of all events."""
+        return sum(group.number for group in self.groups)
+
+    @cached_property
+    def by_track(self) -> dict[int, int]:
+        """Number of events by track."""
+        found: dict[int, int] = {}
+        for group in self.groups:
+            found[group.track] = found.get(group.track, 0) + group.number
+        return found
+
+    @cached_property
+    def hosts(self) -> frozenset[int]:
+        """The tracks that are host threads."""
+        return frozenset(track.number for track in self.tracks if track.kind == "host")
+
+    def has(self, *categories: str) -> bool:
+        """Whether there are events of one of these categories."""
+        return any(group.category in categories for group in self.groups)
+
+    def on_host(self, *categories: str) -> bool:
+        """The same on host threads."""
+        return any(group.category in categories and group.track in self.hosts for group in self.groups)
