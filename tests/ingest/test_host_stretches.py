@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.ingest.derive.host_stretches import host_stretches
+from stepscope.ingest.derive.overview import Overview
 from stepscope.model.nesting import nest
 from stepscope.model.stretches import Stretch, stretches
 from stepscope.store.staging import Staging
@@ -31,14 +32,14 @@ def _staging(folder: Path, threads: dict[int, list[tuple[int, int | None]]]) -> 
 
 def test_small_threads_go_together(tmp_path: Path) -> None:
     staging = _staging(tmp_path, {0: [(0, 5)], 1: [(0, 5), (6, 2)], 2: [(1, 1), (3, 1)]})
-    assert list(host_stretches(staging, 3)) == [Stretch((0, 1)), Stretch((2,))]
+    assert list(host_stretches(staging, Overview.read(staging), 3)) == [Stretch((0, 1)), Stretch((2,))]
 
 
 def test_a_large_thread_is_cut_where_nothing_is_open(tmp_path: Path) -> None:
     calls = [(0, 8), (2, 2), (8, 0), (10, 5), (11, None), (20, 5), (21, 1), (30, 5), (40, 1)]
     staging = _staging(tmp_path, {0: [(0, 5)], 1: calls})
     # What has no duration, at 8, belongs to what ends there.
-    assert list(host_stretches(staging, 2)) == [
+    assert list(host_stretches(staging, Overview.read(staging), 2)) == [
         Stretch((0,)),
         Stretch((1,), None, 10),
         Stretch((1,), 10, 20),
@@ -50,7 +51,7 @@ def test_a_large_thread_is_cut_where_nothing_is_open(tmp_path: Path) -> None:
 def test_a_thread_is_cut_between_steps_that_follow_each_other(tmp_path: Path) -> None:
     steps = [(0, 10), (1, 2), (4, 2), (10, 10), (11, 2), (14, 2), (20, 10), (21, 2), (24, 6)]
     staging = _staging(tmp_path, {1: steps})
-    assert list(host_stretches(staging, 3)) == [
+    assert list(host_stretches(staging, Overview.read(staging), 3)) == [
         Stretch((1,), None, 10),
         Stretch((1,), 10, 20),
         Stretch((1,), 20, None),
@@ -59,14 +60,14 @@ def test_a_thread_is_cut_between_steps_that_follow_each_other(tmp_path: Path) ->
 
 def test_a_thread_in_one_call_stays_whole(tmp_path: Path) -> None:
     staging = _staging(tmp_path, {0: [(0, 100), *((i, 1) for i in range(1, 99, 2))]})
-    assert list(host_stretches(staging, 5)) == [Stretch((0,), None, None)]
+    assert list(host_stretches(staging, Overview.read(staging), 5)) == [Stretch((0,), None, None)]
 
 
 def test_the_parts_hold_every_event_once(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     starts = np.sort(random.integers(0, 1000, 200)).tolist()
     staging = _staging(tmp_path, {7: [(ts, int(random.integers(0, 6))) for ts in starts]})
-    parts = list(host_stretches(staging, 20))
+    parts = list(host_stretches(staging, Overview.read(staging), 20))
     counts = [staging.one(f"SELECT count(*) FROM raw_events WHERE {part.condition}")[0] for part in parts]
     assert sum(counts) == len(starts)
     assert len(parts) > 5

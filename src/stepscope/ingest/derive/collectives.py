@@ -10,9 +10,15 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.activities import COMM, Activities
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.surroundings import nullable
+from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import classify
+from stepscope.model.lookup import match
 from stepscope.model.opcost.call import Call
 from stepscope.store.staging import Staging
 
@@ -22,7 +28,7 @@ _CANONICAL: Final = {"dispatch": "all_to_all", "combine": "all_to_all", "put": "
 
 _AROUND_SQL: Final = """
 CREATE TEMP TABLE comm_ops AS
-SELECT k.event, o.around AS op, o.level, o.name_id FROM kernels k JOIN op_chain o USING (op) WHERE k.kind = 'comm'
+SELECT k.event, o.around AS op, o.level, o.name_id FROM comm k JOIN chain o USING (op)
 """
 
 #: The innermost operator around each device event that tells about a collective.
@@ -51,7 +57,7 @@ _DROP_HOSTS_SQL: Final = "DELETE FROM collectives WHERE event IN (SELECT op FROM
 
 _UNTOLD_SQL: Final = """
 CREATE TEMP TABLE comm_untold AS
-SELECT k.event, k.module, k.name_id FROM kernels k ANTI JOIN collectives c ON c.event = k.event WHERE k.kind = 'comm'
+SELECT k.event, k.module, k.name_id FROM comm k ANTI JOIN collectives c ON c.event = k.event
 """
 
 #: Names around each untold device event, from the operator at its launch outwards; the kernel's own comes last.
@@ -83,19 +89,28 @@ WHERE t.kind = 'host' AND e.category = 'annotation' AND regexp_matches(n.name, '
 """
 
 
-def derive_collectives(staging: Staging) -> None:
+def derive_collectives(staging: Staging, overview: Overview, activities: Activities, chain: pa.Table) -> None:
     """Give every collective of a device its row in `collectives`, in place of the row of its launch.
 
     Rows of the host that no device event belongs to stay: collectives that run on the host.
     """
     connection = staging.connection
-    connection.execute(_AROUND_SQL)
-    connection.execute(_HOSTS_SQL)
-    connection.execute(_FILL_SQL)
-    connection.execute(_FROM_HOST_SQL)
-    connection.execute(_DROP_HOSTS_SQL)
-    _name_untold(staging)
-    _name_host_only(staging)
+    [told] = staging.one("SELECT count(*) FROM collectives")
+    comm = np.flatnonzero(activities.kind == COMM)
+    if comm.size:
+        op, module = activities.op[comm], activities.module[comm]
+        columns = {"event": activities.event[comm], "name_id": activities.name_id[comm]}
+        columns |= {"op": nullable(op, op < 0), "module": nullable(module, module < 0)}
+        connection.register("comm", pa.table(columns))
+        connection.register("chain", chain.filter(pa.array(match(distinct(op), chain["op"].to_numpy()) >= 0)))
+        connection.execute(_AROUND_SQL)
+        for query in (_HOSTS_SQL, _FILL_SQL, _FROM_HOST_SQL, _DROP_HOSTS_SQL) if told else ():
+            connection.execute(query)
+        _name_untold(staging)
+        connection.unregister("comm")
+        connection.unregister("chain")
+    elif not told and overview.on_host("annotation"):
+        _name_host_only(staging)
 
 
 def _name_untold(staging: Staging) -> None:
@@ -152,9 +167,7 @@ def _largest(shapes: str, dtypes: str) -> tuple[int | None, str | None]:
 
 
 def _name_host_only(staging: Staging) -> None:
-    """Rows for annotated collectives of the host, if the recording describes none in another way."""
-    if staging.one("SELECT count(*) FROM collectives") != (0,):
-        return
+    """Rows for annotated collectives of the host."""
     rows = staging.connection.execute(_HOST_ONLY_SQL).fetchall()
     columns: dict[str, list[Any]] = {
         "event": [event for event, _ in rows],

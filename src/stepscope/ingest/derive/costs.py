@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.names import names_of
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.lookup import match
@@ -32,29 +33,20 @@ _PRODUCTS: Final = [OP_CLASSES.index(name) for name in ("gemm", "attention", "co
 #: No call moves more bytes than this, 35 TB; shapes that say so are wrong.
 _MOST_BYTES: Final = 2**45
 
-_NAMES_SQL: Final = """
-CREATE TEMP TABLE cost_names AS SELECT name_id, name FROM names n
-SEMI JOIN cost_known k ON k.name = n.name OR k.name = split_part(n.name, '.', 1)
-"""
-#: Operators that may have a cost around each operator that launched something, with itself as level 0.
-_CHAIN_SQL: Final = "SELECT op, level, around, name_id FROM op_chain SEMI JOIN cost_names USING (name_id)"
-_CALLS_SQL: Final = """
-SELECT i.event, i.texts FROM input_calls i SEMI JOIN cost_around a ON a.event = i.event
-SEMI JOIN (FROM input_texts WHERE shapes IS NOT NULL) t ON t.texts = i.texts
-"""
+_CALLS_SQL: Final = "SELECT event, texts FROM input_calls WHERE texts IS NOT NULL"
 _SIGNATURES_SQL: Final = """
-SELECT name, shapes, dtypes, "values" FROM cost_calls JOIN cost_names USING (name_id) JOIN input_texts USING (texts)
-ORDER BY nth
+SELECT nth, shapes, dtypes, "values" FROM cost_calls JOIN input_texts USING (texts) WHERE shapes IS NOT NULL
 """
 
 
-def find_costs(staging: Staging, event: Ids, op: Ids, op_class: NDArray[np.int8]) -> pa.Table:
+def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_class: NDArray[np.int8]) -> pa.Table:
     """FLOPs and bytes of one compute kernel of every operator that has a cost model.
 
     It is the operator's first kernel of the class that its cost is of, or its first if there is none.
 
     Args:
-        staging: Where operators and their inputs are.
+        staging: Where names and inputs of operators are.
+        recorded: The operators around each, by `Operators.chain`.
         event: int64[n], compute kernels by time.
         op: int64[n], their operators; -1 for none.
         op_class: int8[n], their classes, as positions in `OP_CLASSES`.
@@ -62,7 +54,7 @@ def find_costs(staging: Staging, event: Ids, op: Ids, op_class: NDArray[np.int8]
     Returns:
         event, flops and bytes of those that have a cost.
     """
-    chain = _Chain.read(staging, distinct(op[op >= 0]))
+    chain = _Chain.read(staging, recorded, distinct(op[op >= 0]))
     # The innermost operator with a cost around each launching one.
     first = np.append(True, chain.op[1:] != chain.op[:-1])[: chain.op.size]
     innermost = np.flatnonzero(first)[np.cumsum(first) - 1]
@@ -109,45 +101,70 @@ class _Chain:
     costs: list[tuple[int, float, int | None]]
 
     @classmethod
-    def read(cls, staging: Staging, ops: Ids) -> _Chain:
+    def read(cls, staging: Staging, recorded: pa.Table, ops: Ids) -> _Chain:
         """All around these operators."""
-        connection = staging.connection
-        connection.execute("CREATE TEMP TABLE cost_known (name VARCHAR)")
-        staging.insert("cost_known", pa.table({"name": sorted(KNOWN)}))
-        connection.execute(_NAMES_SQL)
-        rows = connection.execute(_CHAIN_SQL).fetchnumpy()
-        chosen = np.flatnonzero(match(ops, rows["op"]) >= 0)
-        chosen = chosen[np.lexsort((rows["level"][chosen], rows["op"][chosen]))]
-        op, around, name_id = (rows[name][chosen] for name in ("op", "around", "name_id"))
-        connection.register("cost_around", pa.table({"event": distinct(around)}))
-        calls = connection.execute(_CALLS_SQL).fetchnumpy()
-        connection.unregister("cost_around")
-        at = match(calls["event"], around)
-        told = at >= 0
-        op, around, name_id, texts = op[told], around[told], name_id[told], calls["texts"][at[told]]
-        cost, costs = _costs(staging, name_id.astype(np.int64), texts.astype(np.int64))
+        all_ops, name_id = recorded["op"].to_numpy(), recorded["name_id"].to_numpy()
+        named, names = _with_models(staging, name_id)
+        chosen = np.flatnonzero(named[name_id] & (match(ops, all_ops) >= 0))
+        op, around = all_ops[chosen], recorded["around"].to_numpy()[chosen]
+        order = np.lexsort((recorded["level"].to_numpy()[chosen], op))
+        op, around, name_id = op[order], around[order], name_id[chosen[order]]
+        texts = _texts(staging, around)
+        told = texts >= 0
+        op, around, name_id, texts = op[told], around[told], name_id[told], texts[told]
+        cost, costs = _costs(staging, names, name_id.astype(np.int64), texts.astype(np.int64))
         known = cost >= 0
         kind = np.array([kind for kind, *_ in costs] or [-1], np.int64)[cost[known]]
         return cls(op[known], around[known], kind, cost[known], costs)
 
 
-def _costs(staging: Staging, name_id: Ids, texts: Ids) -> tuple[Ids, list[tuple[int, float, int | None]]]:
+def _with_models(staging: Staging, name_id: NDArray[np.int32]) -> tuple[NDArray[np.bool_], dict[int, str]]:
+    """Whether there is a model for each name, by number, and the names for which there is one."""
+    used = np.bincount(name_id)
+    numbers = np.flatnonzero(used)
+    names = zip(numbers.tolist(), names_of(staging.connection, numbers), strict=True)
+    known = {number: name for number, name in names if name in KNOWN or name.split(".", 1)[0] in KNOWN}
+    named = np.zeros(used.size, np.bool_)
+    named[list(known)] = True
+    return named, known
+
+
+def _texts(staging: Staging, events: Ids) -> NDArray[np.int32]:
+    """The row of `input_texts` of each operator, -1 where none is recorded."""
+    if not events.size:
+        return np.zeros(0, np.int32)
+    calls = staging.connection.sql(_CALLS_SQL).to_arrow_table()
+    at = match(calls["event"].to_numpy(), events)
+    # The last place is that of -1.
+    found: NDArray[np.int32] = np.append(calls["texts"].to_numpy(), np.int32(-1))[at]
+    return found
+
+
+def _costs(
+    staging: Staging, names: dict[int, str], name_id: Ids, texts: Ids
+) -> tuple[Ids, list[tuple[int, float, int | None]]]:
     """Position of the cost of each call, -1 where it has none, and the costs of the distinct calls."""
     keys = distinct(name_id << 32 | texts)
-    calls = {"nth": np.arange(keys.size), "name_id": keys >> 32, "texts": keys & (2**32 - 1)}
-    staging.connection.register("cost_calls", pa.table(calls))
-    rows = staging.connection.execute(_SIGNATURES_SQL).fetchall()
-    staging.connection.unregister("cost_calls")
     position = np.full(keys.size, -1, np.int64)
     costs: list[tuple[int, float, int | None]] = []
-    for nth, (name, shapes, dtypes, concrete) in enumerate(rows):
-        found = cost(name, _parsed(shapes), _parsed(dtypes), _parsed(concrete))
+    for nth, shapes, dtypes, concrete in _signatures(staging, keys & (2**32 - 1)):
+        found = cost(names[int(keys[nth]) >> 32], _parsed(shapes), _parsed(dtypes), _parsed(concrete))
         if found is not None:
             position[nth] = len(costs)
             kind = OP_CLASSES.index(found.kind) if found.kind in OP_CLASSES else -1
             moved = found.bytes if found.bytes is not None and found.bytes <= _MOST_BYTES else None
             costs.append((kind, float(found.flops), moved))
     return position[np.searchsorted(keys, name_id << 32 | texts)], costs
+
+
+def _signatures(staging: Staging, texts: Ids) -> list[tuple[int, str, str | None, str | None]]:
+    """Position, shapes, types and values of the calls with these texts."""
+    if not texts.size:
+        return []
+    staging.connection.register("cost_calls", pa.table({"nth": np.arange(texts.size), "texts": texts}))
+    rows = staging.connection.execute(_SIGNATURES_SQL).fetchall()
+    staging.connection.unregister("cost_calls")
+    return rows
 
 
 @lru_cache(maxsize=4096)

@@ -1,21 +1,23 @@
-"""Which devices the recording uses."""
+"""Which of the described devices are used, and which are used without being described."""
 
 from __future__ import annotations
 
-from typing import Final
+import pyarrow as pa
 
+from stepscope.ingest.derive.activities import Activities
 from stepscope.store.staging import Staging
 
-_USED_SQL: Final = "UPDATE devices SET used = true WHERE device IN (SELECT device FROM kernels)"
 
-_UNDESCRIBED_SQL: Final = """
-INSERT INTO devices BY NAME
-SELECT DISTINCT k.device, true AS used FROM kernels k ANTI JOIN devices d ON d.device = k.device
-WHERE k.device IS NOT NULL
-"""
-
-
-def mark_used_devices(staging: Staging) -> None:
+def mark_used_devices(staging: Staging, activities: Activities) -> None:
     """Mark the devices with activity in `devices`, with rows for those that the recording does not describe."""
-    staging.connection.execute(_USED_SQL)
-    staging.connection.execute(_UNDESCRIBED_SQL)
+    used = activities.device.unique().drop_null().to_pylist()
+    if not used:
+        return
+    connection = staging.connection
+    described = {device for (device,) in connection.execute("SELECT device FROM devices").fetchall()}
+    if described & set(used):
+        listed = ", ".join(map(str, used))
+        connection.execute(f"UPDATE devices SET used = true WHERE device IN ({listed})")
+    new = [device for device in used if device not in described]
+    if new:
+        staging.insert("devices", pa.table({"device": pa.array(new, pa.int32()), "used": [True] * len(new)}))

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.store.staging import Staging
+import pyarrow as pa
 
-_FLOWS_SQL: Final = """
-CREATE TABLE flows AS
-SELECT 'launch' AS kind, launch AS source, event AS target FROM kernels WHERE launch IS NOT NULL
+from stepscope.ingest.derive.activities import Activities
+
+_LAUNCHES_SQL: Final = "SELECT 'launch' AS kind, source, target FROM launched"
+_FLOWS_SQL: Final = f"""
+{_LAUNCHES_SQL}
 UNION ALL
 SELECT s.kind, s.event, t.event
-FROM (SELECT kind, key, event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE is_source) s
-JOIN (SELECT kind, key, event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE NOT is_source) t
+FROM (SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE is_source) s
+JOIN (SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE NOT is_source) t
 USING (kind, key)
 """
 
 
-def resolve_flows(staging: Staging) -> None:
-    """Fill `flows` from the launches of kernels and the recorded ends of other arrows."""
-    staging.connection.execute(_FLOWS_SQL)
+def flows_sql(ends: pa.Table) -> str:
+    """The query for `flows` from the launches of kernels (`launched`) and the ends of other arrows (`flow_ends`)."""
+    return _FLOWS_SQL if len(ends) else _LAUNCHES_SQL
+
+
+def launched(activities: Activities) -> pa.Table:
+    """Source and target of the arrow of each launch, by time of what was launched."""
+    known = activities.launch >= 0
+    return pa.table({"source": activities.launch[known], "target": activities.event[known]})

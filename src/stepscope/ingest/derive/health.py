@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from stepscope.ingest.derive.checks import CHECKS
-from stepscope.store.staging import Staging
+from stepscope.ingest.derive.derived import Derived
 
 
-def observe(staging: Staging) -> None:
+def observe(derived: Derived) -> None:
     """Add a line of health for all that the checks find, and one for what was read."""
-    [events] = staging.one("SELECT count(*) FROM raw_events")
-    staging.observe("events-read", "info", events, "events were read", "none")
+    staging = derived.staging
+    staging.observe("events-read", "info", derived.overview.total, "events were read", "none")
     for check in CHECKS:
-        observation = check(staging)
+        observation = check(derived)
         if observation is not None:
             staging.health.append(observation)

@@ -28,8 +28,7 @@ _ROLES: Final = {
 _ROLE: Final = np.array([_ROLES.get(category, OTHER) for category in CATEGORIES], np.uint8)
 
 _EVENTS_SQL: Final = """
-SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, correlation, external_id,
-    id IN (SELECT event FROM device_work WHERE {chosen}) AS is_work
+SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, correlation, external_id
 FROM raw_events WHERE {chosen}
 """
 _POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
@@ -46,8 +45,7 @@ class HostBatch:
         track: int32[n].
         role: uint8[n].
         kind: uint8[n].
-        events: The events in any order, with all columns as staged, `category` as a position in `CATEGORIES`, and
-            `is_work` for device work.
+        events: The events in any order, with all columns as staged, `category` as a position in `CATEGORIES`.
         event: int64[n], positions in `events`; beyond its end for what is no event.
     """
 
@@ -86,9 +84,12 @@ class HostBatch:
 
     def values(self, name: str, rows: NDArray[np.int64], missing: int = 0) -> NDArray[Any]:
         """A column of `events` at these positions, which are events, with this number where it is missing."""
-        column = self.events[name]
-        values: NDArray[Any] = (column.fill_null(missing) if column.null_count else column).to_numpy()
-        return values[self.event[rows]]
+        column, at = self.events[name], self.event[rows]
+        # What is asked for is a part of the column: nulls are filled there only.
+        values: NDArray[Any] = (
+            column.take(pa.array(at)).fill_null(missing).to_numpy() if column.null_count else column.to_numpy()[at]
+        )
+        return values
 
 
 def _points(staging: Staging, kind: int, query: str) -> dict[str, NDArray[Any]]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, MODULE, OP, HostBatch
+from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, LAUNCH, MODULE, OP, HostBatch
 from stepscope.ingest.derive.host_stretches import host_stretches
 from stepscope.ingest.derive.launches import Launches
 from stepscope.ingest.derive.operators import Operators
-from stepscope.ingest.derive.surroundings import Surroundings, nullable, step_at
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.steps import Steps
+from stepscope.ingest.derive.surroundings import Surroundings, nullable
+from stepscope.ingest.derive.work import Work
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
+from stepscope.model.lookup import match
 from stepscope.model.nesting import Nesting, nearest, nest
 from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
@@ -21,33 +26,68 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What is asked of the nesting later: of device work that is recorded on a host thread, and of points.
-_TABLES_SQL: Final = """
-CREATE TABLE work_nesting (id BIGINT, depth INTEGER, parent BIGINT, step INTEGER);
-CREATE TABLE memory_owners (row BIGINT, owner BIGINT);
-CREATE TABLE flow_ends (row BIGINT, event BIGINT);
-"""
 #: Columns of events that are stored as they are staged.
 _STAGED: Final = ("dur", "name_id", "category", "correlation", "external_id")
+_NESTED: Final = pa.schema([("id", pa.int64()), ("depth", pa.int32()), ("parent", pa.int64()), ("step", pa.int32())])
+_OWNED: Final = pa.schema([("row", pa.int64()), ("owner", pa.int64())])
 
 
-def nest_hosts(staging: Staging, writing: Writing) -> None:
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """What is known of nested host threads, beside the events that are written.
+
+    Attributes:
+        launches: The launches, by `Launches.table`.
+        operators: Operators of device work.
+        work: Device work that is recorded on host threads: id, depth, parent, step.
+        allocations: Rows of `raw_memory` and the events around them: row, owner.
+        arrows: The same of `raw_flows`.
+        per_step: int64[steps], launches and operators that begin in each.
+    """
+
+    launches: pa.Table
+    operators: Operators
+    work: pa.Table
+    allocations: pa.Table
+    arrows: pa.Table
+    per_step: NDArray[np.int64]
+
+
+def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, writing: Writing) -> Hosts:
     """Nest all events on host tracks and write them; find launches, and the owners of allocations and ends of arrows.
 
     Allocations and arrow ends are points on a thread: they take part in the nesting as events of no length,
     so that whatever encloses them is their parent.
     """
-    connection = staging.connection
-    connection.execute(_TABLES_SQL)
-    steps = connection.execute("SELECT ts, ts + dur AS stop FROM raw_steps ORDER BY ts").fetchnumpy()
-    launches, operators = Launches(staging), Operators(staging)
+    launches, operators = Launches(work), Operators(work)
+    nested, allocations, arrows = [_NESTED.empty_table()], [_OWNED.empty_table()], [_OWNED.empty_table()]
+    per_step = np.zeros(steps.starts.size, np.int64)
     clipped = 0
-    for stretch in host_stretches(staging):
-        events, cut = _nest_stretch(staging, stretch, steps, launches, operators)
+
+    def nest_stretch(stretch: Stretch) -> tuple[pa.Table, int]:
+        """The events to be written, and how many had to be clipped; all else is let go before the next are read."""
+        batch = HostBatch.read(staging, stretch)
+        around, cut = _nest(batch, steps)
+        operators.add(batch, around, launches.add(batch, around))
+        is_work = match(work.on_host, batch.id) >= 0
+        is_work &= batch.kind == EVENT
+        if is_work.any():
+            nested.append(_work(batch, around, is_work))
+        for kind, found in ((ALLOCATION, allocations), (ARROW, arrows)):
+            points = batch.kind == kind
+            if points.any():
+                owner = around.parent[points]
+                columns = {"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}
+                found.append(pa.table(columns, schema=_OWNED))
+        begun = around.step[(batch.role == OP) | (batch.role == LAUNCH)]
+        np.add(per_step, np.bincount(begun[begun >= 0], minlength=per_step.size), out=per_step)
+        return _host_events(batch, around, ~is_work), cut
+
+    for stretch in host_stretches(staging, overview):
+        events, cut = nest_stretch(stretch)
         clipped += cut
         writing.start_host_events(events)
         del events
-    launches.finish()
     staging.observe(
         "nesting-repaired",
         "info",
@@ -55,20 +95,11 @@ def nest_hosts(staging: Staging, writing: Writing) -> None:
         "host events outlive the event that encloses them",
         "each is cut at its parent's end when self times are computed",
     )
+    around_work, owners, ends = (pa.concat_tables(tables) for tables in (nested, allocations, arrows))
+    return Hosts(launches.table(), operators, around_work, owners, ends, per_step)
 
 
-def _nest_stretch(
-    staging: Staging, stretch: Stretch, steps: dict[str, NDArray[Any]], launches: Launches, operators: Operators
-) -> tuple[pa.Table, int]:
-    """The events to be written, and how many had to be clipped; all else of them is let go before the next are read."""
-    batch = HostBatch.read(staging, stretch)
-    around, clipped = _nest(batch, steps)
-    operators.add(batch, around, launches.add(batch, around))
-    _keep(staging, batch, around)
-    return _host_events(batch, around), clipped
-
-
-def _nest(batch: HostBatch, steps: dict[str, NDArray[Any]]) -> tuple[Surroundings, int]:
+def _nest(batch: HostBatch, steps: Steps) -> tuple[Surroundings, int]:
     """Nest the threads of a batch; returns also how many events had to be clipped to their parent."""
     n = batch.id.size
     depth = np.zeros(n, dtype=np.int32)
@@ -81,7 +112,7 @@ def _nest(batch: HostBatch, steps: dict[str, NDArray[Any]]) -> tuple[Surrounding
         parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
         clipped += nesting.clipped
     op, module = (nearest(batch.role == role, depth, parent) for role in (OP, MODULE))
-    return Surroundings(depth, parent, op, module, step_at(batch.ts, steps)), clipped
+    return Surroundings(depth, parent, op, module, steps.at(batch.ts)), clipped
 
 
 def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
@@ -108,30 +139,20 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
     return nest(ts, end)
 
 
-def _keep(staging: Staging, batch: HostBatch, around: Surroundings) -> None:
-    """Keep what is asked of the nesting later."""
-    work = np.flatnonzero(batch.kind == EVENT)
-    work = work[batch.events["is_work"].to_numpy()[batch.event[work]]]
-    if work.size:
-        parent, step = around.parent[work], around.step[work]
-        columns: dict[str, Any] = {"id": batch.id[work], "depth": around.depth[work]}
-        columns |= {"parent": nullable(batch.id[parent], parent < 0), "step": nullable(step, step < 0)}
-        staging.insert("work_nesting", pa.table(columns))
-    for kind, table, column in ((ALLOCATION, "memory_owners", "owner"), (ARROW, "flow_ends", "event")):
-        points = batch.kind == kind
-        if points.any():
-            owner = around.parent[points]
-            owners = nullable(batch.id[owner], owner < 0)
-            staging.insert(table, pa.table({"row": batch.id[points], column: owners}))
+def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_]) -> pa.Table:
+    """What is around the device work of a batch."""
+    parent, step = around.parent[is_work], around.step[is_work]
+    columns: dict[str, Any] = {"id": batch.id[is_work], "depth": around.depth[is_work]}
+    columns |= {"parent": nullable(batch.id[parent], parent < 0), "step": nullable(step, step < 0)}
+    return pa.table(columns, schema=_NESTED)
 
 
-def _host_events(batch: HostBatch, around: Surroundings) -> pa.Table:
-    """The events by thread and time as they are stored, with what is around them; without device work."""
+def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_]) -> pa.Table:
+    """The wanted events by thread and time as they are stored, with what is around them."""
     by_time = np.concatenate(
         [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]
     )
-    chosen = by_time[batch.kind[by_time] == EVENT]
-    chosen = chosen[~batch.events["is_work"].to_numpy()[batch.event[chosen]]]
+    chosen = by_time[(wanted & (batch.kind == EVENT))[by_time]]
     staged = batch.events.select(_STAGED).take(pa.array(batch.event[chosen]))
     parent, step = around.parent[chosen], around.step[chosen]
     columns: dict[str, Any] = {"id": batch.id[chosen], "ts": batch.ts[chosen], "track": batch.track[chosen]}

@@ -9,36 +9,34 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.host_batch import LAUNCH, HostBatch
 from stepscope.ingest.derive.surroundings import Surroundings, nullable
+from stepscope.ingest.derive.work import Work
 from stepscope.model.intervals import distinct
 from stepscope.model.lookup import match
-from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TABLE_SQL: Final = """
-CREATE TABLE launches (correlation BIGINT, launch BIGINT, is_launch BOOLEAN, has_work BOOLEAN, ts BIGINT, dur BIGINT,
-    track INTEGER, name_id INTEGER, op BIGINT, module BIGINT, step INTEGER, op_ts BIGINT, op_name_id INTEGER)
-"""
-_WORK_SQL: Final = "SELECT correlation FROM device_work WHERE correlation > 0"
-_FIRST_SQL: Final = """
-CREATE OR REPLACE TABLE launches AS SELECT * FROM launches
-QUALIFY row_number() OVER (PARTITION BY correlation ORDER BY NOT is_launch, ts, launch) = 1
-"""
+#: Of the call, and of what is around it.
+_COLUMNS: Final = pa.schema(
+    [
+        ("correlation", pa.int64()), ("launch", pa.int64()), ("is_launch", pa.bool_()), ("has_work", pa.bool_()),
+        ("ts", pa.int64()), ("dur", pa.int64()), ("track", pa.int32()), ("name_id", pa.int32()), ("op", pa.int64()),
+        ("module", pa.int64()), ("step", pa.int32()), ("op_ts", pa.int64()), ("op_name_id", pa.int32()),
+    ]
+)  # fmt: skip
 
 
 class Launches:
-    """Table `launches`, filled as the host threads are nested: one row per correlation of a launch call or device work.
+    """Launches, found as the host threads are nested: one per correlation of a launch call or device work.
 
     Where a correlation names several host calls (a runtime call and the driver call inside it), the launch call counts
     before any other, and the outermost before the inner one.
     """
 
-    def __init__(self, staging: Staging) -> None:
-        self._staging = staging
-        self._work: NDArray[np.int64] = distinct(staging.connection.execute(_WORK_SQL).fetchnumpy()["correlation"])
-        self._found: list[NDArray[np.int64]] = []
-        staging.connection.execute(_TABLE_SQL)
+    def __init__(self, work: Work) -> None:
+        correlation = work.numbers("correlation")
+        self._work: NDArray[np.int64] = distinct(correlation[correlation > 0])
+        self._found: list[pa.Table] = []
 
     def add(self, batch: HostBatch, around: Surroundings) -> NDArray[np.int64]:
         """Add the calls of a batch; returns the positions of the operators around them."""
@@ -54,7 +52,6 @@ class Launches:
         inside = op >= 0
         if not calls.size:
             return op
-        self._found.append(correlation)
         columns: dict[str, Any] = {
             "correlation": correlation,
             "launch": batch.id[calls],
@@ -70,15 +67,18 @@ class Launches:
             "op_ts": nullable(batch.ts[op], ~inside),
             "op_name_id": nullable(batch.values("name_id", np.where(inside, op, calls)), ~inside),
         }
-        self._staging.insert("launches", pa.table(columns))
+        self._found.append(pa.table(columns, schema=_COLUMNS))
         within: NDArray[np.int64] = op[inside]
         return within
 
-    def finish(self) -> None:
-        """Leave one call per correlation, should calls of several batches share one."""
-        found = np.sort(np.concatenate(self._found)) if len(self._found) > 1 else np.zeros(0, np.int64)
-        if (found[1:] == found[:-1]).any():
-            self._staging.connection.execute(_FIRST_SQL)
+    def table(self) -> pa.Table:
+        """One call per correlation, should calls of several batches share one."""
+        found = pa.concat_tables(self._found) if self._found else _COLUMNS.empty_table()
+        correlation = found["correlation"].to_numpy()
+        if len(self._found) < 2 or distinct(correlation).size == correlation.size:
+            return found
+        numbers = (found[name].to_numpy() for name in ("ts", "launch"))
+        return found.take(pa.array(_first_of_each(correlation, ~found["is_launch"].to_numpy(), *numbers)))
 
 
 def _first_of_each(key: NDArray[np.int64], *by: NDArray[Any]) -> NDArray[np.int64]:

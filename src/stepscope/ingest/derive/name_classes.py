@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stepscope.ingest.derive.names import names_of
+from stepscope.ingest.derive.work import Work
 from stepscope.model.kernel_names import KernelClass, classify
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_NAMES_SQL: Final = """
-SELECT name_id, name FROM (SELECT DISTINCT name_id FROM device_work) JOIN names USING (name_id) ORDER BY name_id
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +31,9 @@ class NameClasses:
     classes: list[KernelClass]
 
 
-def classify_names(staging: Staging) -> NameClasses:
+def classify_names(staging: Staging, work: Work) -> NameClasses:
     """Classify the names of all device work; may run beside the nesting of host threads."""
+    name_id = np.unique(work.numbers("name_id"))
     with staging.connection.cursor() as connection:
-        rows = connection.execute(_NAMES_SQL).fetchall()
-    names = [name for _, name in rows]
-    return NameClasses(np.array([number for number, _ in rows], np.int32), names, [classify(name) for name in names])
+        names = names_of(connection, name_id)
+    return NameClasses(name_id, names, [classify(name) for name in names])

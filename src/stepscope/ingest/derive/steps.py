@@ -2,75 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from stepscope.ingest.derive.activities import SYNC, Activities
+from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.step import Step
 from stepscope.ingest.derive.step_annotations import annotated_steps
 from stepscope.ingest.derive.step_sequences import inferred_steps
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: A first or last step with less than this share of the others' work is cut off (as in torch-tb-profiler).
 _WHOLE_STEP: Final = 0.8
 
+_NUMBER: Final = re.compile(r"#\s*(\d+)", re.ASCII)
 _RECORDED_SQL: Final = """
-SELECT name, try_cast(regexp_extract(name, '#\\s*(\\d+)', 1) AS BIGINT) AS number, ts, dur
-FROM raw_events JOIN names USING (name_id) JOIN tracks USING (track)
+SELECT name, ts, dur FROM raw_events JOIN names USING (name_id) JOIN tracks USING (track)
 WHERE category = 'step' AND kind = 'host' AND dur > 0 ORDER BY dur DESC, id
 """
-
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
 
-_WORK_SQL: Final = """
-SELECT ts FROM raw_events
-WHERE category IN ('launch', 'op') AND track IN (SELECT track FROM tracks WHERE kind = 'host')
-"""
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """n steps: intervals on the host, ascending and without overlap.
+
+    Attributes:
+        source: Where they come from.
+        steps: The steps.
+        starts: int64[n].
+        stops: int64[n], where they end on the host.
+    """
+
+    source: str
+    steps: list[Step]
+    starts: Times
+    stops: Times
+
+    @classmethod
+    def find(cls, staging: Staging, overview: Overview) -> Steps:
+        """The steps of a recording; none if there is no event at all."""
+        source, steps = _find(staging, overview)
+        starts = np.array([step.ts for step in steps], np.int64)
+        return cls(source, steps, starts, starts + np.array([step.dur for step in steps], np.int64))
+
+    def at(self, ts: Times) -> NDArray[np.int32]:
+        """Index of the step that each time falls in, -1 where none."""
+        index = np.searchsorted(self.starts, ts, side="right") - 1
+        if not self.starts.size:
+            return index.astype(np.int32)
+        inside = (index >= 0) & (ts < self.stops[index])
+        return np.where(inside, index, -1).astype(np.int32)
+
+    def complete(self, work: NDArray[np.int64]) -> Steps:
+        """The steps, with those as partial that are cut off.
+
+        Args:
+            work: int64[n], launches and operators that begin in each.
+        """
+        cut = _cut_off(work).tolist()
+        return replace(
+            self, steps=[replace(step, partial=step.partial or off) for step, off in zip(self.steps, cut, strict=True)]
+        )
+
+    def table(self, activities: Activities) -> pa.Table:
+        """Table `steps`: every step reaches to the end of the last device work launched in it."""
+        mine = np.flatnonzero((activities.step >= 0) & (activities.kind != SYNC))
+        end = self.stops.copy()
+        np.maximum.at(end, activities.step[mine], activities.ts[mine] + activities.dur[mine])
+        columns = {
+            "step": pa.array(range(len(self.steps)), pa.int32()),
+            "name": pa.array([step.name for step in self.steps], pa.string()),
+            "number": pa.array([step.number for step in self.steps], pa.int64()),
+            "source": pa.array([self.source] * len(self.steps), pa.string()),
+            "ts": self.starts,
+            "dur": self.stops - self.starts,
+            "end": end,
+            "partial": pa.array([step.partial for step in self.steps], pa.bool_()),
+        }
+        return pa.table(columns)
 
 
-def derive_steps(staging: Staging) -> None:
-    """Fill `raw_steps`: intervals on the host, ascending and without overlap."""
-    source, steps = _find(staging)
-    starts = np.array([step.ts for step in steps], np.int64)
-    ends = starts + np.array([step.dur for step in steps], np.int64)
-    known = np.array([step.partial for step in steps], np.bool_)
-    columns = {
-        "step": pa.array(range(len(steps)), pa.int32()),
-        "name": pa.array([step.name for step in steps], pa.string()),
-        "number": pa.array([step.number for step in steps], pa.int64()),
-        "source": pa.array([source] * len(steps), pa.string()),
-        "ts": pa.array(starts),
-        "dur": pa.array(ends - starts),
-        "partial": pa.array(known | _cut_off(staging, starts, ends), pa.bool_()),
-    }
-    staging.connection.execute(
-        "CREATE TABLE raw_steps (step INTEGER, name VARCHAR, number BIGINT, source VARCHAR, ts BIGINT, dur BIGINT, "
-        "partial BOOLEAN)"
-    )
-    staging.insert("raw_steps", pa.table(columns))
-
-
-def extend_steps(staging: Staging) -> None:
-    """Fill `steps`: every step reaches to the end of the last device work launched in it."""
-    staging.connection.execute(
-        "CREATE TABLE steps AS SELECT s.step, s.name, s.number, s.source, s.ts, s.dur, "
-        'greatest(s.ts + s.dur, coalesce(k.stop, 0)) AS "end", s.partial FROM raw_steps s LEFT JOIN '
-        "(SELECT step, max(ts + dur) AS stop FROM kernels WHERE kind <> 'sync' GROUP BY 1) k USING (step) ORDER BY 1"
-    )
-
-
-def _find(staging: Staging) -> tuple[str, list[Step]]:
-    """Where the steps come from, and the steps; none if there is no event at all."""
-    for source, find in (
-        ("profiler", _recorded_steps),
-        ("annotation", annotated_steps),
-        ("inferred", inferred_steps),
+def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
+    """Where the steps come from, and the steps."""
+    for source, find, category in (
+        ("profiler", _recorded_steps, "step"),
+        ("annotation", annotated_steps, "annotation"),
+        ("inferred", inferred_steps, None),
     ):
-        steps = _apart(find(staging))
+        steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
         if steps:
             return source, steps
     first, last = staging.one(_SPAN_SQL)
@@ -81,13 +109,19 @@ def _recorded_steps(staging: Staging) -> list[Step]:
     """What the profiler recorded as steps; where threads record the same step, the longest record of it."""
     chosen: list[Step] = []
     by_name: dict[str, list[Step]] = {}
-    for row in staging.connection.execute(_RECORDED_SQL).fetchall():
-        step = Step(*row)
-        others = by_name.setdefault(step.name, [])
-        if all(step.ts >= other.ts + other.dur or step.ts + step.dur <= other.ts for other in others):
-            others.append(step)
-            chosen.append(step)
+    for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
+        others = by_name.setdefault(name, [])
+        if all(ts >= other.ts + other.dur or ts + dur <= other.ts for other in others):
+            others.append(Step(name, _number(name), ts, dur))
+            chosen.append(others[-1])
     return chosen
+
+
+def _number(name: str) -> int | None:
+    found = _NUMBER.search(name)
+    # Of more digits it is no 64-bit number, and Python may refuse to read it.
+    number = int(found[1].lstrip("0")[:20] or 0) if found else None
+    return number if number is not None and number < 2**63 else None
 
 
 def _apart(steps: list[Step]) -> list[Step]:
@@ -99,14 +133,11 @@ def _apart(steps: list[Step]) -> list[Step]:
     return cut + kept[-1:]
 
 
-def _cut_off(staging: Staging, starts: Times, ends: Times) -> NDArray[Any]:
+def _cut_off(amount: NDArray[np.int64]) -> NDArray[Any]:
     """Whether each step is the first or the last one and has clearly less work than the others."""
-    partial = np.zeros(starts.size, np.bool_)
-    # Threads are recorded almost in order, and this sort merges what is in order.
-    work = np.sort(staging.connection.execute(_WORK_SQL).fetchnumpy()["ts"], kind="stable")
-    amount = np.searchsorted(work, ends) - np.searchsorted(work, starts)
+    partial = np.zeros(amount.size, np.bool_)
     for position, least_others in ((0, 2), (-1, 1)):
-        others = np.delete(amount, position) if starts.size else amount
+        others = np.delete(amount, position) if amount.size else amount
         if others.size >= least_others:
             partial[position] = amount[position] < _WHOLE_STEP * float(np.median(others))
     return partial

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from stepscope.model.intervals import Times
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,15 +29,6 @@ class Surroundings:
     op: NDArray[np.int64]
     module: NDArray[np.int64]
     step: NDArray[np.int32]
-
-
-def step_at(ts: Times, steps: dict[str, NDArray[Any]]) -> NDArray[np.int32]:
-    """Index of the step that each time falls in, -1 where none; `steps` ascend and do not overlap."""
-    index = np.searchsorted(steps["ts"], ts, side="right") - 1
-    if not len(steps["ts"]):
-        return index.astype(np.int32)
-    inside = (index >= 0) & (ts < steps["stop"][index])
-    return np.where(inside, index, -1).astype(np.int32)
 
 
 def nullable(values: NDArray[Any], missing: NDArray[np.bool_]) -> pa.Array:

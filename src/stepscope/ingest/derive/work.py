@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from stepscope.model.intervals import ascending
+from stepscope.ingest.derive.overview import Overview
+from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.coding import code
+from stepscope.model.intervals import Times, ascending
 from stepscope.model.lookup import match
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-_GATHER_SQL: Final = """
-CREATE TABLE device_work AS
-SELECT k.event, e.ts, e.dur, e.track, e.name_id, e.category, e.correlation, e.external_id, k.kind, k.in_graph
+_WORK_SQL: Final = f"""
+SELECT k.event, e.ts, e.dur, e.track, e.name_id, enum_code(e.category)::TINYINT AS category, e.correlation,
+    e.external_id, coalesce({code("k.kind", KERNEL_KINDS)}, -1) AS kind, k.in_graph
 FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 """
-
-
-def gather_work(staging: Staging) -> None:
-    """Table `device_work`: what is needed of the events of device activities."""
-    staging.connection.execute(_GATHER_SQL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +31,46 @@ class Work:
     """n device activities by time.
 
     Attributes:
-        rows: `device_work`, sorted.
+        rows: Their columns as recorded; `category` as position in `CATEGORIES`, `kind` as position in `KERNEL_KINDS`,
+            -1 where it is not recorded.
         event: int64[n].
+        ts: int64[n].
         by_track: int64[n], their positions by track, and then by time.
+        on_host: int64[m], events of those that are recorded on host threads.
     """
 
     rows: pa.Table
     event: NDArray[np.int64]
+    ts: Times
     by_track: NDArray[np.int64]
+    on_host: NDArray[np.int64]
 
     @classmethod
-    def read(cls, staging: Staging) -> Work:
+    def read(cls, staging: Staging, overview: Overview) -> Work:
         """All of them."""
-        rows = staging.connection.sql("SELECT * FROM device_work").to_arrow_table().combine_chunks()
+        rows = staging.connection.sql(_WORK_SQL).to_arrow_table().combine_chunks()
         rows = rows.take(pa.array(np.lexsort((rows["event"].to_numpy(), rows["ts"].to_numpy()))))
-        return cls(rows, rows["event"].to_numpy(), ascending(rows["track"].to_numpy()))
+        event, track = rows["event"].to_numpy(), rows["track"].to_numpy()
+        on_host = event[np.isin(track, list(overview.hosts))]
+        return cls(rows, event, rows["ts"].to_numpy(), ascending(track), on_host)
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of integers, with -1 for null."""
-        values: NDArray[Any] = self.rows[name].fill_null(-1).to_numpy()
+        column = self.rows[name]
+        values: NDArray[Any] = (column.fill_null(-1) if column.null_count else column).to_numpy()
         return values
 
     def told_by(self, table: pa.Table) -> pa.Table:
         """The row of `table`, by its column `event`, of each activity; nulls where there is none."""
         return taken(table, match(table["event"].to_numpy(), self.event))
 
-    def joined(self, staging: Staging, table: str, key: str, own: str, columns: Sequence[str]) -> dict[str, Any]:
-        """Columns of the row of a staged table whose `key` is the activity's column `own`; nulls where there is none.
+    def joined(self, staging: Staging, table: str, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+        """Columns of the row of a staged table whose `event` each activity is; nulls where there is none.
 
         One column is copied at a time: all of them together take hundreds of MB of a long recording.
         """
-        keys = staging.connection.execute(f"SELECT {key} FROM {table}").fetchnumpy()[key]
-        position = match(keys, self.numbers(own))
+        keys = staging.connection.execute(f"SELECT event FROM {table}").fetchnumpy()["event"]
+        position = match(keys, self.event)
         return {
             name: taken(staging.connection.sql(f"SELECT {name} FROM {table}").to_arrow_table(), position)[name]
             for name in columns
@@ -74,7 +79,8 @@ class Work:
 
 def taken(table: pa.Table, position: NDArray[np.int64]) -> pa.Table:
     """Rows of a table by position; nulls for -1."""
-    return table.combine_chunks().take(pa.array(position, mask=position < 0))
+    missing = position < 0
+    return table.combine_chunks().take(pa.array(position, mask=missing if missing.any() else None))
 
 
 def words(codes: NDArray[Any], listed: Sequence[str | None]) -> pa.Array:

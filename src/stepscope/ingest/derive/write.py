@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from stepscope.ingest.derive.device_events import device_events_sql
-from stepscope.model.categories import CATEGORIES
+from stepscope.ingest.derive.activities import Activities
+from stepscope.ingest.derive.device_events import CATEGORY_SQL, device_events_sql
+from stepscope.ingest.derive.flows import flows_sql, launched
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.work import Work
 from stepscope.model.schema import TableSchema
-from stepscope.model.tables import HEALTH
+from stepscope.model.tables import COLLECTIVES, HEALTH
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.layout import PARQUET, SPAN_COLUMNS, STORED_TABLES, columns_sql, stored_columns
 from stepscope.store.staging import Staging
@@ -18,20 +21,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MEMORY_SQL: Final = """
-CREATE TABLE memory AS
 SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner
 FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.rowid
 """
+_HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})"
 
-#: Tables that are derived from the kernels.
-_LATE: Final = ("collectives", "steps", "devices", "flows", "health")
+#: Tables that are written as derived, and those that are known last.
+_DERIVED: Final = (ACTIVITIES.name, "memory", "flows", "steps")
+_LATE: Final = ("collectives", "devices", "health")
 
-_CATEGORY: Final = " ".join(f"WHEN {code} THEN '{name}'::category" for code, name in enumerate(CATEGORIES))
-_HOST_SPANS: Final = ", ".join(
-    f"CASE category {_CATEGORY} END AS category" if name == "category" else name
-    for name in SPAN_COLUMNS
-    if name != "rank"
-)
+_HOST_SPANS: Final = ", ".join(CATEGORY_SQL if name == "category" else name for name in SPAN_COLUMNS if name != "rank")
 
 
 class Writing:
@@ -68,13 +67,30 @@ class Writing:
         self._start(f"events-host-{self._host_files:05d}", f"SELECT {_HOST_SPANS} FROM host_events", host_events=events)
         self._host_files += 1
 
-    def start_derived(self, activities: pa.Table, events: pa.Table) -> None:
-        """Write what is done once the kernels are, which is most."""
-        self._start(ACTIVITIES.name, "SELECT * FROM derived", derived=activities)
-        self._staging.connection.execute(_MEMORY_SQL)
-        self._start("events-device", device_events_sql(self._staging), device_events=events)
-        self._start_tables(table for table in STORED_TABLES if table.name not in (*_LATE, ACTIVITIES.name))
+    def start_staged(self) -> None:
+        """Write the tables that are as they were staged."""
+        self._start_tables(table for table in STORED_TABLES if table.name not in (*_DERIVED, *_LATE))
         self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
+
+    def start_activities(self, activities: pa.Table) -> None:
+        """Write `activities`."""
+        self._start(ACTIVITIES.name, "SELECT * FROM derived", derived=activities)
+
+    def start_device_events(self, overview: Overview, work: Work, events: pa.Table, nested: pa.Table) -> None:
+        """Write the events of devices, by `device_events`, and what is around those on host threads."""
+        self._start("events-device", device_events_sql(overview, work), device_events=events, nested_work=nested)
+
+    def start_memory(self, owners: pa.Table) -> None:
+        """Write `memory`, given the events around rows of `raw_memory`."""
+        self._start("memory", _MEMORY_SQL, memory_owners=owners)
+
+    def start_flows(self, activities: Activities, ends: pa.Table) -> None:
+        """Write `flows`, given the events around rows of `raw_flows`."""
+        self._start("flows", flows_sql(ends), launched=launched(activities), flow_ends=ends)
+
+    def start_steps(self, steps: pa.Table) -> None:
+        """Write `steps`."""
+        self._start("steps", "SELECT * FROM derived", derived=steps)
 
     def start_rest(self) -> None:
         """Write all else; arguments have been written by the reader."""
@@ -86,17 +102,19 @@ class Writing:
     def _start_tables(self, tables: Iterable[TableSchema]) -> None:
         for table in tables:
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
-            self._start(table.name, f'SELECT {columns} FROM "{table.name}"')
+            order = "ORDER BY event" if table is COLLECTIVES else ""
+            self._start(table.name, f'SELECT {columns} FROM "{table.name}" {order}')
 
     def _start(self, name: str, query: str, **arrow: pa.Table) -> None:
         self._tasks.append(self._executor.submit(_copy, self._staging, query, name, arrow))
 
 
 def _fill_health(staging: Staging) -> None:
-    staging.connection.execute(f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})")
-    for line in staging.health:
-        row = [line.code, line.severity, line.count, line.message, line.effect]
-        staging.connection.execute("INSERT INTO health VALUES (?, ?, ?, ?, ?)", row)
+    staging.connection.execute(_HEALTH_SQL)
+    if staging.health:
+        rows = [[line.code, line.severity, line.count, line.message, line.effect] for line in staging.health]
+        marks = ", ".join(["(?, ?, ?, ?, ?)"] * len(rows))
+        staging.connection.execute(f"INSERT INTO health VALUES {marks}", [value for row in rows for value in row])
 
 
 def _copy(staging: Staging, query: str, name: str, arrow: dict[str, pa.Table]) -> None:

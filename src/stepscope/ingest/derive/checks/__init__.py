@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Final
 
 from stepscope.ingest.derive.checks import contents, device, host, launches, steps
-from stepscope.store.staging import Observation, Staging
+from stepscope.ingest.derive.derived import Derived
+from stepscope.store.staging import Observation
 
-Check = Callable[[Staging], "Observation | None"]
+Check = Callable[[Derived], "Observation | None"]
 
 CHECKS: Final[tuple[Check, ...]] = (
     contents.device_activity,

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.store.staging import Observation, Staging
+from stepscope.ingest.derive.derived import Derived
+from stepscope.store.staging import Observation
 
 #: What an operator's inputs, stacks and allocations need to be recorded, by what they are called.
 _SETTINGS = {"shapes": "record_shapes=True", "call stacks": "with_stack=True", "memory": "profile_memory=True"}
 
 _WITH_TEXT: Final = "EXISTS (FROM input_calls SEMI JOIN (FROM input_texts WHERE {} IS NOT NULL) USING (texts))"
 _RECORDED_SQL: Final = f"""
-SELECT EXISTS (FROM raw_events WHERE category = 'op'), {_WITH_TEXT.format("shapes")},
-    {_WITH_TEXT.format("stack")} OR EXISTS (FROM raw_events WHERE category = 'python'),
+SELECT {_WITH_TEXT.format("shapes")}, {_WITH_TEXT.format("stack")},
     EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)
 """
+_NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
+_SNAPSHOT_SQL: Final = "SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events)"
 
 
-def device_activity(staging: Staging) -> Observation | None:
+def device_activity(derived: Derived) -> Observation | None:
     """Whether a device is in the recording; launches without any device work show that its records were lost."""
-    kernels, launched, other = staging.one(
-        "SELECT EXISTS (FROM kernels), EXISTS (FROM raw_events WHERE category = 'launch'), "
-        "EXISTS (FROM segments) OR EXISTS (FROM allocator_events)"
-    )
-    if kernels or (other and not launched):
+    launched = derived.overview.has("launch")
+    if derived.activities.event.size or (not launched and derived.staging.one(_SNAPSHOT_SQL) == (True,)):
         return None
     if launched:
         return Observation(
@@ -36,11 +35,14 @@ def device_activity(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def options(staging: Staging) -> Observation | None:
+def options(derived: Derived) -> Observation | None:
     """Which options of the profiler were off; told in one line, as most recordings lack something."""
-    ops, shapes, stacks, memory = staging.one(_RECORDED_SQL)
+    if not derived.overview.has("op"):
+        return None
+    shapes, stacks, memory = derived.staging.one(_RECORDED_SQL)
+    stacks = stacks or derived.overview.has("python")
     absent = [name for name, there in zip(_SETTINGS, (shapes, stacks, memory), strict=True) if not there]
-    if not ops or not absent:
+    if not absent:
         return None
     listed = " and no ".join([", no ".join(absent[:-1]), absent[-1]] if len(absent) > 1 else absent)
     wanted = ", ".join(_SETTINGS[name] for name in absent)
@@ -50,12 +52,11 @@ def options(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def device_names(staging: Staging) -> Observation | None:
+def device_names(derived: Derived) -> Observation | None:
     """Devices that are used, but not described."""
-    [unknown] = staging.one(
-        "SELECT count(*) FROM (SELECT DISTINCT device FROM kernels WHERE device IS NOT NULL) "
-        "ANTI JOIN (SELECT device FROM devices WHERE coalesce(name, '') <> '') USING (device)"
-    )
+    used = set(derived.activities.device.unique().drop_null().to_pylist())
+    rows = derived.staging.connection.execute(_NAMED_SQL).fetchall() if used else []
+    unknown = len(used - {device for (device,) in rows})
     if not unknown:
         return None
     return Observation(

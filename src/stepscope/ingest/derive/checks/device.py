@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
+from stepscope.ingest.derive.activities import SYNC
 from stepscope.ingest.derive.checks.share import share
-from stepscope.store.staging import Observation, Staging
+from stepscope.ingest.derive.derived import Derived
+from stepscope.store.staging import Observation
 
-_TIMES_SQL: Final = "SELECT track, ts, ts + dur AS stop FROM kernels WHERE kind <> 'sync' ORDER BY track, ts, event"
 
-
-def zero_durations(staging: Staging) -> Observation | None:
+def zero_durations(derived: Derived) -> Observation | None:
     """Device work that took no time."""
-    zero, of = staging.one(
-        "SELECT (SELECT count(*) FROM raw_events WHERE dur = 0 AND id IN "
-        "(SELECT event FROM kernels WHERE dur = 0 AND kind <> 'sync')), count(*) FROM kernels WHERE kind <> 'sync'"
-    )
+    work = derived.activities.kind != SYNC
+    zero, of = int(np.count_nonzero(derived.activities.instant & work)), int(np.count_nonzero(work))
     if not zero:
         return None
     return Observation(
@@ -26,11 +22,14 @@ def zero_durations(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def overlaps(staging: Staging) -> Observation | None:
+def overlaps(derived: Derived) -> Observation | None:
     """Work that starts before its predecessor on the stream has ended."""
-    rows = staging.connection.execute(_TIMES_SQL).fetchnumpy()
-    edges = np.flatnonzero(np.diff(rows["track"])) + 1
-    queues = zip(np.split(rows["ts"], edges), np.split(rows["stop"], edges), strict=True)
+    found = derived.activities
+    order = found.by_track[found.kind[found.by_track] != SYNC]
+    ts = found.ts[order]
+    stop = ts + found.dur[order]
+    edges = np.flatnonzero(np.diff(found.track[order])) + 1
+    queues = zip(np.split(ts, edges), np.split(stop, edges), strict=True)
     count = sum(int(np.count_nonzero(ts[1:] < np.maximum.accumulate(stop)[:-1])) for ts, stop in queues)
     if not count:
         return None

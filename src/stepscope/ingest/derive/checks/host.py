@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.ingest.derive.checks.share import share
-from stepscope.store.staging import Observation, Staging
+from stepscope.ingest.derive.derived import Derived
+from stepscope.store.staging import Observation
 
 #: Overhead of the profiler below this share of the recording is normal.
 _OVERHEAD_SHARE: Final = 0.02
@@ -13,6 +14,10 @@ _OVERHEAD_SHARE: Final = 0.02
 #: and last longer than it until its very end were left open.
 _FRAME_SHARE: Final = 0.05
 
+_OVERHEAD_SQL: Final = """
+SELECT count(*), coalesce(sum(dur), 0)::BIGINT, (SELECT max(ts + coalesce(dur, 0)) FROM raw_events)
+FROM raw_events WHERE category = 'overhead'
+"""
 #: But for the profiler's own frames at its stop, and what is called inside them.
 _FRAMES_SQL: Final = """
 WITH late AS (
@@ -30,14 +35,11 @@ WHERE stopping IS NULL OR ts < stopping
 """
 
 
-def profiler_overhead(staging: Staging) -> Observation | None:
+def profiler_overhead(derived: Derived) -> Observation | None:
     """Time that the profiler took for itself."""
-    count, own = staging.one(
-        "SELECT count(*), coalesce(sum(dur), 0)::BIGINT FROM raw_events WHERE category = 'overhead'"
-    )
-    if not count:
+    if not derived.overview.has("overhead"):
         return None
-    [span] = staging.one("SELECT max(ts + coalesce(dur, 0)) FROM raw_events")
+    count, own, span = derived.staging.one(_OVERHEAD_SQL)
     if not span or own < _OVERHEAD_SHARE * span:
         return None
     return Observation(
@@ -47,9 +49,11 @@ def profiler_overhead(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def unclosed_frames(staging: Staging) -> Observation | None:
+def unclosed_frames(derived: Derived) -> Observation | None:
     """Frames of Python that the profiler closed only when it stopped."""
-    [count] = staging.one(_FRAMES_SQL, {"share": _FRAME_SHARE})
+    if not derived.overview.has("python", "module"):
+        return None
+    [count] = derived.staging.one(_FRAMES_SQL, {"share": _FRAME_SHARE})
     # One frame is always the last to end.
     if count < 2:
         return None

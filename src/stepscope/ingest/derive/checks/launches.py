@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from stepscope.ingest.derive.activities import SYNC, Activities
 from stepscope.ingest.derive.checks.share import share
-from stepscope.store.staging import Observation, Staging
+from stepscope.ingest.derive.derived import Derived
+from stepscope.store.staging import Observation
 
-#: Work without a launch before the first step that the profiler marked.
-_WARM_UP: Final = (
-    "launch IS NULL AND kind <> 'sync' "
-    "AND ts + dur <= coalesce((SELECT min(ts) FROM steps WHERE source = 'profiler'), 0)"
-)
-#: Queues work in order: what comes before the first work with a recorded launch was put there before that.
-_KERNELS: Final = (
-    "kernels LEFT JOIN (SELECT track, min(ts) AS first_launched FROM kernels WHERE launch IS NOT NULL GROUP BY 1) "
-    "USING (track)"
-)
-_EARLY: Final = "launch IS NULL AND kind <> 'sync' AND ts < coalesce(first_launched, ts)"
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 #: Launches that are expected to have no device work are few: empty copies, and those after the last record.
 _LOST_SHARE: Final = 0.02
 #: Device time in graphs below this share is not worth a line.
 _GRAPH_SHARE: Final = 0.01
 
 
-def warm_up(staging: Staging) -> Observation | None:
+def warm_up(derived: Derived) -> Observation | None:
     """Work that was launched before the recording began."""
-    [count] = staging.one(f"SELECT count(*) FROM kernels WHERE {_WARM_UP}")
+    count = int(np.count_nonzero(_warm_up(derived)))
     if not count:
         return None
     return Observation(
@@ -35,11 +31,10 @@ def warm_up(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def launched_before(staging: Staging) -> Observation | None:
+def launched_before(derived: Derived) -> Observation | None:
     """Work that was in a queue already when the recording of the host began."""
-    count, of = staging.one(
-        f"SELECT count(*) FILTER (WHERE {_EARLY} AND NOT ({_WARM_UP})), count(*) FROM {_KERNELS} WHERE kind <> 'sync'"
-    )
+    count = int(np.count_nonzero(_early(derived.activities) & ~_warm_up(derived)))
+    of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
         return None
     return Observation(
@@ -49,12 +44,11 @@ def launched_before(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def kernels_without_launch(staging: Staging) -> Observation | None:
+def kernels_without_launch(derived: Derived) -> Observation | None:
     """Work whose launch is not in the recording, but for what precedes it."""
-    count, of = staging.one(
-        f"SELECT count(*) FILTER (WHERE launch IS NULL AND NOT ({_EARLY}) AND NOT ({_WARM_UP})), count(*) "
-        f"FROM {_KERNELS} WHERE kind <> 'sync'"
-    )
+    explained = _early(derived.activities) | _warm_up(derived)
+    count = int(np.count_nonzero(_unlaunched(derived.activities) & ~explained))
+    of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
         return None
     return Observation(
@@ -64,13 +58,11 @@ def kernels_without_launch(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def launches_without_kernel(staging: Staging) -> Observation | None:
+def launches_without_kernel(derived: Derived) -> Observation | None:
     """Launches whose work is not in the recording, though other work is."""
-    lost, of, kernels = staging.one(
-        "SELECT count(*) FILTER (WHERE NOT has_work), count(*), (SELECT count(*) FROM kernels) "
-        "FROM launches WHERE is_launch"
-    )
-    if not lost or not kernels:
+    is_launch, has_work = (derived.launches[name].to_numpy() for name in ("is_launch", "has_work"))
+    of, lost = int(np.count_nonzero(is_launch)), int(np.count_nonzero(is_launch & ~has_work))
+    if not lost or not derived.activities.event.size:
         return None
     many = lost > _LOST_SHARE * of
     return Observation(
@@ -80,27 +72,54 @@ def launches_without_kernel(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def starts_before_launch(staging: Staging) -> Observation | None:
+def starts_before_launch(derived: Derived) -> Observation | None:
     """Work that starts before the call that launched it: the clocks of host and device disagree."""
-    count, worst = staging.one("SELECT count(*), max(launch_ts - ts) FROM kernels WHERE ts < launch_ts")
-    if not count:
+    found = derived.activities
+    before = np.flatnonzero((found.launch >= 0) & (found.ts < found.launch_ts))
+    if not before.size:
         return None
+    worst = int((found.launch_ts[before] - found.ts[before]).max())
     return Observation(
-        "kernels-before-launch", "warning", count, f"device activities start before their launch, by up to {worst} ns",
+        "kernels-before-launch", "warning", before.size,
+        f"device activities start before their launch, by up to {worst} ns",
         "the clocks of host and device disagree by at least that: launch delays and idle causes are approximate",
     )  # fmt: skip
 
 
-def graphs(staging: Staging) -> Observation | None:
+def graphs(derived: Derived) -> Observation | None:
     """Work launched by graphs: the recording does not tell which operators it comes from."""
-    count, inside, whole = staging.one(
-        "SELECT count(*) FILTER (WHERE graph IS NOT NULL), coalesce(sum(dur) FILTER (WHERE graph IS NOT NULL), 0), "
-        "coalesce(sum(dur), 0) FROM kernels WHERE kind <> 'sync'"
-    )
-    if not count or inside < _GRAPH_SHARE * whole:
+    found = derived.activities
+    work = found.kind != SYNC
+    inside = work & found.in_graph
+    count = int(np.count_nonzero(inside))
+    in_graphs, whole = int(found.dur[inside].sum()), int(found.dur[work].sum())
+    if not count or in_graphs < _GRAPH_SHARE * whole:
         return None
     return Observation(
         "graphs-unattributed", "info", count,
-        f"device activities ({share(inside, whole)} of device time) were launched by graphs",
+        f"device activities ({share(in_graphs, whole)} of device time) were launched by graphs",
         "their operators are unknown; record a few steps without graphs to learn them",
     )  # fmt: skip
+
+
+def _unlaunched(activities: Activities) -> NDArray[np.bool_]:
+    """Whether the launch of work is not recorded."""
+    found: NDArray[np.bool_] = (activities.launch < 0) & (activities.kind != SYNC)
+    return found
+
+
+def _warm_up(derived: Derived) -> NDArray[np.bool_]:
+    """Work without a launch before the first step that the profiler marked."""
+    steps, found = derived.steps, derived.activities
+    begin = int(steps.starts[0]) if steps.source == "profiler" and steps.starts.size else 0
+    return _unlaunched(found) & (found.ts + found.dur <= begin)
+
+
+def _early(activities: Activities) -> NDArray[np.bool_]:
+    """Work without a launch before the first on its queue that has one: queues work in order."""
+    launched = activities.launch >= 0
+    first = np.full(int(activities.track.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+    # By time, so that of what is written to the same place the first has to come last.
+    first[activities.track[launched][::-1]] = activities.ts[launched][::-1]
+    before: NDArray[np.bool_] = activities.ts < first[activities.track]
+    return before & _unlaunched(activities)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from stepscope.store.staging import Observation, Staging
+from stepscope.ingest.derive.derived import Derived
+from stepscope.store.staging import Observation
 
 
-def missing_steps(staging: Staging) -> Observation | None:
+def missing_steps(derived: Derived) -> Observation | None:
     """Gaps in the numbers of steps."""
-    [missing] = staging.one(
-        "SELECT max(number) - min(number) + 1 - count(DISTINCT number) FROM steps WHERE number IS NOT NULL"
-    )
+    numbers = {step.number for step in derived.steps.steps if step.number is not None}
+    missing = max(numbers) - min(numbers) + 1 - len(numbers) if numbers else 0
     # Numbers of annotations may mean anything; steps are not recorded by the million.
     if not missing or missing > 1_000_000:
         return None
@@ -19,10 +19,10 @@ def missing_steps(staging: Staging) -> Observation | None:
     )  # fmt: skip
 
 
-def steps_not_recorded(staging: Staging) -> Observation | None:
+def steps_not_recorded(derived: Derived) -> Observation | None:
     """Steps that had to be found, or could not be."""
-    source, count = staging.one("SELECT any_value(source), count(*) FROM steps")
-    if source == "whole":
+    source, count = derived.steps.source, len(derived.steps.steps)
+    if source == "whole" and count:
         return Observation(
             "steps-none", "info", 1, "no steps are marked",
             "the whole recording counts as one step; call prof.step() after each iteration",
@@ -35,9 +35,9 @@ def steps_not_recorded(staging: Staging) -> Observation | None:
     return None
 
 
-def partial_steps(staging: Staging) -> Observation | None:
+def partial_steps(derived: Derived) -> Observation | None:
     """Steps that the recording does not hold from begin to end."""
-    [count] = staging.one("SELECT count(*) FILTER (WHERE partial) FROM steps")
+    count = sum(step.partial for step in derived.steps.steps)
     if not count:
         return None
     return Observation(

@@ -1,0 +1,31 @@
+"""What has been derived of a recording: what the checks look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from stepscope.ingest.derive.activities import Activities
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.steps import Steps
+from stepscope.store.staging import Staging
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A recording once everything but its health is known.
+
+    Attributes:
+        staging: What was read, with the finished tables that have few rows.
+        overview: How many events there are of what.
+        activities: The device activities.
+        launches: As `Launches.table` gives them.
+        steps: The steps.
+    """
+
+    staging: Staging
+    overview: Overview
+    activities: Activities
+    launches: pa.Table
+    steps: Steps
