@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from stepscope.readers.content import from_blocks
 from stepscope.readers.kineto.framing import Framer
 
 _LAYOUTS = {"compact": (None, (",", ":")), "spaced": (None, None), "indented": (4, None)}
@@ -21,7 +22,7 @@ def _arrow(number: int, phase: str, category: str) -> dict[str, object]:
 def _told(events: list[dict[str, object]], layout: str) -> Iterator[bool]:
     indent, separators = _LAYOUTS[layout]
     text = json.dumps(events, indent=indent, separators=separators).encode()
-    for pieces in Framer().pieces([text]):
+    for pieces in Framer().pieces(from_blocks([text])):
         yield from pieces.arrow.tolist()
 
 

@@ -6,12 +6,16 @@ import bz2
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
 from stepscope.readers.protocol import Progress, Source
+
+#: Puts the next bytes of a content into memory; returns how many, 0 at the end.
+ReadInto = Callable[[memoryview], int]
 
 _ZIP: Final = b"PK\x03\x04"
 
@@ -77,6 +81,13 @@ _UNPACKERS: Final[dict[bytes, Callable[[], Any]]] = {
 }
 
 
+_MAGIC_BYTES: Final = max(map(len, _UNPACKERS))
+
+
+def _unpacker(start: bytes) -> Callable[[], Any] | None:
+    return next((make for magic, make in _UNPACKERS.items() if start.startswith(magic)), None)
+
+
 def head(source: Source, size: int = 1 << 16) -> bytes:
     """The first `size` bytes of the content, fewer if there are not as many or the packing is broken.
 
@@ -122,6 +133,44 @@ def blocks(source: Source, damage: Damage, progress: Progress, block_size: int =
             yield from _stream_blocks(file, damage, progress, block_size)
 
 
+@contextmanager
+def content(source: Source, damage: Damage, progress: Progress, block_size: int = BLOCK_BYTES) -> Iterator[ReadInto]:
+    """The same without a copy where nothing has to be unpacked.
+
+    Raises:
+        OSError: The file can't be opened.
+    """
+    with source.path.open("rb") as file:
+        start = b"" if source.member else file.read(_MAGIC_BYTES)
+        if source.member or _unpacker(start) is not None:
+            yield from_blocks(blocks(source, damage, progress, block_size))
+            return
+        file.seek(0)
+
+        def read(target: memoryview) -> int:
+            size = file.readinto(target)
+            progress(size)
+            return size
+
+        yield read
+
+
+def from_blocks(blocks: Iterable[bytes]) -> ReadInto:
+    """Read from blocks that are in memory."""
+    stream = iter(blocks)
+    pending = memoryview(b"")
+
+    def read(target: memoryview) -> int:
+        nonlocal pending
+        pending = pending or memoryview(next(stream, b""))
+        size = min(len(pending), len(target))
+        target[:size] = pending[:size]
+        pending = pending[size:]
+        return size
+
+    return read
+
+
 def _member_blocks(
     file: IO[bytes], member: str, damage: Damage, progress: Progress, block_size: int
 ) -> Iterator[bytes]:
@@ -135,8 +184,8 @@ def _member_blocks(
 
 
 def _stream_blocks(file: IO[bytes], damage: Damage, progress: Progress, size: int) -> Iterator[bytes]:
-    start = file.read(6)
-    make = next((make for magic, make in _UNPACKERS.items() if start.startswith(magic)), None)
+    start = file.read(_MAGIC_BYTES)
+    make = _unpacker(start)
     if make is not None:
         yield from _unpacked(file, start, make, damage, progress, size)
         return

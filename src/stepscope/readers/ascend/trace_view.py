@@ -9,7 +9,7 @@ from typing import Final
 
 from stepscope.readers.ascend import gather_trace
 from stepscope.readers.ascend.processes import Process, processes
-from stepscope.readers.content import Damage, blocks
+from stepscope.readers.content import Damage, content
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.framing import Framer, gather
 from stepscope.readers.kineto.lane import Lane
@@ -121,8 +121,8 @@ def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str
     """Gather every event of a trace that can be read; returns the processes by their id in the trace."""
     damage = Damage()
     framer = Framer()
-    with Decoder(staging, _Stager(staging)) as decoder:
-        for chunk in gather(framer.pieces(blocks(source, damage, progress))):
+    with content(source, damage, progress) as read, Decoder(staging, _Stager(staging)) as decoder:
+        for chunk in gather(framer.pieces(read)):
             decoder.add(chunk)
         decoder.finish()
     _observe(staging, framer, decoder, damage)

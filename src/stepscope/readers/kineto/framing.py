@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.readers.content import BLOCK_BYTES, ReadInto
 from stepscope.readers.kineto.arguments import argument_slices
 from stepscope.readers.kineto.arrows import ArrowFinder
+from stepscope.readers.kineto.boundaries import Boundaries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
-_SEPARATOR: Final = np.zeros(256, dtype=bool)
-_SEPARATOR[list(b" \t\r\n,")] = True
 
 #: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
 CHUNK_BYTES: Final = 16 << 20
@@ -140,24 +140,35 @@ class Framer:
         self.lost_bytes = 0
         self._free: deque[memoryview] = deque()
         self._arrows = ArrowFinder()
+        self._boundaries = Boundaries()
 
-    def pieces(self, blocks: Iterable[bytes]) -> Iterator[Pieces]:
-        """Yield the pieces of a stream, the last of which may hold what follows the events."""
-        stream = iter(blocks)
-        rest = self._find_events(stream)
-        for block in stream:
-            pieces = self._cut(*self._put(rest, block))
+    def pieces(self, read: ReadInto, block_bytes: int = BLOCK_BYTES) -> Iterator[Pieces]:
+        """Yield the pieces of a stream, the last of which may hold what follows the events.
+
+        Args:
+            read: Reads the stream.
+            block_bytes: Text that is framed in one go; it should fit the processor's cache.
+        """
+        rest = self._find_events(read, block_bytes)
+        while True:
+            slot = self._slot(len(rest) + block_bytes)
+            slot[: len(rest)] = rest
+            size = read(slot[len(rest) : len(rest) + block_bytes])
+            text = slot[: len(rest) + size]
+            if not size:
+                break
+            pieces = self._cut(text, slot)
             if len(pieces):
                 rest = bytes(pieces.text[int(pieces.offsets[-1]) :])
                 yield pieces
                 continue
-            rest = bytes(pieces.text)
-            self._free_slot(pieces)
+            rest = bytes(text)
+            self._free_slot(slot)
             if len(rest) > EVENT_LIMIT:
                 self.lost_bytes += len(rest)
                 rest = b""
         if rest.strip():
-            yield self._cut(*self._put(rest, b""), whole=True)
+            yield self._cut(text, slot, whole=True)
 
     def reuse(self, chunk: Chunk) -> None:
         """Take back the memory of a chunk that nobody looks at any more; may be called from any thread.
@@ -165,22 +176,16 @@ class Framer:
         Fresh memory costs more than what is done with the text here: the system clears every page of it.
         """
         for part in chunk.parts:
-            self._free_slot(part)
+            self._free_slot(part.slot)
 
-    def _free_slot(self, pieces: Pieces) -> None:
-        if len(pieces.slot) == _SLOT:
-            self._free.append(pieces.slot)
+    def _free_slot(self, slot: memoryview) -> None:
+        if len(slot) == _SLOT:
+            self._free.append(slot)
 
-    def _put(self, rest: bytes, block: bytes) -> tuple[memoryview, memoryview]:
-        """A text in memory that may be changed."""
-        size = len(rest) + len(block)
-        slot = self._slot() if size <= _SLOT else _memory(size)
-        text = slot[:size]
-        text[: len(rest)] = rest
-        text[len(rest) :] = block
-        return text, slot
-
-    def _slot(self) -> memoryview:
+    def _slot(self, size: int) -> memoryview:
+        """Memory for a text of at most `size` bytes."""
+        if size > _SLOT:
+            return _memory(size)
         if not self._free:
             slab = _memory(_SLOT * _SLOTS)
             self._free.extend(slab[_SLOT * i : _SLOT * (i + 1)] for i in range(_SLOTS))
@@ -191,7 +196,7 @@ class Framer:
         raw = np.frombuffer(text, dtype=np.uint8)
         braces = np.flatnonzero(raw == ord("{"))
         braces = braces[braces > 0]
-        ordinal, close = _boundaries(raw, braces)
+        ordinal, close = self._boundaries.find(raw, braces)
         starts = braces[ordinal]
         flat = np.diff(ordinal, prepend=-2) == 1
         begin, length = argument_slices(raw, braces, ordinal, close[1:])
@@ -205,11 +210,12 @@ class Framer:
         offsets = np.concatenate([[0], starts]).astype(np.int32)
         return Pieces(text, slot, offsets, flat, arrow, begin, length)
 
-    def _find_events(self, stream: Iterator[bytes]) -> bytes:
+    def _find_events(self, read: ReadInto, block_bytes: int) -> bytes:
         """Read up to the first event; returns what was read beyond it."""
         head = bytearray()
-        for block in stream:
-            head += block
+        block = _memory(block_bytes)
+        while size := read(block):
+            head += block[:size]
             text = bytes(head).lstrip(b"\xef\xbb\xbf \t\r\n")
             if text.startswith(b"["):
                 self.bare = self.found = True
@@ -228,28 +234,3 @@ class Framer:
 
 def _memory(size: int) -> memoryview:
     return np.empty(size, np.uint8).data
-
-
-def _boundaries(raw: NDArray[np.uint8], braces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which `{` follow `}` with only a comma and white space between; the commas are blanked.
-
-    Returns:
-        Their indices in `braces`, and the position of the `}` before each.
-    """
-    before = braces - 1
-    byte = raw[before]
-    # An event may follow its predecessor directly, with the comma missing.
-    ordinal = np.flatnonzero(_SEPARATOR[byte] | (byte == ord("}")))
-    before = before[ordinal]
-    comma = np.full(len(before), -1, dtype=np.int64)
-    moving = np.arange(len(before))
-    while len(moving):
-        place = before[moving]
-        byte = raw[place]
-        comma[moving[byte == ord(",")]] = place[byte == ord(",")]
-        moving = moving[_SEPARATOR[byte] & (place > 0)]
-        before[moving] -= 1
-    closed = raw[before] == ord("}")
-    commas = comma[closed]
-    raw[commas[commas >= 0]] = ord("\t")
-    return ordinal[closed], before[closed]

@@ -11,7 +11,7 @@ from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
-from stepscope.readers.content import BLOCK_BYTES, Damage, blocks
+from stepscope.readers.content import BLOCK_BYTES, Damage, content
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
 from stepscope.readers.kineto.framing import CHUNK_BYTES, Chunk, Framer, gather
@@ -51,10 +51,12 @@ class KinetoReader:
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
         """Stage every event that can be read."""
         damage = Damage()
-        stream = blocks(source, damage, progress, self.block_bytes)
         framer = Framer()
-        with Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder:
-            for chunk in _in_background(gather(framer.pieces(stream), self.chunk_bytes)):
+        with (
+            content(source, damage, progress, self.block_bytes) as read,
+            Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder,
+        ):
+            for chunk in _in_background(gather(framer.pieces(read, self.block_bytes), self.chunk_bytes)):
                 decoder.add(chunk)
             decoder.finish()
         _observe(staging, framer, decoder, damage)

@@ -1,0 +1,103 @@
+"""Where one event ends and the next begins.
+
+A trace writes the same few bytes between all of its events. So they are looked for step by step only until they are
+known, and then compared eight bytes at a time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SEPARATOR: Final = np.zeros(256, dtype=bool)
+_SEPARATOR[list(b" \t\r\n,")] = True
+_WORD: Final = 8
+#: Ways to separate events that one trace is expected to have.
+_MOST_KNOWN: Final = 4
+
+
+class _Known(NamedTuple):
+    """What stands before the `{` of an event, as the last bytes of a word: `}` and a separator."""
+
+    mask: int
+    word: int
+    length: int
+    comma: int
+
+
+class Boundaries:
+    """Finds the boundaries between the events of one trace; it learns what the trace writes there."""
+
+    def __init__(self) -> None:
+        self._known: list[_Known] = []
+
+    def find(self, raw: NDArray[np.uint8], braces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which `{` follow `}` with only a comma and white space between; the commas are blanked.
+
+        Args:
+            raw: uint8[n], the text; a tab is written over each comma.
+            braces: Positions of all `{` but one at the very beginning, ascending.
+
+        Returns:
+            Their indices in `braces`, and the position of the `}` before each.
+        """
+        close = np.full(braces.size, -1, np.int64)
+        self._compare(raw, braces, close)
+        # An event may follow its predecessor directly, with the comma missing.
+        before = raw[braces - 1]
+        left = np.flatnonzero((close < 0) & (_SEPARATOR[before] | (before == ord("}"))))
+        close[left] = _step_back(raw, braces[left] - 1)
+        self._learn(raw, braces[left], close[left])
+        ordinal = np.flatnonzero(close >= 0)
+        return ordinal, close[ordinal]
+
+    def _compare(self, raw: NDArray[np.uint8], braces: NDArray[np.int64], close: NDArray[np.int64]) -> None:
+        if not self._known or raw.size < _WORD:
+            return
+        words: NDArray[np.uint64] = np.ndarray(raw.size - _WORD + 1, "<u8", raw, strides=(1,))
+        word = words[np.maximum(braces - _WORD, 0)]
+        word[braces < _WORD] = 0
+        for known in self._known:
+            found = np.flatnonzero((word & np.uint64(known.mask)) == np.uint64(known.word))
+            close[found] = braces[found] - known.length
+            if known.comma:
+                raw[close[found] + known.comma] = ord("\t")
+
+    def _learn(self, raw: NDArray[np.uint8], braces: NDArray[np.int64], close: NDArray[np.int64]) -> None:
+        """Remember what stands between `}` and `{` in the middle of those that had to be looked for.
+
+        Commas are blanked there already.
+        """
+        middle = np.flatnonzero(close >= 0)[1:-1]
+        if len(self._known) == _MOST_KNOWN or not middle.size:
+            return
+        index = middle[middle.size // 2]
+        text = bytes(raw[close[index] : braces[index]]).replace(b"\t", b",", 1)
+        if len(text) <= _WORD:
+            mask = ~0 << 8 * (_WORD - len(text)) & ~(~0 << 8 * _WORD)
+            word = int.from_bytes(text.rjust(_WORD, b"\0"), "little")
+            self._known.append(_Known(mask, word, len(text), max(0, text.find(b","))))
+
+
+def _step_back(raw: NDArray[np.uint8], before: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The position of the `}` that only a comma and white space follow up to each place; -1 if there is none.
+
+    Of the separators the first comma is blanked.
+    """
+    before = before.copy()
+    comma = np.full(before.size, -1, dtype=np.int64)
+    moving = np.arange(before.size)
+    while moving.size:
+        place = before[moving]
+        byte = raw[place]
+        comma[moving[byte == ord(",")]] = place[byte == ord(",")]
+        moving = moving[_SEPARATOR[byte] & (place > 0)]
+        before[moving] -= 1
+    closed = raw[before] == ord("}")
+    commas = comma[closed]
+    raw[commas[commas >= 0]] = ord("\t")
+    return np.where(closed, before, -1)
