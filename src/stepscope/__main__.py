@@ -1,5 +1,5 @@
 """``python -m stepscope``."""
 
-from stepscope.cli import main
+from stepscope.cli import entry
 
-main()
+entry()

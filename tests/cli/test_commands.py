@@ -298,12 +298,12 @@ def test_hostile_names_in_results(call, job: str) -> None:
 
 
 def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from stepscope.cli import main; main()", *arguments]
+    command = [sys.executable, "-m", "stepscope", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def test_a_closed_pipe_is_no_error(job: str) -> None:
-    command = f"'{sys.executable}' -c 'from stepscope.cli import main; main()' query '{job}' " + (
+    command = f"'{sys.executable}' -m stepscope query '{job}' " + (
         "'SELECT * FROM events' --format csv --no-cache | head -1"
     )
     done = subprocess.run(
@@ -318,6 +318,22 @@ def test_status_of_the_process() -> None:
     failed = process("analyze", "nowhere")
     assert (failed.returncode, failed.stderr) == (2, "stepscope: nowhere does not exist; check the path.\n")
     assert "Traceback" in process("analyze", "nowhere", "--debug").stderr
+
+
+def test_nothing_is_left_behind(job: str, tmp_path: Path) -> None:
+    done = process("analyze", job, "--no-cache", env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(job).name in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_leaving_calls_what_waits_for_the_end_and_flushes(tmp_path: Path) -> None:
+    code = (
+        "import atexit, sys\nfrom stepscope.cli import entry\natexit.register(print, 'last words')\n"
+        "sys.argv = ['stepscope', 'analyze', 'nowhere']\nentry()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "last words\n")
 
 
 def test_starting_up_imports_nothing_heavy() -> None:

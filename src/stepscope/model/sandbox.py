@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.spill import spill_folder
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,8 +28,7 @@ _HINT: Final = "give a single SELECT over the tables that `stepscope schema` lis
 def lock(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
     """Take from a connection all access to files, but for those of `stores`, and to its own settings, for good."""
     files = [file for store in stores.values() for file in sorted(store.glob("*.parquet"))]
-    spill = Path(tempfile.gettempdir()) / f"stepscope-query-{os.getpid()}"
-    connection.execute(f"SET temp_directory = {_literal(spill)}")
+    connection.execute(f"SET temp_directory = {_literal(spill_folder('stepscope-query'))}")
     connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, files))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

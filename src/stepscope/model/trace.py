@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from stepscope.model.recording import Recording
+from stepscope.model.spill import spill_folder
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 
@@ -143,8 +142,8 @@ class Trace:
 
     def limit_memory(self, megabytes: int) -> None:
         """Let queries use this much memory, and disk beyond it."""
-        folder = tempfile.gettempdir().replace("'", "''")
-        self._connection.execute(f"SET temp_directory = '{folder}/stepscope-{os.getpid()}'")
+        folder = str(spill_folder()).replace("'", "''")
+        self._connection.execute(f"SET temp_directory = '{folder}'")
         self._connection.execute(f"SET memory_limit = '{megabytes}MB'")
 
     def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
 from stepscope.model.sandbox import lock
+from stepscope.model.spill import spill_folder
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.activities import ACTIVITIES
@@ -58,7 +57,7 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
         "memory_limit": "450MB",
         # Without threads of its own the allocator keeps most of what queries needed.
         "allocator_background_threads": True,
-        "temp_directory": str(Path(tempfile.gettempdir()) / f"stepscope-{os.getpid()}"),
+        "temp_directory": str(spill_folder()),
     }
     connection = duckdb.connect(":memory:", config=config)
     # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
