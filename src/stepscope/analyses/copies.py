@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from stepscope.analyses.grouping import SHARE_SQL, SUMMARY_SQL, by_name
+from typing import Any
+
+import numpy as np
+
+from stepscope.analyses.codes import Codes, nonempty, nullable
+from stepscope.analyses.grouping import Groups, ordered_table, shares
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names
+from stepscope.analyses.runtime_calls import blocking_copies
+from stepscope.model.columns import Ids
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.intervals import Times
 from stepscope.model.schema import Column, TableSchema, ns, number, size, summary_columns
 from stepscope.model.table import Table
 from stepscope.model.tables import COPIES as RECORDED
@@ -33,27 +41,12 @@ COPIES = TableSchema(
     ),
 )  # fmt: skip
 
-_SQL = f"""
-WITH blocking AS ({BLOCKING_COPIES_SQL}), rows AS (
-    SELECT coalesce(c.direction, CASE k.kind WHEN 'set' THEN 'set' ELSE 'unknown' END) AS direction, c.src_kind,
-        c.dst_kind, coalesce(c.bytes, k.bytes) AS bytes, k.dur, k.launch IS NOT NULL AS launched,
-        b.event IS NOT NULL AS blocked, CASE WHEN b.event IS NOT NULL THEN coalesce(s.dur, 0) ELSE 0 END AS call
-    FROM kernels k LEFT JOIN copies c ON c.event = k.event LEFT JOIN blocking b ON b.event = k.event
-    LEFT JOIN spans s ON s.id = b.launch
-    WHERE k.kind IN ('copy', 'set')
-)
-SELECT *, {SHARE_SQL} FROM (
-    SELECT CASE WHEN src_kind IS NULL AND dst_kind IS NULL THEN direction
-            ELSE direction || ' (' || coalesce(src_kind, 'unknown') || ' -> ' || coalesce(dst_kind, 'unknown') || ')'
-            END AS name,
-        {SUMMARY_SQL}, direction, src_kind, dst_kind, sum(bytes)::BIGINT AS bytes, min(bytes) AS min_bytes,
-        quantile_disc(bytes, 0.5) AS median_bytes, max(bytes) AS max_bytes,
-        1e9 * sum(bytes) FILTER (WHERE dur > 0) / sum(dur) FILTER (WHERE dur > 0 AND bytes IS NOT NULL) AS bandwidth,
-        CASE WHEN bool_or(launched) THEN count(*) FILTER (WHERE blocked) END AS blocking,
-        sum(call)::BIGINT AS blocked_ns
-    FROM rows GROUP BY direction, src_kind, dst_kind
-) ORDER BY total_ns DESC, name
+_SQL = """
+SELECT k.event, coalesce(c.direction, CASE k.kind WHEN 'set' THEN 'set' ELSE 'unknown' END) AS direction,
+    coalesce(c.src_kind, '') AS src_kind, coalesce(c.dst_kind, '') AS dst_kind, coalesce(c.bytes, k.bytes, -1) AS bytes
+FROM kernels k LEFT JOIN copies c ON c.event = k.event WHERE k.kind IN ('copy', 'set')
 """
+_ENDS = ("src_kind", "dst_kind")
 
 
 def copies(trace: Trace) -> Table:
@@ -63,7 +56,54 @@ def copies(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     need_device(trace)
-    return by_name(trace, COPIES, _SQL, {"blocking": blocking_names(trace)})
+    rows = trace.columns(_SQL)
+    work = DeviceWork.of(trace)
+    at = work.rows(trace, rows["event"])
+    words = {key: Codes.of(rows[key]) for key in ("direction", *_ENDS)}
+    groups = Groups.by(*(codes.code for codes in words.values()))
+    shown = {key: codes.at(groups.first) for key, codes in words.items()}
+    dur = work.dur[at]
+    total = groups.sum(dur)
+    blocked = np.isin(at, blocking_copies(trace))
+    launched = groups.sum(work.launch[at] >= 0) > 0
+    columns = {
+        **groups.summary(dur),
+        "name": [_name(*kinds) for kinds in zip(*shown.values(), strict=True)],
+        "share": shares(total, int(total.sum())),
+        "rank": np.full(total.size, trace.ranks[0]),
+        "direction": shown["direction"],
+        **{key: nonempty(shown[key]) for key in _ENDS},
+        **_sizes(groups, rows["bytes"], dur),
+        "blocking": nullable(groups.sum(blocked), ~launched),
+        "blocked_ns": groups.sum(np.where(blocked, np.maximum(work.call_ns[at], 0), 0)),
+    }
+    return ordered_table(COPIES, columns)
+
+
+def _name(direction: str, src: str, dst: str) -> str:
+    return f"{direction} ({src or 'unknown'} -> {dst or 'unknown'})" if src or dst else direction
+
+
+def _sizes(groups: Groups, bytes_: Ids, dur: Times) -> dict[str, list[Any]]:
+    """Bytes of each group in all, and the least, the median and the most; and bytes over duration."""
+    known = bytes_ >= 0
+    timed = known & (dur > 0)
+    moved, took = groups.sum(np.where(timed, bytes_, 0)), groups.sum(np.where(timed, dur, 0))
+    some = Groups.by(groups.index[known])
+    sizes, of = some.summary(bytes_[known]), groups.index[known][some.first].tolist()
+
+    def column(name: str) -> list[int | None]:
+        found = dict(zip(of, sizes[name].tolist(), strict=True))
+        return [found.get(group) for group in range(groups.count.size)]
+
+    pairs = zip(moved.tolist(), took.tolist(), strict=True)
+    return {
+        "bytes": column("total_ns"),
+        "min_bytes": column("min_ns"),
+        "median_bytes": column("median_ns"),
+        "max_bytes": column("max_ns"),
+        "bandwidth": [1e9 * size / time if time else None for size, time in pairs],
+    }
 
 
 ANALYSES = (Analysis(COPIES, copies),)

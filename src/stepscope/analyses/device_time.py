@@ -7,16 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
 _NO_DEVICE = -1
-_ACTIVITIES_SQL = """
-SELECT coalesce(device, -1)::INTEGER AS device, ts, ts + dur AS stop,
-    (CASE kind WHEN 'compute' THEN 0 WHEN 'comm' THEN 1 ELSE 2 END)::TINYINT AS kind
-FROM kernels WHERE kind <> 'sync'
-"""
 _STEPS_SQL = 'SELECT step, coalesce(number, -1) AS number, ts, "end" AS stop FROM steps ORDER BY ts, step'
 
 
@@ -74,19 +70,24 @@ def device_times(trace: Trace) -> list[DeviceTime]:
     Raises:
         MissingInputError: Nothing is recorded of any device.
     """
-    rows = trace.columns(_ACTIVITIES_SQL)
-    devices = np.unique(rows["device"])
-    if not devices.size:
+    work = DeviceWork.of(trace)
+    waiting, compute, comm = work.are("sync"), work.are("compute"), work.are("comm")
+    found = []
+    for device in np.unique(work.device).tolist():
+        mine = (work.device == device) & ~waiting
+        if mine.any():
+            ran = [_ran(work, mine & chosen) for chosen in (compute, comm, ~(compute | comm))]
+            first, last = int(work.ts[mine].min()), int((work.ts[mine] + work.dur[mine]).max())
+            found.append(DeviceTime(None if device == _NO_DEVICE else device, ran[0], ran[1], ran[2], first, last))
+    if not found:
         raise MissingInputError.of("device")
-    return [_device_time(int(device), rows) for device in devices]
+    return found
 
 
-def _device_time(device: int, rows: dict[str, NDArray[np.int64]]) -> DeviceTime:
-    mine = rows["device"] == device
-    ts, stop, kind = rows["ts"][mine], rows["stop"][mine], rows["kind"][mine]
-    compute, comm, copy = (Intervals.union_of(ts[kind == k], stop[kind == k]) for k in range(3))
-    index = None if device == _NO_DEVICE else device
-    return DeviceTime(index, compute, comm, copy, int(ts.min()), int(stop.max()))
+def _ran(work: DeviceWork, chosen: NDArray[np.bool_]) -> Intervals:
+    """When any of the chosen activities ran."""
+    ts = work.ts[chosen]
+    return Intervals.union_of(ts, ts + work.dur[chosen])
 
 
 def step_windows(trace: Trace) -> StepWindows:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stepscope.model.columns import names_by_id
 from stepscope.model.intervals import Times
 from stepscope.model.schema import TableSchema
 from stepscope.model.table import Table
@@ -114,11 +115,7 @@ def shares(total: Times, whole: int) -> NDArray[np.float64]:
 
 def texts(trace: Trace, name_ids: NDArray[Any]) -> list[str | None]:
     """The names with these ids; None for -1."""
-    wanted = np.unique(name_ids)
-    rows = trace.rows(
-        "SELECT name_id, name FROM names WHERE name_id IN (SELECT unnest($ids))", {"ids": wanted.tolist()}
-    )
-    names = {row["name_id"]: row["name"] for row in rows}
+    names = trace.once(names_by_id)
     return [names.get(i) for i in name_ids.tolist()]
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
-from typing import Any
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.recorded_events import RecordedEvents, listed, names_of, passing, recorded_events
+from stepscope.analyses.recorded_events import RecordedEvents, names_of, passing, recorded_events
+from stepscope.analyses.runtime_calls import blocking_copies
 from stepscope.model import runtime_names
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.columns import Spans
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times, partition
 from stepscope.model.trace import Trace
 
@@ -23,33 +25,17 @@ PYTHON, OTHER, SILENT = range(7, 10)
 
 _RECORDED = (SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP)
 
-_FEEDERS_SQL = """
-SELECT launch_track AS track FROM activities WHERE kind <> 'sync' AND launch_track IS NOT NULL
-UNION SELECT op_track FROM activities WHERE kind <> 'sync' AND op_track IS NOT NULL
-"""
-_STATES_SQL = """
-SELECT track, ts, ts + dur AS stop, (CASE
-    WHEN category = 'overhead' THEN 3
-    WHEN name_id IN {allocations} THEN 1
-    WHEN category = 'sync' AND name_id NOT IN {queries} THEN 0
-    WHEN category = 'gc' THEN 2
-    WHEN category = 'dataloader' THEN 4
-    WHEN category = 'op' THEN 6
-    ELSE 5 END)::TINYINT AS state
-FROM spans WHERE dur > 0 AND (
-    category IN ('sync', 'gc', 'dataloader', 'runtime', 'launch', 'queue', 'op') AND track IN {threads}
-    OR category = 'overhead' AND name_id IN {overheads})
-"""
-# A copy to or from pageable memory, or by a call that always waits, blocks the host until it is done. That is told
-# only by the call ending after the copy: small pageable copies to the device return at once.
-_BLOCKING_COPIES_SQL = """
-SELECT k.launch_track AS track, k.ts, k.launch_ts + k.launch_dur AS stop
-FROM activities k LEFT JOIN copies c ON c.event = k.event
-WHERE k.kind = 'copy' AND k.launch_ts + k.launch_dur >= k.ts + k.dur
-    AND ('pageable' IN (c.src_kind, c.dst_kind) OR k.launch_name_id IN {blocking})
-"""
+#: The states that an event of each category may stand for, but for what its name tells.
+_OF_CATEGORY: Final = {
+    "overhead": OVERHEAD, "sync": SYNC, "gc": GC, "dataloader": DATA, "op": OP,
+    "runtime": RUNTIME, "launch": RUNTIME, "queue": RUNTIME,
+}  # fmt: skip
+#: By position of the category, the last for what is of none.
+_STATES: Final = np.array([*(_OF_CATEGORY.get(category, -1) for category in CATEGORIES), -1], np.int8)
 #: What only a recording of Python has.
 _OF_PYTHON = ("step", "op", "python", "module", "dataloader")
+
+Columns = dict[str, "NDArray[Any]"]
 
 
 @dataclass(frozen=True)
@@ -91,18 +77,26 @@ class HostStates:
     @cached_property
     def _any(self) -> list[Intervals]:
         """When any feeder was in each recorded state."""
-        return [reduce(or_, (self.layers[f][s] for f in self.feeders), Intervals.empty()) for s in _RECORDED]
+        return [Intervals.union_of_all(self.layers[feeder][state] for feeder in self.feeders) for state in _RECORDED]
 
     @cached_property
     def _engine(self) -> Intervals:
         """Time between two calls of the same feeder, not the main thread, while no other feeder calls."""
-        busy = reduce(or_, self._any, Intervals.empty())
+        busy = Intervals.union_of_all(self._any)
         starts, ends = busy.ends[:-1], busy.starts[1:]
         engine = np.zeros(starts.size, np.bool_)
         for feeder in self.feeders[1:]:
-            own = reduce(or_, self.layers[feeder], Intervals.empty())
-            engine |= np.isin(starts, own.ends) & np.isin(ends, own.starts)
+            own = Intervals.union_of_all(self.layers[feeder])
+            engine |= _has(own.ends, starts) & _has(own.starts, ends)
         return Intervals.union_of(starts[engine], ends[engine])
+
+
+def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
+    """Which of the values there are."""
+    if not ascending.size:
+        return np.zeros(values.size, np.bool_)
+    found: NDArray[np.bool_] = ascending[np.minimum(np.searchsorted(ascending, values), ascending.size - 1)] == values
+    return found
 
 
 def host_states(trace: Trace) -> HostStates | None:
@@ -113,28 +107,43 @@ def host_states(trace: Trace) -> HostStates | None:
     feeders = _feeders(trace, events)
     if not recorded or not feeders:
         return None
-    names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
-
-    def chosen(test: Callable[[str], bool]) -> str:
-        return listed(passing(names, test))
-
-    rows = trace.columns(
-        _STATES_SQL.format(
-            threads=listed(feeders),
-            allocations=chosen(runtime_names.is_allocation),
-            queries=chosen(lambda name: not runtime_names.is_synchronisation(name)),
-            overheads=chosen(runtime_names.is_profiler_overhead),
-        )
-    )
-    copies = trace.columns(_BLOCKING_COPIES_SQL.format(blocking=chosen(runtime_names.is_blocking_copy)))
+    rows, copies = _called(trace, feeders), _blocking_copies(trace)
     layers = {feeder: _layers(feeder, rows, copies) for feeder in feeders}
     return HostStates(feeders, layers, recorded, events.on_host(_OF_PYTHON) > 0)
+
+
+def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
+    """What feeders were in, and where the profiler held up any thread: track, begin, end and state."""
+    names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
+    spans = Spans(trace)
+    state = _STATES[spans.category]
+    at = np.flatnonzero((state >= 0) & (spans.dur > 0))
+    state, name, track = state[at], spans.name[at], spans.track[at]
+    overhead = state == OVERHEAD
+    # Querying whether the device is done does not wait for it.
+    state[(state == SYNC) & ~np.isin(name, passing(names, runtime_names.is_synchronisation))] = RUNTIME
+    state[np.isin(name, passing(names, runtime_names.is_allocation)) & ~overhead] = ALLOCATION
+    slowed = overhead & np.isin(name, passing(names, runtime_names.is_profiler_overhead))
+    mine = np.flatnonzero(slowed | np.isin(track, feeders) & ~overhead)
+    at = at[mine]
+    ts = spans.ts[at]
+    return {"track": track[mine], "ts": ts, "stop": ts + spans.dur[at], "state": state[mine]}
+
+
+def _blocking_copies(trace: Trace) -> Columns:
+    """Copies that blocked the thread that asked for them, from their begin to the end of the call."""
+    work = DeviceWork.of(trace)
+    at = blocking_copies(trace)
+    at = at[work.call_ns[at] >= 0]
+    return {"track": work.thread[at], "ts": work.ts[at], "stop": work.called[at] + work.call_ns[at]}
 
 
 def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
     """Threads that launch device work, run its operators or run the steps; the one with most steps first."""
     step = events.of(("step",))
-    feeding = np.union1d(trace.columns(_FEEDERS_SQL)["track"], events.track[step])
+    work = DeviceWork.of(trace)
+    launched = ~work.are("sync")
+    feeding = np.concatenate((work.thread[launched], work.op_thread[launched], events.track[step]))
     found = []
     for track in np.intersect1d(feeding, events.track[events.host]).tolist():
         mine = events.track == track
@@ -142,7 +151,7 @@ def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
     return tuple(track for _, _, track in sorted(found))
 
 
-def _layers(feeder: int, rows: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]]) -> list[Intervals]:
+def _layers(feeder: int, rows: Columns, copies: Columns) -> list[Intervals]:
     """When a feeder was in each recorded state; the profiler holds up every thread, whichever it works on."""
     own = rows["track"] == feeder
     layers = []

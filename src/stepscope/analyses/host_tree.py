@@ -9,11 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from stepscope.analyses.recorded_events import recorded_events
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.columns import Spans, on_host
+from stepscope.model.coding import code
+from stepscope.model.columns import Ids, Spans, on_host
 from stepscope.model.intervals import Times
 from stepscope.model.lookup import match
 from stepscope.model.nesting import levels, nearest, nest
@@ -114,25 +116,25 @@ class HostTree:
 
 
 def host_tree(
-    trace: Trace, categories: Sequence[str], also: str = "", parameters: dict[str, Any] | None = None
+    trace: Trace, categories: Sequence[str], also: str | Ids = "", parameters: dict[str, Any] | None = None
 ) -> HostTree:
     """Nest the host events of these categories.
 
     Args:
         trace: The trace of one rank.
         categories: Categories of events.
-        also: A query for the ids of further events, to find what is around them.
+        also: Ids of further events, or a query for them, to find what is around them.
         parameters: Parameters of that query.
     """
     if trace.once(recorded_events).total > 2 * EVENTS:
-        return _nested(trace.columns(_events_sql(categories, also), parameters))
+        return _nested(trace.columns(_events_sql(categories, _query(trace, also)), parameters))
     return _nested(_selected(trace, categories, also, parameters))
 
 
 def host_trees(
     trace: Trace,
     categories: Sequence[str],
-    also: str = "",
+    also: str | Ids = "",
     parameters: dict[str, Any] | None = None,
     events: int = EVENTS,
 ) -> Iterator[HostTree]:
@@ -140,11 +142,14 @@ def host_trees(
 
     No event of one lies in an event of another.
     """
-    chosen = _chosen(categories, also)
-    few = trace.once(recorded_events).total <= 2 * events
-    counts = [] if few else trace.rows(_COUNTS_SQL.format(chosen=chosen), parameters)
-    if not counts:
+    if trace.once(recorded_events).total <= 2 * events:
         yield host_tree(trace, categories, also, parameters)
+        return
+    query = _query(trace, also)
+    chosen = _chosen(categories, query)
+    counts = trace.rows(_COUNTS_SQL.format(chosen=chosen), parameters)
+    if not counts:
+        yield host_tree(trace, categories, query, parameters)
         return
 
     def times(track: int) -> tuple[Times, Times]:
@@ -152,33 +157,41 @@ def host_trees(
         return rows["ts"], rows["stop"]
 
     for stretch in stretches([(row["track"], row["number"]) for row in counts], times, events):
-        yield _nested(trace.columns(_events_sql(categories, also, stretch.condition), parameters))
+        yield _nested(trace.columns(_events_sql(categories, query, stretch.condition), parameters))
 
 
 def _selected(
-    trace: Trace, categories: Sequence[str], also: str, parameters: dict[str, Any] | None
+    trace: Trace, categories: Sequence[str], also: str | Ids, parameters: dict[str, Any] | None
 ) -> dict[str, NDArray[Any]]:
     """What `_events_sql` reads, out of columns that are in memory; those of many events are not to be all at once."""
     spans = Spans(trace)
-    code = np.full(len(CATEGORIES) + 1, -1, np.int8)  # the last one for what is of no category
-    code[[CATEGORIES.index(category) for category in categories]] = np.arange(len(categories))
-    category = code[spans.category]
+    position = np.full(len(CATEGORIES) + 1, -1, np.int8)  # the last one for what is of no category
+    position[[CATEGORIES.index(category) for category in categories]] = np.arange(len(categories))
+    category = position[spans.category]
     chosen = category >= 0
-    if also:
+    if isinstance(also, str):
         query = f"SELECT id::BIGINT AS id FROM ({also}) AS others(id) WHERE id IS NOT NULL"
-        others = spans.rows(trace.columns(query, parameters)["id"])
-        chosen[others[others >= 0]] = True
+        also = trace.columns(query, parameters)["id"] if also else np.zeros(0, np.int64)
+    others = spans.rows(also)
+    chosen[others[others >= 0]] = True
     at = np.flatnonzero(chosen)
     at = at[on_host(trace, spans.track[at])]
     rows: dict[str, NDArray[Any]] = {"id": spans.id[at].astype(np.int64), "dur": np.maximum(spans.dur[at], 0)}
     return rows | {"track": spans.track[at], "ts": spans.ts[at], "name": spans.name[at], "category": category[at]}
 
 
+def _query(trace: Trace, also: str | Ids) -> str:
+    """A query for ids."""
+    if isinstance(also, str):
+        return also
+    trace.with_tables(host_tree_also=pa.table({"id": also}))
+    return "SELECT id FROM host_tree_also"
+
+
 def _events_sql(categories: Sequence[str], also: str = "", where: str = "true") -> str:
     """Categories are written into the query: as a parameter they would be joined with, and looked for row by row."""
-    cases = "".join(f" WHEN '{category}' THEN {code}" for code, category in enumerate(categories))
-    code = f"(CASE category{cases} ELSE -1 END)::TINYINT" if cases else "(-1)::TINYINT"
-    return _EVENTS_SQL.format(code=code, chosen=_chosen(categories, also), where=where)
+    position = code("category", categories) if categories else "(-1)::TINYINT"
+    return _EVENTS_SQL.format(code=position, chosen=_chosen(categories, also), where=where)
 
 
 def _chosen(categories: Sequence[str], also: str) -> str:

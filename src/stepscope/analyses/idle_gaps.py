@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.recorded_events import listed, passing
+from stepscope.analyses.recorded_events import passing
 from stepscope.analyses.runtime_calls import called_names
+from stepscope.model.columns import Spans, names_by_id
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.runtime_names import is_stream_wait
 from stepscope.model.trace import Trace
@@ -24,20 +26,6 @@ _LATE = 2
 #: Later than this, and than ten typical latencies, it is not the launch that takes the time: work that the recording
 #: lacks came first, or the device served another process.
 _DELAYED_NS = 100_000
-
-_ACTIVITIES_SQL = """
-SELECT coalesce(device, -1)::INTEGER AS device, track, ts, ts + dur AS stop, launch_ts IS NOT NULL AS launched,
-    coalesce(launch_track, -1) AS thread, coalesce(launch_ts, ts) AS launch_start,
-    coalesce(launch_ts + coalesce(launch_dur, 0), ts) AS launch_end, event
-FROM activities WHERE kind <> 'sync' AND dur > 0
-"""
-_DEVICE_WAITS_SQL = """
-SELECT k.track, k.ts, k.name FROM kernels k WHERE k.kind = 'sync' ORDER BY k.ts
-"""
-_HOST_WAITS_SQL = """
-SELECT s.track, s.ts FROM spans s WHERE s.category IN ('runtime', 'sync')
-    AND s.name_id IN {waits} ORDER BY s.ts
-"""
 
 Columns = dict[str, NDArray[Any]]
 
@@ -76,20 +64,32 @@ class Gaps:
 
 def activities(trace: Trace) -> Columns:
     """Activities of all devices with their launches, by begin; of equal begins the first launched comes first."""
-    rows = trace.columns(_ACTIVITIES_SQL)
-    order = np.lexsort((rows.pop("event"), rows["launch_end"], ~rows["launched"], rows["ts"]))
+    work = DeviceWork.of(trace)
+    at = np.flatnonzero(~work.are("sync") & (work.dur > 0))
+    ts, launched, call_ns = work.ts[at], work.launched[at], np.maximum(work.call_ns[at], 0)
+    launch_start = np.where(launched, work.called[at], ts)
+    launch_end = np.where(launched, launch_start + call_ns, ts)
+    rows: Columns = {"device": work.device[at], "track": work.track[at], "ts": ts, "stop": ts + work.dur[at]}
+    rows |= {"launched": launched, "thread": work.thread[at], "launch_start": launch_start, "launch_end": launch_end}
+    order = np.lexsort((work.event[at], launch_end, ~launched, ts))
     return {name: values[order] for name, values in rows.items()}
 
 
 def stream_waits(trace: Trace) -> Waits:
     """All waits of device queues."""
+    spans, work = Spans(trace), DeviceWork.of(trace)
     waits = passing(trace.once(called_names), is_stream_wait)
-    queued = trace.columns(_DEVICE_WAITS_SQL)
-    real = np.array([is_stream_wait(name) for name in queued["name"].tolist()], np.bool_)
-    return Waits(
-        trace.columns(_HOST_WAITS_SQL.format(waits=listed(waits))),
-        {"track": queued["track"][real], "ts": queued["ts"][real]},
-    )
+    calls = np.flatnonzero(spans.of("runtime", "sync"))
+    calls = calls[np.isin(spans.name[calls], waits)]
+    queued, names = np.flatnonzero(work.are("sync")), trace.once(names_by_id)
+    real = [name for name in np.unique(work.name[queued]).tolist() if is_stream_wait(names[name])]
+    queued = queued[np.isin(work.name[queued], real)]
+    return Waits(_by_time(spans.track[calls], spans.ts[calls]), _by_time(work.track[queued], work.ts[queued]))
+
+
+def _by_time(track: NDArray[np.int32], ts: Times) -> Columns:
+    order = np.argsort(ts, kind="stable")
+    return {"track": track[order], "ts": ts[order]}
 
 
 def find_gaps(rows: Columns, waits: Waits, lo: int, hi: int) -> Gaps:

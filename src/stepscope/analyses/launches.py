@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stepscope.analyses.grouping import SHARE_SQL, SUMMARY_SQL
+from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.needs import need_calls, need_device
 from stepscope.analyses.queues import CAPACITY, queues
 from stepscope.analyses.registry import Analysis
+from stepscope.model.columns import Ids, Rows, Spans, on_host
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.intervals import Times
 from stepscope.model.schema import TableSchema, count, ns, summary_columns
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -41,34 +46,24 @@ LAUNCHES = TableSchema(
     ),
 )  # fmt: skip
 
-_LAUNCHES_SQL = f"""
-WITH work AS (
-    SELECT launch, min(ts) AS first, count(*) AS activities, sum(dur)::BIGINT AS device_ns,
-        any_value(launch_ts) AS ts, any_value(launch_dur) AS dur, any_value(launch_track) AS track,
-        any_value(launch_name_id) AS name_id
-    FROM activities WHERE kind <> 'sync' AND launch IS NOT NULL GROUP BY launch
-), called AS (
-    -- What a call launched has its columns, too, so that only those that launched nothing need to be looked for.
-    SELECT coalesce(s.track, w.track) AS track, coalesce(s.name_id, w.name_id) AS name_id, coalesce(s.ts, w.ts) AS ts,
-        coalesce(s.dur, w.dur, 0) AS dur, w.activities, w.device_ns, w.first
-    FROM (SELECT id, track, name_id, ts, dur FROM spans WHERE category = 'launch') s FULL JOIN work w ON w.launch = s.id
-), calls AS (
-    SELECT name_id, dur, activities, device_ns, greatest(first - ts - dur, 0) AS delay, first < ts + dur AS early
-    FROM called JOIN tracks USING (track) WHERE kind = 'host'
-)
-SELECT * EXCLUDE (name_id), {SHARE_SQL} FROM (
-    SELECT n.name, name_id, {SUMMARY_SQL},
-        coalesce(sum(activities), 0)::BIGINT AS activities, coalesce(sum(device_ns), 0)::BIGINT AS device_ns,
-        count(*) FILTER (WHERE activities IS NULL) AS without_activity,
-        count(*) FILTER (WHERE dur > {SLOW_CALL_NS}) AS slow_calls,
-        quantile_disc(delay, 0.5) FILTER (WHERE activities > 0) AS delay_median_ns,
-        (sum(delay) FILTER (WHERE activities > 0) // nullif(count(activities), 0))::BIGINT AS delay_mean_ns,
-        max(delay) FILTER (WHERE activities > 0) AS delay_max_ns,
-        count(*) FILTER (WHERE activities > 0 AND delay > {LATE_START_NS}) AS late_starts,
-        count(*) FILTER (WHERE early) AS early_starts, count(*) FILTER (WHERE device_ns < dur) AS short_work
-    FROM calls JOIN names n USING (name_id) GROUP BY n.name, name_id
-) ORDER BY total_ns DESC, name
-"""
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The n calls of host threads that put work on a device; of the first m of them is it recorded.
+
+    Attributes:
+        row: int32[n], positions in `Spans`.
+        dur: int64[n], 0 where not recorded.
+        activities: int64[m].
+        device_ns: int64[m], sum of their durations.
+        ahead: int64[m], from the call's end to the begin of the first of them; negative if that is earlier.
+    """
+
+    row: Rows
+    dur: Times
+    activities: Ids
+    device_ns: Times
+    ahead: Times
 
 
 def launches(trace: Trace) -> Table:
@@ -79,16 +74,71 @@ def launches(trace: Trace) -> Table:
     """
     need_device(trace)
     need_calls(trace)
-    rows = trace.rows(_LAUNCHES_SQL)
+    calls = _calls(trace)
+    names, worked = Spans(trace).name[calls.row], calls.ahead.size
+    groups = Groups.by(names)
+    first, size = names[groups.first], groups.count.size
+    index, dur = groups.index[:worked], calls.dur[:worked]
+    total = groups.sum(calls.dur)
     blocked = _blocked(trace)
-    for row in rows:
-        row["rank"] = trace.ranks[0]
-        row["blocked_calls"], row["blocked_ns"] = blocked.get(row["name"], (0, 0))
-    return Table.from_rows(LAUNCHES, [[row[name] for name in LAUNCHES.names] for row in rows])
+
+    def of_work(values: NDArray[Any]) -> NDArray[np.int64]:
+        found = np.zeros(size, np.int64)
+        np.add.at(found, index, values.astype(np.int64))
+        return found
+
+    columns = {
+        **groups.summary(calls.dur),
+        "name": texts(trace, first),
+        "share": shares(total, int(total.sum())),
+        "rank": np.full(size, trace.ranks[0]),
+        "activities": of_work(calls.activities),
+        "device_ns": of_work(calls.device_ns),
+        "without_activity": groups.count - np.bincount(index, minlength=size),
+        "slow_calls": groups.sum(calls.dur > SLOW_CALL_NS),
+        **_delays(index, np.maximum(calls.ahead, 0), size),
+        "late_starts": of_work(calls.ahead > LATE_START_NS),
+        "early_starts": of_work(calls.ahead < 0),
+        "short_work": of_work(calls.device_ns < dur),
+        "blocked_calls": [blocked.get(name, (0, 0))[0] for name in first.tolist()],
+        "blocked_ns": [blocked.get(name, (0, 0))[1] for name in first.tolist()],
+    }
+    return ordered_table(LAUNCHES, columns)
 
 
-def _blocked(trace: Trace) -> dict[str, tuple[int, int]]:
-    """Calls of each name that found a queue full, and their host time."""
+def _calls(trace: Trace) -> _Calls:
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    mine = np.flatnonzero((work.launch >= 0) & ~work.are("sync"))
+    by_call = Groups.by(work.launch[mine])
+    begins = np.full(by_call.count.size, np.iinfo(np.int64).max)
+    np.minimum.at(begins, by_call.index, work.ts[mine])
+    row = spans.rows(work.launch[mine[by_call.first]])
+    known = row >= 0
+    known[known] = on_host(trace, spans.track[row[known]])
+    row = row[known]
+    idle = spans.of("launch")
+    idle[row] = False
+    others = np.flatnonzero(idle)
+    others = others[on_host(trace, spans.track[others])]
+    every = np.concatenate((row, others)).astype(np.int32)
+    dur = np.maximum(spans.dur[every], 0)
+    ahead = begins[known] - (spans.ts[row] + dur[: row.size])
+    return _Calls(every, dur, by_call.count[known], by_call.sum(work.dur[mine])[known], ahead)
+
+
+def _delays(index: NDArray[np.int64], delay: Times, size: int) -> dict[str, list[int | None]]:
+    """Median, mean and longest delay of each of `size` groups, given by the group of each delay."""
+    groups = Groups.by(index)
+    summary = groups.summary(delay)
+    found: dict[str, list[int | None]] = {}
+    for name in ("median_ns", "mean_ns", "max_ns"):
+        of_group = dict(zip(index[groups.first].tolist(), summary[name].tolist(), strict=True))
+        found[f"delay_{name}"] = [of_group.get(group) for group in range(size)]
+    return found
+
+
+def _blocked(trace: Trace) -> dict[int, tuple[int, int]]:
+    """By `name_id`, calls that found a queue full, and their host time."""
     full: dict[int, dict[int, int]] = {}
     for queue in trace.once(queues):
         blocked = queue.blocked
@@ -96,10 +146,7 @@ def _blocked(trace: Trace) -> dict[str, tuple[int, int]]:
             its = blocked & (queue.name == name)
             pairs = zip(queue.launch[its].tolist(), queue.call_ns[its].tolist(), strict=True)
             full.setdefault(name, {}).update(pairs)
-    names: dict[str, Any] = {}
-    for name_id, calls in full.items():
-        names[trace.scalar("SELECT name FROM names WHERE name_id = ?", [name_id])] = (len(calls), sum(calls.values()))
-    return names
+    return {name: (len(calls), sum(calls.values())) for name, calls in full.items()}
 
 
 ANALYSES = (Analysis(LAUNCHES, launches),)

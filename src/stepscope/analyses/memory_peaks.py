@@ -148,7 +148,7 @@ def _around(trace: Trace, owners: NDArray[np.int64]) -> tuple[NDArray[np.int64],
     """`name_id` of the outermost operator and of the innermost module or annotation around events, -1 if none."""
     wanted = np.unique(owners[owners >= 0])
     parameters = {"owners": wanted.tolist()}
-    tree = host_tree(trace, ("module", "annotation"), "SELECT unnest($owners)", parameters)
+    tree = host_tree(trace, ("module", "annotation"), wanted)
     nearest = tree.nearest(tree.category >= 0)
     position = tree.positions(wanted)
     around = np.where(position < 0, -1, nearest[position])

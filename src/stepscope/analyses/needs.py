@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.analyses.recorded_events import recorded_events
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.trace import Trace
@@ -12,7 +13,7 @@ from stepscope.model.trace import Trace
 
 def has_device(trace: Trace) -> bool:
     """Whether the recording has device activity; ask for it with `Trace.once`."""
-    return bool(trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'"))
+    return bool((~DeviceWork.of(trace).are("sync")).any())
 
 
 def need_device(trace: Trace) -> None:

@@ -12,18 +12,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
 #: Entries that a CUDA stream holds; a launch beyond that blocks the host until one starts.
 CAPACITY = 1024
-
-_ENTRIES_SQL = """
-SELECT track, launch, launch_name_id AS name, launch_ts AS launched, coalesce(launch_dur, 0) AS call_ns,
-    min(ts) AS started, count(*) AS activities
-FROM activities WHERE kind <> 'sync' AND launch_ts IS NOT NULL
-GROUP BY ALL ORDER BY track, launched, launch
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +69,27 @@ class Queue:
 
 def queues(trace: Trace) -> list[Queue]:
     """Every device queue that took recorded launches, by track."""
-    rows = trace.columns(_ENTRIES_SQL)
-    track = rows["track"]
-    edges = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), track.size] if track.size else [0]
+    work = DeviceWork.of(trace)
+    at = np.flatnonzero(work.launched & ~work.are("sync"))
+    at = at[np.lexsort((work.launch[at], work.called[at], work.track[at]))]
+    if not at.size:
+        return []
+    launch, track = work.launch[at], work.track[at]
+    first = np.flatnonzero(np.append(True, (launch[1:] != launch[:-1]) | (track[1:] != track[:-1])))
+    started = np.minimum.reduceat(work.ts[at], first)
+    activities = np.diff(np.append(first, at.size))
+    at, track = at[first], track[first]
+    launched, call_ns = work.called[at], np.maximum(work.call_ns[at], 0)
+    edges = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), track.size]
     return [
         Queue(
             int(track[low]),
-            rows["launch"][low:high],
-            rows["name"][low:high],
-            rows["launched"][low:high],
-            rows["call_ns"][low:high],
-            np.maximum(rows["started"][low:high], rows["launched"][low:high]),
-            rows["activities"][low:high],
+            work.launch[at[low:high]],
+            work.call_name[at[low:high]],
+            launched[low:high],
+            call_ns[low:high],
+            np.maximum(started[low:high], launched[low:high]),
+            activities[low:high],
         )
         for low, high in pairwise(edges)
     ]

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.categories import CATEGORIES
+from stepscope.model.coding import code
 from stepscope.model.columns import names_by_id
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-_SQL: Final = """
+_SQL: Final = f"""
 SELECT g.track, coalesce(t.kind = 'host', false) AS host,
-    (coalesce(list_position($categories, category), 0) - 1)::TINYINT AS category, name_id AS name, number, first, last
+    {code("category", CATEGORIES)} AS category, name_id AS name, number, first, last
 FROM (
     SELECT track, category, name_id, count(*) AS number, min(ts) AS first, max(ts + coalesce(dur, 0)) AS last
     FROM spans GROUP BY ALL
@@ -67,7 +68,7 @@ class RecordedEvents:
 
 def recorded_events(trace: Trace) -> RecordedEvents:
     """Count the events of a rank; ask for it with `Trace.once`."""
-    return RecordedEvents(**trace.columns(_SQL, {"categories": list(CATEGORIES)}))
+    return RecordedEvents(**trace.columns(_SQL))
 
 
 def names_of(trace: Trace, categories: Sequence[str]) -> list[tuple[int, str]]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from stepscope.analyses.recorded_events import names_of, passing
+from stepscope.model.columns import Ids
+from stepscope.model.device_work import Copies, DeviceWork
 from stepscope.model.runtime_names import is_blocking_copy, is_synchronisation
 from stepscope.model.trace import Trace
 
-#: Copies during which the host waited: to or from pageable memory, or by a call that always waits. Small pageable
-#: copies to the device return at once, which the call's end tells.
-BLOCKING_COPIES_SQL = """
-SELECT k.event, k.launch FROM activities k LEFT JOIN copies c ON c.event = k.event
-WHERE k.kind = 'copy' AND k.launch_ts + coalesce(k.launch_dur, 0) >= k.ts + k.dur
-    AND ('pageable' IN (c.src_kind, c.dst_kind) OR k.launch_name_id IN (SELECT unnest($blocking)))
-"""
+
+def blocking_copies(trace: Trace) -> Ids:
+    """Copies during which the host waited, as positions in `DeviceWork`.
+
+    A copy to or from pageable memory, or by a call that always waits, blocks the host until it is done. That is told
+    only by the call ending after the copy: small pageable copies to the device return at once.
+    """
+    work, copies = DeviceWork.of(trace), Copies.of(trace)
+    waits = np.isin(work.call_name, blocking_names(trace))
+    waits[copies.at[copies.pageable]] = True
+    late = work.called + np.maximum(work.call_ns, 0) >= work.ts + work.dur
+    return np.flatnonzero(waits & work.are("copy") & work.launched & late)
 
 
 def blocking_names(trace: Trace) -> list[int]:

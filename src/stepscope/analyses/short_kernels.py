@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from stepscope.analyses.grouping import shares
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.registry import Analysis
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -29,20 +33,7 @@ SHORT_KERNELS = TableSchema(
     ),
 )  # fmt: skip
 
-_SQL = """
-WITH edges AS (SELECT unnest($edges) * 1000 AS from_ns), ranges AS (
-    SELECT from_ns, lead(from_ns) OVER (ORDER BY from_ns) AS to_ns FROM edges
-), work AS (
-    SELECT dur, CASE nth WHEN 1 THEN coalesce(launch_dur, 0) ELSE 0 END AS call_ns FROM (
-        SELECT dur, launch_dur, row_number() OVER (PARTITION BY launch ORDER BY ts, event) AS nth
-        FROM activities WHERE kind IN ('compute', 'comm')
-    )
-)
-SELECT from_ns, to_ns, count(w.dur) AS count, coalesce(sum(w.dur), 0)::BIGINT AS total_ns,
-    coalesce(sum(w.call_ns), 0)::BIGINT AS launch_ns
-FROM ranges r LEFT JOIN work w ON w.dur >= from_ns AND (to_ns IS NULL OR w.dur < to_ns)
-GROUP BY from_ns, to_ns ORDER BY from_ns
-"""
+_EDGES_NS = np.array(EDGES_US, np.int64) * 1000
 
 
 def short_kernels(trace: Trace) -> Table:
@@ -52,13 +43,28 @@ def short_kernels(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     need_device(trace)
-    rows = trace.rows(_SQL, {"edges": list(EDGES_US)})
-    number, time = sum(row["count"] for row in rows), sum(row["total_ns"] for row in rows)
-    for row in rows:
-        row["rank"] = trace.ranks[0]
-        row["share_of_count"] = row["count"] / number if number else 0.0
-        row["share_of_time"] = row["total_ns"] / time if time else 0.0
-    return Table.from_rows(SHORT_KERNELS, [[row[name] for name in SHORT_KERNELS.names] for row in rows])
+    work = DeviceWork.of(trace)
+    at = np.flatnonzero(work.are("compute", "comm"))
+    at = at[np.lexsort((work.event[at], work.ts[at], work.launch[at]))]
+    launch, dur = work.launch[at], work.dur[at]
+    first = launch >= 0
+    first[1:] &= launch[1:] != launch[:-1]
+    into = np.searchsorted(_EDGES_NS, dur, side="right") - 1
+    count = np.bincount(into, minlength=_EDGES_NS.size)
+    total, call_ns = np.zeros_like(_EDGES_NS), np.zeros_like(_EDGES_NS)
+    np.add.at(total, into, dur)
+    np.add.at(call_ns, into[first], np.maximum(work.call_ns[at[first]], 0))
+    columns = {
+        "rank": np.full(_EDGES_NS.size, trace.ranks[0]),
+        "from_ns": _EDGES_NS,
+        "to_ns": [*_EDGES_NS[1:].tolist(), None],
+        "count": count,
+        "total_ns": total,
+        "share_of_count": shares(count, at.size),
+        "share_of_time": shares(total, int(dur.sum())),
+        "launch_ns": call_ns,
+    }
+    return Table.of(SHORT_KERNELS, columns)
 
 
 ANALYSES = (Analysis(SHORT_KERNELS, short_kernels),)

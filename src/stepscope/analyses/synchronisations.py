@@ -12,9 +12,12 @@ from stepscope.analyses.device_time import DeviceTime, device_times
 from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.host_tree import HostTree, host_trees
 from stepscope.analyses.needs import need_calls
+from stepscope.analyses.recorded_events import listed
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.runtime_calls import BLOCKING_COPIES_SQL, blocking_names, synchronising_names
+from stepscope.analyses.runtime_calls import blocking_copies, synchronising_names
 from stepscope.analyses.stacks import callers
+from stepscope.model.columns import Ids
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.schema import TableSchema, ns, summary_columns, text
@@ -45,11 +48,9 @@ SYNCHRONISATIONS = TableSchema(
 
 _NEVER = np.iinfo(np.int64).max
 _CATEGORIES = ("op", "module", "annotation")
-#: A driver that does the waiting on a thread of its own records it a second time, with the same correlation.
-_CALLS_SQL = f"""
-SELECT id FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN (SELECT unnest($waits))
-QUALIFY correlation IS NULL OR row_number() OVER (PARTITION BY correlation ORDER BY ts, dur DESC, id) = 1
-UNION SELECT launch FROM ({BLOCKING_COPIES_SQL})
+_CALLS_SQL = """
+SELECT id, ts, coalesce(dur, -1) AS dur, coalesce(correlation, 0) AS correlation, correlation IS NULL AS alone
+FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN {waits}
 """
 _LINES_SQL = """
 SELECT event, coalesce(list_filter(lines, lambda line: NOT regexp_matches(line, '(^|/)torch/'))[1], lines[1]) AS line
@@ -108,9 +109,18 @@ def synchronisations(trace: Trace) -> Table:
 
 
 def _outermost_calls(trace: Trace, waits: list[int]) -> _Calls:
-    parameters = {"waits": waits, "blocking": blocking_names(trace)}
-    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, _CALLS_SQL, parameters)]
+    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, _waiting(trace, waits))]
     return _Calls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _waiting(trace: Trace, waits: list[int]) -> Ids:
+    """The calls that wait; of those recorded twice, by a driver that waits on a thread of its own, the first."""
+    rows = trace.columns(_CALLS_SQL.format(waits=listed(waits)))
+    order = np.lexsort((rows["id"], -rows["dur"], rows["ts"], rows["correlation"], rows["alone"]))
+    correlation, first = rows["correlation"][order], rows["alone"][order].astype(np.bool_)
+    first[:1] = True
+    first[1:] |= correlation[1:] != correlation[:-1]
+    return np.concatenate((rows["id"][order[first]], DeviceWork.of(trace).launch[blocking_copies(trace)]))
 
 
 def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:

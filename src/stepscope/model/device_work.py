@@ -20,7 +20,8 @@ SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(
     {code("kind", KERNEL_KINDS)} AS kind, {code("op_class", OP_CLASSES)} AS op_class, name_id AS name,
     coalesce(launch, -1) AS launch, coalesce(op, -1) AS op, graph IS NOT NULL AS in_graph,
     launch_ts IS NOT NULL AS launched, coalesce(launch_track, -1)::INTEGER AS thread, coalesce(launch_ts, -1) AS called,
-    coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step
+    coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step,
+    coalesce(launch_name_id, -1)::INTEGER AS call_name, coalesce(op_track, -1)::INTEGER AS op_thread
 FROM activities
 """
 #: Directions of copies and kinds of memory, as positions in `Copies`; the last stands for any other.
@@ -63,6 +64,8 @@ class DeviceWork:
         called: int64[n], begin.
         call_ns: int64[n], duration; -1 if not recorded.
         call_step: int32[n], step; -1 outside every step.
+        call_name: int32[n], `name_id`.
+        op_thread: int32[n], track of the operator; -1 if the trace lacks it.
     """
 
     event: Ids
@@ -82,6 +85,8 @@ class DeviceWork:
     called: Times
     call_ns: Times
     call_step: NDArray[np.int32]
+    call_name: NDArray[np.int32]
+    op_thread: NDArray[np.int32]
 
     @classmethod
     def of(cls, trace: Trace) -> DeviceWork:

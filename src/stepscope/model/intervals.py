@@ -6,7 +6,7 @@ stream, so time is always measured on unions, never as the difference of neighbo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +54,14 @@ class Intervals:
         last = np.concatenate((apart, [True]))
         return cls(begin[first], finish[last])
 
+    @classmethod
+    def union_of_all(cls, sets: Iterable[Intervals]) -> Intervals:
+        """The union of any number of sets."""
+        parts = [part for part in sets if len(part)]
+        if len(parts) < 2:
+            return parts[0] if parts else cls.empty()
+        return cls.union_of(np.concatenate([p.starts for p in parts]), np.concatenate([p.ends for p in parts]))
+
     @property
     def total(self) -> int:
         """Nanoseconds covered."""
@@ -68,7 +76,7 @@ class Intervals:
         return np.array_equal(self.starts, other.starts) and np.array_equal(self.ends, other.ends)
 
     def __or__(self, other: Intervals) -> Intervals:
-        return Intervals.union_of(np.concatenate((self.starts, other.starts)), np.concatenate((self.ends, other.ends)))
+        return Intervals.union_of_all((self, other))
 
     def __and__(self, other: Intervals) -> Intervals:
         # Each set's pieces are disjoint, so an instant lies in both exactly where two pieces are open.
