@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
 from stepscope.model.sandbox import lock
+from stepscope.model.schema import TableSchema
 from stepscope.model.spill import spill_folder
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
@@ -72,11 +73,10 @@ def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locke
 def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
     """Define every canonical table as a view over the stores' files."""
     for table in PLAIN_TABLES:
-        columns = ", ".join("rank" if name == "rank" else f'"{name}"' for name in table.names)
         parts = []
         for rank, path in sorted(stores.items()):
             file = _file(path / f"{_FILES.get(table.name, table.name)}.parquet")
-            parts.append(f"SELECT {columns} FROM (SELECT {rank}::INTEGER AS rank, * FROM {file})")
+            parts.append(f"SELECT {_columns(table, rank)} FROM {file}")
         connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
     connection.execute(f"CREATE VIEW events AS {events}")
@@ -86,9 +86,8 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
         [(rank, path)] = stores.items()
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
         connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}")
-        stored = f"(SELECT {rank}::INTEGER AS rank, * FROM {_file(path / f'{ACTIVITIES.name}.parquet')})"
-        columns = ", ".join(f'"{name}"' for name in ACTIVITIES.names)
-        connection.execute(f"CREATE VIEW {ACTIVITIES.name} AS SELECT {columns} FROM {stored}")
+        stored = _file(path / f"{ACTIVITIES.name}.parquet")
+        connection.execute(f"CREATE VIEW {ACTIVITIES.name} AS SELECT {_columns(ACTIVITIES, rank)} FROM {stored}")
         for name in ("names", "input_calls", "input_texts"):
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {_file(path / f'{name}.parquet')}")
 
@@ -104,9 +103,16 @@ def _events_sql(rank: int, store: Path) -> str:
 
 
 def _inputs_sql(rank: int, store: Path) -> str:
-    columns = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else f'"{name}"' for name in OP_INPUTS.names)
     calls, texts = _file(store / "input_calls.parquet"), _file(store / "input_texts.parquet")
-    return f"SELECT {columns} FROM ({op_inputs_sql(calls, texts)})"
+    return f"SELECT {_columns(OP_INPUTS, rank)} FROM ({op_inputs_sql(calls, texts)})"
+
+
+def _columns(table: TableSchema, rank: int) -> str:
+    """Columns of a stored table; the rank is not in the file.
+
+    Views are planned wherever they are used: one that selects from another query takes half as long again.
+    """
+    return ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else f'"{name}"' for name in table.names)
 
 
 def _files(store: Path, pattern: str) -> str:
