@@ -52,9 +52,11 @@ def analyze(
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress
+    from stepscope.cli.quick import with_one_heap
     from stepscope.rules import settings
 
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
+    with_one_heap()
     import_ahead()
     with open_input(paths, cache=not no_cache, store=store) as trace, progress("analysing") as report_progress:
         from stepscope.reports.build import Options, build_report
