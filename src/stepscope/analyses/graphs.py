@@ -5,6 +5,7 @@ from __future__ import annotations
 from stepscope.analyses.grouping import SHARE_SQL, SUMMARY_SQL, by_name
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.registry import Analysis
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, summary_columns
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -54,6 +55,8 @@ def graphs(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     need_device(trace)
+    if not DeviceWork.of(trace).in_graph.any():
+        return Table.empty(GRAPHS)
     return by_name(trace, GRAPHS, _SQL)
 
 

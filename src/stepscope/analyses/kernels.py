@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from stepscope.analyses.grouping import SHARE_SQL, SUMMARY_SQL, by_name
+import numpy as np
+
+from stepscope.analyses.grouping import SHARE_SQL, SUMMARY_SQL, Groups, by_name, ordered_table, shares
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.registry import Analysis
+from stepscope.model.costs import Costs
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, size, summary_columns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import KERNELS as ACTIVITIES
@@ -69,15 +74,6 @@ KERNEL_CLASSES = TableSchema(
     ),
 )
 
-_CLASSES_SQL = f"""
-SELECT *, {SHARE_SQL} FROM (
-    SELECT op_class AS name, {SUMMARY_SQL}, count(DISTINCT name) AS names,
-        count(*) FILTER (WHERE dur < {SHORT_NS}) AS short,
-        coalesce(sum(dur) FILTER (WHERE tensor_core), 0)::BIGINT AS tensor_core_ns
-    FROM kernels WHERE kind <> 'sync' GROUP BY op_class
-) ORDER BY total_ns DESC, name
-"""
-
 KERNELS_BY_OPERATOR = TableSchema(
     "kernels_by_operator",
     "One row per kernel name and operator that launched it (the innermost one around the launch).",
@@ -134,7 +130,22 @@ def kernel_classes(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     need_device(trace)
-    return by_name(trace, KERNEL_CLASSES, _CLASSES_SQL)
+    work, costs = DeviceWork.of(trace), Costs.of(trace)
+    at = np.flatnonzero(~work.are("sync"))
+    dur = work.dur[at]
+    groups = Groups.by(work.op_class[at])
+    total = groups.sum(dur)
+    names = Groups.by(work.op_class[at], work.name[at])
+    columns = {
+        **groups.summary(dur),
+        "name": [OP_CLASSES[op_class] for op_class in work.op_class[at[groups.first]].tolist()],
+        "share": shares(total, int(total.sum())),
+        "rank": np.full(total.size, trace.ranks[0]),
+        "names": np.bincount(groups.index[names.first], minlength=total.size),
+        "short": groups.sum(dur < SHORT_NS),
+        "tensor_core_ns": groups.sum(np.where(costs.tensor_core[at] == 1, dur, 0)),
+    }
+    return ordered_table(KERNEL_CLASSES, columns)
 
 
 def kernels_by_operator(trace: Trace) -> Table:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from stepscope.analyses.device_time import step_windows
+from stepscope.analyses.device_time import device_times, step_windows
+from stepscope.analyses.grouping import Groups
 from stepscope.analyses.needs import no_costs
 from stepscope.analyses.peaks import MATRIX_CLASSES, device_names, known_devices, operand_dtype
 from stepscope.analyses.registry import Analysis
+from stepscope.model.columns import Spans, input_texts, inputs_at
+from stepscope.model.costs import Costs
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.schema import Column, TableSchema, fraction, ns, number, text
 from stepscope.model.table import Table
@@ -37,24 +41,6 @@ MFU = TableSchema(
     ),
 )  # fmt: skip
 
-#: FLOPs by device, step and data type, and the time of kernels with and without known FLOPs.
-_SQL: Final = f"""
-WITH work AS (
-    SELECT coalesce(device, -1) AS device, coalesce(step, -1) AS step, op, dtype, flops, dur
-    FROM kernels WHERE kind = 'compute' AND op_class IN {MATRIX_CLASSES}
-), costed AS (SELECT DISTINCT op FROM work WHERE flops IS NOT NULL)
-SELECT w.device, w.step, coalesce(w.dtype, '') AS dtype, CASE WHEN w.dtype IS NULL THEN i.dtypes END AS recorded,
-    coalesce(sum(w.flops), 0)::DOUBLE AS flops, sum(w.dur)::BIGINT AS dur,
-    coalesce(sum(w.dur) FILTER (WHERE c.op IS NOT NULL), 0)::BIGINT AS known
-FROM work w LEFT JOIN costed c ON c.op = w.op
-LEFT JOIN op_inputs i ON i.event = w.op AND w.flops IS NOT NULL AND w.dtype IS NULL
-GROUP BY ALL
-"""
-_SPANS_SQL: Final = """
-SELECT coalesce(device, -1) AS device, min(ts) AS first, max(ts + dur) AS last
-FROM kernels WHERE kind <> 'sync' GROUP BY 1 ORDER BY 1
-"""
-
 
 def mfu(trace: Trace) -> Table:
     """Compare the arithmetic of each step with the device's peak.
@@ -62,7 +48,7 @@ def mfu(trace: Trace) -> Table:
     Raises:
         MissingInputError: No operator has known FLOPs, or no device has a known peak.
     """
-    work = trace.rows(_SQL)
+    work = _work(trace)
     if not any(row["flops"] for row in work):
         raise no_costs(trace)
     devices = known_devices(trace)
@@ -73,16 +59,43 @@ def mfu(trace: Trace) -> Table:
         )
     windows = trace.once(step_windows)
     rows: list[tuple[Any, ...]] = []
-    for span in trace.rows(_SPANS_SQL):
-        index = span["device"]
+    for span in trace.once(device_times):
+        index = -1 if span.device is None else span.device
         mine = [row for row in work if row["device"] == index]
-        ends = np.append(windows.ends - windows.starts, span["last"] - span["first"])
+        ends = np.append(windows.ends - windows.starts, span.last - span.first)
         for step, total in zip([*windows.step.tolist(), None], ends.tolist(), strict=True):
             chosen = [row for row in mine if step is None or row["step"] == step]
-            rows.append(
-                (trace.ranks[0], index if index >= 0 else None, step, total, *_measures(chosen, total, devices))
-            )
+            rows.append((trace.ranks[0], span.device, step, total, *_measures(chosen, total, devices)))
     return Table.from_rows(MFU, rows)
+
+
+def _work(trace: Trace) -> list[dict[str, Any]]:
+    """FLOPs by device, step and data type, and the time of kernels with and without known FLOPs."""
+    work, costs = DeviceWork.of(trace), Costs.of(trace)
+    at = np.flatnonzero(work.are("compute") & work.is_class(*MATRIX_CLASSES))
+    op, flops, dur = work.op[at], costs.flops[at], work.dur[at]
+    costed = flops >= 0
+    known = (op >= 0) & np.isin(op, op[costed])
+    untyped = costed & (costs.dtype[at] == 0)
+    inputs = np.full(at.size, -1, np.int32)
+    inputs[untyped] = inputs_at(trace, Spans(trace).rows(op[untyped]))
+    groups = Groups.by(work.device[at], work.step[at], costs.dtype[at], inputs)
+    columns = zip(
+        *(values[at[groups.first]].tolist() for values in (work.device, work.step, costs.dtype)),
+        inputs[groups.first].tolist(),
+        np.bincount(groups.index, np.maximum(flops, 0), groups.count.size).tolist(),
+        groups.sum(dur).tolist(),
+        groups.sum(np.where(known, dur, 0)).tolist(),
+        strict=True,
+    )
+    texts = trace.once(input_texts)
+    return [
+        {
+            "device": device, "step": step, "dtype": costs.types[dtype],
+            "recorded": texts[row]["dtypes"] if row >= 0 else None, "flops": amount, "dur": total, "known": of_known,
+        }
+        for device, step, dtype, row, amount, total, of_known in columns
+    ]  # fmt: skip
 
 
 def _measures(work: list[dict[str, Any]], total: int, devices: dict[int, Any]) -> tuple[Any, ...]:

@@ -17,8 +17,12 @@ from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.needs import no_costs
 from stepscope.analyses.peaks import known_devices, operand_dtype, peak_rate
 from stepscope.analyses.registry import Analysis
+from stepscope.model.columns import Spans, input_texts, inputs_at
+from stepscope.model.costs import Costs
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.devices import Device
 from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.schema import Column, TableSchema, fraction, ns, number, size, summary_columns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -62,24 +66,6 @@ ROOFLINE = _schema("roofline", "name, class and data type")
 ROOFLINE_SHAPES = _schema(
     "roofline_shapes", "name, shapes, class and data type", text("shapes", "Shapes of the inputs, JSON.", nullable=True)
 )
-
-#: One row per call, with the time of all device work whose innermost operator it is: also sets and copies, with which
-#: a product's library prepares its workspace.
-_SQL: Final = """
-WITH calls AS (
-    SELECT op, any_value(op_name_id) AS name_id, any_value(device) AS device, sum(dur)::BIGINT AS dur,
-        any_value(op_class) FILTER (WHERE flops IS NOT NULL) AS op_class,
-        any_value(dtype) FILTER (WHERE flops IS NOT NULL) AS dtype,
-        any_value(tensor_core) FILTER (WHERE flops IS NOT NULL) AS tensor_core,
-        sum(flops) AS flops, sum(bytes) FILTER (WHERE flops IS NOT NULL)::BIGINT AS bytes
-    FROM activities WHERE kind IN ('compute', 'copy', 'set') AND op_name_id IS NOT NULL
-    GROUP BY op HAVING count(flops) > 0
-)
-SELECT c.name_id, coalesce(c.device, -1)::INTEGER AS device, c.dur, c.op_class, coalesce(c.dtype, '') AS named,
-    CASE c.tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
-    c.flops, coalesce(c.bytes, -1) AS bytes, coalesce(i.shapes, '') AS shapes, coalesce(i.dtypes, '') AS recorded
-FROM calls c LEFT JOIN op_inputs i ON i.event = c.op
-"""
 
 _TIES: Final = ("device", "op_class", "dtype", "peak", "shapes")
 
@@ -126,14 +112,55 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
 
 
 def _operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
-    """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes."""
-    table = trace.sql(_SQL)  # by Arrow: NumPy would make an object of every call's every string
-    if not len(table):
+    """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes.
+
+    Its time is that of all device work whose innermost operator it is: also of sets and copies, with which a product's
+    library prepares its workspace.
+    """
+    work, costs, spans = DeviceWork.of(trace), Costs.of(trace), Spans(trace)
+    at = np.flatnonzero(work.are("compute", "copy", "set") & (spans.rows(work.op) >= 0))
+    groups = Groups.by(work.op[at])
+    costed = costs.flops[at] >= 0
+    if not costed.any():
         raise no_costs(trace)
-    words = {key: Codes.of(table[key]) for key in ("op_class", "named", "shapes", "recorded")}
-    rows = {key: table[key].to_numpy() for key in table.column_names if key not in words}
-    dtype, peak = _assume_peaks(rows, words, known_devices(trace))
-    return rows, (words["op_class"], dtype, peak, words["shapes"])
+
+    def first(values: NDArray[Any], known: NDArray[np.bool_], otherwise: int = 0) -> NDArray[Any]:
+        """The first known value of each group."""
+        rows = np.flatnonzero(known)[::-1]  # the last one written is the first
+        found = np.full(groups.count.size, otherwise, values.dtype)
+        found[groups.index[rows]] = values[rows]
+        return found
+
+    def of_costed(values: NDArray[Any]) -> NDArray[Any]:
+        return np.where(costed, values, 0)
+
+    moved = costs.bytes[at]
+    known = costed & (moved >= 0)
+    chosen = np.flatnonzero(groups.sum(costed) > 0)
+    event = spans.rows(work.op[at[groups.first[chosen]]])
+    device, dtype, unit = work.device[at], costs.dtype[at], costs.tensor_core[at]
+    rows: Columns = {
+        "name_id": spans.name[event],
+        "device": first(device, device >= 0, -1)[chosen],
+        "dur": groups.sum(work.dur[at])[chosen],
+        "tensor_core": first(unit, costed & (unit >= 0), -1)[chosen],
+        "flops": np.bincount(groups.index, of_costed(costs.flops[at]), groups.count.size)[chosen],
+        "bytes": np.where(groups.sum(known) > 0, groups.sum(np.where(known, moved, 0)), -1)[chosen],
+    }
+    inputs = inputs_at(trace, event)
+    texts = trace.once(input_texts)
+    place = np.zeros(max(texts, default=-1) + 2, np.int64)  # the last one for -1
+    place[list(texts)] = np.arange(1, len(texts) + 1)
+    words = {
+        "op_class": Codes.numbered(first(work.op_class[at], costed)[chosen], list(OP_CLASSES)),
+        "named": Codes.numbered(first(dtype, costed & (dtype > 0))[chosen], list(costs.types)),
+        **{
+            key: Codes.numbered(place[inputs], ["", *(row[key] for row in texts.values())])
+            for key in ("shapes", "dtypes")
+        },
+    }
+    typed, peak = _assume_peaks(rows, words, known_devices(trace))
+    return rows, (words["op_class"], typed, peak, words["shapes"])
 
 
 def _measures(rows: Columns, groups: Groups) -> dict[str, Any]:
@@ -171,7 +198,7 @@ def _sum_of_known(groups: Groups, values: NDArray[Any]) -> Times:
 
 def _assume_peaks(rows: Columns, words: dict[str, Codes], devices: dict[int, Device]) -> tuple[Codes, Codes]:
     """Add each call's peaks (NaN if unknown) and its least time (-1 if unknown); its data type and its peak's name."""
-    kinds = [words[key] for key in ("op_class", "named", "recorded")]
+    kinds = [words[key] for key in ("op_class", "named", "dtypes")]
     groups = Groups.by(rows["device"], rows["tensor_core"], *(codes.code for codes in kinds))
     dtype, peak = [], []
     rate, bandwidth = np.full(groups.count.size, np.nan), np.full(groups.count.size, np.nan)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+
+from stepscope.analyses.grouping import Groups
 from stepscope.analyses.peaks import MATRIX_CLASSES, known_devices
 from stepscope.analyses.registry import Analysis
+from stepscope.model.costs import Costs
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
+from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.schema import Column, TableSchema, count, flag, fraction, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -35,20 +42,6 @@ TENSOR_CORES = TableSchema(
     ),
 )  # fmt: skip
 
-_SQL: Final = f"""
-WITH rows AS (
-    SELECT coalesce(device, -1) AS device, op_class, dtype, dur, tensor_core,
-        op_class IN {MATRIX_CLASSES} OR coalesce(tensor_core, false) AS eligible
-    FROM kernels WHERE kind = 'compute'
-), wholes AS (SELECT device, sum(dur) AS whole FROM rows GROUP BY 1)
-SELECT device, op_class, dtype, grouping(op_class) = 1 AS is_all, count(*) AS count, sum(dur)::BIGINT AS total,
-    coalesce(sum(dur) FILTER (WHERE tensor_core), 0)::BIGINT AS used,
-    coalesce(sum(dur) FILTER (WHERE NOT tensor_core), 0)::BIGINT AS unused, any_value(whole)::BIGINT AS whole
-FROM rows JOIN wholes USING (device) WHERE eligible
-GROUP BY GROUPING SETS ((device), (device, op_class, dtype))
-ORDER BY device, is_all DESC, total DESC, op_class, dtype
-"""
-
 
 def tensor_cores(trace: Trace) -> Table:
     """Measure the use of matrix units; no rows for a device without eligible kernels.
@@ -56,11 +49,11 @@ def tensor_cores(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no compute kernel.
     """
-    if not trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'"):
+    if not DeviceWork.of(trace).are("compute").any():
         raise MissingInputError.of("device")
     devices = known_devices(trace)
     rows = []
-    for row in trace.rows(_SQL):
+    for row in _eligible(trace):
         device = devices.get(row["device"])
         matrix = {} if device is None else device.matrix
         dtype, told = row["dtype"], row["used"] + row["unused"]
@@ -73,6 +66,35 @@ def tensor_cores(trace: Trace) -> Table:
             )
         )  # fmt: skip
     return Table.from_rows(TENSOR_CORES, rows)
+
+
+def _eligible(trace: Trace) -> Iterator[dict[str, Any]]:
+    """Time of eligible kernels by device, in all first, then by class and data type."""
+    work, costs = DeviceWork.of(trace), Costs.of(trace)
+    compute = work.are("compute")
+    at = np.flatnonzero(compute & (work.is_class(*MATRIX_CLASSES) | (costs.tensor_core == 1)))
+    dur, unit = work.dur[at], costs.tensor_core[at]
+    groups = Groups.by(work.device[at], work.op_class[at], costs.dtype[at])
+    sums = {
+        "count": groups.count,
+        "total": groups.sum(dur),
+        "used": groups.sum(np.where(unit == 1, dur, 0)),
+        "unused": groups.sum(np.where(unit == 0, dur, 0)),
+    }
+    first = at[groups.first]
+    by_device: dict[int, list[dict[str, Any]]] = {}
+    for group, (device, op_class, dtype) in enumerate(
+        zip(work.device[first].tolist(), work.op_class[first].tolist(), costs.dtype[first].tolist(), strict=True)
+    ):
+        row = {name: int(values[group]) for name, values in sums.items()}
+        row_of = {"device": device, "op_class": OP_CLASSES[op_class], "dtype": costs.types[dtype] or None, **row}
+        by_device.setdefault(device, []).append(row_of)
+    for device, rows in sorted(by_device.items()):
+        whole = {"whole": int(work.dur[compute & (work.device == device)].sum())}
+        both = {name: sum(row[name] for row in rows) for name in sums}
+        yield {"device": device, "op_class": None, "dtype": None, **both, **whole}
+        rows.sort(key=lambda row: (-row["total"], row["op_class"], row["dtype"] is None, row["dtype"] or ""))
+        yield from ({**row, **whole} for row in rows)
 
 
 ANALYSES = (Analysis(TENSOR_CORES, tensor_cores),)

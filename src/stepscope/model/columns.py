@@ -138,6 +138,11 @@ def inputs_of(trace: Trace) -> NDArray[np.int32]:
     return found
 
 
+def inputs_at(trace: Trace, at: NDArray[Any]) -> NDArray[np.int32]:
+    """The rows of `input_texts` of events at these positions; -1 if there is none, and for -1."""
+    return np.where(at >= 0, trace.once(inputs_of)[at], np.int32(-1)) if at.size else np.zeros(0, np.int32)
+
+
 def names_by_id(trace: Trace) -> dict[int, str]:
     """All names of events by `name_id`; ask for it with `Trace.once`."""
     rows = trace.columns("SELECT name_id, name FROM names")
