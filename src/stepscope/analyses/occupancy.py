@@ -8,11 +8,16 @@ lower, and waves higher.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from stepscope.analyses.grouping import SHARE_SQL, SUMMARY_SQL, by_name
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.codes import nullable
+from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.peaks import LIMITS_SQL
 from stepscope.analyses.registry import Analysis
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.schema import Column, TableSchema, fraction, number, summary_columns, text
 from stepscope.model.table import Table
@@ -46,53 +51,17 @@ OCCUPANCY = TableSchema(
 
 #: As doubles, which hold every product that occurs and overflow for none.
 _PRODUCT: Final = "(coalesce({0}[1], 1)::DOUBLE * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
-
-
-def _mean(column: str) -> str:
-    return f"sum({column}::DOUBLE * weight) / sum(weight) FILTER (WHERE {column} IS NOT NULL) AS {column}"
-
-
-#: A kernel of no recorded duration has the weight of 1 ns.
 _SQL: Final = f"""
-WITH launches AS (
-    SELECT k.name, coalesce(k.device, -1) AS device, k.dur, greatest(k.dur, 1)::DOUBLE AS weight,
-        {_PRODUCT.format("k.grid")} AS blocks, {_PRODUCT.format("k.block")} AS threads, k.registers, k.shared_bytes,
-        k.occupancy AS achieved_occupancy, d.sms, d.max_threads_per_sm AS most,
-        -- Threads of a block take whole warps.
-        ceil({_PRODUCT.format("k.block")} / coalesce(d.warp_size, 32)) * coalesce(d.warp_size, 32) AS used,
-        d.registers_per_sm, d.shared_bytes_per_sm
-    FROM kernels k LEFT JOIN ({LIMITS_SQL}) d ON d.device IS NOT DISTINCT FROM k.device
-    WHERE k.kind = 'compute' AND k.grid IS NOT NULL AND k.block IS NOT NULL
-), limited AS (
-    SELECT *, floor(most / nullif(used, 0)) AS by_threads,
-        floor(registers_per_sm / nullif(registers * used, 0)) AS by_registers,
-        floor(shared_bytes_per_sm / nullif(shared_bytes, 0)) AS by_shared
-    FROM launches
-), resident AS (
-    SELECT *, CASE WHEN fit >= 0 THEN greatest(fit, 1) END AS resident_blocks,
-        CASE fit WHEN by_threads THEN 'threads' WHEN by_registers THEN 'registers' WHEN by_shared THEN 'shared memory'
-            END AS limiting
-    FROM (SELECT *, least(by_threads, by_registers, by_shared) AS fit FROM limited WHERE blocks > 0 AND threads > 0)
-), measured AS (
-    SELECT *, blocks / (sms * resident_blocks)::DOUBLE AS waves,
-        CASE WHEN sms > 0 THEN least(blocks / sms::DOUBLE, 1) END AS fill,
-        1 - waves / ceil(waves) AS tail,
-        CASE WHEN resident_blocks > 0 THEN least(resident_blocks * used / most::DOUBLE, 1) END AS theoretical_occupancy
-    FROM resident
-), by_limit AS (
-    SELECT name, device, arg_max(limiting, time) AS "limit"
-    FROM (SELECT name, device, limiting, sum(weight) AS time FROM measured WHERE limiting IS NOT NULL GROUP BY ALL)
-    GROUP BY ALL
-), sums AS (
-    SELECT name, device, {SUMMARY_SQL}, {_mean("blocks")}, {_mean("threads")}, {_mean("registers")},
-        {_mean("shared_bytes")}, {_mean("resident_blocks")}, {_mean("waves")}, {_mean("tail")}, {_mean("fill")},
-        {_mean("theoretical_occupancy")}, {_mean("achieved_occupancy")}
-    FROM measured GROUP BY name, device
-)
-SELECT s.* REPLACE (nullif(s.device, -1) AS device), l."limit", {SHARE_SQL}
-FROM sums s LEFT JOIN by_limit l USING (name, device)
-ORDER BY total_ns DESC, name, device
+SELECT event, {_PRODUCT.format("grid")} AS blocks, {_PRODUCT.format("block")} AS threads,
+    coalesce(registers::DOUBLE, 'nan') AS registers, coalesce(shared_bytes::DOUBLE, 'nan') AS shared_bytes,
+    coalesce(occupancy::DOUBLE, 'nan') AS achieved_occupancy
+FROM kernels WHERE kind = 'compute' AND grid IS NOT NULL AND block IS NOT NULL
 """
+_GRIDS_SQL: Final = "SELECT count(*) FROM kernels WHERE kind = 'compute' AND grid IS NOT NULL"
+#: What limits the resident blocks, by its position.
+_LIMITS: Final = ("threads", "registers", "shared memory")
+
+Columns = dict[str, "NDArray[np.float64]"]
 
 
 def occupancy(trace: Trace) -> Table:
@@ -101,9 +70,92 @@ def occupancy(trace: Trace) -> Table:
     Raises:
         MissingInputError: No kernel's grid was recorded.
     """
-    if not trace.scalar("SELECT count(*) FROM kernels WHERE kind = 'compute' AND grid IS NOT NULL"):
+    rows: dict[str, NDArray[Any]] = trace.columns(_SQL)
+    if not rows["event"].size and not trace.scalar(_GRIDS_SQL):
         raise MissingInputError.of("grids")
-    return by_name(trace, OCCUPANCY, _SQL)
+    real = (rows["blocks"] > 0) & (rows["threads"] > 0)
+    if not real.all():
+        rows = {name: values[real] for name, values in rows.items()}
+    work = DeviceWork.of(trace)
+    at = work.rows(trace, rows.pop("event"))
+    dur, device = work.dur[at], work.device[at]
+    groups = Groups.by(work.name[at], device)
+    first, total = groups.first, groups.sum(dur)
+    weight = np.maximum(dur, 1).astype(np.float64)  # a kernel of no recorded duration has the weight of 1 ns
+    measured, limiting = _measured(rows, _limits(trace, device))
+    columns: dict[str, Any] = {
+        **groups.summary(dur),
+        "name": texts(trace, work.name[at[first]]),
+        "share": shares(total, int(total.sum())),
+        "rank": np.full(first.size, trace.ranks[0]),
+        "device": nullable(device[first], device[first] < 0),
+        "limit": _most(groups, limiting, weight),
+        **{name: _mean(groups, values, weight) for name, values in (rows | measured).items()},
+    }
+    return ordered_table(OCCUPANCY, columns, ("device",))
+
+
+def _limits(trace: Trace, device: NDArray[np.int32]) -> Columns:
+    """What multiprocessors of each activity's device can hold; NaN where not recorded."""
+    found = {-1 if row["device"] is None else row["device"]: row for row in trace.rows(LIMITS_SQL)}
+    names = ("sms", "max_threads_per_sm", "registers_per_sm", "shared_bytes_per_sm", "warp_size")
+    limits = {name: np.full(device.size, np.nan) for name in names}
+    for one in np.unique(device).tolist():
+        mine = device == one
+        for name in names:
+            value = found.get(one, {}).get(name)
+            limits[name][mine] = np.nan if value is None else value
+    return limits
+
+
+def _measured(rows: Columns, limits: Columns) -> tuple[Columns, NDArray[np.int8]]:
+    """How each launch fills its device, NaN where that is not known, and which of `_LIMITS` it meets, -1 likewise."""
+    blocks, sms, most = rows["blocks"], limits["sms"], limits["max_threads_per_sm"]
+    warp = np.where(np.isnan(limits["warp_size"]), 32, limits["warp_size"])
+    used = np.ceil(rows["threads"] / warp) * warp  # threads of a block take whole warps
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_limit = (
+            np.floor(most / used),
+            np.floor(limits["registers_per_sm"] / _positive(rows["registers"] * used)),
+            np.floor(limits["shared_bytes_per_sm"] / _positive(rows["shared_bytes"])),
+        )
+        fit = np.fmin(np.fmin(by_limit[0], by_limit[1]), by_limit[2])
+        resident = np.where(fit >= 0, np.maximum(fit, 1), np.nan)
+        waves = blocks / (sms * resident)
+        measured = {
+            "resident_blocks": resident,
+            "waves": waves,
+            "tail": 1 - waves / np.ceil(waves),
+            "fill": np.where(sms > 0, np.minimum(blocks / sms, 1), np.nan),
+            "theoretical_occupancy": np.where(resident > 0, np.fmin(resident * used / most, 1), np.nan),
+        }
+    limiting = np.full(fit.size, -1, np.int8)
+    for position in reversed(range(len(_LIMITS))):
+        limiting[by_limit[position] == fit] = position
+    return measured, limiting
+
+
+def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values with NaN for 0: what is not used limits nothing."""
+    return np.where(values == 0, np.nan, values)
+
+
+def _mean(groups: Groups, values: NDArray[np.float64], weight: NDArray[np.float64]) -> list[float | None]:
+    """Mean of the known values of each group, weighted; None if none is known."""
+    known = ~np.isnan(values)
+    size = groups.count.size
+    whole = np.bincount(groups.index[known], weight[known], size)
+    total = np.bincount(groups.index[known], values[known] * weight[known], size)
+    return [part / of if of else None for part, of in zip(total.tolist(), whole.tolist(), strict=True)]
+
+
+def _most(groups: Groups, limiting: NDArray[np.int8], weight: NDArray[np.float64]) -> list[str | None]:
+    """What limits each group in most of the time; None if that is not known."""
+    known = limiting >= 0
+    time = np.zeros((groups.count.size, len(_LIMITS)))
+    np.add.at(time, (groups.index[known], limiting[known]), weight[known])
+    some = time.max(1) > 0
+    return [_LIMITS[most] if has else None for most, has in zip(time.argmax(1).tolist(), some.tolist(), strict=True)]
 
 
 ANALYSES = (Analysis(OCCUPANCY, occupancy),)

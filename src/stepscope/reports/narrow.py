@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.model.intervals import Intervals
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
@@ -81,14 +82,19 @@ def narrowed(trace: Trace, keep: Filter) -> Trace:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
     views[ACTIVITIES.name] = _activities_sql(event)
     for name in _BY_TIME:
-        views[name] = f"SELECT * FROM whole.{name} t WHERE {keep.points}"
-        if keep.steps is not None:
-            views[name] += (
-                f" AND EXISTS (FROM whole.steps s WHERE {keep.rows_of_steps.replace('ts <', 's.ts <')} "
-                "AND t.ts >= s.ts AND t.ts < s.ts + s.dur)"
-            )
+        # A condition, not a join: rows keep their order, which tells what came first at one moment.
+        within = keep.points if keep.steps is None else f"{keep.points} AND ({_of_steps(trace, keep)})"
+        views[name] = f"SELECT * FROM whole.{name} WHERE {within}"
     views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) AND target IN ({event})"
     return trace.narrowed(views)
+
+
+def _of_steps(trace: Trace, keep: Filter) -> str:
+    """The condition that a time `ts` lies in one of the steps."""
+    steps = trace.columns(f"SELECT ts, ts + dur AS stop FROM steps WHERE {keep.rows_of_steps}")
+    spans = Intervals.union_of(steps["ts"], steps["stop"])
+    pairs = zip(spans.starts.tolist(), spans.ends.tolist(), strict=True)
+    return " OR ".join(f"ts >= {start} AND ts < {end}" for start, end in pairs) or "false"
 
 
 def _activities_sql(event: str) -> str:
