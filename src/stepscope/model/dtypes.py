@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import MappingProxyType
 
 _SPELLINGS: dict[str, tuple[str, ...]] = {
@@ -41,6 +42,7 @@ _SIZES = MappingProxyType(
 _PREFIXES = ("c10::", "torch.", "at::", "cutlass::", "std::")
 
 
+@lru_cache(maxsize=1024)
 def canonical(name: str | None) -> str | None:
     """The short name of a recorded type: `bf16` for `c10::BFloat16`; None for what is no element type."""
     if not name:

@@ -7,28 +7,25 @@ kernel tell at least which collective it is, and the operators' inputs how large
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.activities import COMM, Activities
+from stepscope.ingest.derive.collective_names import collectives_by_name, named_collective
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.surroundings import nullable
 from stepscope.model.intervals import distinct
-from stepscope.model.kernel_names import classify
 from stepscope.model.lookup import match
-from stepscope.model.opcost.call import Call
 from stepscope.store.staging import Staging
 
-#: Collectives of kernel names that have another name in `collectives`: the two halves of an expert exchange, and
-#: one-sided transfers.
-_CANONICAL: Final = {"dispatch": "all_to_all", "combine": "all_to_all", "put": "send"}
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _AROUND_SQL: Final = """
 CREATE TEMP TABLE comm_ops AS
-SELECT k.event, o.around AS op, o.level, o.name_id FROM comm k JOIN chain o USING (op)
+SELECT k.event, o.around AS op, o.level FROM comm k JOIN chain o USING (op)
 """
 
 #: The innermost operator around each device event that tells about a collective.
@@ -55,33 +52,6 @@ FROM comm_hosts m JOIN collectives h ON h.event = m.host ANTI JOIN collectives c
 #: Every operator around a device event has its row there now.
 _DROP_HOSTS_SQL: Final = "DELETE FROM collectives WHERE event IN (SELECT op FROM comm_ops)"
 
-_UNTOLD_SQL: Final = """
-CREATE TEMP TABLE comm_untold AS
-SELECT k.event, k.module, k.name_id FROM comm k ANTI JOIN collectives c ON c.event = k.event
-"""
-
-#: Names around each untold device event, from the operator at its launch outwards; the kernel's own comes last.
-_WORDS_SQL: Final = """
-CREATE TEMP TABLE comm_words AS
-SELECT u.event, o.level AS rank, o.op AS host, o.name_id
-FROM comm_untold u JOIN comm_ops o ON o.event = u.event
-UNION ALL
-SELECT u.event, 100, NULL, e.name_id FROM comm_untold u JOIN raw_events e ON e.id = u.module
-UNION ALL
-SELECT event, 101, NULL, name_id FROM comm_untold
-"""
-
-_FROM_NAMES_SQL: Final = """
-INSERT INTO collectives BY NAME
-SELECT w.event, 'default' AS "group", coalesce(arg_min(m.collective, w.rank) FILTER (WHERE m.collective IS NOT NULL),
-    'other') AS collective, max(s.bytes) AS bytes, arg_max(s.dtype, s.bytes) AS dtype
-FROM comm_words w
-LEFT JOIN comm_meanings m ON m.name_id = w.name_id
-LEFT JOIN op_inputs i ON i.event = w.host AND m.is_comm
-LEFT JOIN comm_sizes s ON s.shapes = i.shapes AND s.dtypes = i.dtypes
-GROUP BY w.event
-"""
-
 #: Host annotations that are collectives by themselves: libraries that work on the host name them so.
 _HOST_ONLY_SQL: Final = """
 SELECT e.id, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
@@ -94,76 +64,42 @@ def derive_collectives(staging: Staging, overview: Overview, activities: Activit
 
     Rows of the host that no device event belongs to stay: collectives that run on the host.
     """
-    connection = staging.connection
     [told] = staging.one("SELECT count(*) FROM collectives")
     comm = np.flatnonzero(activities.kind == COMM)
     if comm.size:
-        op, module = activities.op[comm], activities.module[comm]
-        columns = {"event": activities.event[comm], "name_id": activities.name_id[comm]}
-        columns |= {"op": nullable(op, op < 0), "module": nullable(module, module < 0)}
-        connection.register("comm", pa.table(columns))
-        connection.register("chain", chain.filter(pa.array(match(distinct(op), chain["op"].to_numpy()) >= 0)))
-        connection.execute(_AROUND_SQL)
-        for query in (_HOSTS_SQL, _FILL_SQL, _FROM_HOST_SQL, _DROP_HOSTS_SQL) if told else ():
-            connection.execute(query)
-        _name_untold(staging)
-        connection.unregister("comm")
-        connection.unregister("chain")
+        chain = chain.filter(pa.array(match(distinct(activities.op[comm]), chain["op"].to_numpy()) >= 0))
+        if told:
+            _tell(staging, activities.event[comm], activities.op[comm], chain)
+            events = staging.connection.execute("SELECT event FROM collectives").fetchnumpy()["event"]
+            comm = comm[match(events, activities.event[comm]) < 0]
+        if comm.size:
+            _name_untold(staging, activities, comm, chain)
     elif not told and overview.on_host("annotation"):
         _name_host_only(staging)
 
 
-def _name_untold(staging: Staging) -> None:
-    """Rows for device events whose collective only names tell."""
+def _tell(staging: Staging, event: NDArray[np.int64], op: NDArray[np.int64], chain: pa.Table) -> None:
+    """Complete the rows of device events out of those of the operators around their launches."""
     connection = staging.connection
-    connection.execute(_UNTOLD_SQL)
-    [untold] = staging.one("SELECT count(*) FROM comm_untold")
-    if not untold:
-        return
-    connection.execute(_WORDS_SQL)
-    names = connection.execute("SELECT DISTINCT name_id, name FROM comm_words JOIN names USING (name_id)").fetchall()
-    columns: dict[str, list[Any]] = {
-        "name_id": [name_id for name_id, _ in names],
-        "collective": [_collective(name) for _, name in names],
-        "is_comm": [classify(name).op_class == "collective" for _, name in names],
-    }
-    connection.execute("CREATE TEMP TABLE comm_meanings (name_id INTEGER, collective VARCHAR, is_comm BOOLEAN)")
-    staging.insert("comm_meanings", pa.table(columns))
-    _size_inputs(staging)
-    connection.execute(_FROM_NAMES_SQL)
+    connection.register("comm", pa.table({"event": event, "op": nullable(op, op < 0)}))
+    connection.register("chain", chain)
+    for query in (_AROUND_SQL, _HOSTS_SQL, _FILL_SQL, _FROM_HOST_SQL, _DROP_HOSTS_SQL):
+        connection.execute(query)
+    connection.unregister("comm")
+    connection.unregister("chain")
+
+
+def _name_untold(staging: Staging, activities: Activities, comm: NDArray[np.int64], chain: pa.Table) -> None:
+    """Rows for device events, at these positions, whose collective only names tell."""
+    found = collectives_by_name(staging, activities.name_id[comm], activities.op[comm], activities.module[comm], chain)
+    staging.insert("collectives", found.append_column("event", pa.array(activities.event[comm])))
     staging.observe(
         "collectives-by-name",
         "info",
-        untold,
+        comm.size,
         "collectives are known by name only; their group and sequence number are not recorded",
         "ranks are matched by order, and bandwidths may be missing; record with a newer version of the profiler",
     )
-
-
-def _size_inputs(staging: Staging) -> None:
-    """Table `comm_sizes`: the largest tensor of each distinct combination of inputs."""
-    connection = staging.connection
-    rows = connection.execute(
-        "SELECT DISTINCT i.shapes, i.dtypes FROM comm_words w JOIN op_inputs i ON i.event = w.host "
-        "WHERE i.shapes IS NOT NULL AND i.dtypes IS NOT NULL"
-    ).fetchall()
-    connection.execute("CREATE TEMP TABLE comm_sizes (shapes VARCHAR, dtypes VARCHAR, bytes BIGINT, dtype VARCHAR)")
-    sizes = [_largest(shapes, dtypes) for shapes, dtypes in rows]
-    types = (pa.string(), pa.string(), pa.int64(), pa.string())
-    values = zip(*((*row, *size) for row, size in zip(rows, sizes, strict=True)), strict=True)
-    columns = list(values) or [()] * len(types)
-    arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types, strict=True)]
-    staging.insert("comm_sizes", pa.Table.from_arrays(arrays, names=["shapes", "dtypes", "bytes", "dtype"]))
-
-
-def _largest(shapes: str, dtypes: str) -> tuple[int | None, str | None]:
-    """Bytes and type of the largest tensor among an operator's inputs."""
-    try:
-        tensors = Call(json.loads(shapes), json.loads(dtypes), ()).tensors()
-    except (ValueError, TypeError, RecursionError):
-        return None, None
-    sizes = [(tensor.nbytes, tensor.dtype) for tensor in tensors if tensor.nbytes is not None and tensor.shape]
-    return max(sizes, key=lambda size: size[0], default=(None, None))
 
 
 def _name_host_only(staging: Staging) -> None:
@@ -172,13 +108,7 @@ def _name_host_only(staging: Staging) -> None:
     columns: dict[str, list[Any]] = {
         "event": [event for event, _ in rows],
         "group": ["default"] * len(rows),
-        "collective": [_collective(name) or "other" for _, name in rows],
+        "collective": [named_collective(name) or "other" for _, name in rows],
     }
     if rows:
         staging.insert("collectives", pa.table(columns))
-
-
-def _collective(name: str) -> str | None:
-    """The collective that a name tells, as `collectives` calls it; None if it tells none."""
-    kind = classify(name).collective
-    return _CANONICAL.get(kind, kind) if kind else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.inputs import texts_of
 from stepscope.ingest.derive.names import names_of
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES
@@ -33,7 +34,7 @@ _PRODUCTS: Final = [OP_CLASSES.index(name) for name in ("gemm", "attention", "co
 #: No call moves more bytes than this, 35 TB; shapes that say so are wrong.
 _MOST_BYTES: Final = 2**45
 
-_CALLS_SQL: Final = "SELECT event, texts FROM input_calls WHERE texts IS NOT NULL"
+_COSTS: Final = pa.schema([("kind", pa.int64()), ("flops", pa.float64()), ("bytes", pa.int64())])
 _SIGNATURES_SQL: Final = """
 SELECT nth, shapes, dtypes, "values" FROM cost_calls JOIN input_texts USING (texts) WHERE shapes IS NOT NULL
 """
@@ -69,17 +70,11 @@ def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_cla
     kernel, chosen = kernel[alone], chosen[alone]
     # The kernel that does the work: a convolution may first change the layout of its inputs.
     other = op_class[kernel] != chain.kind[chosen]
-    order = np.lexsort((kernel, other, chain.around[chosen]))
+    order = np.lexsort((other, chain.around[chosen]))
     around = chain.around[chosen[order]]
     order = order[np.append(True, around[1:] != around[:-1])[: around.size]]
-    costs = [chain.costs[number] for number in chain.cost[chosen[order]].tolist()]
-    return pa.table(
-        {
-            "event": event[kernel[order]],
-            "flops": pa.array([flops for _, flops, _ in costs], pa.float64()),
-            "bytes": pa.array([moved for *_, moved in costs], pa.int64()),
-        }
-    )
+    costs = chain.costs.take(pa.array(chain.cost[chosen[order]]))
+    return pa.table({"event": event[kernel[order]], "flops": costs["flops"], "bytes": costs["bytes"]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +86,14 @@ class _Chain:
         around: int64[n], the one with a cost.
         kind: int64[n], what its cost is of, as a position in `OP_CLASSES`; -1 for anything else.
         cost: int64[n], position of its cost.
-        costs: Kind, FLOPs and bytes of the distinct calls.
+        costs: kind, flops and bytes of the distinct calls.
     """
 
     op: Ids
     around: Ids
     kind: Ids
     cost: Ids
-    costs: list[tuple[int, float, int | None]]
+    costs: pa.Table
 
     @classmethod
     def read(cls, staging: Staging, recorded: pa.Table, ops: Ids) -> _Chain:
@@ -107,15 +102,15 @@ class _Chain:
         named, names = _with_models(staging, name_id)
         chosen = np.flatnonzero(named[name_id] & (match(ops, all_ops) >= 0))
         op, around = all_ops[chosen], recorded["around"].to_numpy()[chosen]
-        order = np.lexsort((recorded["level"].to_numpy()[chosen], op))
+        # Those around each operator are recorded from the inside out.
+        order = np.argsort(op, kind="stable")
         op, around, name_id = op[order], around[order], name_id[chosen[order]]
-        texts = _texts(staging, around)
+        texts = texts_of(staging, around)
         told = texts >= 0
         op, around, name_id, texts = op[told], around[told], name_id[told], texts[told]
         cost, costs = _costs(staging, names, name_id.astype(np.int64), texts.astype(np.int64))
         known = cost >= 0
-        kind = np.array([kind for kind, *_ in costs] or [-1], np.int64)[cost[known]]
-        return cls(op[known], around[known], kind, cost[known], costs)
+        return cls(op[known], around[known], costs["kind"].to_numpy()[cost[known]], cost[known], costs)
 
 
 def _with_models(staging: Staging, name_id: NDArray[np.int32]) -> tuple[NDArray[np.bool_], dict[int, str]]:
@@ -129,32 +124,19 @@ def _with_models(staging: Staging, name_id: NDArray[np.int32]) -> tuple[NDArray[
     return named, known
 
 
-def _texts(staging: Staging, events: Ids) -> NDArray[np.int32]:
-    """The row of `input_texts` of each operator, -1 where none is recorded."""
-    if not events.size:
-        return np.zeros(0, np.int32)
-    calls = staging.connection.sql(_CALLS_SQL).to_arrow_table()
-    at = match(calls["event"].to_numpy(), events)
-    # The last place is that of -1.
-    found: NDArray[np.int32] = np.append(calls["texts"].to_numpy(), np.int32(-1))[at]
-    return found
-
-
-def _costs(
-    staging: Staging, names: dict[int, str], name_id: Ids, texts: Ids
-) -> tuple[Ids, list[tuple[int, float, int | None]]]:
-    """Position of the cost of each call, -1 where it has none, and the costs of the distinct calls."""
+def _costs(staging: Staging, names: dict[int, str], name_id: Ids, texts: Ids) -> tuple[Ids, pa.Table]:
+    """Position of the cost of each call, -1 where it has none, and kind, flops and bytes of the distinct calls."""
     keys = distinct(name_id << 32 | texts)
     position = np.full(keys.size, -1, np.int64)
-    costs: list[tuple[int, float, int | None]] = []
+    costs: list[dict[str, Any]] = []
     for nth, shapes, dtypes, concrete in _signatures(staging, keys & (2**32 - 1)):
         found = cost(names[int(keys[nth]) >> 32], _parsed(shapes), _parsed(dtypes), _parsed(concrete))
         if found is not None:
             position[nth] = len(costs)
             kind = OP_CLASSES.index(found.kind) if found.kind in OP_CLASSES else -1
             moved = found.bytes if found.bytes is not None and found.bytes <= _MOST_BYTES else None
-            costs.append((kind, float(found.flops), moved))
-    return position[np.searchsorted(keys, name_id << 32 | texts)], costs
+            costs.append({"kind": kind, "flops": float(found.flops), "bytes": moved})
+    return position[np.searchsorted(keys, name_id << 32 | texts)], pa.Table.from_pylist(costs, _COSTS)
 
 
 def _signatures(staging: Staging, texts: Ids) -> list[tuple[int, str, str | None, str | None]]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from stepscope.model.lookup import match
 from stepscope.store.inputs import TEXT_COLUMNS, op_inputs_sql
 from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in TEXT_COLUMNS)
 
@@ -20,6 +26,7 @@ INSERT INTO input_calls
 SELECT o.event, t.texts, o.sequence, o.forward_thread
 FROM op_inputs o LEFT JOIN input_texts t ON t.text_key = hash({", ".join(f'o."{name}"' for name in TEXT_COLUMNS)})
 """
+_OF_CALLS_SQL: Final = "SELECT event, texts FROM input_calls WHERE texts IS NOT NULL"
 
 
 def share_texts(staging: Staging) -> None:
@@ -33,3 +40,14 @@ def share_texts(staging: Staging) -> None:
         connection.execute(_CALLS_SQL)
     connection.execute("DROP TABLE op_inputs")
     connection.execute(f"CREATE VIEW op_inputs AS {op_inputs_sql()}")
+
+
+def texts_of(staging: Staging, events: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The row of `input_texts` of each operator, -1 where none is recorded."""
+    if not events.size:
+        return np.zeros(0, np.int32)
+    calls = staging.connection.sql(_OF_CALLS_SQL).to_arrow_table()
+    at = match(calls["event"].to_numpy(), events)
+    # The last place is that of -1.
+    found: NDArray[np.int32] = np.append(calls["texts"].to_numpy(), np.int32(-1))[at]
+    return found

@@ -32,7 +32,8 @@ class Operators:
     """Operators of device work, found as the host threads are nested.
 
     `chain` has a row for each operator that launches or has the external id of device work, and for some that are
-    around it: `level` is 0 for itself. `external` has the operators with external ids of device work.
+    around it: `level` is 0 for itself; those around one come from the inside
+    out. `external` has the operators with external ids of device work.
     """
 
     def __init__(self, work: Work) -> None:

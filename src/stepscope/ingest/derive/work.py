@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model.categories import KERNEL_KINDS
-from stepscope.model.coding import code
 from stepscope.model.intervals import Times, ascending
 from stepscope.model.lookup import match
 from stepscope.store.staging import Staging
@@ -19,9 +18,14 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Activities of which many columns may be in memory twice.
+_FEW: Final = 200_000
+
+#: In place of looking each up in a list of the words.
+_KIND: Final = " ".join(f"WHEN '{kind}' THEN {code}" for code, kind in enumerate(KERNEL_KINDS))
 _WORK_SQL: Final = f"""
 SELECT k.event, e.ts, e.dur, e.track, e.name_id, enum_code(e.category)::TINYINT AS category, e.correlation,
-    e.external_id, coalesce({code("k.kind", KERNEL_KINDS)}, -1) AS kind, k.in_graph
+    e.external_id, (CASE k.kind {_KIND} ELSE -1 END)::TINYINT AS kind, k.in_graph
 FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 """
 
@@ -49,7 +53,9 @@ class Work:
     def read(cls, staging: Staging, overview: Overview) -> Work:
         """All of them."""
         rows = staging.connection.sql(_WORK_SQL).to_arrow_table().combine_chunks()
-        rows = rows.take(pa.array(np.lexsort((rows["event"].to_numpy(), rows["ts"].to_numpy()))))
+        order = ascending(rows["event"].to_numpy())
+        # Queues are recorded almost in order, and this sort merges what is in order.
+        rows = rows.take(pa.array(order[np.argsort(rows["ts"].to_numpy()[order], kind="stable")]))
         event, track = rows["event"].to_numpy(), rows["track"].to_numpy()
         on_host = event[np.isin(track, list(overview.hosts))]
         return cls(rows, event, rows["ts"].to_numpy(), ascending(track), on_host)
@@ -67,14 +73,15 @@ class Work:
     def joined(self, staging: Staging, table: str, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
         """Columns of the row of a staged table whose `event` each activity is; nulls where there is none.
 
-        One column is copied at a time: all of them together take hundreds of MB of a long recording.
+        Of many activities one column is copied at a time: all of them together take hundreds of MB.
         """
         keys = staging.connection.execute(f"SELECT event FROM {table}").fetchnumpy()["event"]
         position = match(keys, self.event)
-        return {
-            name: taken(staging.connection.sql(f"SELECT {name} FROM {table}").to_arrow_table(), position)[name]
-            for name in columns
-        }
+        found: dict[str, pa.ChunkedArray] = {}
+        for names in [columns] if keys.size <= _FEW else [[name] for name in columns]:
+            rows = taken(staging.connection.sql(f"SELECT {', '.join(names)} FROM {table}").to_arrow_table(), position)
+            found |= {name: rows[name] for name in names}
+        return found
 
 
 def taken(table: pa.Table, position: NDArray[np.int64]) -> pa.Table:

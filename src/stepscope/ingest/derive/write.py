@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +24,9 @@ SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner
 FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.rowid
 """
 _HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})"
+
+#: The size is that of all rows, deleted ones too.
+_FILLED_SQL: Final = "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"
 
 #: Tables that are written as derived, and those that are known last.
 _DERIVED: Final = (ACTIVITIES.name, "memory", "flows", "steps")
@@ -69,7 +71,7 @@ class Writing:
 
     def start_staged(self) -> None:
         """Write the tables that are as they were staged."""
-        self._start_tables(table for table in STORED_TABLES if table.name not in (*_DERIVED, *_LATE))
+        self._start_tables(*(table for table in STORED_TABLES if table.name not in (*_DERIVED, *_LATE)))
         self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
 
     def start_activities(self, activities: pa.Table) -> None:
@@ -82,11 +84,14 @@ class Writing:
 
     def start_memory(self, owners: pa.Table) -> None:
         """Write `memory`, given the events around rows of `raw_memory`."""
-        self._start("memory", _MEMORY_SQL, memory_owners=owners)
+        if self._staging.one("SELECT EXISTS (FROM raw_memory)") == (True,):
+            self._start("memory", _MEMORY_SQL, memory_owners=owners)
 
     def start_flows(self, activities: Activities, ends: pa.Table) -> None:
         """Write `flows`, given the events around rows of `raw_flows`."""
-        self._start("flows", flows_sql(ends), launched=launched(activities), flow_ends=ends)
+        launches = launched(activities)
+        if len(launches) or len(ends):
+            self._start("flows", flows_sql(ends), launched=launches, flow_ends=ends)
 
     def start_steps(self, steps: pa.Table) -> None:
         """Write `steps`."""
@@ -97,10 +102,12 @@ class Writing:
         _fill_health(self._staging)
         if not any(self._staging.folder.glob("args-*.parquet")):
             self._staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
-        self._start_tables(table for table in STORED_TABLES if table.name in _LATE)
+        self._start_tables(*(table for table in STORED_TABLES if table.name in _LATE))
 
-    def _start_tables(self, tables: Iterable[TableSchema]) -> None:
-        for table in tables:
+    def _start_tables(self, *tables: TableSchema) -> None:
+        """Write those that have rows."""
+        filled = {name for (name,) in self._staging.connection.execute(_FILLED_SQL).fetchall()}
+        for table in (table for table in tables if table.name in filled):
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))
             order = "ORDER BY event" if table is COLLECTIVES else ""
             self._start(table.name, f'SELECT {columns} FROM "{table.name}" {order}')
