@@ -8,6 +8,9 @@
     STORE/activities.parquet `kernels` without `rank`, with what launched each
     STORE/TABLE.parquet     every other canonical table without `rank`
 
+A table without rows has no file, but for events, names and activities: each file costs a millisecond to write, and
+again whenever the store is opened.
+
 Arguments are by far the widest column and the least read, so they lie apart. The rank is not stored
 since only the whole input tells which rank a recording is.
 """
@@ -25,7 +28,7 @@ from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
 #: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
-_MEANING: Final = 7
+_MEANING: Final = 8
 
 #: How Parquet files are written: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"

@@ -15,14 +15,23 @@ from stepscope.model.spill import spill_folder
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.activities import ACTIVITIES
-from stepscope.store.inputs import op_inputs_sql
-from stepscope.store.layout import ARGS_GLOB, EVENTS_GLOB, MANIFEST, PLAIN_TABLES, SPAN_COLUMNS, VERSION
+from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS, op_inputs_sql
+from stepscope.store.layout import (
+    ARGS_GLOB,
+    EVENTS_GLOB,
+    MANIFEST,
+    PLAIN_TABLES,
+    SPAN_COLUMNS,
+    SQL_TYPES,
+    VERSION,
+    stored_columns,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Tables whose file has another name, since it holds more.
-_FILES: Final = {KERNELS.name: ACTIVITIES.name}
+_FILES: Final = {KERNELS.name: ACTIVITIES}
 
 
 def read_manifest(store: Path) -> Recording:
@@ -75,8 +84,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
     for table in PLAIN_TABLES:
         parts = []
         for rank, path in sorted(stores.items()):
-            file = _file(path / f"{_FILES.get(table.name, table.name)}.parquet")
-            parts.append(f"SELECT {_columns(table, rank)} FROM {file}")
+            parts.append(f"SELECT {_columns(table, rank)} FROM {_stored(path, _FILES.get(table.name, table))}")
         connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
     connection.execute(f"CREATE VIEW events AS {events}")
@@ -86,10 +94,11 @@ def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Pat
         [(rank, path)] = stores.items()
         spans = ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else name for name in SPAN_COLUMNS)
         connection.execute(f"CREATE VIEW spans AS SELECT {spans} FROM {_files(path, EVENTS_GLOB)}")
-        stored = _file(path / f"{ACTIVITIES.name}.parquet")
+        stored = _stored(path, ACTIVITIES)
         connection.execute(f"CREATE VIEW {ACTIVITIES.name} AS SELECT {_columns(ACTIVITIES, rank)} FROM {stored}")
-        for name in ("names", "input_calls", "input_texts"):
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {_file(path / f'{name}.parquet')}")
+        connection.execute(f"CREATE VIEW names AS SELECT * FROM {_file(path / 'names.parquet')}")
+        for table in (INPUT_CALLS, INPUT_TEXTS):
+            connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM {_stored(path, table)}")
 
 
 def _events_sql(rank: int, store: Path) -> str:
@@ -103,8 +112,17 @@ def _events_sql(rank: int, store: Path) -> str:
 
 
 def _inputs_sql(rank: int, store: Path) -> str:
-    calls, texts = _file(store / "input_calls.parquet"), _file(store / "input_texts.parquet")
-    return f"SELECT {_columns(OP_INPUTS, rank)} FROM ({op_inputs_sql(calls, texts)})"
+    inputs = op_inputs_sql(_stored(store, INPUT_CALLS), _stored(store, INPUT_TEXTS))
+    return f"SELECT {_columns(OP_INPUTS, rank)} FROM ({inputs})"
+
+
+def _stored(store: Path, table: TableSchema) -> str:
+    """The relation that holds a stored table."""
+    file = store / f"{table.name}.parquet"
+    if file.exists():
+        return _file(file)
+    columns = ", ".join(f'NULL::{SQL_TYPES[column.type]} AS "{column.name}"' for column in stored_columns(table))
+    return f"(SELECT {columns} WHERE false)"
 
 
 def _columns(table: TableSchema, rank: int) -> str:
