@@ -13,6 +13,7 @@ from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.hosts import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels
+from stepscope.ingest.derive.launches import counted
 from stepscope.ingest.derive.name_classes import classify_names
 from stepscope.ingest.derive.steps import Steps
 from stepscope.ingest.derive.work import Work
@@ -43,11 +44,12 @@ def derive(staging: Staging) -> int | None:
         writing.start_device_events(overview, work, events, hosts.work)
         writing.start_memory(hosts.allocations)
         writing.start_flows(activities, hosts.arrows)
-        del stored, events
-        steps = steps.complete(hosts.per_step)
+        steps, chain, launches = steps.complete(hosts.per_step), hosts.chain, counted(hosts.launches)
+        # Of a long recording these are hundreds of MB.
+        del work, hosts, stored, events
         writing.start_steps(steps.table(activities))
-        derive_collectives(staging, overview, activities, hosts.operators.chain)
+        derive_collectives(staging, overview, activities, chain)
         mark_used_devices(staging, activities)
-        observe(Derived(staging, overview, activities, hosts.launches, steps))
+        observe(Derived(staging, overview, activities, *launches, steps))
         writing.start_rest()
     return origin

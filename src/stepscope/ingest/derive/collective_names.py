@@ -48,7 +48,7 @@ def collectives_by_name(
         name_id: int32[n], the names of the device events.
         op: int64[n], their operators; -1 for none.
         module: int64[n], their modules or annotations; -1 for none.
-        chain: The operators around each operator, by `Operators.chain`.
+        chain: The operators around each operator, see `CHAIN`.
 
     Returns:
         group, collective, bytes and dtype of each.

@@ -47,7 +47,7 @@ def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_cla
 
     Args:
         staging: Where names and inputs of operators are.
-        recorded: The operators around each, by `Operators.chain`.
+        recorded: The operators around each, see `CHAIN`.
         event: int64[n], compute kernels by time.
         op: int64[n], their operators; -1 for none.
         op_class: int8[n], their classes, as positions in `OP_CLASSES`.

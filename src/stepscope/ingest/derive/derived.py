@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from stepscope.ingest.derive.activities import Activities
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps import Steps
@@ -20,12 +18,14 @@ class Derived:
         staging: What was read, with the finished tables that have few rows.
         overview: How many events there are of what.
         activities: The device activities.
-        launches: As `Launches.table` gives them.
+        launches: How many launches there are.
+        lost: How many of them have no device work.
         steps: The steps.
     """
 
     staging: Staging
     overview: Overview
     activities: Activities
-    launches: pa.Table
+    launches: int
+    lost: int
     steps: Steps

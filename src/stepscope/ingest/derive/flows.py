@@ -9,13 +9,15 @@ import pyarrow as pa
 from stepscope.ingest.derive.activities import Activities
 
 _LAUNCHES_SQL: Final = "SELECT 'launch' AS kind, source, target FROM launched"
+_ENDS_SQL: Final = """
+SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE {}
+"""
 _FLOWS_SQL: Final = f"""
 {_LAUNCHES_SQL}
 UNION ALL
-SELECT s.kind, s.event, t.event
-FROM (SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE is_source) s
-JOIN (SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE NOT is_source) t
-USING (kind, key)
+(SELECT s.kind, s.event, t.event
+FROM ({_ENDS_SQL.format("is_source")}) s JOIN ({_ENDS_SQL.format("NOT is_source")}) t USING (kind, key)
+ORDER BY s.kind, s.event, t.event)
 """
 
 

@@ -15,6 +15,7 @@ from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
+    import duckdb
     from numpy.typing import NDArray
 
 #: What an event can be to those inside it, and which calls can be launches: those after `LAUNCH` where no other is.
@@ -60,16 +61,20 @@ class HostBatch:
 
     @classmethod
     def read(cls, staging: Staging, stretch: Stretch) -> HostBatch:
-        """All that was recorded there."""
-        chosen = stretch.condition
-        events = staging.connection.sql(_EVENTS_SQL.format(chosen=chosen)).to_arrow_table().combine_chunks()
+        """All that was recorded there; may be read beside others."""
+        with staging.connection.cursor() as connection:
+            return cls._read(connection, stretch.condition)
+
+    @classmethod
+    def _read(cls, connection: duckdb.DuckDBPyConnection, chosen: str) -> HostBatch:
+        events = connection.sql(_EVENTS_SQL.format(chosen=chosen)).to_arrow_table().combine_chunks()
         rows = {name: events[name].to_numpy() for name in ("id", "ts", "track")}
         rows["dur"] = events["dur"].fill_null(0).to_numpy()
         rows["role"] = _ROLE[events["category"].to_numpy()]
         rows["kind"] = np.full(len(events), EVENT, np.uint8)
         order = ascending(rows["id"])
         for kind, table in ((ALLOCATION, "raw_memory"), (ARROW, "raw_flows")):
-            points = _points(staging, kind, _POINTS_SQL.format(table=table, chosen=chosen))
+            points = _points(connection, kind, _POINTS_SQL.format(table=table, chosen=chosen))
             if points["id"].size:
                 order = np.append(order, np.arange(order.size, order.size + points["id"].size))
                 rows = {name: np.append(values, points[name]) for name, values in rows.items()}
@@ -92,8 +97,8 @@ class HostBatch:
         return values
 
 
-def _points(staging: Staging, kind: int, query: str) -> dict[str, NDArray[Any]]:
-    rows: dict[str, NDArray[Any]] = staging.connection.execute(query).fetchnumpy()
+def _points(connection: duckdb.DuckDBPyConnection, kind: int, query: str) -> dict[str, NDArray[Any]]:
+    rows: dict[str, NDArray[Any]] = connection.execute(query).fetchnumpy()
     n = len(rows["id"])
     rows |= {"dur": np.zeros(n, np.int64), "role": np.full(n, OTHER, np.uint8), "kind": np.full(n, kind, np.uint8)}
     return rows

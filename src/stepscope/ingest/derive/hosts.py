@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,8 +12,8 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.host_batch import ALLOCATION, ARROW, EVENT, FRAME, LAUNCH, MODULE, OP, HostBatch
 from stepscope.ingest.derive.host_stretches import host_stretches
-from stepscope.ingest.derive.launches import Launches
-from stepscope.ingest.derive.operators import Operators
+from stepscope.ingest.derive.launches import Launches, first_launches
+from stepscope.ingest.derive.operators import CHAIN, EXTERNAL, Operators
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps import Steps
 from stepscope.ingest.derive.surroundings import Surroundings, nullable
@@ -20,12 +22,14 @@ from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.lookup import match
 from stepscope.model.nesting import Nesting, nearest, nest
-from stepscope.model.stretches import Stretch
+from stepscope.model.stretches import EVENTS, Stretch
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Host events of which two stretches may be in memory at once, so that two cores nest them.
+_FEW: Final = 2 * EVENTS
 #: Columns of events that are stored as they are staged.
 _STAGED: Final = ("dur", "name_id", "category", "correlation", "external_id")
 _NESTED: Final = pa.schema([("id", pa.int64()), ("depth", pa.int32()), ("parent", pa.int64()), ("step", pa.int32())])
@@ -37,20 +41,24 @@ class Hosts:
     """What is known of nested host threads, beside the events that are written.
 
     Attributes:
-        launches: The launches, by `Launches.table`.
-        operators: Operators of device work.
+        launches: The launches, as `Launches.find` gives them.
+        chain: Operators around those that device work comes from, see `CHAIN`.
+        external: Operators with external ids of device work, see `EXTERNAL`.
         work: Device work that is recorded on host threads: id, depth, parent, step.
         allocations: Rows of `raw_memory` and the events around them: row, owner.
         arrows: The same of `raw_flows`.
         per_step: int64[steps], launches and operators that begin in each.
+        clipped: How many events had to be clipped to their parent.
     """
 
     launches: pa.Table
-    operators: Operators
+    chain: pa.Table
+    external: pa.Table
     work: pa.Table
     allocations: pa.Table
     arrows: pa.Table
     per_step: NDArray[np.int64]
+    clipped: int
 
 
 def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, writing: Writing) -> Hosts:
@@ -60,43 +68,61 @@ def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, w
     so that whatever encloses them is their parent.
     """
     launches, operators = Launches(work), Operators(work)
-    nested, allocations, arrows = [_NESTED.empty_table()], [_OWNED.empty_table()], [_OWNED.empty_table()]
-    per_step = np.zeros(steps.starts.size, np.int64)
-    clipped = 0
 
-    def nest_stretch(stretch: Stretch) -> tuple[pa.Table, int]:
-        """The events to be written, and how many had to be clipped; all else is let go before the next are read."""
+    def nest_stretch(stretch: Stretch) -> tuple[Hosts, pa.Table]:
+        """All of a stretch, and its events; what else was needed to find them is let go."""
         batch = HostBatch.read(staging, stretch)
-        around, cut = _nest(batch, steps)
-        operators.add(batch, around, launches.add(batch, around))
-        is_work = match(work.on_host, batch.id) >= 0
-        is_work &= batch.kind == EVENT
-        if is_work.any():
-            nested.append(_work(batch, around, is_work))
-        for kind, found in ((ALLOCATION, allocations), (ARROW, arrows)):
-            points = batch.kind == kind
-            if points.any():
-                owner = around.parent[points]
-                columns = {"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}
-                found.append(pa.table(columns, schema=_OWNED))
+        around, clipped = _nest(batch, steps)
+        found, launching = launches.find(batch, around)
+        chains, external = operators.find(batch, around, launching)
+        is_work = (match(work.on_host, batch.id) >= 0) & (batch.kind == EVENT)
         begun = around.step[(batch.role == OP) | (batch.role == LAUNCH)]
-        np.add(per_step, np.bincount(begun[begun >= 0], minlength=per_step.size), out=per_step)
-        return _host_events(batch, around, ~is_work), cut
+        part = Hosts(
+            found, pa.concat_tables(chains), external, _work(batch, around, is_work), _owned(batch, around, ALLOCATION),
+            _owned(batch, around, ARROW), np.bincount(begun[begun >= 0], minlength=steps.starts.size), clipped,
+        )  # fmt: skip
+        return part, _host_events(batch, around, ~is_work)
 
-    for stretch in host_stretches(staging, overview):
-        events, cut = nest_stretch(stretch)
-        clipped += cut
+    parts = []
+    threads = sum(number for track, number in overview.by_track.items() if track in overview.hosts)
+    for part, events in _each(nest_stretch, host_stretches(staging, overview), threads <= _FEW):
+        parts.append(part)
         writing.start_host_events(events)
         del events
+    hosts = _joined(parts, steps)
     staging.observe(
         "nesting-repaired",
         "info",
-        clipped,
+        hosts.clipped,
         "host events outlive the event that encloses them",
         "each is cut at its parent's end when self times are computed",
     )
-    around_work, owners, ends = (pa.concat_tables(tables) for tables in (nested, allocations, arrows))
-    return Hosts(launches.table(), operators, around_work, owners, ends, per_step)
+    return hosts
+
+
+def _each(
+    nest_stretch: Callable[[Stretch], tuple[Hosts, pa.Table]], stretches: Iterator[Stretch], together: bool
+) -> Iterator[tuple[Hosts, pa.Table]]:
+    """What is found of each stretch, in order."""
+    if together:
+        with ThreadPoolExecutor(2, thread_name_prefix="stepscope-nesting") as executor:
+            yield from executor.map(nest_stretch, stretches)
+    else:
+        yield from map(nest_stretch, stretches)
+
+
+def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
+    """What was found of all stretches."""
+    return Hosts(
+        first_launches([part.launches for part in parts]),
+        pa.concat_tables([CHAIN.empty_table(), *(part.chain for part in parts)]),
+        pa.concat_tables([EXTERNAL.empty_table(), *(part.external for part in parts)]),
+        pa.concat_tables([_NESTED.empty_table(), *(part.work for part in parts)]),
+        pa.concat_tables([_OWNED.empty_table(), *(part.allocations for part in parts)]),
+        pa.concat_tables([_OWNED.empty_table(), *(part.arrows for part in parts)]),
+        sum((part.per_step for part in parts), np.zeros(steps.starts.size, np.int64)),
+        sum(part.clipped for part in parts),
+    )
 
 
 def _nest(batch: HostBatch, steps: Steps) -> tuple[Surroundings, int]:
@@ -137,6 +163,13 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
         going[going] = end[frame[going]] < end[context[going]]
         frame, context = frame[going], context[going]
     return nest(ts, end)
+
+
+def _owned(batch: HostBatch, around: Surroundings, kind: int) -> pa.Table:
+    """The events around points of a kind."""
+    points = np.flatnonzero(batch.kind == kind)
+    owner = around.parent[points]
+    return pa.table({"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}, schema=_OWNED)
 
 
 def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -53,8 +54,11 @@ def derive_kernels(
     activities = _asked(work, kinds, columns)
     compute = np.flatnonzero(kinds == COMPUTE)
     op_class = columns["op_class"].indices.to_numpy()[compute]
-    costs = find_costs(staging, hosts.operators.chain, work.event[compute], activities.op[compute], op_class)
-    columns |= _amounts(staging, work, costs, columns["dtype"])
+    with ThreadPoolExecutor(1, thread_name_prefix="stepscope-amounts") as executor:
+        early = executor.submit(work.joined, staging, "raw_kernels", _RECORDED) if work.is_small else None
+        costs = find_costs(staging, hosts.chain, work.event[compute], activities.op[compute], op_class)
+        recorded = work.joined(staging, "raw_kernels", _RECORDED) if early is None else early.result()
+        columns |= _amounts(staging, work, recorded, costs, columns["dtype"])
     stored = pa.table({column.name: columns[column.name] for column in stored_columns(ACTIVITIES)})
     return activities, stored, device_events(work, kinds, columns["step"])
 
@@ -99,7 +103,7 @@ def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
     columns |= {name: found[name] for name in ("launch", "op", "module", "step", "op_ts", "op_name_id")}
     columns["op_track"] = pc.if_else(found["op"].is_valid(), found["track"], None)
     lost = found["op"].is_null()
-    by_id = _external_ops(work, hosts.operators.external, lost)
+    by_id = _external_ops(work, hosts.external, lost)
     if by_id is not None:
         # Of a launch outside every operator the operator's step counts, else the launch's.
         step = pc.if_else(lost, pc.coalesce(by_id["step"], found["step"]), found["step"])
@@ -146,9 +150,8 @@ def _asked(work: Work, kinds: NDArray[np.int8], columns: Columns) -> Activities:
     )  # fmt: skip
 
 
-def _amounts(staging: Staging, work: Work, costs: pa.Table, dtype: pa.Array) -> Columns:
+def _amounts(staging: Staging, work: Work, recorded: Columns, costs: pa.Table, dtype: pa.Array) -> Columns:
     """Sizes as recorded, and those that follow from operators."""
-    recorded = work.joined(staging, "raw_kernels", _RECORDED)
     copied = work.told_by(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
     costs = work.told_by(costs)
     columns: Columns = {name: recorded[name] for name in _RECORDED if name != "dtype"}

@@ -27,7 +27,7 @@ _COLUMNS: Final = pa.schema(
 
 
 class Launches:
-    """Launches, found as the host threads are nested: one per correlation of a launch call or device work.
+    """Finds launches in nested host threads: one per correlation of a launch call or device work.
 
     Where a correlation names several host calls (a runtime call and the driver call inside it), the launch call counts
     before any other, and the outermost before the inner one.
@@ -36,10 +36,9 @@ class Launches:
     def __init__(self, work: Work) -> None:
         correlation = work.numbers("correlation")
         self._work: NDArray[np.int64] = distinct(correlation[correlation > 0])
-        self._found: list[pa.Table] = []
 
-    def add(self, batch: HostBatch, around: Surroundings) -> NDArray[np.int64]:
-        """Add the calls of a batch; returns the positions of the operators around them."""
+    def find(self, batch: HostBatch, around: Surroundings) -> tuple[pa.Table, NDArray[np.int64]]:
+        """The calls of a batch, and the positions of the operators around them."""
         calls = np.flatnonzero(batch.role >= LAUNCH)
         correlation, is_launch = batch.values("correlation", calls), batch.role[calls] == LAUNCH
         has_work = match(self._work, correlation) >= 0
@@ -51,7 +50,7 @@ class Launches:
         module, step = around.module[calls], around.step[calls]
         inside = op >= 0
         if not calls.size:
-            return op
+            return _COLUMNS.empty_table(), op
         columns: dict[str, Any] = {
             "correlation": correlation,
             "launch": batch.id[calls],
@@ -67,18 +66,23 @@ class Launches:
             "op_ts": nullable(batch.ts[op], ~inside),
             "op_name_id": nullable(batch.values("name_id", np.where(inside, op, calls)), ~inside),
         }
-        self._found.append(pa.table(columns, schema=_COLUMNS))
-        within: NDArray[np.int64] = op[inside]
-        return within
+        return pa.table(columns, schema=_COLUMNS), op[inside]
 
-    def table(self) -> pa.Table:
-        """One call per correlation, should calls of several batches share one."""
-        found = pa.concat_tables(self._found) if self._found else _COLUMNS.empty_table()
-        correlation = found["correlation"].to_numpy()
-        if len(self._found) < 2 or distinct(correlation).size == correlation.size:
-            return found
-        numbers = (found[name].to_numpy() for name in ("ts", "launch"))
-        return found.take(pa.array(_first_of_each(correlation, ~found["is_launch"].to_numpy(), *numbers)))
+
+def first_launches(parts: list[pa.Table]) -> pa.Table:
+    """The launches of all batches: one per correlation, should calls of several batches share one."""
+    found = pa.concat_tables([_COLUMNS.empty_table(), *parts])
+    correlation = found["correlation"].to_numpy()
+    if len(parts) < 2 or distinct(correlation).size == correlation.size:
+        return found
+    numbers = (found[name].to_numpy() for name in ("ts", "launch"))
+    return found.take(pa.array(_first_of_each(correlation, ~found["is_launch"].to_numpy(), *numbers)))
+
+
+def counted(launches: pa.Table) -> tuple[int, int]:
+    """How many launches there are, and how many of them without device work."""
+    is_launch, has_work = (launches[name].to_numpy() for name in ("is_launch", "has_work"))
+    return int(np.count_nonzero(is_launch)), int(np.count_nonzero(is_launch & ~has_work))
 
 
 def _first_of_each(key: NDArray[np.int64], *by: NDArray[Any]) -> NDArray[np.int64]:

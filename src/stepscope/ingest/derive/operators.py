@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 #: Operators looked at around a launch, from the inside out: custom kernels lie a few calls below the operator known.
 _LEVELS: Final = 5
 
-_CHAIN: Final = pa.schema([("op", pa.int64()), ("level", pa.int8()), ("around", pa.int64()), ("name_id", pa.int32())])
-_EXTERNAL: Final = pa.schema(
+#: op, level, around and name_id of the latter: a row for each operator that launches or has the external id of device
+#: work, and for some that are around it. `level` is 0 for itself; those around one come from the inside out.
+CHAIN: Final = pa.schema([("op", pa.int64()), ("level", pa.int8()), ("around", pa.int64()), ("name_id", pa.int32())])
+#: The operators with external ids of device work.
+EXTERNAL: Final = pa.schema(
     [
         ("external_id", pa.int64()), ("op", pa.int64()), ("op_ts", pa.int64()), ("op_track", pa.int32()),
         ("op_name_id", pa.int32()), ("module", pa.int64()), ("step", pa.int32()),
@@ -29,63 +32,56 @@ _EXTERNAL: Final = pa.schema(
 
 
 class Operators:
-    """Operators of device work, found as the host threads are nested.
-
-    `chain` has a row for each operator that launches or has the external id of device work, and for some that are
-    around it: `level` is 0 for itself; those around one come from the inside
-    out. `external` has the operators with external ids of device work.
-    """
+    """Finds the operators of device work in nested host threads."""
 
     def __init__(self, work: Work) -> None:
         external = work.numbers("external_id")
         self._wanted: NDArray[np.int64] = distinct(external[external > 0])
-        self._chain: list[pa.Table] = [_CHAIN.empty_table()]
-        self._external: list[pa.Table] = [_EXTERNAL.empty_table()]
 
-    @property
-    def chain(self) -> pa.Table:
-        """op, level, around and name_id, the name of the latter."""
-        return pa.concat_tables(self._chain)
+    def find(
+        self, batch: HostBatch, around: Surroundings, launching: NDArray[np.int64]
+    ) -> tuple[list[pa.Table], pa.Table]:
+        """Operators of a batch: those at positions `launching`, and those with external ids.
 
-    @property
-    def external(self) -> pa.Table:
-        """external_id, op, op_ts, op_track, op_name_id, module and step."""
-        return pa.concat_tables(self._external)
+        Returns:
+            The parts of a table like `CHAIN`, and a table like `EXTERNAL`.
+        """
+        if not self._wanted.size:
+            return _chains(batch, around, distinct(launching)), EXTERNAL.empty_table()
+        ops = np.flatnonzero(batch.role == OP)
+        external = batch.values("external_id", ops)
+        known = match(self._wanted, external) >= 0
+        ops, external = ops[known], external[known]
+        module, step = around.module[ops], around.step[ops]
+        columns: dict[str, Any] = {
+            "external_id": external,
+            "op": batch.id[ops],
+            "op_ts": batch.ts[ops],
+            "op_track": batch.track[ops],
+            "op_name_id": batch.values("name_id", ops),
+            "module": nullable(batch.id[module], module < 0),
+            "step": nullable(step, step < 0),
+        }
+        chains = _chains(batch, around, distinct(np.append(launching, ops)))
+        return chains, pa.table(columns, schema=EXTERNAL)
 
-    def add(self, batch: HostBatch, around: Surroundings, launching: NDArray[np.int64]) -> None:
-        """Add operators of a batch: those at positions `launching`, and those with external ids."""
-        ops = np.zeros(0, np.int64)
-        if self._wanted.size:
-            ops = np.flatnonzero(batch.role == OP)
-            external = batch.values("external_id", ops)
-            known = match(self._wanted, external) >= 0
-            ops, external = ops[known], external[known]
-            module, step = around.module[ops], around.step[ops]
-            columns: dict[str, Any] = {
-                "external_id": external,
-                "op": batch.id[ops],
-                "op_ts": batch.ts[ops],
-                "op_track": batch.track[ops],
-                "op_name_id": batch.values("name_id", ops),
-                "module": nullable(batch.id[module], module < 0),
-                "step": nullable(step, step < 0),
-            }
-            self._external.append(pa.table(columns, schema=_EXTERNAL))
-        self._add_chains(batch, around, distinct(np.append(launching, ops)))
 
-    def _add_chains(self, batch: HostBatch, around: Surroundings, ops: NDArray[np.int64]) -> None:
-        outer = ops
-        for level in range(_LEVELS):
-            if not ops.size:
-                return
-            columns: dict[str, Any] = {
-                "op": batch.id[ops],
-                "level": np.full(ops.size, level, np.int8),
-                "around": batch.id[outer],
-                "name_id": batch.values("name_id", outer),
-            }
-            self._chain.append(pa.table(columns, schema=_CHAIN))
-            above = around.parent[outer]
-            inner = above >= 0
-            inner[inner] = around.op[above[inner]] >= 0
-            ops, outer = ops[inner], around.op[above[inner]]
+def _chains(batch: HostBatch, around: Surroundings, ops: NDArray[np.int64]) -> list[pa.Table]:
+    """The operators around these and themselves, a table for each level."""
+    found = []
+    outer = ops
+    for level in range(_LEVELS):
+        columns: dict[str, Any] = {
+            "op": batch.id[ops],
+            "level": np.full(ops.size, level, np.int8),
+            "around": batch.id[outer],
+            "name_id": batch.values("name_id", outer),
+        }
+        found.append(pa.table(columns, schema=CHAIN))
+        above = around.parent[outer]
+        inner = above >= 0
+        inner[inner] = around.op[above[inner]] >= 0
+        ops, outer = ops[inner], around.op[above[inner]]
+        if not ops.size:
+            break
+    return found

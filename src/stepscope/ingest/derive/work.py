@@ -18,7 +18,7 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Activities of which many columns may be in memory twice.
+#: Many columns of so many activities take 20 MB.
 _FEW: Final = 200_000
 
 #: In place of looking each up in a list of the words.
@@ -60,6 +60,11 @@ class Work:
         on_host = event[np.isin(track, list(overview.hosts))]
         return cls(rows, event, rows["ts"].to_numpy(), ascending(track), on_host)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether many columns of these activities may be in memory twice."""
+        return self.event.size <= _FEW
+
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of integers, with -1 for null."""
         column = self.rows[name]
@@ -73,14 +78,16 @@ class Work:
     def joined(self, staging: Staging, table: str, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
         """Columns of the row of a staged table whose `event` each activity is; nulls where there is none.
 
+        May run beside other statements.
         Of many activities one column is copied at a time: all of them together take hundreds of MB.
         """
-        keys = staging.connection.execute(f"SELECT event FROM {table}").fetchnumpy()["event"]
-        position = match(keys, self.event)
         found: dict[str, pa.ChunkedArray] = {}
-        for names in [columns] if keys.size <= _FEW else [[name] for name in columns]:
-            rows = taken(staging.connection.sql(f"SELECT {', '.join(names)} FROM {table}").to_arrow_table(), position)
-            found |= {name: rows[name] for name in names}
+        with staging.connection.cursor() as connection:
+            keys = connection.execute(f"SELECT event FROM {table}").fetchnumpy()["event"]
+            position = match(keys, self.event)
+            for names in [columns] if self.is_small else [[name] for name in columns]:
+                rows = connection.sql(f"SELECT {', '.join(names)} FROM {table}").to_arrow_table()
+                found |= dict(zip(names, taken(rows, position).columns, strict=True))
         return found
 
 

@@ -60,8 +60,7 @@ def kernels_without_launch(derived: Derived) -> Observation | None:
 
 def launches_without_kernel(derived: Derived) -> Observation | None:
     """Launches whose work is not in the recording, though other work is."""
-    is_launch, has_work = (derived.launches[name].to_numpy() for name in ("is_launch", "has_work"))
-    of, lost = int(np.count_nonzero(is_launch)), int(np.count_nonzero(is_launch & ~has_work))
+    of, lost = derived.launches, derived.lost
     if not lost or not derived.activities.event.size:
         return None
     many = lost > _LOST_SHARE * of
