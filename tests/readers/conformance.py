@@ -24,7 +24,7 @@ from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.readers.content import head
-from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.readers.protocol import YES, Source
 from stepscope.reports.build import Options as ReportOptions
 from stepscope.reports.build import build_report

@@ -25,7 +25,7 @@ from readers.conformance import (
 )
 from readers.oracle import Row, rows, whole_events
 from stepscope.ingest import Options, open_trace, recognise
-from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.simulate import SimJob, simulate
 from support import shared_traces
 

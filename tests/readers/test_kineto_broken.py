@@ -7,7 +7,7 @@ import pytest
 from readers.kineto_text import HEADER, document, health, names, op, opened
 from stepscope.ingest import recognise
 from stepscope.readers.kineto import mending
-from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.readers.kineto.repair import Reading, repair
 
 GOOD = op("good", 20)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 
 
+@cache
 def import_ahead() -> None:
-    """Import what makes and shows a report, in a thread of its own."""
-    # What both threads import is there before they part, so that neither waits for the other.
-    import stepscope.ingest  # noqa: F401
+    """Import what makes and shows a report, in a thread of its own.
 
+    Started before anything is being read, it would make that begin later: both would hold the interpreter in turns.
+    """
     threading.Thread(target=_import, name="stepscope-imports", daemon=True).start()
 
 

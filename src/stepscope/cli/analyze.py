@@ -57,8 +57,10 @@ def analyze(
 
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_one_heap()
-    import_ahead()
-    with open_input(paths, cache=not no_cache, store=store) as trace, progress("analysing") as report_progress:
+    with (
+        open_input(paths, cache=not no_cache, store=store, meanwhile=import_ahead) as trace,
+        progress("analysing") as report_progress,
+    ):
         from stepscope.reports.build import Options, build_report
 
         options = Options(

@@ -18,11 +18,32 @@ _SHOWN_AFTER_SECONDS: Final = 2.0
 Report = Callable[[str, int, int], None]
 
 
-def open_input(paths: Sequence[Path], *, cache: bool, store: Path | None, locked: bool = False) -> Trace:
-    """Open files and folders as one trace."""
+def open_input(
+    paths: Sequence[Path],
+    *,
+    cache: bool,
+    store: Path | None,
+    locked: bool = False,
+    meanwhile: Callable[[], None] | None = None,
+) -> Trace:
+    """Open files and folders as one trace.
+
+    Args:
+        paths: The files and folders.
+        cache: Keep what was read for the next time, and use what was kept.
+        store: Folder to keep it in; None for the user's cache folder.
+        locked: For the SQL of strangers.
+        meanwhile: Called while a recording is being read, if any has to be; again and again.
+    """
     from stepscope.ingest import Options, open_trace
 
-    with progress("reading") as report:
+    with progress("reading") as show:
+
+        def report(what: str, done: int, total: int) -> None:
+            if meanwhile is not None:
+                meanwhile()
+            show(what, done, total)
+
         return open_trace(paths, Options(cache=cache, store=store, report=report, locked=locked))
 
 

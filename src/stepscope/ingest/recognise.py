@@ -12,7 +12,7 @@ from stepscope.model.errors import UserError
 from stepscope.readers import content
 from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.ascend.reader import AscendReader
-from stepscope.readers.kineto.read import KinetoReader
+from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.readers.memsnapshot.reader import MemorySnapshotReader
 from stepscope.readers.nsight.reader import NsightReader
 from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source

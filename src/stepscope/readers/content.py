@@ -22,6 +22,8 @@ _ZIP: Final = b"PK\x03\x04"
 #: Bytes read and unpacked at a time: few, as what is unpacked in the same go as a damage may be lost.
 _PACKED_BLOCK: Final = 1 << 16
 BLOCK_BYTES: Final = 8 << 20
+#: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
+CHUNK_BYTES: Final = 16 << 20
 
 
 @dataclass(slots=True)

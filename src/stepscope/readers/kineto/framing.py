@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stepscope.readers.content import BLOCK_BYTES, ReadInto
+from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
 from stepscope.readers.kineto.arguments import argument_slices
 from stepscope.readers.kineto.arrows import ArrowFinder
 from stepscope.readers.kineto.boundaries import Boundaries
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 
-#: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
-CHUNK_BYTES: Final = 16 << 20
 #: Text before the events that is kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
 #: No event is this long; text without a boundary beyond it is given up.

@@ -5,83 +5,55 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
-from stepscope.readers.content import BLOCK_BYTES, Damage, content
+from stepscope.readers.content import Damage, content
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
-from stepscope.readers.kineto.framing import CHUNK_BYTES, Chunk, Framer, gather
+from stepscope.readers.kineto.framing import Chunk, Framer, gather
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
+from stepscope.readers.kineto.reader import NAME
 from stepscope.readers.kineto.sql import parse_sql
 from stepscope.readers.kineto.stage import Stager
-from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
-_MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
 
-
-@dataclass(frozen=True, slots=True)
-class KinetoReader:
-    """Reads `.json`, `.json.gz` and the like that torch.profiler wrote, and other Chrome traces.
-
-    Attributes:
-        block_bytes: Text that is framed in one go; it should fit the processor's cache.
-        chunk_bytes: Text that is decoded in one go.
-    """
-
-    name: str = "kineto"
-    version: int = 1
-    block_bytes: int = BLOCK_BYTES
-    chunk_bytes: int = CHUNK_BYTES
-
-    def sniff(self, path: Path, head: bytes) -> int:
-        """NO, MAYBE or YES, by content alone."""
-        del path
-        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-        if not text.startswith((b"{", b"[")):
-            return NO
-        if any(mark in text for mark in _MARKS) or b'"ph"' in text:
-            return YES
-        return MAYBE
-
-    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
-        """Stage every event that can be read."""
-        damage = Damage()
-        framer = Framer()
-        with (
-            content(source, damage, progress, self.block_bytes) as read,
-            Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder,
-        ):
-            for chunk in _in_background(gather(framer.pieces(read, self.block_bytes), self.chunk_bytes)):
-                decoder.add(chunk)
-            decoder.finish()
-        _observe(staging, framer, decoder, damage)
-        metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
-        staging.observe(
-            "metadata-damaged", "warning", int(not whole), "what the recording says beside its events is broken",
-            "rank, devices or process groups may be missing",
-        )  # fmt: skip
-        if not framer.found or not decoder.events:
-            reason = damage.messages[0] if damage.messages else "it holds no trace events"
-            raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
-        add_devices(staging, metadata)
-        add_groups(staging, metadata)
-        finish(staging, decoder.metadata)
-        info = metadata.get("distributedInfo")
-        info = info if isinstance(info, dict) else {}
-        return Recording(
-            source=str(source),
-            reader=self.name,
-            rank=integer(info.get("rank")),
-            world_size=integer(info.get("world_size")),
-            host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),
-            origin_unix_ns=integer(metadata.get("baseTimeNanoseconds")),
-            attributes=attributes(metadata),
-        )
+def read(source: Source, staging: Staging, progress: Progress, block_bytes: int, chunk_bytes: int) -> Recording:
+    """Stage every event that can be read, in blocks and chunks of these sizes."""
+    damage = Damage()
+    framer = Framer()
+    with (
+        content(source, damage, progress, block_bytes) as read,
+        Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder,
+    ):
+        for chunk in _in_background(gather(framer.pieces(read, block_bytes), chunk_bytes)):
+            decoder.add(chunk)
+        decoder.finish()
+    _observe(staging, framer, decoder, damage)
+    metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
+    staging.observe(
+        "metadata-damaged", "warning", int(not whole), "what the recording says beside its events is broken",
+        "rank, devices or process groups may be missing",
+    )  # fmt: skip
+    if not framer.found or not decoder.events:
+        reason = damage.messages[0] if damage.messages else "it holds no trace events"
+        raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
+    add_devices(staging, metadata)
+    add_groups(staging, metadata)
+    finish(staging, decoder.metadata)
+    info = metadata.get("distributedInfo")
+    info = info if isinstance(info, dict) else {}
+    return Recording(
+        source=str(source),
+        reader=NAME,
+        rank=integer(info.get("rank")),
+        world_size=integer(info.get("world_size")),
+        host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),
+        origin_unix_ns=integer(metadata.get("baseTimeNanoseconds")),
+        attributes=attributes(metadata),
+    )
 
 
 def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:

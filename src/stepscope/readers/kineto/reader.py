@@ -1,0 +1,46 @@
+"""What a Kineto trace looks like; who reads it is imported when there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.recording import Recording
+from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES
+from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
+from stepscope.store.staging import Staging
+
+NAME: Final = "kineto"
+_MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
+
+
+@dataclass(frozen=True, slots=True)
+class KinetoReader:
+    """Reads `.json`, `.json.gz` and the like that torch.profiler wrote, and other Chrome traces.
+
+    Attributes:
+        block_bytes: Text that is framed in one go; it should fit the processor's cache.
+        chunk_bytes: Text that is decoded in one go.
+    """
+
+    name: str = NAME
+    version: int = 1
+    block_bytes: int = BLOCK_BYTES
+    chunk_bytes: int = CHUNK_BYTES
+
+    def sniff(self, path: Path, head: bytes) -> int:
+        """NO, MAYBE or YES, by content alone."""
+        del path
+        text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not text.startswith((b"{", b"[")):
+            return NO
+        if any(mark in text for mark in _MARKS) or b'"ph"' in text:
+            return YES
+        return MAYBE
+
+    def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
+        """Stage every event that can be read."""
+        from stepscope.readers.kineto.read import read
+
+        return read(source, staging, progress, self.block_bytes, self.chunk_bytes)
