@@ -17,7 +17,7 @@ from stepscope.model.errors import StepscopeError, UnusableInputError
 from stepscope.model.trace import Note, Trace
 from stepscope.readers.protocol import Reader, Source
 from stepscope.store.cache import Cache, cache_key
-from stepscope.store.opening import open_stores, read_manifest
+from stepscope.store.opening import connect_ahead, open_stores, read_manifest
 
 #: Called with (what is being done, bytes done, bytes in all).
 Report = Callable[[str, int, int], None]
@@ -55,12 +55,13 @@ def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None
     options = options or Options()
     listed = [paths] if isinstance(paths, (str, Path)) else list(paths)
     found = recognise([Path(path) for path in listed])
+    connect = connect_ahead()
     with _cache(options) as (cache, keep_alive):
         stores, notes = _ingest(found, cache, options)
         recordings = [read_manifest(store) for store in stores]
         ranks, rank_notes = assign_ranks(recordings)
         notes = [*_skipped_notes(found), *notes, *rank_notes]
-        trace = open_stores(dict(zip(ranks, stores, strict=True)), notes, locked=options.locked)
+        trace = open_stores(dict(zip(ranks, stores, strict=True)), notes, locked=options.locked, connect=connect)
         if keep_alive is not None:
             weakref.finalize(trace, keep_alive.cleanup)
         return trace

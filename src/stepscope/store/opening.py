@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -49,27 +50,49 @@ def read_manifest(store: Path) -> Recording:
         raise UserError(f"{store} is not a stepscope store", hint="give the recording itself") from error
 
 
-def open_stores(stores: Mapping[int, Path], notes: Sequence[Note] = (), *, locked: bool = False) -> Trace:
+def connect_ahead() -> Callable[[], duckdb.DuckDBPyConnection]:
+    """Begin to connect to what stores are opened in; what is returned waits for the connection.
+
+    DuckDB takes 15 ms to learn its own functions, which it can do beside whatever comes before the opening.
+    """
+    executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-connecting")
+    connecting = executor.submit(_connect)
+    executor.shutdown(wait=False)
+    return connecting.result
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "python_enable_replacements": "false",
+        # Queries that need more spill to disk, outside the current folder and only while they run.
+        "memory_limit": "450MB",
+        "temp_directory": str(spill_folder()),
+    }
+    return duckdb.connect(":memory:", config=config)
+
+
+def open_stores(
+    stores: Mapping[int, Path],
+    notes: Sequence[Note] = (),
+    *,
+    locked: bool = False,
+    connect: Callable[[], duckdb.DuckDBPyConnection] = _connect,
+) -> Trace:
     """Open the stored recordings of one or more ranks as one trace.
 
     Args:
         stores: Folder of each rank's recording.
         notes: Lines of health about the input as a whole.
         locked: Let queries reach no file but the stores', no network and no setting.
+        connect: Gives a connection that nothing else uses: what `connect_ahead` has returned.
     """
-    import duckdb
-
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "python_enable_replacements": "false",
-        # Queries that need more spill to disk, outside the current folder and only while they run.
-        "memory_limit": "450MB",
-        # Without threads of its own the allocator keeps most of what queries needed.
-        "allocator_background_threads": True,
-        "temp_directory": str(spill_folder()),
-    }
-    connection = duckdb.connect(":memory:", config=config)
+    connection = connect()
+    # Without threads of its own the allocator keeps most of what queries needed. It is one for the whole process.
+    connection.execute("SET allocator_background_threads = true")
     # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
     # setting only once it has loaded what reads Parquet.
     connection.execute("SET parquet_metadata_cache = true")
