@@ -63,7 +63,23 @@ class HostTree:
 
     def nearest(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Position of the nearest of each event and its ancestors that is wanted, int64[n], -1 if none is."""
-        return nearest(wanted, self.depth, self.parent)
+        at = np.flatnonzero(wanted)
+        if at.size > wanted.size // 2:
+            return nearest(wanted, self.depth, self.parent)
+        found = np.full(wanted.size, -1)
+        found[at] = at
+        for here in self._levels[1:]:
+            asking = here[found[here] < 0]
+            found[asking] = found[self.parent[asking]]
+        return found
+
+    def inside(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which events have a wanted one around them, bool[n]."""
+        found = np.zeros(wanted.size, np.bool_)
+        for here in self._levels[1:]:
+            around = self.parent[here]
+            found[here] = found[around] | wanted[around]
+        return found
 
     def above(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
         """What `nearest` found for the parent of each event, int64[n], -1 for an event without parent."""

@@ -147,8 +147,7 @@ def _self_time(tree: HostTree, ops: NDArray[np.int64], outer: NDArray[np.int64])
 def _runtime_time(tree: HostTree, operator: NDArray[np.int64]) -> Times:
     """Of each operator, the time that it spends itself in calls of the runtime; calls inside calls count once."""
     is_call = np.isin(tree.category, _RUNTIME)
-    outer = tree.above(tree.nearest(is_call))
-    calls = np.flatnonzero(is_call & (outer < 0) & (operator >= 0))
+    calls = np.flatnonzero(is_call & ~tree.inside(is_call) & (operator >= 0))
     total = np.zeros(tree.id.size, np.int64)
     np.add.at(total, operator[calls], tree.kept[calls])
     return total

@@ -126,7 +126,7 @@ def _waiting(trace: Trace, waits: list[int]) -> Ids:
 def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:
     """The outermost calls that wait in a tree, by field of `_Calls`."""
     is_call = tree.category < 0
-    at = np.flatnonzero(is_call & (tree.above(tree.nearest(is_call)) < 0))
+    at = np.flatnonzero(is_call & ~tree.inside(is_call))
     operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(tree.category > 0)[at]
     ts, end = tree.ts[at], tree.ts[at] + tree.dur[at]
     around = (_of(tree.id, operator), _of(tree.name, operator), _of(tree.name, module))

@@ -147,8 +147,11 @@ def sequences(s: Signals) -> Mapping[str, Ranges]:
         text = _without(text, ranges)
     runs = _runs(w, text)
     words = [text[a : b + 1] for a, b in zip(runs.first.tolist(), runs.last.tolist(), strict=True)]
-    activation = np.array([_is_activation(word) for word in words], np.bool_)
-    chained = np.array([len(word) >= _LEAST_RUN and _is_chained(word) for word in words], np.bool_)
+    # Steps repeat: a few dozen words are thousands of runs.
+    is_activation = {word: _is_activation(word) for word in set(words)}
+    is_chained = {word: len(word) >= _LEAST_RUN and _is_chained(word) for word in is_activation}
+    activation = np.array([is_activation[word] for word in words], np.bool_)
+    chained = np.array([is_chained[word] for word in words], np.bool_)
     found["activations"] = runs.where(activation)
     found["runs"] = runs.where(chained & ~activation & ~_updates(text, runs))
     return MappingProxyType(found)
