@@ -89,19 +89,13 @@ def _sizes(groups: Groups, bytes_: Ids, dur: Times) -> dict[str, list[Any]]:
     known = bytes_ >= 0
     timed = known & (dur > 0)
     moved, took = groups.sum(np.where(timed, bytes_, 0)), groups.sum(np.where(timed, dur, 0))
-    some = Groups.by(groups.index[known])
-    sizes, of = some.summary(bytes_[known]), groups.index[known][some.first].tolist()
-
-    def column(name: str) -> list[int | None]:
-        found = dict(zip(of, sizes[name].tolist(), strict=True))
-        return [found.get(group) for group in range(groups.count.size)]
-
+    sizes = groups.summary_of(known, bytes_[known])
     pairs = zip(moved.tolist(), took.tolist(), strict=True)
     return {
-        "bytes": column("total_ns"),
-        "min_bytes": column("min_ns"),
-        "median_bytes": column("median_ns"),
-        "max_bytes": column("max_ns"),
+        "bytes": sizes["total_ns"],
+        "min_bytes": sizes["min_ns"],
+        "median_bytes": sizes["median_ns"],
+        "max_bytes": sizes["max_ns"],
         "bandwidth": [1e9 * size / time if time else None for size, time in pairs],
     }
 

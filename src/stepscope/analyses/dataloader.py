@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from stepscope.analyses.grouping import SUMMARY_SQL, by_name
+import numpy as np
+
+from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.needs import need_host
 from stepscope.analyses.registry import Analysis
+from stepscope.model.columns import Spans, on_host
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, summary_columns
+from stepscope.model.steps import Steps
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
@@ -25,22 +29,6 @@ DATALOADER = TableSchema(
     ),
 )
 
-_SQL = f"""
-WITH whole AS (SELECT count(*) AS all_steps, sum(dur) AS steps_ns FROM steps), calls AS (
-    SELECT s.name_id, s.step, coalesce(s.dur, 0) AS dur,
-        row_number() OVER (PARTITION BY s.name_id ORDER BY s.ts, s.id) = 1 AS first
-    FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' AND s.category = 'dataloader'
-)
-SELECT n.name, {SUMMARY_SQL}, coalesce(total_ns / nullif(any_value(steps_ns), 0), 0) AS share,
-    count(DISTINCT step) AS steps,
-    coalesce(sum(dur) FILTER (WHERE step IS NOT NULL), 0) AS inside,
-    coalesce(inside // nullif(any_value(all_steps), 0), 0)::BIGINT AS per_step_ns,
-    coalesce(inside / nullif(any_value(steps_ns), 0), 0) AS share_of_steps,
-    max(dur) FILTER (WHERE first) AS first_ns, quantile_disc(dur, 0.5) FILTER (WHERE NOT first) AS later_median_ns,
-    max(dur) FILTER (WHERE NOT first) AS later_max_ns
-FROM calls c JOIN names n USING (name_id) CROSS JOIN whole GROUP BY n.name ORDER BY total_ns DESC, n.name
-"""
-
 
 def dataloader(trace: Trace) -> Table:
     """Sum up the waits for each data loader.
@@ -49,7 +37,32 @@ def dataloader(trace: Trace) -> Table:
         MissingInputError: The recording shows no data loader.
     """
     need_host(trace, ("dataloader",), "loader")
-    return by_name(trace, DATALOADER, _SQL)
+    spans, every = Spans(trace), Steps.of(trace)
+    at = np.flatnonzero(spans.of("dataloader"))
+    at = at[on_host(trace, spans.track[at])]
+    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    name, dur, step = spans.name[at], np.maximum(spans.dur[at], 0), spans.step[at]
+    groups = Groups.by(name)
+    steps_ns = int((every.stop - every.ts).sum())
+    total, inside = groups.sum(dur), groups.sum(np.where(step >= 0, dur, 0))
+    others = np.ones(dur.size, np.bool_)
+    others[groups.first] = False
+    later = groups.summary_of(others, dur[others])
+    pairs = Groups.by(groups.index, step)
+    in_steps = pairs.first[step[pairs.first] >= 0]
+    columns = {
+        **groups.summary(dur),
+        "name": texts(trace, name[groups.first]),
+        "share": shares(total, steps_ns),
+        "rank": np.full(total.size, trace.ranks[0]),
+        "steps": np.bincount(groups.index[in_steps], minlength=total.size),
+        "per_step_ns": inside // max(every.ts.size, 1),
+        "share_of_steps": shares(inside, steps_ns),
+        "first_ns": dur[groups.first],
+        "later_median_ns": later["median_ns"],
+        "later_max_ns": later["max_ns"],
+    }
+    return ordered_table(DATALOADER, columns)
 
 
 ANALYSES = (Analysis(DATALOADER, dataloader),)

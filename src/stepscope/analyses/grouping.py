@@ -68,6 +68,17 @@ class Groups:
             "max_ns": ordered[stops - 1],
         }
 
+    def summary_of(self, rows: slice | NDArray[np.bool_], values: Times) -> dict[str, list[int | None]]:
+        """The same of the values of some rows only; None for groups that have none of them."""
+        index = self.index[rows]
+        some = Groups.by(index)
+        groups = index[some.first].tolist()
+        found: dict[str, list[int | None]] = {}
+        for name, of_group in some.summary(values).items():
+            known = dict(zip(groups, of_group.tolist(), strict=True))
+            found[name] = [known.get(group) for group in range(self.count.size)]
+        return found
+
     def _ordered(self, dur: Times, starts: Times, stops: Times) -> Times:
         """The rows' durations by group and ascending; groups begin and end at these positions."""
         if self.count.size > min(self.index.size >> 6, np.iinfo(np.int16).max):

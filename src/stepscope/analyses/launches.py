@@ -80,6 +80,7 @@ def launches(trace: Trace) -> Table:
     first, size = names[groups.first], groups.count.size
     index, dur = groups.index[:worked], calls.dur[:worked]
     total = groups.sum(calls.dur)
+    delays = groups.summary_of(slice(worked), np.maximum(calls.ahead, 0))
     blocked = _blocked(trace)
 
     def of_work(values: NDArray[Any]) -> NDArray[np.int64]:
@@ -96,7 +97,7 @@ def launches(trace: Trace) -> Table:
         "device_ns": of_work(calls.device_ns),
         "without_activity": groups.count - np.bincount(index, minlength=size),
         "slow_calls": groups.sum(calls.dur > SLOW_CALL_NS),
-        **_delays(index, np.maximum(calls.ahead, 0), size),
+        **{f"delay_{name}": delays[name] for name in ("median_ns", "mean_ns", "max_ns")},
         "late_starts": of_work(calls.ahead > LATE_START_NS),
         "early_starts": of_work(calls.ahead < 0),
         "short_work": of_work(calls.device_ns < dur),
@@ -124,17 +125,6 @@ def _calls(trace: Trace) -> _Calls:
     dur = np.maximum(spans.dur[every], 0)
     ahead = begins[known] - (spans.ts[row] + dur[: row.size])
     return _Calls(every, dur, by_call.count[known], by_call.sum(work.dur[mine])[known], ahead)
-
-
-def _delays(index: NDArray[np.int64], delay: Times, size: int) -> dict[str, list[int | None]]:
-    """Median, mean and longest delay of each of `size` groups, given by the group of each delay."""
-    groups = Groups.by(index)
-    summary = groups.summary(delay)
-    found: dict[str, list[int | None]] = {}
-    for name in ("median_ns", "mean_ns", "max_ns"):
-        of_group = dict(zip(index[groups.first].tolist(), summary[name].tolist(), strict=True))
-        found[f"delay_{name}"] = [of_group.get(group) for group in range(size)]
-    return found
 
 
 def _blocked(trace: Trace) -> dict[int, tuple[int, int]]:

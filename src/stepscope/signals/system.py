@@ -49,14 +49,17 @@ def waiting(s: Signals) -> Intervals:
 @signal()
 def reading(s: Signals) -> Intervals:
     """The part of it in which the main thread was in calls that read or write files."""
-    return s(waiting) & _calls(s, _READS)
+    _need_waiting(s)
+    calls = _calls(s, _READS)
+    return s(waiting) & calls
 
 
 @signal()
 def blocked(s: Signals) -> Intervals:
     """The part of it in which the main thread waited for other threads, processes or the network."""
-    silent = Intervals.union_of(*s(line).of(states.PYTHON, states.OTHER))
-    return s(waiting) & silent & _calls(s, _WAITS)
+    _need_waiting(s)
+    calls = _calls(s, _WAITS)
+    return s(waiting) & Intervals.union_of(*s(line).of(states.PYTHON, states.OTHER)) & calls
 
 
 @signal()
@@ -94,6 +97,12 @@ def blocking_calls(s: Signals) -> tuple[str, ...]:
 def reading_calls(s: Signals) -> tuple[str, ...]:
     """Calls that read or write files in which the main thread spends most of that time, the longest first."""
     return _names(s, s(reading), _READS)
+
+
+def _need_waiting(s: Signals) -> None:
+    """What `waiting` lacks is told first; working it out takes long, and few recordings have what is asked of it."""
+    s(line)
+    s.trace.once(device_times)
 
 
 def longest(found: Intervals, most: int = 10) -> tuple[tuple[int, int], ...]:
