@@ -31,7 +31,7 @@ class TestAJobWithASlowDevice:
         assert waits[0] == pytest.approx(waits[1], rel=0.01)
         assert waits[0] > 0.5
         assert waits[2] < 0.05
-        assert [s(cluster.known_share) for s in slow] == [1.0, 1.0, 1.0]
+        assert all(s(cluster.collectives).known.all() for s in slow)
 
     def test_without_waiting_they_would_take_as_long_as_a_job_without_it(self, slow: list[Signals]) -> None:
         gain = slow[0](cluster.gain_ns)
@@ -53,14 +53,14 @@ class TestAJobWithASlowDevice:
         alone.row("collectives", event=event, group="0", collective="all_reduce", world_size=3)
         s = Signals.of(alone.trace())
         assert s(cluster.waited_ns) == 0
-        assert s(cluster.known_share) == 0.0
+        assert not s(cluster.collectives).known.any()
         assert trace.ranks == (0,)
 
 
 def test_transfers_that_the_library_recorded_tell_as_much(tmp_path: Path) -> None:
     paths = simulate(replace(JOB, device="ascend910b2"), tmp_path / "job", "ascend", faults=("slow-rank",))
     signals = ranks(open_trace(paths, Options(cache=False)))
-    assert [s(cluster.known_share) for s in signals] == [1.0, 1.0, 1.0]
+    assert all(s(cluster.collectives).known.all() for s in signals)
     assert signals[0](cluster.waited_share) > 0.3 > signals[2](cluster.waited_share)
 
 

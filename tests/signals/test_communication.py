@@ -41,7 +41,6 @@ def test_exposed_time_is_that_behind_which_nothing_is_computed() -> None:
     assert found.transfer.tolist() == [300]
     assert not found.known
     assert s(communication.exposed_share) == s(communication.transfer_share) == 0.2
-    assert s(communication.waiting_share) == 0.0
 
 
 def test_the_shortest_participant_tells_transfer_from_waiting() -> None:
@@ -59,7 +58,6 @@ def test_the_shortest_participant_tells_transfer_from_waiting() -> None:
         assert s(communication.calls).known
     assert early(communication.exposed_share) == 0.7
     assert early(communication.transfer_share) == 0.2
-    assert early(communication.waiting_share) == pytest.approx(0.5)
 
 
 def test_with_a_rank_missing_the_transfer_is_only_a_bound() -> None:

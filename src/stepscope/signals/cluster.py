@@ -124,13 +124,6 @@ def ranks_missing(s: Signals) -> bool:
     return world != 1 and here < max(world, 2)
 
 
-@signal("share")
-def known_share(s: Signals) -> float:
-    """Collectives of which all ranks are recorded, as a share of all."""
-    found = s(collectives)
-    return float(np.count_nonzero(found.known)) / found.known.size
-
-
 @signal("ns")
 def gain_ns(s: Signals) -> int:
     """What the rank's mean step would save if no other rank came later."""

@@ -111,12 +111,6 @@ def transfer_share(s: Signals) -> float:
     return float(found.exposed_transfer.sum()) / found.steps / s(step_ns)
 
 
-@signal("share")
-def waiting_share(s: Signals) -> float:
-    """Exposed time of collectives that is waiting for late ranks, as a share of the mean step."""
-    return s(exposed_share) - s(transfer_share)
-
-
 @signal()
 def in_backward(s: Signals) -> NDArray[np.bool_]:
     """For each of `communication.calls`, whether the thread that does the backward pass launched it."""
