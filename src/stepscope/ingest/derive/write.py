@@ -28,6 +28,12 @@ _HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))
 #: The size is that of all rows, deleted ones too.
 _FILLED_SQL: Final = "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"
 
+#: Columns of large tables with more values than this are hardly smaller with a dictionary, and building one that
+#: is thrown away takes a quarter of the time of writing.
+_MOST_WORDS: Final = 4096
+#: Of fewer rows DuckDB makes smaller dictionaries by itself: of a fifth of the rows at most.
+_LARGE: Final = 5 * _MOST_WORDS
+
 #: Tables that are written as derived, and those that are known last.
 _DERIVED: Final = (ACTIVITIES.name, "memory", "flows", "steps")
 _LATE: Final = ("collectives", "devices", "health")
@@ -129,4 +135,6 @@ def _copy(staging: Staging, query: str, name: str, arrow: dict[str, pa.Table]) -
     with staging.connection.cursor() as cursor:
         for view, table in arrow.items():
             cursor.register(view, table)
-        cursor.execute(f"COPY ({query}) TO '{target}' ({PARQUET})")
+        rows = max((len(table) for table in arrow.values()), default=0)
+        options = f"{PARQUET}, DICTIONARY_SIZE_LIMIT {_MOST_WORDS}" if rows > _LARGE else PARQUET
+        cursor.execute(f"COPY ({query}) TO '{target}' ({options})")
