@@ -52,11 +52,11 @@ def analyze(
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress
-    from stepscope.cli.quick import with_one_heap
+    from stepscope.cli.quick import with_few_heaps
     from stepscope.rules import settings
 
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
-    with_one_heap()
+    with_few_heaps()
     with (
         open_input(paths, cache=not no_cache, store=store, meanwhile=import_ahead) as trace,
         progress("analysing") as report_progress,

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 #: New objects before Python looks for cycles among them.
 _OBJECTS: Final = 250_000
-#: Options of glibc's `mallopt`: M_ARENA_MAX heaps; M_TRIM_THRESHOLD bytes are kept, and what is smaller than
-#: M_MMAP_THRESHOLD bytes, at most 32 MiB, is of the heap.
-_MALLOC: Final = {-8: 1, -1: 128 << 20, -3: 32 << 20}
+#: Options of glibc's `mallopt`: M_ARENA_MAX heaps, few, but enough that threads need not wait for each other;
+#: M_TRIM_THRESHOLD bytes are kept, and what is smaller than M_MMAP_THRESHOLD bytes, at most 32 MiB, is of the heap.
+_MALLOC: Final = {-8: max(1, (os.cpu_count() or 1) // 2), -1: 128 << 20, -3: 32 << 20}
 
 
 class _NoPandas:
@@ -48,8 +48,8 @@ def without_blas_threads() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def with_one_heap() -> None:
-    """Let all threads take memory from one heap, which keeps some of what they let go of.
+def with_few_heaps() -> None:
+    """Let threads take memory from the same heaps, which keep some of what they let go of.
 
     glibc gives each thread a heap of its own, and hands what is free at its end back at once. Memory that the system
     must give page by page costs more than filling it: a quarter of a report's page faults are saved.

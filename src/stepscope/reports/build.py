@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.analyses.registry import Analysis, analyses
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.recording import Recording
 from stepscope.model.table import Table
@@ -156,6 +157,9 @@ class _Question:
         workers = 1 if large else min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
             looking = None if look is None else executor.submit(look, self.within.for_thread(), between)
+            if looking is not None and not large:
+                # Rules come to their prices late, and are the last to be done.
+                executor.submit(StepGraph.of, self.within.for_thread())
             order = wanted[::-1]
             yield from zip((analysis.name for analysis in order), executor.map(ask, order), strict=True)
             if looking is not None:

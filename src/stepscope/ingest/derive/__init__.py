@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Final
 
 from stepscope.ingest.derive.amounts import clean_amounts
 from stepscope.ingest.derive.clean import clean_times
@@ -18,9 +19,14 @@ from stepscope.ingest.derive.name_classes import classify_names
 from stepscope.ingest.derive.steps import Steps
 from stepscope.ingest.derive.work import Work
 from stepscope.ingest.derive.write import Writing
+from stepscope.model.footprint import give_back
 from stepscope.store.staging import Staging
 
 __all__ = ["derive"]
+
+#: What the staging area may hold while device activities are derived: columns of these and of their launches are in
+#: memory as well, some 450 bytes for each, 0.5 GB in a trace of 4 GB.
+_BESIDE_COLUMNS_MB: Final = 150
 
 
 def derive(staging: Staging) -> int | None:
@@ -39,6 +45,10 @@ def derive(staging: Staging) -> int | None:
         with ThreadPoolExecutor(1, thread_name_prefix="stepscope-classes") as executor:
             classes = executor.submit(classify_names, staging, work)
             hosts = nest_hosts(staging, overview, steps, work, writing)
+        if not work.is_small:
+            writing.wait()
+            staging.limit_memory(_BESIDE_COLUMNS_MB)
+            give_back()
         activities, stored, events = derive_kernels(staging, overview, steps, work, hosts, classes.result())
         writing.start_activities(stored)
         writing.start_device_events(overview, work, events, hosts.work)
