@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.names import Meaning, direction, is_on_device, meaning, memory_kinds
+from stepscope.readers.kineto.names import direction, is_on_device, meaning, memory_kinds
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _COMM_PARAMS: Final = "record_param_comms"
 #: Categories of events that are calls of operators with inputs.
 _WITH_INPUTS: Final = ("op", "dataloader")
+_DETAILS: Final = ("kind", "direction", "source", "target")
 
 
 class KnownNames:
@@ -39,41 +40,42 @@ class KnownNames:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._ids: dict[str, int] = {}
-        self._texts: list[tuple[str, str]] = []
-        self._meanings: list[Meaning] = []
+        self._details: list[tuple[str | None, ...]] = []
         self.keys = Interned()
-        self._describe()
+        self.name_ids = np.zeros(0, np.int32)
+        self.categories = np.zeros(0, np.int8)
+        self.is_work, self.is_copy, self.has_details, self.on_device, self.with_inputs = np.zeros((5, 0), np.bool_)
 
     def add(self, keys: NDArray[np.uint64], texts: Sequence[tuple[str, str]]) -> None:
         """Number pairs of category and name that were not added yet."""
         self.keys.add(keys)
-        self._texts += texts
-        self._meanings += [meaning(*text) for text in texts]
-        new = [name for name in dict.fromkeys(name for _, name in texts) if name not in self._ids]
-        self._ids.update(self._staging.add_names(new))
-        self._describe()
+        self._ids.update(self._staging.add_names([name for name in _distinct(texts) if name not in self._ids]))
+        meanings = [meaning(*text) for text in texts]
+        is_work = np.array([m.is_work for m in meanings], np.bool_)
+        on_device = np.array([is_on_device(cat) for cat, _ in texts], np.bool_)
+        describes = np.array([name == _COMM_PARAMS for _, name in texts], np.bool_) & ~on_device
+        self.name_ids = np.append(self.name_ids, np.array([self._ids[name] for _, name in texts], np.int32))
+        self.categories = np.append(
+            self.categories, np.array([CATEGORIES.index(m.category) for m in meanings], np.int8)
+        )
+        self.is_work = np.append(self.is_work, is_work)
+        self.is_copy = np.append(self.is_copy, [m.kind in ("copy", "set") for m in meanings])
+        self.has_details = np.append(self.has_details, is_work | describes)
+        self.on_device = np.append(self.on_device, on_device)
+        self.with_inputs = np.append(self.with_inputs, [m.category in _WITH_INPUTS for m in meanings])
+        self._details += (
+            (m.kind, direction(name), *memory_kinds(name)) for m, (_, name) in zip(meanings, texts, strict=True)
+        )
 
     def details(self, numbers: NDArray[np.int64]) -> dict[str, pa.Array]:
         """What is known of pairs beside their numbers: `kind`, and `direction`, `source` and `target` of copies."""
         unique, place = np.unique(numbers, return_inverse=True)
-        kinds = [self._meanings[number].kind for number in unique]
-        names = [self._texts[number][1] for number in unique]
-        memory = [memory_kinds(name) for name in names]
-        columns = {
-            "kind": kinds,
-            "direction": [direction(name) for name in names],
-            "source": [source for source, _ in memory],
-            "target": [target for _, target in memory],
+        columns = zip(*(self._details[number] for number in unique.tolist()), strict=True)
+        return {
+            name: pa.array(values, pa.string()).take(pa.array(place))
+            for name, values in zip(_DETAILS, columns, strict=True)
         }
-        return {name: pa.array(values, pa.string()).take(pa.array(place)) for name, values in columns.items()}
 
-    def _describe(self) -> None:
-        meanings = self._meanings
-        self.name_ids = np.array([self._ids[name] for _, name in self._texts], np.int32)
-        self.categories = np.array([CATEGORIES.index(m.category) for m in meanings], np.int8)
-        self.is_work = np.array([m.is_work for m in meanings], np.bool_)
-        self.is_copy = np.array([m.kind in ("copy", "set") for m in meanings], np.bool_)
-        self.on_device = np.array([is_on_device(cat) for cat, _ in self._texts], np.bool_)
-        describes = np.array([name == _COMM_PARAMS for _, name in self._texts], np.bool_)
-        self.has_details = self.is_work | (describes & ~self.on_device)
-        self.with_inputs = np.array([m.category in _WITH_INPUTS for m in meanings], np.bool_)
+
+def _distinct(texts: Sequence[tuple[str, str]]) -> list[str]:
+    return list(dict.fromkeys(name for _, name in texts))
