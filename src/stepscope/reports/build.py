@@ -158,7 +158,7 @@ class _Question:
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
             looking = None if look is None else executor.submit(look, self.within.for_thread(), between)
             if looking is not None and not large:
-                # Rules come to their prices late, and are the last to be done.
+                # Rules come to their prices late, and are the last to be done. They are told what goes wrong with it.
                 executor.submit(StepGraph.of, self.within.for_thread())
             order = wanted[::-1]
             yield from zip((analysis.name for analysis in order), executor.map(ask, order), strict=True)

@@ -43,8 +43,8 @@ _DEVICE_WAIT: Final = re.compile(r"event_(wait|record)|barrier_wait|^notif", re.
 _DEVICE_COPY: Final = re.compile(r"^(dma|memcpy|copy)", re.I)
 _DEVICE_SET: Final = re.compile(r"^memset", re.I)
 
-
-_DIRECTION: Final = re.compile(r"\b([HDP]to[HDP])\b")
+#: The direction of a copy, as a regular expression for Python and SQL.
+DIRECTION: Final = r"\b([HDP]to[HDP])\b"
 _ENDS: Final = re.compile(r"\((\w+)\s*->\s*(\w+)\)", re.A)
 _MEMORY: Final = {
     "pageable": "pageable", "pinned": "pinned", "device": "device", "array": "device", "managed": "managed",
@@ -63,7 +63,7 @@ class Meaning:
 
 def direction(name: str) -> str | None:
     """The direction of a copy that a name spells out: `HtoD` in `Memcpy HtoD (Pinned -> Device)`."""
-    found = _DIRECTION.search(name)
+    found = re.search(DIRECTION, name)
     return found.group(1) if found else None
 
 

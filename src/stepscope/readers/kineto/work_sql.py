@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.readers.kineto.names import DIRECTION
 from stepscope.readers.kineto.parsing import FAST_TS, IS_LAUNCH_ARROW, LIMIT_US, structure
 
 _KERNEL_ARGS: Final = {
@@ -31,7 +32,7 @@ FROM (
 _COPY_ARGS: Final = {"bytes": "BIGINT", "size": "BIGINT", "direction": "VARCHAR", "kind": "VARCHAR"}
 
 
-_SPELLED: Final = r"regexp_extract(a.kind, '\b([HDP]to[HDP])\b', 1)"
+_SPELLED: Final = f"regexp_extract(a.kind, '{DIRECTION}', 1)"
 
 #: What a name tells of a copy comes before what its arguments do.
 COPIES: Final = f"""
