@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.lateness import MOST
-from stepscope.analyses.stepgraph.nodes import Graph
+from stepscope.analyses.stepgraph.plan import Plan
 from stepscope.model.intervals import Times
 
 More = tuple[tuple[int, int], ...]
+Late = Mapping[int, tuple[More, int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +33,49 @@ class Timing:
     on: NDArray[np.int64]
     lag: Times
     took: Times
-    late: Mapping[int, tuple[More, int, int, int]]
+    late: Late
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A graph laid out for a loop over its nodes, from the second on: most have one edge or two.
+def replay(origin: int, plan: Plan, times: Timing) -> Times:
+    """When each node ends, int64[n], if node 0 ends at `origin`."""
+    distance, took = plan.distance(times.lag, times.took), times.took[plan.node]
 
-    Attributes:
-        first: int64[n - 1], the first edge of each.
-        second: int64[n - 1], the second edge, the first again where there is none.
-        several: int64[k], nodes with further edges.
-        further: Those edges, a range for each of `several`.
-    """
+    def come(edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], Times]:
+        """From which place edges come, and how long after its end they let a node start."""
+        on = times.on[edges]
+        return plan.place[on], times.lag[edges] + distance[on]
 
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    several: NDArray[np.int64]
-    further: list[tuple[int, int]]
+    (one, wait), (other, least), (rest, lag) = come(plan.first), come(plan.second), come(plan.further)
+    columns = (one, wait + took, other, least + took)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    further = list(zip(rest.tolist(), lag.tolist(), strict=True))
+    several = dict(zip(plan.several.tolist(), pairwise((0, *plan.until.tolist())), strict=True))
+    late = {int(plan.place[node]): _placed(plan, distance, wait) for node, wait in times.late.items()}
+    ends = [origin]
+    for place in sorted({*several, *late}):
+        _go_on(ends, islice(rows, place + 1 - len(ends)))
+        own, (low, high) = int(took[place - 1]), several.get(place, (0, 0))
+        starts = [ends[before] + lag for before, lag in further[low:high]]
+        if place in late:
+            starts.append(_arrival(ends, *late[place]))
+        ends[place] = max(ends[place], max(starts) + own)
+    _go_on(ends, rows)
+    return np.array(ends, np.int64)[plan.place] + distance
 
 
-def plan(graph: Graph) -> Plan:
-    """Lay out a graph."""
-    first, last = graph.first[1:-1], graph.first[2:]
-    several = np.flatnonzero(last - first > 2)
-    further = list(zip((first[several] + 2).tolist(), last[several].tolist(), strict=True))
-    return Plan(first, np.minimum(first + 1, last - 1), several + 1, further)
+def _go_on(ends: list[int], rows: Iterable[tuple[int, int, int, int]]) -> None:
+    """Append when nodes end that have two edges each: from where, and the time from there on to their own end."""
+    add = ends.append
+    for one, wait, other, least in rows:
+        end, rival = ends[one] + wait, ends[other] + least
+        add(end if end > rival else rival)
+
+
+def _placed(plan: Plan, distance: Times, late: tuple[More, int, int, int]) -> tuple[More, int, int, int]:
+    """What tells when other ranks come, by places in place of nodes; none of them are last together at a follower."""
+    part, lag, together, apart = late
+    part = tuple((int(plan.place[before]), wait + int(distance[before])) for before, wait in part)
+    return part, lag, int(plan.place[together]), apart
 
 
 def _arrival(ends: list[int], part: More, lag: int, together: int, apart: int) -> int:
@@ -65,41 +84,3 @@ def _arrival(ends: list[int], part: More, lag: int, together: int, apart: int) -
     if not apart:
         return ready + lag
     return ready + min(lag * max(ready - ends[together], 0) // apart, MOST * lag)
-
-
-def replay(origin: int, plan: Plan, times: Timing) -> Times:
-    """When each node ends, int64[n], if node 0 ends at `origin`."""
-    rest = _rest(plan, times)
-    late, ends = times.late, [origin]
-    add = ends.append
-    for one, wait, other, least, more, own in zip(
-        times.on[plan.first].tolist(),
-        times.lag[plan.first].tolist(),
-        times.on[plan.second].tolist(),
-        times.lag[plan.second].tolist(),
-        rest,
-        times.took[1:].tolist(),
-        strict=True,
-    ):
-        start = ends[one] + wait
-        since = ends[other] + least
-        if since > start:
-            start = since
-        if more is not None:
-            for before, lag in more:
-                if ends[before] + lag > start:
-                    start = ends[before] + lag
-            if len(ends) in late:
-                start = max(start, _arrival(ends, *late[len(ends)]))
-        add(start + own)
-    return np.array(ends, np.int64)
-
-
-def _rest(plan: Plan, times: Timing) -> list[More | None]:
-    """What the nodes depend on besides two edges; None for those that depend on nothing else."""
-    rest: list[More | None] = [None] * plan.first.size
-    for node in times.late:
-        rest[node - 1] = ()
-    for node, (low, high) in zip(plan.several.tolist(), plan.further, strict=True):
-        rest[node - 1] = tuple(zip(times.on[low:high].tolist(), times.lag[low:high].tolist(), strict=True))
-    return rest
