@@ -8,7 +8,6 @@ outlive their parent (clock granularity, asynchronous ends); a stack repairs tho
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,10 +66,9 @@ def nest(ts: Times, end: Times) -> Nesting:
 def _nest_in_order(ts: Times, recorded: Times) -> Nesting:
     """Find how events nest that are given with the outer ones first."""
     end = recorded.copy()
-    depth, parent = _count_and_clip(ts, end)
-    outlives = (depth > 0) & (end > end[parent])
-    if outlives.any():
-        _repair(_same_cluster(outlives, ts, end), ts, end, depth, parent)
+    depth, parent, late = _count_and_clip(ts, end)
+    if late.size:
+        _repair(_same_cluster(late, ts, end), ts, end, depth, parent)
     return Nesting(depth, parent, end, int(np.count_nonzero(end != recorded)))
 
 
@@ -97,10 +95,13 @@ def nearest(flag: NDArray[np.bool_], depth: NDArray[np.int32], parent: Times) ->
 
 def levels(depth: NDArray[np.int32]) -> list[Times]:
     """Positions of the events at each depth, ascending; none of no events."""
-    deepest = int(depth.max(initial=-1))
-    small = depth.astype(np.int16) if deepest < np.iinfo(np.int16).max else depth  # 16 bits sort by radix
-    by_level = np.argsort(small, kind="stable")
-    return np.split(by_level, np.cumsum(np.bincount(depth))[:-1]) if depth.size else []
+    return np.split(_by_level(depth), np.cumsum(np.bincount(depth))[:-1]) if depth.size else []
+
+
+def _by_level(depth: NDArray[np.int32]) -> Times:
+    """Positions by depth, of equal depth ascending."""
+    small = depth.astype(np.int16) if depth.max(initial=-1) < np.iinfo(np.int16).max else depth
+    return np.argsort(small, kind="stable")  # 16 bits sort by radix
 
 
 def self_time(dur: Times, parent: Times) -> Times:
@@ -136,8 +137,8 @@ def outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
     return order
 
 
-def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
-    """Depth and parent by counting, clipping in place what plainly overlaps.
+def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times, Times]:
+    """Depth and parent by counting, clipping in place what plainly overlaps; positions of what overlaps even then.
 
     Where an event outlives its parent, counting takes it or its parent for open too long, so what starts in that
     excess is counted too deep. Each round therefore clips only events that start in nobody's excess, and around which
@@ -163,24 +164,33 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times]:
         inside, beside = sure & ~sibling, sure & sibling
         end[late[inside]] = limit[inside]
         np.minimum.at(end, parent[late[beside]], begin[beside])
-    return depth, parent
+    return depth, parent, late
 
 
 def _open_intervals(ts: Times, end: Times) -> NDArray[np.int32]:
     """How many earlier events are open when each event starts, outer ones first; the depth, if all nest properly."""
-    instant = end == ts
-    ends = np.sort(end[~instant], kind="stable")  # inner events end soon after they begin: almost in order, too
+    ends = np.maximum(end, ts + 1)  # what has no duration is open only for what else starts there
+    ends.sort(kind="stable")  # inner events end soon after they begin: almost in order, too
+    ended = _ended_before(ends, ts)
     depth = np.arange(ts.size, dtype=np.int32)
-    depth -= _ended_before(ends, ts)
-    if instant.any():
-        begins = np.append(True, ts[1:] != ts[:-1])
-        first = np.flatnonzero(begins)[np.cumsum(begins) - 1]  # of the events that begin together
-        depth -= (np.cumsum(instant, dtype=np.int32) - instant)[first]
-        alone = np.flatnonzero(instant & instant[first])  # nothing that lasts starts there: what ends there is open
-        at = ts[alone]
-        ending = np.searchsorted(ends, at, side="right") - np.searchsorted(ends, at, side="left")
+    depth -= ended
+    instant = np.flatnonzero(end == ts)
+    if instant.size:
+        at = ts[instant]
+        first = np.append(True, at[1:] != at[:-1])  # of those that start together
+        begin = instant[first]
+        beside = (begin > 0) & (ts[begin - 1] == ts[begin])  # something that lasts starts there; else what ends is open
+        alone = instant[~beside[np.cumsum(first) - 1]]
+        alone = alone[ends[ended[alone] - 1] == ts[alone]]
+        ending = ended[alone] - np.searchsorted(ends, ts[alone], side="left")
+        ending -= _number(at, ts[alone] - 1)
         depth[alone] += ending.astype(np.int32)
     return depth
+
+
+def _number(ascending: Times, values: Times) -> NDArray[np.int64]:
+    """How often each of some values is there."""
+    return np.searchsorted(ascending, values, side="right") - np.searchsorted(ascending, values, side="left")
 
 
 def _ended_before(ends: Times, ts: Times) -> NDArray[np.int32]:
@@ -192,17 +202,21 @@ def _ended_before(ends: Times, ts: Times) -> NDArray[np.int32]:
 
 
 def _last_of_previous_level(depth: NDArray[np.int32]) -> Times:
-    """For each event the last one before it whose depth is one less, -1 if there is none."""
-    parent = np.full(depth.size, -1, np.int64)
-    for previous, here in pairwise(levels(depth)):
-        if previous.size:
-            before = np.searchsorted(previous, here) - 1
-            parent[here] = np.where(before >= 0, previous[before], -1)
+    """For each event the last one before it whose depth is one less, -1 if there is none.
+
+    An event is at most one level deeper than the one before it. One that is has just that one around it; any other has
+    the same around it as the last one before it at its own level.
+    """
+    by_level = _by_level(depth)
+    deeper = np.append(False, depth[1:] > depth[:-1])[by_level]
+    last = np.maximum.accumulate(np.where(deeper, np.arange(depth.size), 0))  # every level begins with a deeper one
+    parent = np.empty(depth.size, np.int64)
+    parent[by_level] = by_level[last] - 1
     return parent
 
 
-def _same_cluster(marked: NDArray[np.bool_], ts: Times, end: Times) -> Times:
-    """Positions of all events in groups with a marked one; between groups nothing is open."""
+def _same_cluster(marked: Times, ts: Times, end: Times) -> Times:
+    """Positions of all events in groups with one of those `marked`; between groups nothing is open."""
     reach = np.maximum.accumulate(end)
     first = np.ones(ts.size, np.bool_)
     first[1:] = (ts[1:] > reach[:-1]) | ((ts[1:] == reach[:-1]) & (end[1:] > ts[1:]))
