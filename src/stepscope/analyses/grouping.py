@@ -43,8 +43,10 @@ class Groups:
         """Group rows by one or more integer keys, each of n values of at least -1."""
         combined = keys[0].astype(np.int64)
         for key in keys[1:]:
-            codes = _numbered(combined)[0]  # dense again, so that the product can't overflow
-            combined = codes * (int(key.max(initial=0)) + 2) + key + 1
+            width = int(key.max(initial=0)) + 2
+            if int(combined.max(initial=0)) * width > key.size:
+                combined = _numbered(combined)[0]  # dense again, so that the product can't overflow
+            combined = combined * width + key + 1
         return cls(*_numbered(combined))
 
     def sum(self, values: NDArray[Any]) -> Times:

@@ -1,4 +1,4 @@
-"""How many events of which category and name each track has: one scan for what a dozen questions ask first."""
+"""How many events of which category and name each track has: counted once for what a dozen questions ask first."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.grouping import Groups
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.coding import code
-from stepscope.model.columns import names_by_id
+from stepscope.model.columns import Spans, names_by_id, on_host
 from stepscope.model.intervals import Times
+from stepscope.model.stretches import EVENTS
 from stepscope.model.trace import Trace
 
 _SQL: Final = f"""
@@ -67,8 +69,30 @@ class RecordedEvents:
 
 
 def recorded_events(trace: Trace) -> RecordedEvents:
-    """Count the events of a rank; ask for it with `Trace.once`."""
+    """Count the events of a rank; ask for it with `Trace.once`.
+
+    Columns of all events, which others need too, are counted in a third of the time that the query takes; but those of
+    many events are not to be in memory at once.
+    """
+    [recording] = trace.recordings.values()
+    return queried(trace) if recording.events > 2 * EVENTS else counted(trace)
+
+
+def queried(trace: Trace) -> RecordedEvents:
+    """What is counted without columns of all events."""
     return RecordedEvents(**trace.columns(_SQL))
+
+
+def counted(trace: Trace) -> RecordedEvents:
+    """The same out of columns in memory."""
+    spans = Spans(trace)
+    kinds = Groups.by(spans.track, spans.category, spans.name)
+    first = np.full(kinds.count.size, np.iinfo(np.int64).max)
+    last = np.full(kinds.count.size, np.iinfo(np.int64).min)
+    np.minimum.at(first, kinds.index, spans.ts)
+    np.maximum.at(last, kinds.index, spans.ts + np.maximum(spans.dur, 0))
+    track, at = spans.track[kinds.first], kinds.first
+    return RecordedEvents(track, on_host(trace, track), spans.category[at], spans.name[at], kinds.count, first, last)
 
 
 def names_of(trace: Trace, categories: Sequence[str]) -> list[tuple[int, str]]:
