@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.grouping import Groups
+from stepscope.analyses.recorded_events import recorded_events
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.model.columns import Spans, on_host
 from stepscope.model.intervals import Intervals, Times
@@ -89,16 +91,15 @@ def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) 
 
 def _main(trace: Trace) -> int:
     """The host thread with the most steps, of several the one that begins first; -1 if none is recorded."""
-    spans = Spans(trace)
-    at = np.flatnonzero(on_host(trace, spans.track) & ~spans.of("overhead", "other"))
-    track = spans.track[at]
-    if not track.size:
+    events = trace.once(recorded_events)
+    mine = events.host & ~events.of(("overhead", "other"))
+    threads = Groups.by(events.track[mine])
+    if not threads.count.size:
         return -1
-    first = np.full(int(track.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, track, spans.ts[at])
-    steps = np.bincount(track[spans.of("step")[at]], minlength=first.size)
-    known = np.flatnonzero(np.bincount(track, minlength=first.size))
-    return int(known[np.lexsort((known, first[known], -steps[known]))[0]])
+    track, first = events.track[mine][threads.first], np.full(threads.count.size, np.iinfo(np.int64).max)
+    np.minimum.at(first, threads.index, events.first[mine])
+    steps = threads.sum(np.where(events.of(("step",)), events.number, 0)[mine])
+    return int(track[np.lexsort((track, first, -steps))[0]])
 
 
 def _in_order(track: NDArray[np.int32], starts: Times, ends: Times) -> tuple[NDArray[np.int32], Times, Times]:
