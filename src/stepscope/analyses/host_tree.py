@@ -101,8 +101,8 @@ class HostTree:
         """
         first: NDArray[np.bool_] = among.copy()
         outer = self.above(self.nearest(among)) if outer is None else outer
-        going = np.flatnonzero(among & (outer >= 0))
-        going = going[self._at_several_depths(np.flatnonzero(among))[self.name[going]]]
+        going = self._below_a_namesake(np.flatnonzero(among))
+        going = going[outer[going] >= 0]
         around = outer[going]
         while going.size:
             again = self.name[around] == self.name[going]
@@ -116,14 +116,12 @@ class HostTree:
         """Positions of events, int64[m], -1 for those that the tree lacks."""
         return match(self.id, events)
 
-    def _at_several_depths(self, among: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """By name, whether events at these positions could lie in one of the same name."""
+    def _below_a_namesake(self, among: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of these positions whose events are deeper than another one of the same name, and could lie in it."""
         name, depth = self.name[among], self.depth[among]
-        one = np.zeros(int(name.max(initial=-1)) + 1, np.int32)
-        one[name] = depth
-        several = np.zeros(one.size, np.bool_)
-        several[name[depth != one[name]]] = True
-        return several
+        least = np.full(int(name.max(initial=-1)) + 1, np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(least, name, depth)
+        return among[depth > least[name]]
 
     @cached_property
     def _levels(self) -> list[NDArray[np.int64]]:
@@ -240,15 +238,15 @@ def _order(rows: dict[str, NDArray[Any]]) -> None:
         same = track[1:] == track[:-1]
     again = same & (ts[1:] == ts[:-1])
     tied = np.flatnonzero(np.append(again, False) | np.append(False, again)) if again.any() else np.flatnonzero(again)
-    members = {name: values[tied] for name, values in rows.items()}
-    order = np.lexsort((members["id"], -members["dur"], members["ts"], members["track"]))
-    for name, values in members.items():
-        rows[name][tied] = values[order]
+    order = tied[np.lexsort((rows["id"][tied], -rows["dur"][tied], ts[tied], track[tied]))]
+    moved = order != tied
+    for values in rows.values():
+        values[tied[moved]] = values[order[moved]]
 
 
 def _edges(track: NDArray[np.int32], ts: Times, dur: Times) -> list[int]:
     """Where threads begin, and moments at which nothing is open on long ones; nesting needs memory beside the tree."""
-    threads = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), ts.size]
+    threads = [0, *(np.flatnonzero(track[1:] != track[:-1]) + 1).tolist(), ts.size]
     edges = [0]
     for low, high in pairwise(threads):
         if high - low > 2 * EVENTS:

@@ -96,8 +96,7 @@ def _calls_in(tree: HostTree, launched: Columns) -> tuple[Columns, Columns]:
     outer = tree.above(operator)
     position, known = _launching(tree, launched["op"])
     dur = launched["dur"][known]
-    kernels, direct = np.zeros(tree.id.size, np.int32), np.zeros(tree.id.size, np.int64)
-    np.add.at(kernels, position, 1)
+    kernels, direct = np.bincount(position, minlength=tree.id.size), np.zeros(tree.id.size, np.int64)
     np.add.at(direct, position, dur)
     ops = np.flatnonzero(is_op)
     number = np.cumsum(is_op, dtype=np.int32) - 1
@@ -109,7 +108,7 @@ def _calls_in(tree: HostTree, launched: Columns) -> tuple[Columns, Columns]:
         "runtime_ns": _runtime_time(tree, operator)[ops],
         "outermost": tree.outermost(is_op, outer)[ops],
         "module": _module(tree)[ops],
-        "kernels": kernels[ops],
+        "kernels": kernels[ops].astype(np.int32),
         "self_device_ns": direct[ops],
         "total_device_ns": tree.roll_up(direct)[ops],
     }

@@ -168,8 +168,7 @@ def input_texts(trace: Trace) -> dict[int, dict[str, str]]:
 
 def on_host(trace: Trace, tracks: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether tracks are host threads."""
-    known: NDArray[np.bool_] = trace.once(_host_tracks)[tracks]
-    return known
+    return trace.once(_host_tracks).take(tracks)
 
 
 def _host_tracks(trace: Trace) -> NDArray[np.bool_]:
