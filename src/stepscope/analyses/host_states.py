@@ -56,19 +56,34 @@ class HostStates:
     recorded: Intervals
     python: bool
 
-    def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+    def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int8]]:
         """What held up the launches of `thread`, as pieces (starts, ends, states) that tile [lo, hi).
 
         Where the thread itself does nothing, whatever the other feeders do counts: the backward pass is launched
         by a thread of its own, which starts when the main thread hands over. Time between two calls of a feeder
         other than the main thread is the engine's that drives it; all other time between calls is the user's.
         """
+        starts, states = self._main_states if thread == self.feeders[0] else self._states(thread)
+        inside = slice(np.searchsorted(starts, lo, side="right") - 1, np.searchsorted(starts, hi, side="left"))
+        begins = np.maximum(starts[inside], lo)
+        return begins, np.append(begins, hi)[1:], states[inside]
+
+    @cached_property
+    def _main_states(self) -> tuple[Times, NDArray[np.int8]]:
+        """Those of the main thread, which are asked for several times."""
+        return self._states(self.feeders[0])
+
+    def _states(self, thread: int) -> tuple[Times, NDArray[np.int8]]:
+        """Begins of the pieces of all time, and their states; the last one never ends."""
         own = self.layers.get(thread, [])
         layers = [*own, *self._any, self._engine, self.recorded]
         engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
-        states = [*_RECORDED[: len(own)], *_RECORDED, engine, user, SILENT]
-        starts, ends, labels = partition(layers, lo, hi)
-        return starts, ends, np.array(states)[labels]
+        states = np.array([*_RECORDED[: len(own)], *_RECORDED, engine, user, SILENT], np.int8)
+        known = [layer for layer in layers if len(layer)]
+        lo, hi = min(int(layer.starts[0]) for layer in known), max(int(layer.ends[-1]) for layer in known)
+        starts, _, labels = partition(layers, lo - 1, hi + 1)
+        starts[0] = np.iinfo(np.int64).min
+        return starts, states[labels]
 
     def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
         """When the profiler held up the host: pieces (starts, ends, label) that tile [lo, hi), label 0 if it did."""

@@ -42,12 +42,12 @@ class Line:
     Attributes:
         starts: int64[n].
         ends: int64[n].
-        state: int64[n], as in `analyses.host_states`.
+        state: int8[n], as in `analyses.host_states`.
     """
 
     starts: Times
     ends: Times
-    state: NDArray[np.int64]
+    state: NDArray[np.int8]
 
     def of(self, *wanted: int) -> tuple[Times, Times]:
         """Pieces in some of the states."""
