@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.host_tree import HostTree, host_trees
 from stepscope.analyses.needs import has_device, need_operators
+from stepscope.model.coding import among
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
 _CATEGORIES = ("op", "runtime", "launch", "sync", "module", "annotation")
-_OP, _RUNTIME, _MODULE = 0, (1, 2, 3), (4, 5)
+_RUNTIME, _MODULE = ("runtime", "launch", "sync"), ("module", "annotation")
 
 _DEVICE_SQL = "SELECT op, ts, dur FROM kernels WHERE kind <> 'sync' AND op IS NOT NULL"
 
@@ -91,7 +92,7 @@ def _narrow(values: NDArray[Any]) -> NDArray[Any]:
 
 def _calls_in(tree: HostTree, launched: Columns) -> tuple[Columns, Columns]:
     """The calls of operators in a tree, and the device activities launched in them; by field of `OperatorCalls`."""
-    is_op = tree.category == _OP
+    is_op = tree.category == _CATEGORIES.index("op")
     operator = tree.nearest(is_op)
     outer = tree.above(operator)
     position, known = _launching(tree, launched["op"])
@@ -128,7 +129,7 @@ def _launching(tree: HostTree, op: NDArray[np.int64]) -> tuple[NDArray[np.int64]
 
 def _module(tree: HostTree) -> NDArray[np.int32]:
     """`name_id` of the innermost module or annotation around each event, -1 if there is none."""
-    is_module = np.isin(tree.category, _MODULE)
+    is_module = among(tree.category, _CATEGORIES, _MODULE)
     if not is_module.any():
         return np.full(tree.id.size, -1, np.int32)
     around = tree.nearest(is_module)
@@ -145,7 +146,7 @@ def _self_time(tree: HostTree, ops: NDArray[np.int64], outer: NDArray[np.int64])
 
 def _runtime_time(tree: HostTree, operator: NDArray[np.int64]) -> Times:
     """Of each operator, the time that it spends itself in calls of the runtime; calls inside calls count once."""
-    is_call = np.isin(tree.category, _RUNTIME)
+    is_call = among(tree.category, _CATEGORIES, _RUNTIME)
     calls = np.flatnonzero(is_call & ~tree.inside(is_call) & (operator >= 0))
     total = np.zeros(tree.id.size, np.int64)
     np.add.at(total, operator[calls], tree.kept[calls])

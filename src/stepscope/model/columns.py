@@ -154,8 +154,7 @@ def named(trace: Trace, test: Callable[[str], object]) -> NDArray[np.bool_]:
     names = trace.once(names_by_id)
     chosen = np.zeros(max(names, default=-1) + 1, np.bool_)
     chosen[[name_id for name_id, name in names.items() if test(name)]] = True
-    found: NDArray[np.bool_] = chosen[Spans(trace).name]
-    return found
+    return chosen.take(Spans(trace).name)
 
 
 def input_texts(trace: Trace) -> dict[int, dict[str, str]]:

@@ -81,7 +81,7 @@ Silent = tuple[Times, Times, NDArray[np.float64], NDArray[np.int64]]
 def _silent(s: Signals, threads: list[int]) -> Silent:
     """Long stretches in steps without any begin or end of an event, their place within the step, and the step."""
     spans = Spans(s.trace)
-    mine = spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0)
+    mine = np.flatnonzero(spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0))
     ts, steps = spans.ts[mine], Steps.of(s.trace)
     bounds = distinct(np.concatenate((ts, ts + spans.dur[mine], steps.ts, steps.stop)))
     at = np.flatnonzero(np.diff(bounds) >= _LEAST_NS)
@@ -121,7 +121,8 @@ def _unexplained(
 
 def _usual(spans: Spans, names: NDArray[np.int32]) -> dict[int, int]:
     """What operators of these names usually take, where there are several of them."""
-    operators = np.flatnonzero(spans.of("op") & np.isin(spans.name, names) & (spans.dur >= 0))
+    operators = np.flatnonzero(spans.of("op") & (spans.dur >= 0))
+    operators = operators[np.isin(spans.name[operators], names)]
     name, dur = spans.name[operators], spans.dur[operators]
     taken = {one: dur[name == one] for one in np.unique(name).tolist()}
     return {one: median(times) for one, times in taken.items() if times.size > 2}
