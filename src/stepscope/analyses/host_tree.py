@@ -75,10 +75,11 @@ class HostTree:
 
     def inside(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events have a wanted one around them, bool[n]."""
-        found = np.zeros(wanted.size, np.bool_)
-        for here in self._levels[1:]:
-            around = self.parent[here]
-            found[here] = found[around] | wanted[around]
+        # In every round whatever lies one level deeper is found; the last place stands for what has nothing around it.
+        beneath, number = np.append(wanted, False), 0
+        while (reached := int(np.count_nonzero(found := beneath.take(self.parent)))) > number:
+            number = reached
+            np.logical_or(found, wanted, out=beneath[:-1])
         return found
 
     def above(self, found: NDArray[np.int64]) -> NDArray[np.int64]:

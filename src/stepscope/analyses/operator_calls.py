@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from stepscope.analyses.host_tree import HostTree, host_trees
 from stepscope.analyses.needs import has_device, need_operators
 from stepscope.model.coding import among
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
 _CATEGORIES = ("op", "runtime", "launch", "sync", "module", "annotation")
 _RUNTIME, _MODULE = ("runtime", "launch", "sync"), ("module", "annotation")
-
-_DEVICE_SQL = "SELECT op, ts, dur FROM kernels WHERE kind <> 'sync' AND op IS NOT NULL"
 
 Columns = dict[str, "NDArray[Any]"]
 
@@ -68,14 +67,16 @@ def operator_calls(trace: Trace) -> OperatorCalls:
         MissingInputError: The recording has no operators.
     """
     need_operators(trace)
-    launched = trace.columns(_DEVICE_SQL)
+    work = DeviceWork.of(trace)
+    of_operators = np.flatnonzero((work.op >= 0) & ~work.are("sync"))
+    launched: Columns = {name: getattr(work, name)[of_operators] for name in ("op", "ts", "dur")}
     parts: list[dict[str, NDArray[Any]]] = []
     found = 0
     for tree in host_trees(trace, _CATEGORIES):
-        calls, work = _calls_in(tree, launched)
-        work["launched_by"] += found
+        calls, inside = _calls_in(tree, launched)
+        inside["launched_by"] += found
         found += calls["id"].size
-        parts.append({name: _narrow(values) for name, values in {**calls, **work}.items()})
+        parts.append({name: _narrow(values) for name, values in {**calls, **inside}.items()})
     return OperatorCalls(
         **{name: np.concatenate([part.pop(name) for part in parts]) for name in tuple(parts[0])},
         device=trace.once(has_device),
