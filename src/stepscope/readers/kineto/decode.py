@@ -46,7 +46,6 @@ class Decoder:
         parse_sql: ParseSql = parsing.parse_sql,
         done: Callable[[Chunk], None] = lambda _: None,
     ) -> None:
-        self._staging = staging
         self._stage = stage
         self._parse_sql = parse_sql
         self._done = done
@@ -59,12 +58,10 @@ class Decoder:
         self.metadata: list[tuple[str, str, str, str]] = []
 
     def __enter__(self) -> Decoder:
-        self._staging.share_cores(len(self._lanes))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=True)
-        self._staging.share_cores(1)
 
     def add(self, chunk: Chunk) -> None:
         """Parse one chunk, and have it staged while the next one is parsed."""
