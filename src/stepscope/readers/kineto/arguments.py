@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.readers.kineto.words import WORD, words_at
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SPACE: Final = np.zeros(256, dtype=bool)
 _SPACE[list(b" \t\r\n")] = True
-_KEY: Final = np.frombuffer(b'"args"', dtype=np.uint8)
+_KEY: Final = b'"args"'
+#: The key as the last bytes of a word.
+_KEY_WORD: Final = np.uint64(int.from_bytes(_KEY, "little"))
+_BITS_BEFORE_KEY: Final = np.uint64(8 * (WORD - len(_KEY)))
 #: Empty arguments are short, and may be written in several ways: those are left to the parser.
 _SHORT: Final = 12
 
@@ -39,9 +44,8 @@ def argument_slices(
     colon = _step_back(raw, inner - 1)
     key = _step_back(raw, colon - 1)
     end = _step_back(raw, close[chosen] - 1)
-    good = (raw[colon] == ord(":")) & (raw[end] == ord("}")) & (key >= _KEY.size) & (end - inner >= _SHORT)
-    for distance, byte in enumerate(reversed(_KEY.tolist())):
-        good &= raw[np.maximum(key - distance, 0)] == byte
+    good = (raw.take(colon) == ord(":")) & (raw.take(end) == ord("}")) & (key >= WORD) & (end - inner >= _SHORT)
+    good &= words_at(raw, key - (WORD - 1)) >> _BITS_BEFORE_KEY == _KEY_WORD
     begin[chosen[good]] = inner[good]
     length[chosen[good]] = (end - inner + 1)[good]
     return begin, length
@@ -50,8 +54,9 @@ def argument_slices(
 def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:
     """The last position at or before each place that is no white space, at least 0."""
     place = np.maximum(place, 0)
-    moving = np.flatnonzero(_SPACE[raw[place]] & (place > 0))
+    moving = np.flatnonzero(_SPACE.take(raw.take(place)) & (place > 0))
     while moving.size:
-        place[moving] -= 1
-        moving = moving[_SPACE[raw[place[moving]]] & (place[moving] > 0)]
+        before = place.take(moving) - 1
+        place[moving] = before
+        moving = moving.compress(_SPACE.take(raw.take(before)) & (before > 0))
     return place

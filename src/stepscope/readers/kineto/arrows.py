@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.readers.kineto.words import WORD, words_at
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -21,7 +23,6 @@ LAUNCH_CATEGORIES: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu", "async")
 
 _PHASE: Final = re.compile(rb'\{\s*"ph"\s*:\s*"[stf]"')
 _CATEGORY: Final = re.compile(b'"(?:' + "|".join(LAUNCH_CATEGORIES).encode() + b')"')
-_WORD: Final = 8
 #: Traces have two or three ways to write an arrow, that of ends and those of beginnings.
 _MOST_SHAPES: Final = 8
 #: Pieces of a block that are looked at one by one.
@@ -49,7 +50,7 @@ class ArrowFinder:
             flat: bool[n], whether nothing in a piece but its own beginning is a `{`.
         """
         found = np.zeros(begin.size, dtype=np.bool_)
-        left = np.flatnonzero(flat & (close - begin >= 4 * _WORD))
+        left = np.flatnonzero(flat & (close - begin >= 4 * WORD))
         for shape in self._shapes:
             left = _mark(text, begin, close, left, shape, found)
         for _ in range(_TRIES):
@@ -75,11 +76,11 @@ def _mark(
     found: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """Note which of the pieces in `left` are of one shape; returns the others."""
-    words: NDArray[np.uint64] = np.ndarray(max(0, len(text) - _WORD + 1), "<u8", text, strides=(1,))
+    raw = np.frombuffer(text, np.uint8)
     same = left
     for anchor, places in zip((begin, close), shape, strict=True):
         for offset, word in places:
-            same = same[words[np.maximum(anchor[same] + offset, 0)] == word]
+            same = same.compress(words_at(raw, anchor.take(same) + offset) == np.uint64(word))
     found[same] = True
     return left[~found[left]]
 
@@ -88,7 +89,7 @@ def _shapes(piece: bytes) -> list[_Shape]:
     """How a piece is written, its category counted from its end or from its beginning; empty if it is no arrow."""
     phase = _PHASE.match(piece)
     category = _CATEGORY.search(piece)
-    if phase is None or category is None or category.end() < _WORD or b'"dur"' in piece:
+    if phase is None or category is None or category.end() < WORD or b'"dur"' in piece:
         return []
     head = _words(piece, 0, phase.end())
     tail = _words(piece, category.start(), category.end())
@@ -97,5 +98,5 @@ def _shapes(piece: bytes) -> list[_Shape]:
 
 def _words(piece: bytes, start: int, stop: int) -> tuple[tuple[int, int], ...]:
     """Offsets and values of the eight bytes at enough places to cover a stretch."""
-    offsets = [*range(start, stop - _WORD, _WORD), stop - _WORD]
-    return tuple((offset, int.from_bytes(piece[offset : offset + _WORD], "little")) for offset in offsets)
+    offsets = [*range(start, stop - WORD, WORD), stop - WORD]
+    return tuple((offset, int.from_bytes(piece[offset : offset + WORD], "little")) for offset in offsets)

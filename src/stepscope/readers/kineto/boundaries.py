@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from stepscope.readers.kineto.words import WORD, words_at
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SEPARATOR: Final = np.zeros(256, dtype=bool)
 _SEPARATOR[list(b" \t\r\n,")] = True
-_WORD: Final = 8
 #: Ways to separate events that one trace is expected to have.
 _MOST_KNOWN: Final = 4
 
@@ -48,7 +49,7 @@ class Boundaries:
         close = np.full(braces.size, -1, np.int64)
         self._compare(raw, braces, close)
         # An event may follow its predecessor directly, with the comma missing.
-        before = raw[braces - 1]
+        before = raw.take(braces - 1)
         left = np.flatnonzero((close < 0) & (_SEPARATOR[before] | (before == ord("}"))))
         close[left] = _step_back(raw, braces[left] - 1)
         self._learn(raw, braces[left], close[left])
@@ -56,11 +57,10 @@ class Boundaries:
         return ordinal, close[ordinal]
 
     def _compare(self, raw: NDArray[np.uint8], braces: NDArray[np.int64], close: NDArray[np.int64]) -> None:
-        if not self._known or raw.size < _WORD:
+        if not self._known:
             return
-        words: NDArray[np.uint64] = np.ndarray(raw.size - _WORD + 1, "<u8", raw, strides=(1,))
-        word = words[np.maximum(braces - _WORD, 0)]
-        word[braces < _WORD] = 0
+        word = words_at(raw, braces - WORD)
+        word[braces < WORD] = 0
         for known in self._known:
             found = np.flatnonzero((word & np.uint64(known.mask)) == np.uint64(known.word))
             close[found] = braces[found] - known.length
@@ -77,9 +77,9 @@ class Boundaries:
             return
         index = middle[middle.size // 2]
         text = bytes(raw[close[index] : braces[index]]).replace(b"\t", b",", 1)
-        if len(text) <= _WORD:
-            mask = ~0 << 8 * (_WORD - len(text)) & ~(~0 << 8 * _WORD)
-            word = int.from_bytes(text.rjust(_WORD, b"\0"), "little")
+        if len(text) <= WORD:
+            mask = ~0 << 8 * (WORD - len(text)) & ~(~0 << 8 * WORD)
+            word = int.from_bytes(text.rjust(WORD, b"\0"), "little")
             self._known.append(_Known(mask, word, len(text), max(0, text.find(b","))))
 
 

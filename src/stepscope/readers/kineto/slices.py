@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from stepscope.readers.kineto.words import words_at
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -59,16 +61,15 @@ class Slices:
 
     def array(self) -> pa.Array:
         """The texts as Arrow views over the same memory."""
-        views = np.empty(len(self), dtype=_VIEW)
+        views = np.zeros(len(self), dtype=_VIEW)
         views["length"], views["buffer"], views["offset"] = np.maximum(self.length, 0), self.buffer, self.begin
-        short = self.length <= _INLINE
+        known, short = self.length >= 0, self.length <= _INLINE
         for number, buffer in enumerate(self.buffers):
             raw = np.frombuffer(buffer, dtype=np.uint8)
             mine = self.buffer == number
             far = np.flatnonzero(mine & ~short)
-            views["prefix"][far] = _words(raw)[self.begin[far]]
-            _write_inline(views, np.flatnonzero(mine & short), raw, self.begin, self.length)
-        known = self.length >= 0
+            views["prefix"][far] = words_at(raw, self.begin.take(far)).astype(np.uint32)
+            _write_inline(views, np.flatnonzero(mine & short & known), raw, self.begin, self.length)
         validity = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
         buffers = [validity, pa.py_buffer(views), *map(pa.py_buffer, self.buffers)]
         return pa.Array.from_buffers(pa.string_view(), len(self), buffers)
@@ -89,12 +90,6 @@ def _write_inline(
     inside = place < length[rows][:, None]
     texts = np.where(inside, raw[np.where(inside, begin[rows][:, None] + place, 0)], 0).astype(np.uint8)
     views.view(np.uint8).reshape(-1, _VIEW.itemsize)[rows, _VIEW.itemsize - _INLINE :] = texts
-
-
-def _words(raw: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The four bytes from each place on, as one number."""
-    words: NDArray[np.uint32] = np.ndarray(max(0, raw.size - 3), "<u4", raw, strides=(1,))
-    return words
 
 
 def string_slices(strings: pa.Array) -> Slices:
