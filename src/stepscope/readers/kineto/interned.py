@@ -25,13 +25,16 @@ class Interned:
         if not len(self):
             return np.full(keys.size, -1, np.int64)
         place = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
-        return np.where(self._keys[place] == keys, self._numbers[place], -1)
+        return np.where(self._keys.take(place) == keys, self._numbers.take(place), -1)
 
-    def first_unknown(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Where each key that was not added stands first, ascending."""
-        unknown = np.flatnonzero(self.find(keys) < 0)
+    def find_with_new(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same, and where each key that was not added stands first, ascending."""
+        numbers = self.find(keys)
+        unknown = np.flatnonzero(numbers < 0)
+        if not unknown.size:
+            return numbers, unknown
         _, first = np.unique(keys[unknown], return_index=True)
-        return np.sort(unknown[first])
+        return numbers, np.sort(unknown[first])
 
     def add(self, keys: NDArray[np.uint64]) -> None:
         """Number keys, none of which is known or stands twice."""

@@ -32,7 +32,7 @@ class KnownNames:
         categories: int8[n], position among `CATEGORIES`.
         is_work: bool[n], whether the event is device work.
         is_copy: bool[n], whether it is a copy or sets memory.
-        has_details: bool[n], whether its arguments are looked at.
+        describes: bool[n], whether its arguments may tell of a collective.
         on_device: bool[n], whether it lies on a device's queue.
         with_inputs: bool[n], whether it is a call that may have inputs.
     """
@@ -44,7 +44,7 @@ class KnownNames:
         self.keys = Interned()
         self.name_ids = np.zeros(0, np.int32)
         self.categories = np.zeros(0, np.int8)
-        self.is_work, self.is_copy, self.has_details, self.on_device, self.with_inputs = np.zeros((5, 0), np.bool_)
+        self.is_work, self.is_copy, self.describes, self.on_device, self.with_inputs = np.zeros((5, 0), np.bool_)
 
     def add(self, keys: NDArray[np.uint64], texts: Sequence[tuple[str, str]]) -> None:
         """Number pairs of category and name that were not added yet."""
@@ -60,7 +60,7 @@ class KnownNames:
         )
         self.is_work = np.append(self.is_work, is_work)
         self.is_copy = np.append(self.is_copy, [m.kind in ("copy", "set") for m in meanings])
-        self.has_details = np.append(self.has_details, is_work | describes)
+        self.describes = np.append(self.describes, is_work | describes)
         self.on_device = np.append(self.on_device, on_device)
         self.with_inputs = np.append(self.with_inputs, [m.category in _WITH_INPUTS for m in meanings])
         self._details += (

@@ -21,6 +21,7 @@ _COMMON: Final = {
     "stream": "VARCHAR",
     "sycl queue": "VARCHAR",
     "l0 queue": "VARCHAR",
+    "Collective name": "VARCHAR",
 }
 
 
@@ -154,7 +155,7 @@ def columns_sql(source: str, *, exact: bool) -> str:
             CASE WHEN e.args."External id" IS NULL AND cat IN {_OLD_CATEGORIES}
                 THEN try_cast(json_extract_string(text, '$.args."external id"') AS BIGINT)
                 ELSE {_signed('e.args."External id"')} END AS external_id,
-            e.args.device AS device,
+            e.args.device AS device, e.args."Collective name" AS collective,
             coalesce(e.args.stream, e.args."sycl queue", e.args."l0 queue") AS stream,
             CASE WHEN e.args."Input Dims" IS NULL AND cat = 'Operator'
                 THEN json_extract(text, '$.args."Input dims"') ELSE e.args."Input Dims" END AS shapes,

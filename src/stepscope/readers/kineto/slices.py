@@ -46,7 +46,9 @@ class Slices:
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Slices:
         """Some of the rows, by position or by a mask."""
-        return Slices(self.buffers, self.buffer[rows], self.begin[rows], self.length[rows])
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+        return Slices(self.buffers, self.buffer.take(rows), self.begin.take(rows), self.length.take(rows))
 
     def or_else(self, other: Slices) -> Slices:
         """With the texts of as many other rows where there is none."""

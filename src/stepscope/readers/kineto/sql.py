@@ -36,6 +36,7 @@ def parse_sql(source: str, *, exact: bool) -> str:
         coalesce(sequence, {NONE}) AS sequence, coalesce(nullif(forward_thread, 0), {NONE}) AS forward_thread,
         name_key, hash(pid, pid_text, tid, tid_text, device, stream) AS track_key,
         CASE WHEN {_HAS_INPUTS} THEN hash({", ".join(INPUT_TEXTS)}) ELSE 0::UBIGINT END AS text_key,
+        collective IS NOT NULL AS is_collective,
         CASE WHEN found_args NOT IN ('{{}}', 'null') THEN found_args END AS found_args
     FROM ({columns_sql(source, exact=exact)})
     """

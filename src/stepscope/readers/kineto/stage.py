@@ -42,17 +42,19 @@ class Stager:
         name = self._name_numbers(lane, span)
         tracks = self._track_numbers(lane, span, names.on_device[name])
         args = _arguments(lane)
-        category = names.categories[name]
-        correlation = column(parsed.table, "correlation")[span]
-        external = column(parsed.table, "external_id")[span]
-        dur = np.where(parsed.phase[span] == ord("X"), parsed.dur[span], NONE)
+        category = names.categories.take(name)
+        correlation = column(parsed.table, "correlation").take(span)
+        external = column(parsed.table, "external_id").take(span)
+        dur = np.where(parsed.phase.take(span) == ord("X"), parsed.dur.take(span), NONE)
         self._insert(
             lane, sql.EVENTS, "spans",
-            id=parsed.ids[span], ts=parsed.ts[span], dur=_nullable(dur), track=tracks, name_id=names.name_ids[name],
+            id=parsed.ids.take(span), ts=parsed.ts.take(span), dur=_nullable(dur), track=tracks,
+            name_id=names.name_ids.take(name),
             category=pa.DictionaryArray.from_arrays(pa.array(category), _CATEGORIES),
             correlation=_nullable(correlation), external_id=_nullable(external),
         )  # fmt: skip
-        self._stage_details(lane, span, name, args)
+        self._stage_collectives(lane, span, name, args)
+        self._stage_work(lane, span, name, args)
         self._stage_inputs(lane, span[names.with_inputs[name]])
         self._stage_others(lane, args)
         if np.any(names.is_work[name] & (correlation <= 0)):
@@ -62,17 +64,18 @@ class Stager:
 
     def _name_numbers(self, lane: Lane, span: NDArray[np.int64]) -> NDArray[np.int64]:
         """The category and name of each interval as a number."""
-        keys = column(lane.parsed.table, "name_key")[span]
-        new = self._names.keys.first_unknown(keys)
-        if new.size:
-            texts = _texts(lane, span[new])
-            self._names.add(keys[new], list(zip(_list(texts, "cat"), _list(texts, "name"), strict=True)))
+        keys = column(lane.parsed.table, "name_key").take(span)
+        numbers, new = self._names.keys.find_with_new(keys)
+        if not new.size:
+            return numbers
+        texts = _texts(lane, span[new])
+        self._names.add(keys[new], list(zip(_list(texts, "cat"), _list(texts, "name"), strict=True)))
         return self._names.keys.find(keys)
 
     def _track_numbers(self, lane: Lane, rows: NDArray[np.int64], on_device: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The row of `tracks` of each event: a queue of a device, or a thread of a process."""
-        keys = column(lane.parsed.table, "track_key")[rows] * np.uint64(2) + on_device
-        new = self._tracks.first_unknown(keys)
+        keys = column(lane.parsed.table, "track_key").take(rows) * np.uint64(2) + on_device
+        numbers, new = self._tracks.find_with_new(keys)
         if new.size:
             texts = _texts(lane, rows[new])
             fields = zip(*(_list(texts, name) for name in ("process", "thread", "device", "stream")), strict=True)
@@ -81,7 +84,8 @@ class Stager:
             ]
             self._tracks.add(keys[new])
             self._track_ids = np.append(self._track_ids, np.array(found, np.int32))
-        return self._track_ids[self._tracks.find(keys)]
+            numbers = self._tracks.find(keys)
+        return self._track_ids.take(numbers)
 
     def _track(self, on_device: bool, process: str, thread: str, device: int | None, stream: str) -> int:
         if not on_device:
@@ -90,37 +94,49 @@ class Stager:
         number = recorded if recorded is not None and abs(recorded) < 2**31 else None
         return self._staging.track("device", device=number, stream=stream)
 
-    def _stage_details(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
-        """Device work, and what host operators tell of collectives."""
-        chosen = np.flatnonzero(self._names.has_details[name])
+    def _stage_collectives(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
+        """What device work or host operators tell of collectives."""
+        chosen = np.flatnonzero(
+            column(lane.parsed.table, "is_collective").take(span) & self._names.describes.take(name)
+        )
+        if chosen.size:
+            rows = span.take(chosen)
+            self._insert(
+                lane, work_sql.COLLECTIVES, "described",
+                i=lane.parsed.ids.take(rows), is_work=self._names.is_work.take(name.take(chosen)),
+                args=args.take(rows).array(),
+            )  # fmt: skip
+
+    def _stage_work(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
+        """Device work."""
+        chosen = np.flatnonzero(self._names.is_work.take(name))
         if not chosen.size:
             return
         rows, names = span[chosen], name[chosen]
         self._insert(
             lane, work_sql.KERNELS, "details",
-            i=lane.parsed.ids[rows], is_work=self._names.is_work[names], args=args.take(rows).array(),
-            **self._names.details(names),
+            i=lane.parsed.ids[rows], args=args.take(rows).array(), **self._names.details(names),
         )  # fmt: skip
-        lane.statements.run(work_sql.COLLECTIVES)
         if self._names.is_copy[names].any():
             lane.statements.run(work_sql.COPIES)
 
     def _stage_inputs(self, lane: Lane, rows: NDArray[np.int64]) -> None:
         """Inputs of operators, each text once."""
-        keys = column(lane.parsed.table, "text_key")[rows]
+        keys = column(lane.parsed.table, "text_key").take(rows)
         rows, keys = rows[keys > 0], keys[keys > 0]
         if not rows.size:
             return
-        new = self._inputs.first_unknown(keys)
+        numbers, new = self._inputs.find_with_new(keys)
         if new.size:
             texts = _texts(lane, rows[new]).select(sql.INPUT_TEXTS).rename_columns(TEXT_COLUMNS)
-            numbers = np.arange(len(self._inputs), len(self._inputs) + new.size, dtype=np.int32)
-            self._staging.insert("input_texts", texts.append_column("texts", pa.array(numbers)))
+            added = np.arange(len(self._inputs), len(self._inputs) + new.size, dtype=np.int32)
+            self._staging.insert("input_texts", texts.append_column("texts", pa.array(added)))
             self._inputs.add(keys[new])
+            numbers = self._inputs.find(keys)
         table = lane.parsed.table
         self._insert(
             lane, sql.INPUTS, "calls",
-            event=lane.parsed.ids[rows], texts=self._inputs.find(keys),
+            event=lane.parsed.ids[rows], texts=numbers,
             sequence=_nullable(column(table, "sequence")[rows]),
             forward_thread=_nullable(column(table, "forward_thread")[rows]),
         )  # fmt: skip

@@ -25,7 +25,7 @@ SELECT i, CASE WHEN kind IS NULL AND a."Collective name" IS NOT NULL THEN 'comm'
     CASE WHEN isfinite(a."est. achieved occupancy %") THEN a."est. achieved occupancy %" / 100 END,
     CASE WHEN coalesce(a."graph node id", a."graph id", 0) > 0 THEN true END
 FROM (
-    SELECT i, kind, json_transform(args, {structure(dict(_KERNEL_ARGS))}) AS a FROM details WHERE is_work
+    SELECT i, kind, json_transform(args, {structure(dict(_KERNEL_ARGS))}) AS a FROM details
 )
 """
 
@@ -68,7 +68,7 @@ SELECT i, is_work, a."Collective name", coalesce(a."Process Group Name", a."Proc
     a."Group size", a."In msg nelems", a."Out msg nelems", a.dtype, coalesce(a.seq, try_cast(args->>'$.Seq' AS BIGINT))
 FROM (
     SELECT i, is_work, args, json_transform(args, {structure(dict(_COLLECTIVE_ARGS))}) AS a
-    FROM details WHERE contains(args, '"Collective name"')
+    FROM described
 )
 WHERE a."Collective name" <> 'wait'
 """
