@@ -8,6 +8,7 @@ launches, classes) and writes the store.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,6 +119,10 @@ def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: obj
     """
     rows = connection.execute(query, parameters).fetchall()
     return tuple(rows[0]) if rows else (None,)
+
+
+#: The database of the last recording that was read.
+_EMPTY: Final[deque[duckdb.DuckDBPyConnection]] = deque(maxlen=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +252,18 @@ class Staging:
         self.connection.unregister("inserted")
 
     def close(self) -> None:
-        """Release the database; the folder stays."""
-        self.connection.close()
+        """Release what is in the database; the folder stays.
+
+        DuckDB gives all free memory of the process back when a database ends, much of which the analyses would ask for
+        again. So the empty database stays until another recording has been read.
+        """
+        try:
+            for (table,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+                self.connection.execute(f'DROP TABLE "{table}"')
+        except duckdb.Error:
+            self.connection.close()
+        else:
+            _EMPTY.append(self.connection)
 
 
 def _half_of_the_cores() -> int:
