@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 
 from bench.inputs import OUT, real, simulated, small
-from bench.measure import Measured, measure
+from bench.measure import Measured, measure, warm
 
 _HTA = "HolisticTraceAnalysis==0.5.0"
 
@@ -68,6 +68,7 @@ def _against_hta(name: str, path: Path, runs: int, python: Path | None) -> list[
     ]
     if python is None:
         return [(f"{label}: analyze, cold", f"{seconds:.2f} s", "", ""), *rows]
+    warm(path)
     theirs = measure([str(python), str(Path(__file__).with_name("hta_run.py")), str(path)])
     parts = json.loads(theirs.output.strip().splitlines()[-1])
     failed = [key for key, value in parts.items() if isinstance(value, str)]
@@ -104,6 +105,7 @@ def _analyze(path: Path, *, fresh: bool) -> Measured:
     cache = OUT / "cache"
     if fresh:
         shutil.rmtree(cache, ignore_errors=True)
+    warm(path)
     return measure([sys.executable, "-m", "stepscope", "analyze", str(path), "--store", str(cache)])
 
 

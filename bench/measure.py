@@ -51,6 +51,13 @@ def measure(command: Sequence[str], environment: dict[str, str] | None = None) -
     return Measured(seconds, peak, output)
 
 
+def warm(path: Path) -> None:
+    """Read a file, so that what is measured next need not wait for the disk."""
+    with path.open("rb") as file:
+        while file.read(1 << 20):
+            pass
+
+
 def _resident_mb(pid: int) -> float:
     """Resident memory of a process and all its descendants, 0 once they are gone."""
     total = 0.0
