@@ -14,6 +14,7 @@ from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.framing import Framer, gather
 from stepscope.readers.kineto.lane import Lane
 from stepscope.readers.kineto.parsing import structure
+from stepscope.readers.kineto.texts import chunk_texts
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
@@ -114,7 +115,7 @@ class _Stager:
         lane.statements.show("parsed", lane.parsed.table)
         for statement in (_SPANS, _INPUTS, _FLOWS, _SAMPLES):
             lane.statements.run(statement)
-        self._staging.add_args(_PLAIN_ARGS, lane.connection)
+        self._staging.add_args(_PLAIN_ARGS, lane.statements.connection)
 
 
 def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str, Process]:
@@ -123,7 +124,7 @@ def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str
     framer = Framer()
     with content(source, damage, progress) as read, Decoder(staging, _Stager(staging)) as decoder:
         for chunk in gather(framer.pieces(read)):
-            decoder.add(chunk)
+            decoder.add(chunk, chunk_texts(chunk))
         decoder.finish()
     _observe(staging, framer, decoder, damage)
     found = processes(staging, decoder.metadata)

@@ -14,7 +14,8 @@ from stepscope.readers.kineto import parsing
 from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.lane import NONE, Lane, ParseSql, Stage
 from stepscope.readers.kineto.mending import Mender
-from stepscope.readers.kineto.texts import mended_texts
+from stepscope.readers.kineto.statements import Statements
+from stepscope.readers.kineto.texts import Texts, mended_texts
 from stepscope.store.staging import Staging
 
 #: Phases of events that somebody reads; others are asynchronous intervals, objects, samples and dumps.
@@ -50,7 +51,9 @@ class Decoder:
         self._parse_sql = parse_sql
         self._done = done
         self._exact = False
-        self._lanes = (Lane(staging), Lane(staging))
+        # Each has a connection of its own, as they run at the same time.
+        self._parsing, staged = (Statements(staging.connection.cursor()) for _ in range(2))
+        self._lanes = (Lane(self._parsing, staged), Lane(self._parsing, staged))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
         self.events = 0
         self.untimed = self.endless = self.foreign = 0
@@ -63,13 +66,14 @@ class Decoder:
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=True)
 
-    def add(self, chunk: Chunk) -> None:
-        """Parse one chunk, and have it staged while the next one is parsed."""
+    def add(self, chunk: Chunk, texts: Texts) -> None:
+        """Parse one chunk, given its texts, and have it staged while the next one is parsed."""
         lane = self._lanes[0]
         lane.wait()
         first = self.events
         self.events += len(chunk)
-        lane.show(chunk, first)
+        lane.chunk = chunk
+        lane.show(texts.numbered(first))
         if chunk.last or self.mender.waiting or not self._parse(lane):
             self._parse_mended(lane, chunk, first)
         lane.submit(self._executor, self._finish_chunk)
@@ -113,17 +117,17 @@ class Decoder:
 
     def _parse_mended(self, lane: Lane, chunk: Chunk, first: int) -> None:
         """Parse a chunk of which some pieces are not events."""
-        odd = {index - first: is_json for index, is_json in lane.statements.rows(parsing.ODD)}
+        odd = {index - first: is_json for index, is_json in self._parsing.rows(parsing.ODD)}
         mended = self.mender.mend(chunk, first, odd)
         self.events += sum(surplus for _, surplus in mended.shifts)
-        lane.show_texts(mended_texts(lane.texts, mended))
+        lane.show(mended_texts(lane.texts, mended))
         lane.parse(self._parse_sql, exact=True)
 
     def _are_events(self, texts: Sequence[bytes]) -> list[bool]:
         """Which texts are JSON objects with a phase."""
         if not texts:
             return []
-        connection = self._lanes[0].connection
+        connection = self._parsing.connection
         connection.register("tried", pa.table({"n": np.arange(len(texts)), "text": _strings(texts)}))
         found = connection.execute(
             "SELECT CASE WHEN json_valid(text) THEN json_exists(text, '$.ph') ELSE false END AS ok FROM tried "

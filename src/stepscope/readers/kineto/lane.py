@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from stepscope.readers.kineto.framing import Chunk
 from stepscope.readers.kineto.statements import Statements
-from stepscope.readers.kineto.texts import Texts, chunk_texts
-from stepscope.store.staging import Staging
+from stepscope.readers.kineto.texts import Texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,34 +59,30 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
 
 
 class Lane:
-    """A connection with relations of its own, so that one chunk is parsed while another is staged.
+    """A chunk that is parsed while another is staged.
 
     Attributes:
-        statements: Plans for what is run over chunk after chunk; `pieces` are the texts of all events.
+        parsing: Where it is parsed: `pieces` are the texts of its events.
+        statements: Where it is staged, by another thread.
         chunk: The chunk, until it is staged.
         texts: Its events.
         exact: Whether start times were read digit by digit.
         parsed: Its columns, by `ParseSql`.
     """
 
-    def __init__(self, staging: Staging) -> None:
-        self.connection = staging.connection.cursor()
-        self.statements = Statements(self.connection)
+    def __init__(self, parsing: Statements, statements: Statements) -> None:
+        self.parsing = parsing
+        self.statements = statements
         self.chunk: Chunk | None = None
         self.exact = False
         self.texts: Texts
         self.parsed: Parsed
         self._staged: Future[None] | None = None
 
-    def show(self, chunk: Chunk, first: int) -> None:
-        """Make a chunk's texts `pieces`, numbered from `first` on."""
-        self.chunk = chunk
-        self.show_texts(chunk_texts(chunk, first))
-
-    def show_texts(self, texts: Texts) -> None:
-        """Make other texts `pieces`."""
+    def show(self, texts: Texts) -> None:
+        """Make the chunk's texts, or what is used instead of them, `pieces`."""
         self.texts = texts
-        self.statements.show("pieces", texts.table())
+        self.parsing.show("pieces", texts.table())
 
     def parse(self, parse_sql: ParseSql, *, exact: bool) -> None:
         """Parse the texts.
@@ -96,7 +91,7 @@ class Lane:
             duckdb.Error: One of them is not JSON.
         """
         self.exact = exact
-        self.parsed = Parsed.of(self.statements.table(parse_sql("pieces", exact=exact)))
+        self.parsed = Parsed.of(self.parsing.table(parse_sql("pieces", exact=exact)))
 
     def choose(self, ids: NDArray[np.int64]) -> None:
         """Make some of the events `chosen`, by ascending ids."""

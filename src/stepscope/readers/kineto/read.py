@@ -16,8 +16,11 @@ from stepscope.readers.kineto.metadata import add_devices, add_groups, attribute
 from stepscope.readers.kineto.reader import NAME
 from stepscope.readers.kineto.sql import parse_sql
 from stepscope.readers.kineto.stage import Stager
+from stepscope.readers.kineto.texts import Texts, chunk_texts
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
+
+_Framed = tuple[Chunk, Texts]
 
 
 def read(source: Source, staging: Staging, progress: Progress, block_bytes: int, chunk_bytes: int) -> Recording:
@@ -28,8 +31,8 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         content(source, damage, progress, block_bytes) as read,
         Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder,
     ):
-        for chunk in _in_background(gather(framer.pieces(read, block_bytes), chunk_bytes)):
-            decoder.add(chunk)
+        for chunk, texts in _in_background(_laid_out(gather(framer.pieces(read, block_bytes), chunk_bytes))):
+            decoder.add(chunk, texts)
         decoder.finish()
     _observe(staging, framer, decoder, damage)
     metadata, whole = parse_metadata(framer.header, decoder.mender.trailer or "")
@@ -86,12 +89,20 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
         )  # fmt: skip
 
 
-def _in_background(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+def _laid_out(chunks: Iterator[Chunk]) -> Iterator[_Framed]:
+    """Chunks with their texts as the parser is given them, which takes it a tenth of its time otherwise."""
+    for chunk in chunks:
+        texts = chunk_texts(chunk)
+        texts.lay_out()
+        yield chunk, texts
+
+
+def _in_background(chunks: Iterator[_Framed]) -> Iterator[_Framed]:
     """Let the framer run ahead by a chunk in a thread of its own."""
-    ready: queue.Queue[Chunk | BaseException | None] = queue.Queue(maxsize=1)
+    ready: queue.Queue[_Framed | BaseException | None] = queue.Queue(maxsize=1)
     stopped = threading.Event()
 
-    def put(item: Chunk | BaseException | None) -> bool:
+    def put(item: _Framed | BaseException | None) -> bool:
         while not stopped.is_set():
             try:
                 ready.put(item, timeout=0.1)

@@ -7,6 +7,7 @@ Arrow's string views are 16 bytes each: the length, then up to 12 bytes of text,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ _INLINE: Final = 12
 Buffer: TypeAlias = "memoryview | bytes | pa.Buffer"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Slices:
     """One text per row, or none.
 
@@ -61,6 +62,7 @@ class Slices:
             np.where(none, other.length, self.length),
         )
 
+    @cached_property
     def array(self) -> pa.Array:
         """The texts as Arrow views over the same memory."""
         views = np.zeros(len(self), dtype=_VIEW)

@@ -59,6 +59,7 @@ class Stager:
         self._stage_others(lane, args)
         if np.any(names.is_work[name] & (correlation <= 0)):
             # Device work that no correlation id ties to its launch.
+            lane.statements.show("pieces", lane.texts.table())
             lane.statements.run(work_sql.LAUNCH_ARROWS)
         self._stage_arguments(lane, args)
 
@@ -104,7 +105,7 @@ class Stager:
             self._insert(
                 lane, work_sql.COLLECTIVES, "described",
                 i=lane.parsed.ids.take(rows), is_work=self._names.is_work.take(name.take(chosen)),
-                args=args.take(rows).array(),
+                args=args.take(rows).array,
             )  # fmt: skip
 
     def _stage_work(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
@@ -115,7 +116,7 @@ class Stager:
         rows, names = span[chosen], name[chosen]
         self._insert(
             lane, work_sql.KERNELS, "details",
-            i=lane.parsed.ids[rows], args=args.take(rows).array(), **self._names.details(names),
+            i=lane.parsed.ids[rows], args=args.take(rows).array, **self._names.details(names),
         )  # fmt: skip
         if self._names.is_copy[names].any():
             lane.statements.run(work_sql.COPIES)
@@ -150,7 +151,7 @@ class Stager:
             tracks = self._track_numbers(lane, allocations, np.zeros(allocations.size, np.bool_))
             self._insert(
                 lane, sql.MEMORY, "allocations",
-                ts=parsed.ts[allocations], track=tracks, args=args.take(allocations).array(),
+                ts=parsed.ts[allocations], track=tracks, args=args.take(allocations).array,
             )  # fmt: skip
         for phases, statement in sql.BY_PHASE.items():
             ids = parsed.having(phases)
@@ -161,8 +162,8 @@ class Stager:
     def _stage_arguments(self, lane: Lane, args: Slices) -> None:
         parsed = lane.parsed
         rows = np.flatnonzero((parsed.is_span | (parsed.phase == ord("B"))) & (args.length >= 0))
-        lane.statements.show("arguments", pa.table({"id": parsed.ids[rows], "args": args.take(rows).array()}))
-        self._staging.add_args("SELECT id, args FROM arguments", lane.connection)
+        lane.statements.show("arguments", pa.table({"id": parsed.ids[rows], "args": args.take(rows).array}))
+        self._staging.add_args("SELECT id, args FROM arguments", lane.statements.connection)
 
     def _insert(self, lane: Lane, statement: str, relation: str, **columns: Any) -> None:
         lane.statements.show(relation, pa.table(columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -41,6 +41,14 @@ class Texts:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def numbered(self, first: int) -> Texts:
+        """With ids that begin at `first` where they begin at 0."""
+        return replace(self, ids=self.ids + first)
+
+    def lay_out(self) -> None:
+        """Prepare what `table` needs; it is needed by those that are numbered, too."""
+        _ = self.text.array, self.args.array
+
     def positions(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where events stand that are known to be among these."""
         return np.searchsorted(self.ids, ids)
@@ -54,8 +62,8 @@ class Texts:
         whole = pa.record_batch(
             {
                 "i": self.ids,
-                "text": self.text.array(),
-                "args": self.args.array(),
+                "text": self.text.array,
+                "args": self.args.array,
                 "flat": pa.array(self.flat),
                 "arrow": pa.array(self.arrow),
             }
@@ -64,8 +72,8 @@ class Texts:
         return pa.Table.from_batches(batches, whole.schema)
 
 
-def chunk_texts(chunk: Chunk, first: int) -> Texts:
-    """The pieces of a chunk, numbered from `first` on."""
+def chunk_texts(chunk: Chunk) -> Texts:
+    """The pieces of a chunk, numbered from 0 on."""
     parts = chunk.parts
     buffers = tuple(part.text for part in parts)
     buffer = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
@@ -74,7 +82,7 @@ def chunk_texts(chunk: Chunk, first: int) -> Texts:
     args_begin = np.concatenate([part.args_begin for part in parts])
     args_length = np.concatenate([part.args_length for part in parts])
     return Texts(
-        np.arange(first, first + len(buffer)),
+        np.arange(len(buffer)),
         Slices(buffers, buffer, begin, length),
         Slices(buffers, buffer, args_begin, np.where(args_length > 0, args_length, -1).astype(np.int32)),
         np.concatenate([part.flat for part in parts]),
