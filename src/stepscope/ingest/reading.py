@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.protocol import Progress, Reader, Source
+from stepscope.store.checking import check_events
 from stepscope.store.layout import MANIFEST, VERSION
 from stepscope.store.staging import Staging
 
@@ -30,6 +31,7 @@ def read_recording(reader: Reader, source: Source, folder: Path, progress: Progr
             raise UnusableInputError(
                 f"{source} holds no event with a usable time", hint="give a trace written by torch.profiler"
             )
+        check_events(folder, staging.connection)
         [events] = staging.one("SELECT count(*) FROM raw_events")
         recording = replace(recording, events=events, origin_unix_ns=_unix(recording.origin_unix_ns, origin))
         manifest = {"version": VERSION, "recording": recording.to_json()}
