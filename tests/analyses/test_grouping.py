@@ -49,3 +49,9 @@ def test_union_holds_for_times_of_many_days_and_many_groups() -> None:
 
 def test_shares_of_nothing_are_0() -> None:
     assert shares(np.array([0, 0]), 0).tolist() == [0.0, 0.0]
+
+
+def test_least_and_most_of_each_group() -> None:
+    groups = Groups.by(np.array([4, 2, 4, 2, 7]))
+    values = np.array([5, -1, 3, 8, 6])
+    assert dict(zip(groups.least(values).tolist(), groups.most(values).tolist(), strict=True)) == {-1: 8, 3: 5, 6: 6}

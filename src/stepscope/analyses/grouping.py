@@ -55,6 +55,18 @@ class Groups:
         np.add.at(total, self.index, values.astype(np.int64, copy=False))  # of one type it is far quicker
         return total
 
+    def least(self, values: Times) -> Times:
+        """Smallest value per group, int64[g]."""
+        least = np.full(self.count.size, np.iinfo(np.int64).max)
+        np.minimum.at(least, self.index, values)
+        return least
+
+    def most(self, values: Times) -> Times:
+        """Largest value per group, int64[g]."""
+        most = np.full(self.count.size, np.iinfo(np.int64).min)
+        np.maximum.at(most, self.index, values)
+        return most
+
     def summary(self, dur: Times) -> dict[str, Times]:
         """`count`, `total_ns`, `mean_ns`, `median_ns`, `min_ns` and `max_ns` of the rows' durations."""
         stops = np.cumsum(self.count)

@@ -75,12 +75,7 @@ class HostTree:
 
     def inside(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which events have a wanted one around them, bool[n]."""
-        # In every round whatever lies one level deeper is found; the last place stands for what has nothing around it.
-        beneath, number = np.append(wanted, False), 0
-        while (reached := int(np.count_nonzero(found := beneath.take(self.parent)))) > number:
-            number = reached
-            np.logical_or(found, wanted, out=beneath[:-1])
-        return found
+        return self.above(self.nearest(wanted)) >= 0
 
     def above(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
         """What `nearest` found for the parent of each event, int64[n], -1 for an event without parent."""

@@ -111,8 +111,7 @@ def _calls(trace: Trace) -> _Calls:
     spans, work = Spans(trace), DeviceWork.of(trace)
     mine = np.flatnonzero((work.launch >= 0) & ~work.are("sync"))
     by_call = Groups.by(work.launch[mine])
-    begins = np.full(by_call.count.size, np.iinfo(np.int64).max)
-    np.minimum.at(begins, by_call.index, work.ts[mine])
+    begins = by_call.least(work.ts[mine])
     row = spans.rows(work.launch[mine[by_call.first]])
     known = row >= 0
     known[known] = on_host(trace, spans.track[row[known]])

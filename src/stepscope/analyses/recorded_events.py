@@ -87,10 +87,7 @@ def counted(trace: Trace) -> RecordedEvents:
     """The same out of columns in memory."""
     spans = Spans(trace)
     kinds = Groups.by(spans.track, spans.category, spans.name)
-    first = np.full(kinds.count.size, np.iinfo(np.int64).max)
-    last = np.full(kinds.count.size, np.iinfo(np.int64).min)
-    np.minimum.at(first, kinds.index, spans.ts)
-    np.maximum.at(last, kinds.index, spans.ts + np.maximum(spans.dur, 0))
+    first, last = kinds.least(spans.ts), kinds.most(spans.ts + np.maximum(spans.dur, 0))
     track, at = spans.track[kinds.first], kinds.first
     return RecordedEvents(track, on_host(trace, track), spans.category[at], spans.name[at], kinds.count, first, last)
 

@@ -21,6 +21,6 @@ def known_code(column: str, words: Sequence[str]) -> str:
 def among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
     """Whether positions are those of some of the words, bool[n]."""
     mine = np.zeros(codes.shape, np.bool_)
-    for word in wanted:  # to compare bytes takes next to nothing, to look each up in a table forty times as long
+    for word in wanted:  # to look each up in a table takes 20 times as long for one word, and 4 times for six
         mine |= codes == words.index(word)
     return mine

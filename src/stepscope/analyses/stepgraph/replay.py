@@ -50,7 +50,7 @@ def replay(origin: int, plan: Plan, times: Timing) -> Times:
     rows = zip(*(column.tolist() for column in columns), strict=True)
     further = list(zip(rest.tolist(), lag.tolist(), strict=True))
     several = dict(zip(plan.several.tolist(), pairwise((0, *plan.until.tolist())), strict=True))
-    late = {int(plan.place[node]): _placed(plan, distance, wait) for node, wait in times.late.items()}
+    late = {int(plan.place[node]): _placed(plan, distance, when) for node, when in times.late.items()}
     ends = [origin]
     for place in sorted({*several, *late}):
         _go_on(ends, islice(rows, place + 1 - len(ends)))

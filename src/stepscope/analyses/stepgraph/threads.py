@@ -96,8 +96,7 @@ def _main(trace: Trace) -> int:
     threads = Groups.by(events.track[mine])
     if not threads.count.size:
         return -1
-    track, first = events.track[mine][threads.first], np.full(threads.count.size, np.iinfo(np.int64).max)
-    np.minimum.at(first, threads.index, events.first[mine])
+    track, first = events.track[mine][threads.first], threads.least(events.first[mine])
     steps = threads.sum(np.where(events.of(("step",)), events.number, 0)[mine])
     return int(track[np.lexsort((track, first, -steps))[0]])
 

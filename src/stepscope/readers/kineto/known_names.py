@@ -53,14 +53,14 @@ class KnownNames:
         meanings = [meaning(*text) for text in texts]
         is_work = np.array([m.is_work for m in meanings], np.bool_)
         on_device = np.array([is_on_device(cat) for cat, _ in texts], np.bool_)
-        describes = np.array([name == _COMM_PARAMS for _, name in texts], np.bool_) & ~on_device
+        by_host = np.array([name == _COMM_PARAMS for _, name in texts], np.bool_) & ~on_device
         self.name_ids = np.append(self.name_ids, np.array([self._ids[name] for _, name in texts], np.int32))
         self.categories = np.append(
             self.categories, np.array([CATEGORIES.index(m.category) for m in meanings], np.int8)
         )
         self.is_work = np.append(self.is_work, is_work)
         self.is_copy = np.append(self.is_copy, [m.kind in ("copy", "set") for m in meanings])
-        self.describes = np.append(self.describes, is_work | describes)
+        self.describes = np.append(self.describes, is_work | by_host)
         self.on_device = np.append(self.on_device, on_device)
         self.with_inputs = np.append(self.with_inputs, [m.category in _WITH_INPUTS for m in meanings])
         self._details += (
