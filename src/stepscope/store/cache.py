@@ -16,6 +16,7 @@ from typing import Final
 from stepscope.model.errors import UserError
 from stepscope.store.layout import MANIFEST, VERSION
 from stepscope.store.opening import read_manifest
+from stepscope.store.stamp import code_stamp
 
 _SAMPLE_BYTES: Final = 1 << 16
 _DEFAULT_LIMIT: Final = 20 << 30
@@ -126,9 +127,10 @@ def cache_key(path: Path, member: str, reader: str, version: int) -> str:
     """What a stored recording is named by: everything that can change what reading it gives.
 
     That is the path, size and modification time of each file, a sample of its content (first and last 64 KiB),
-    and the versions of the reader and of the store's layout.
+    and the code that reads, derives and stores, with the versions of the reader and of the store's layout.
     """
-    digest = hashlib.sha256(f"{VERSION}|{reader}|{version}|{path.resolve()}|{member}".encode())
+    made_by = f"{VERSION}|{code_stamp()}|{reader}|{version}"
+    digest = hashlib.sha256(f"{made_by}|{path.resolve()}|{member}".encode())
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     for file in files:
         status = file.stat()
