@@ -238,6 +238,20 @@ def test_a_full_queue_blocks_its_launches() -> None:
     assert halved.saved_ns == 800 * US
 
 
+def test_a_queue_that_also_holds_events_blocks_launches_a_little_earlier() -> None:
+    f = Facts()
+    holds, count = 200, 600
+    f.step(0, 0, 100 * US * (count + 1))
+    ends = [8 + 100 * (i + 1) for i in range(count)]
+    returned = [6 * (i + 1) for i in range(holds)]
+    for i in range(holds, count):
+        returned.append(max(returned[-1] + 6, ends[i - holds + i % 3]))  # up to two events in the queue
+    calls = [(before, after - before) for before, after in zip([0, *returned[:-1]], returned, strict=True)]
+    kernels = [work(f, ends[i] - 100, 100, launch=calls[i]) for i in range(count)]
+    # All but the wait for the last 200 kernels goes away: the host was blocked by the rest of them.
+    assert saved(f.trace(), device(0.5, *kernels)) == pytest.approx(50 * US * (count - holds), rel=0.01)
+
+
 def backward(f: Facts) -> tuple[int, int]:
     """Main thread, then a thread of its own for the backward pass, then the main thread again."""
     f.step(0, 0, 1000 * US)
