@@ -4,6 +4,7 @@ import pytest
 
 from operator_support import Program
 from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals, attention, fusions
 from support import Facts
@@ -148,15 +149,11 @@ def test_on_an_unknown_device_the_products_remain() -> None:
     assert found.after_ns == 600_000
 
 
-def test_without_a_device_operators_are_the_work() -> None:
+def test_without_a_device_it_abstains_since_operators_only_take_the_time_of_launches() -> None:
     facts = Facts()
     shapes = ("[[4,32,16],[4,16,32]]", "[[4,32,32]]", "[[4,32,32],[4,32,16]]")
     for number, (name, shape) in enumerate(zip(("bmm", "_softmax", "bmm"), shapes, strict=True)):
         op = facts.host("op", f"aten::{name}", number * 1_000, 600)
         facts.row("op_inputs", event=op, shapes=shape)
-    found = Signals.of(facts.trace())(attention.unfused)
-    assert (found.before_ns, found.after_ns) == (1_800, 1_200)
-    assert found.change.device == ()
-    (part,) = found.change.host
-    assert part.events.tolist() == [0, 1, 2]
-    assert part.factor == pytest.approx(2 / 3, abs=0.001)
+    with pytest.raises(MissingInputError, match="no device activity"):
+        Signals.of(facts.trace())(attention.unfused)

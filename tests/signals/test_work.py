@@ -22,7 +22,6 @@ def test_operators_say_what_they_do_and_on_how_much() -> None:
     assert w.kernels.tolist() == [kernel, kernel + 3]
     assert w.within(np.array([1])).tolist() == [1]
     assert w.shapes[w.shape[0]] == "[[8, 4], [4]]"
-    assert w.on_device
 
 
 def test_kernels_of_one_operator_are_one_operation() -> None:
@@ -81,24 +80,11 @@ def test_threads_tell_sizes_up_to_what_a_thread_takes() -> None:
     assert w.alike(np.array([0, 1, 0]), np.array([1, 2, 2])).tolist() == [True, True, False]
 
 
-def test_without_a_device_the_outermost_known_operators_count() -> None:
+def test_without_device_work_it_abstains() -> None:
     facts = Facts()
-    facts.host("op", "aten::linear", 0, 100)
-    facts.host("op", "aten::addmm", 10, 80)
-    facts.host("op", "aten::copy_", 20, 10)
-    facts.host("op", "aten::view", 110, 5)
-    last = facts.host("op", "aten::relu", 120, 30)
-    w = Signals.of(facts.trace())(work)
-    assert w.letters == "PA\n"
-    assert w.dur.tolist() == [100, 30, 0]
-    assert w.op.tolist() == [0, last, -1]
-    assert not w.on_device
-
-
-def test_without_operations_it_abstains() -> None:
-    facts = Facts()
-    facts.host("python", "train.py(3): main", 0, 10)
-    with pytest.raises(MissingInputError, match="neither device work nor operators"):
+    for at in range(3):
+        facts.host("op", "aten::mul", 100 * at, 80)
+    with pytest.raises(MissingInputError, match="no device activity"):
         Signals.of(facts.trace())(work)
 
 

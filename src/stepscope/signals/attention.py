@@ -57,10 +57,10 @@ def _forward_ns(s: Signals, w: Work, found: Ranges) -> NDArray[np.float64]:
     known = s.maybe(device)
     if known is None or not found.first.size:
         return alone
-    types = s(products).type_of(w.op[found.first]) if w.on_device else []
+    types = s(products).type_of(w.op[found.first])
     modelled = [
         _modelled_ns(known, dtype, *(dimensions(w.shapes[code]) if code >= 0 else None for code in codes))
-        for dtype, *codes in zip(types, w.shape[found.first].tolist(), w.shape[found.last].tolist(), strict=False)
+        for dtype, *codes in zip(types, w.shape[found.first].tolist(), w.shape[found.last].tolist(), strict=True)
     ]
     return np.array([p if m is None else m for p, m in zip(alone.tolist(), modelled, strict=True)], np.float64)
 

@@ -54,7 +54,7 @@ def one_call(s: Signals, found: Ranges) -> Change:
     go on there, that of the calls only.
     """
     w = s(work)
-    if not w.on_device or not found.first.size:
+    if not found.first.size:
         return Change()
     calls, of = _calls(s.trace, w, found)
     if not calls.size:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.columns import Spans, names_by_id
 from stepscope.model.trace import Trace
-from stepscope.signals.calling import one_call, outermost
+from stepscope.signals.calling import one_call
 from stepscope.signals.job import recorded_ns
 from stepscope.signals.patterns import Ranges, members, sequences
 from stepscope.signals.roles import OTHER
@@ -31,7 +31,7 @@ class Fusion:
         after_ns: What would remain of it.
         share: What would go away as a share of the recorded steps, if nothing else happened at that time.
         change: Kernels and operators that would go away or be shorter.
-        events: Those of the longest sequences: kernels, or operators in a job without devices.
+        events: Kernels of the longest sequences.
         ranges: Begin and end of the three longest.
         letters: Roles of the longest one's operations.
         alike: Whether all of them have as many operations.
@@ -93,7 +93,7 @@ def longest_kept(s: Signals, found: Ranges) -> Fusion:
     longest = np.lexsort((units, -w.dur[units], of))
     kept = np.zeros(units.size, np.bool_)
     kept[longest[np.flatnonzero(np.diff(of[longest], prepend=-1))]] = True
-    change = Change(device=removed(w, units[~kept])) if w.on_device else Change(host=removed(w, units[~kept]))
+    change = Change(device=removed(w, units[~kept]))
     return fusion(s, found, change + one_call(s, found), int(w.dur[units[kept]].sum()))
 
 
@@ -113,7 +113,7 @@ def fusion(s: Signals, found: Ranges, change: Change, after: int) -> Fusion:
         after_ns=after,
         share=(before - after) / s(recorded_ns),
         change=change,
-        events=(w.kernels[w.within(chosen)] if w.on_device else w.op[chosen])[:_MOST],
+        events=w.kernels[w.within(chosen)][:_MOST],
         ranges=tuple((int(w.ts[found.first[i]]), int(ends[i])) for i in order[:3].tolist()),
         letters=w.letters[found.first[order[0]] : found.last[order[0]] + 1] if order.size else "",
         alike=len(set((found.last - found.first).tolist())) <= 1,
@@ -128,16 +128,16 @@ def scaled(s: Signals, found: Ranges, factors: NDArray[np.float64]) -> Change:
     units, of = members(found)
     steps = np.rint(factors * 1000) / 1000
     parts = tuple(
-        Scaled(w.kernels[w.within(mine)] if w.on_device else outermost(s.trace, w.op[mine]), float(step))
+        Scaled(w.kernels[w.within(mine)], float(step))
         for step in np.unique(steps).tolist()
         if (mine := units[steps[of] == step]).size
     )
-    return Change(device=parts) + one_call(s, found) if w.on_device else Change(host=parts)
+    return Change(device=parts) + one_call(s, found)
 
 
 def removed(w: Work, units: Ids) -> tuple[Scaled, ...]:
-    """Operations that go away: their kernels, or in a job without devices their operators."""
-    events = w.kernels[w.within(units)] if w.on_device else w.op[units]
+    """The kernels of operations that go away."""
+    events = w.kernels[w.within(units)]
     return (Scaled(events, 0.0),) if events.size else ()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +22,12 @@ from stepscope.signals.telling import telling
 
 Ids = NDArray[np.int64]
 
-_OPERATORS_SQL: Final = """
-SELECT s.id AS event, s.track, s.ts, coalesce(s.dur, 0) AS dur, s.name_id, coalesce(i.texts, -1)::INTEGER AS texts
-FROM spans s JOIN tracks t USING (track) LEFT JOIN input_calls i ON i.event = s.id
-WHERE t.kind = 'host' AND s.category = 'op' AND s.name_id IN (SELECT unnest($known)) ORDER BY s.track, s.ts, s.depth
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class Work:
     """The n operations of all queues, one queue after the other, with a boundary after each.
 
-    An operation is an operator call with all that it put on the queue, or a kernel where the operator is not known. In
-    a recording without devices it is an operator call on a host thread.
+    An operation is an operator call with all that it put on the queue, or a kernel where the operator is not known.
 
     Attributes:
         letters: A role of `stepscope.signals.roles` for each.
@@ -48,7 +41,7 @@ class Work:
         called: int64[n], begin of the operator on the host; -1 if there is none.
         thread: int32[n], track of the operator; -1 if there is none.
         shapes: Recorded shapes of inputs, JSON.
-        kernels: int64[m], device events, operation by operation; none in a recording without devices.
+        kernels: int64[m], device events, operation by operation.
         launches: int64[m], the calls that launched them; -1 if not recorded.
         first: int64[n + 1], where each operation's kernels begin.
     """
@@ -66,11 +59,6 @@ class Work:
     kernels: Ids
     launches: Ids
     first: Ids
-
-    @cached_property
-    def on_device(self) -> bool:
-        """Whether operations are those of devices, not of host threads."""
-        return self.kernels.size > 0
 
     def within(self, units: Ids) -> Ids:
         """Positions in `kernels` of the kernels of these operations."""
@@ -93,15 +81,14 @@ class Work:
 
 @signal()
 def work(s: Signals) -> Work:
-    """All operations of the devices, or of the host in a job without, in order, and what each of them does."""
+    """All operations of the devices in order, and what each of them does.
+
+    Without device work it abstains: operators of a recording whose device is missing only take the time of launches.
+    """
     kernels = _kernels(s.trace)
-    found = _of_kernels(s.trace, kernels) if kernels.size else _of_operators(s.trace)
-    if found is None:
-        raise MissingInputError(
-            "the recording has neither device work nor operators",
-            hint="record operators and the device (PyTorch: activities=[CPU, CUDA])",
-        )
-    return found
+    if not kernels.size:
+        raise MissingInputError.of("device")
+    return _of_kernels(s.trace, kernels)
 
 
 @lru_cache(maxsize=65_536)
@@ -164,32 +151,6 @@ def _of_kernels(trace: Trace, at: Ids) -> Work:
             "thread": np.where(head >= 0, spans.track[head], -1).astype(np.int32),
         },
         shapes, (device.event[at], device.launch[at]),
-    )  # fmt: skip
-
-
-def _of_operators(trace: Trace) -> Work | None:
-    names = trace.once(names_by_id)
-    letter = {name_id: role for name_id, name in names.items() if (role := role_of_operator(name)) != OTHER}
-    column = trace.columns(_OPERATORS_SQL, {"known": list(letter)})
-    if not column["event"].size:
-        return None
-    # Inside an operator that is known, others are how it does it. Threads are told apart by an offset beyond all ends.
-    ends = column["ts"] + column["dur"]
-    offset = column["track"].astype(np.int64) * (int(ends.max()) + 1)
-    reach = np.maximum.accumulate(ends + offset)
-    outer = np.ones(ends.size, np.bool_)
-    outer[1:] = (column["ts"] + offset)[1:] >= reach[:-1]
-    kept = np.flatnonzero(outer)
-    shape, shapes = _shapes(trace, column["texts"][kept])
-    return _bounded(
-        column["track"][kept],
-        np.array([letter[name] for name in column["name_id"][kept].tolist()]),
-        {
-            "op": column["event"][kept], "ts": column["ts"][kept], "dur": column["dur"][kept], "shape": shape,
-            "depth": np.zeros(kept.size, np.int32), "size": _sizes(shape, shapes), "called": column["ts"][kept],
-            "thread": column["track"][kept].astype(np.int32), "first": np.zeros(kept.size, np.int64),
-        },
-        shapes, (np.empty(0, np.int64), np.empty(0, np.int64)),
     )  # fmt: skip
 
 
