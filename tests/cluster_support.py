@@ -27,6 +27,8 @@ def rank(
     return {
         cluster.waited_ns: wait,
         cluster.waited_share: wait / STEP_NS,
+        cluster.unseen_ns: wait,
+        cluster.unseen_share: wait / STEP_NS,
         cluster.gain_ns: wait if gain is None else gain,
         cluster.kernels: {"gemm": cluster.Kernel(10, 200_000 * device * work, 1280 * work)},
         cluster.work: cluster.Work(amount, np.zeros(4)),

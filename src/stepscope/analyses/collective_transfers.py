@@ -49,11 +49,13 @@ class Transfers:
         event: int64[n].
         ns: int64[n], time of the transfer, at most the collective's own duration on the rank.
         ranks: int32[n], how many participants' recordings are at hand; 0 if the library recorded its transfers.
+        shortest: int64[n], duration on the rank at hand on which it took least; the highest number for none.
     """
 
     event: NDArray[np.int64]
     ns: Times
     ranks: NDArray[np.int32]
+    shortest: Times
 
     def of(self, events: NDArray[np.int64], otherwise: Times) -> tuple[Times, NDArray[np.int32]]:
         """Transfer and participants of these collectives: their own durations and 1 where nothing else is known."""
@@ -65,24 +67,34 @@ class Transfers:
             ranks[known] = self.ranks[at[known]]
         return found, ranks
 
+    def least(self, events: NDArray[np.int64], otherwise: Times) -> Times:
+        """How long these collectives took on the rank at hand on which they took least, this one or another."""
+        found: Times = otherwise.copy()
+        if self.event.size:
+            at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
+            known = self.event[at] == events
+            found[known] = np.minimum(found[known], self.shortest[at[known]])
+        return found
+
 
 def transfers(trace: Trace) -> Transfers:
     """Transfers of a rank's collectives, by the recordings of all ranks that are at hand."""
     event, ns, ranks = _shortest(trace)
     tasks = trace.columns(_TASKS_SQL)
     if not tasks["collective"].size:
-        return Transfers(event, ns, ranks)
+        return Transfers(event, ns, ranks, ns)
     groups = Groups.by(tasks["collective"])
     moving = groups.union(tasks["ts"], tasks["stop"], groups.index)
     recorded = tasks["collective"][groups.first]
     every = np.union1d(event, recorded)
-    both = np.full(every.size, np.iinfo(np.int64).max)
-    np.minimum.at(both, np.searchsorted(every, event), ns)
+    shortest = np.full(every.size, np.iinfo(np.int64).max)
+    np.minimum.at(shortest, np.searchsorted(every, event), ns)
+    both = shortest.copy()
     np.minimum.at(both, np.searchsorted(every, recorded), moving)
     participants = np.zeros(every.size, np.int32)
     participants[np.searchsorted(every, event)] = ranks
     participants[np.searchsorted(every, recorded)] = 0
-    return Transfers(every, both, participants)
+    return Transfers(every, both, participants, shortest)
 
 
 def _shortest(trace: Trace) -> tuple[Times, Times, NDArray[np.int32]]:

@@ -47,6 +47,7 @@ class Collectives:
         event: int64[n].
         wait: int64[n], the part of each that is waiting for ranks that came later.
         exposed: int64[n], the part of the wait behind which nothing was computed.
+        unseen: int64[n], the part of `exposed` in which all ranks at hand waited: for one that is not, if any.
         left: float64[n], the rest of each as a fraction of it: the transfer.
         known: bool[n], whether the recordings of all its ranks are at hand.
         steps: Number of complete steps.
@@ -55,6 +56,7 @@ class Collectives:
     event: NDArray[np.int64]
     wait: Times
     exposed: Times
+    unseen: Times
     left: NDArray[np.float64]
     known: NDArray[np.bool_]
     steps: int
@@ -91,7 +93,8 @@ def collectives(s: Signals) -> Collectives:
             "no step of the recording has collectives on a device",
             hint="record some whole steps of a job of several ranks, with its devices",
         )
-    transfer, ranks = s.trace.once(transfers).of(rows["event"], rows["dur"])
+    told = s.trace.once(transfers)
+    transfer, ranks = told.of(rows["event"], rows["dur"])
     # Where the size of the job is not recorded, the ranks at hand are taken for all.
     recordings = s.trace.job.recordings
     world = np.where(rows["world"] < 0, recordings[s.rank].world_size or max(len(recordings), 2), rows["world"])
@@ -101,7 +104,9 @@ def collectives(s: Signals) -> Collectives:
         exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
     steps = max(Steps.of(s.trace).complete.size, 1)
     known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
-    return Collectives(rows["event"], wait, np.maximum(exposed, 0), transfer / rows["dur"], known, steps)
+    exposed = np.maximum(exposed, 0)
+    unseen = np.minimum(exposed, told.least(rows["event"], rows["dur"]) - transfer)
+    return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, steps)
 
 
 @signal("ns")
@@ -117,10 +122,28 @@ def waited_share(s: Signals) -> float:
     return s(waited_ns) / s(step_ns)
 
 
+@signal("ns")
+def unseen_ns(s: Signals) -> int:
+    """The part of it in which all ranks at hand wait in the same collectives: for one that is not at hand."""
+    found = s(collectives)
+    return int(found.unseen[found.known].sum()) // found.steps
+
+
+@signal("share")
+def unseen_share(s: Signals) -> float:
+    """The same as a share of its mean step."""
+    return s(unseen_ns) / s(step_ns)
+
+
 @signal()
 def ranks_missing(s: Signals) -> bool:
-    """Whether the job has ranks whose recordings are not at hand; if their number is not recorded, one can't be all."""
+    """Whether the job has ranks whose recordings are not at hand.
+
+    If their number is not recorded, one can't be all, nor can those that all wait in the same collectives.
+    """
     world, here = s(world_size) or int(s(calls).world.max()), len(s.trace.job.recordings)
+    if world < 1 and here > 1:
+        return s(unseen_share) > _WORTH
     return world != 1 and here < max(world, 2)
 
 

@@ -13,10 +13,12 @@ import pytest
 
 from readers.ascend.small import (
     CANN,
+    COMM,
     HARDWARE,
     WORKER,
     at,
     kernel_rows,
+    span,
     trace_events,
     write_csv,
     write_database,
@@ -132,6 +134,25 @@ def test_level_0_has_launches_through_the_queue(tmp_path: Path) -> None:
         [kernel] = [k for k in _kernels(trace) if k["kind"] == "compute"]
         assert kernel["launch"] == "Dequeue@aclnnMm"
         assert kernel["op"] == "aten::mm"
+
+
+def test_level_0_has_waits_and_transfers_of_collectives_on_streams(tmp_path: Path) -> None:
+    """Without planes the tasks of streams that ran during a collective are its parts."""
+    events = [e for e in trace_events() if not (e["pid"] == COMM and e["tid"] == 1)]
+    hard = {"Model Id": 4294967295, "Physic Stream Id": 2}
+    events += [
+        span(HARDWARE, 4, "SDMA", 270, 20, args={**hard, "Task Type": "SDMA"}),
+        span(HARDWARE, 4, "Notify Wait", 500, 5, args={**hard, "Task Type": "Notify Wait"}),  # after it
+    ]
+    (tmp_path / "trace_view.json").write_text(json.dumps(events))
+    with open_fresh(tmp_path) as trace:
+        assert trace.sql(
+            "SELECT p.kind, e.ts, e.dur, c.name FROM comm_tasks p JOIN events e ON e.id = p.event "
+            "JOIN events c ON c.id = p.collective ORDER BY e.ts"
+        ).to_pylist() == [
+            {"kind": "wait", "ts": 255_000, "dur": 3_000, "name": "hcom_allReduce__532_5_1"},
+            {"kind": "copy", "ts": 270_000, "dur": 20_000, "name": "hcom_allReduce__532_5_1"},
+        ]
 
 
 @pytest.mark.parametrize("name", ["HCCL", "Communication"])

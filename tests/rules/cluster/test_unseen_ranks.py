@@ -7,7 +7,7 @@ import pytest
 from cluster_support import rank
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import cluster
+from stepscope.signals import awaited, cluster
 
 
 def one_of_more(wait: int = 400_000, **others: Any) -> dict[Any, Any]:
@@ -21,7 +21,7 @@ def test_what_even_the_last_of_the_recorded_ranks_waits_is_for_another_one() -> 
         "a rank that was not recorded comes later."
     )
     assert draft.cost_ns == 250_000
-    assert draft.ranks == (0, 1)
+    assert draft.ranks == (1, 0)  # the price is that of rank 1
 
 
 def test_one_rank_alone_can_tell_where_the_library_recorded_its_transfers() -> None:
@@ -42,3 +42,27 @@ def test_no_rank_is_missing() -> None:
 def test_without_collectives_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         job_drafts("CLU005", {0: {}, 1: {}})
+
+
+def test_the_rank_is_named_that_the_waits_are_for() -> None:
+    waits = {awaited.peers: {1: 10_000, 5: 360_000}}
+    (draft,) = job_drafts("CLU005", {0: {**one_of_more(), **waits}, 1: {**one_of_more(), **waits}})
+    assert draft.title == "The recorded ranks wait for rank 5"
+    assert draft.summary == (
+        "Both ranks at hand wait at least 400 µs per step (40.0 %) in collectives, most of it for rank 5, "
+        "which was not recorded."
+    )
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        {5: 190_000},  # less than half of the waiting
+        {1: 400_000},  # a rank at hand
+        {4: 400_000, 5: 390_000, 6: 350_000},  # too many of them
+    ],
+)
+def test_nobody_is_named_where_waits_do_not_tell(waits: dict[int, int]) -> None:
+    one = {**one_of_more(), awaited.peers: waits}
+    (draft,) = job_drafts("CLU005", {0: one, 1: one})
+    assert draft.title == "The recorded ranks wait for others"

@@ -28,7 +28,7 @@ class AscendReader:
     """Reads a rank's folder, its output folder, or one of its files by itself."""
 
     name = NAME
-    version = 2
+    version = 3
 
     def sniff(self, path: Path, head: bytes) -> int:
         """By content; a folder counts if one rank's files lie in it."""

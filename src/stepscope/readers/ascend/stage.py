@@ -72,6 +72,22 @@ FROM ascend_parts p JOIN ascend_part_kinds k ON k.task_type = coalesce(p.task_ty
 ORDER BY p.i
 """
 
+#: Without planes (level 0) the tasks on streams are the parts. They don't tell their collective: it is the one that ran
+#: then, unless several did.
+_COMM_TASKS_OF_STREAMS: Final = """
+INSERT INTO comm_tasks BY NAME
+SELECT d.i AS event, c.i AS collective, k.kind
+FROM ascend_device d JOIN ascend_part_kinds k ON k.task_type = coalesce(d.task_type, d.name)
+ASOF JOIN (
+    SELECT i, device, ts, ts + coalesce(dur, 0) AS stop, coalesce(max(ts + coalesce(dur, 0)) OVER (
+        PARTITION BY device ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS others_stop
+    FROM ascend_device WHERE kind = 'comm'
+) c ON c.device IS NOT DISTINCT FROM d.device AND d.ts >= c.ts
+WHERE d.kind IN ('part', 'sync') AND k.kind IN ('wait', 'copy', 'reduce', 'send') AND d.ts < c.stop
+    AND c.others_stop <= d.ts AND NOT EXISTS (FROM ascend_parts)
+ORDER BY d.i
+"""
+
 _ARROWS: Final = """
 INSERT INTO raw_flows
 SELECT a.kind, a.key, a.is_source, a.ts, t.track
@@ -95,7 +111,7 @@ def stage(staging: Staging) -> None:
     _make_operands(staging)
     for table in ("ascend_host", "ascend_device", "ascend_parts"):
         staging.intern_names(table)
-    for statement in (_HOST, _DEVICE, _PARTS, _KERNELS, _COPIES, _COMM_TASKS, _ARROWS):
+    for statement in (_HOST, _DEVICE, _PARTS, _KERNELS, _COPIES, _COMM_TASKS, _COMM_TASKS_OF_STREAMS, _ARROWS):
         connection.execute(statement)
     staging.add_args("SELECT i AS id, args FROM ascend_device WHERE args IS NOT NULL ORDER BY i")
     _stage_inputs(staging)
@@ -115,7 +131,10 @@ def _make_tracks(staging: Staging) -> None:
 
 
 def _make_part_kinds(staging: Staging) -> None:
-    rows = staging.connection.execute("SELECT DISTINCT coalesce(task_type, name) FROM ascend_parts").fetchall()
+    rows = staging.connection.execute(
+        "SELECT DISTINCT coalesce(task_type, name) FROM ascend_parts UNION "
+        "SELECT DISTINCT coalesce(task_type, name) FROM ascend_device WHERE kind IN ('part', 'sync')"
+    ).fetchall()
     staging.connection.execute("CREATE TABLE ascend_part_kinds (task_type VARCHAR, kind VARCHAR)")
     for (task_type,) in rows:
         staging.connection.execute("INSERT INTO ascend_part_kinds VALUES (?, ?)", [task_type, part_kind(task_type)])

@@ -8,10 +8,11 @@ The time is lost on all ranks, and nothing that is changed on the recorded ones 
 wait. Overlapping the collectives does not help either, since it is not the transfer that takes the time.
 
 ## How it decides
-The library's own records of its transfers tell waiting from transfer (`cluster.waited_ns`). The recorded rank that
-waits least must wait `min_wait` of its step, and the job must have ranks that are not at hand
-(`cluster.ranks_missing`): one of these came later than all that were recorded. The price is the least that one of the
-recorded ranks would save on its dependency graph without waiting.
+The library's own records of its transfers tell waiting from transfer. Waiting that all recorded ranks do in the same
+collectives (`cluster.unseen_ns`) must come to `min_wait` of the step, and the job must have ranks that are not at hand
+(`cluster.ranks_missing`): one of these came later than all that were recorded. Where the library's waits tell for whom
+they were (`awaited.peers`), the rank is named that took up most of them, if it is not one of those at hand. The price
+is the least that one of the recorded ranks would save on its dependency graph without waiting.
 
 ## What to try
 Record the same steps on all ranks and open them together: the late one is then named, with what is different about it.
@@ -23,6 +24,7 @@ for that, and only once. Recordings in which transfers are not told from waiting
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from stepscope.model.amounts import duration, percent
@@ -30,7 +32,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.cluster import gain_ns, ranks_missing, waited_ns, waited_share
+from stepscope.signals.awaited import peers
+from stepscope.signals.cluster import gain_ns, ranks_missing, unseen_ns, unseen_share
 
 _RECORD = Action(
     "Record the same steps on all ranks, and open them together: the late one is named then",
@@ -43,28 +46,67 @@ _LOOK = Action(
     "logging, checkpoints, evaluation",
     page="slow-ranks",
 )
+#: A rank is named if the waits for it make up this part of the waiting, together with those that came as late.
+_MOST = 0.5
+_AS_LATE = 0.8
+_FEW = 2
 
 
 def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     """Look for waiting that even the last of the recorded ranks does."""
-    waits = {rank: share for rank, s in ranks.items() if (share := s.maybe(waited_share)) is not None}
+    waits = {rank: share for rank, s in ranks.items() if (share := s.maybe(unseen_share)) is not None}
     if not waits:
         raise MissingInputError("the ranks have no collectives on their devices", hint="record whole steps of the job")
     last = min(waits, key=lambda rank: waits[rank])
     missing = [s.maybe(ranks_missing) for s in ranks.values()]
     if waits[last] < limits["min_wait"] or not any(missing):
         return
-    gains = [gain for rank in waits if (gain := ranks[rank].maybe(gain_ns)) is not None]
+    named = _named(ranks, waits)
+    seen = f"{_every(len(waits))} at least {duration(ranks[last](unseen_ns))} per step ({percent(waits[last])}) in "
+    gains = {rank: gain for rank in waits if (gain := ranks[rank].maybe(gain_ns)) is not None}
+    least = min(gains, key=lambda rank: gains[rank], default=last)
     yield Draft(
-        title="The recorded ranks wait for others",
-        summary=f"{_every(len(waits))} at least {duration(ranks[last](waited_ns))} per step "
-        f"({percent(waits[last])}) in collectives before transfers begin: a rank that was not recorded comes later.",
-        actions=(_RECORD, _LOOK),
-        cost_ns=min(gains, default=None),
-        confidence=0.8,
+        title=f"The recorded ranks wait for {_listed(named)}" if named else "The recorded ranks wait for others",
+        summary=f"{seen}collectives, most of it for {_listed(named)}, which {'was' if len(named) == 1 else 'were'} "
+        "not recorded."
+        if named
+        else f"{seen}collectives before transfers begin: a rank that was not recorded comes later.",
+        actions=(_RECORD, _look(named)),
+        cost_ns=gains.get(least),
+        confidence=0.9 if named else 0.8,
         rows=tuple({"table": "step_budget", "where": {"rank": rank}} for rank in list(waits)[:4]),
-        numbers={waited_share.name: waits[last], **limits},
-        ranks=tuple(waits),
+        numbers={unseen_share.name: waits[last], **limits},
+        # Its step is what the price is a share of.
+        ranks=(least, *(rank for rank in waits if rank != least)),
+    )
+
+
+def _named(ranks: Mapping[int, Signals], waits: Mapping[int, float]) -> tuple[int, ...]:
+    """The rank, or the few, that most of the waiting was for; none if that is not told, or one of them is at hand."""
+    awaited: Counter[int] = Counter()
+    for rank in waits:
+        awaited.update(ranks[rank].maybe(peers) or {})
+    if not awaited:
+        return ()
+    longest = max(awaited.values())
+    late = tuple(sorted(rank for rank, ns in awaited.items() if ns >= _AS_LATE * longest))
+    most = max(ranks[rank](unseen_ns) for rank in waits)
+    told = longest >= _MOST * len(waits) * most and len(late) <= _FEW and not set(late) & set(ranks)
+    return late if told else ()
+
+
+def _listed(ranks: tuple[int, ...]) -> str:
+    return f"rank{'s' * (len(ranks) > 1)} " + " and ".join(map(str, ranks))
+
+
+def _look(named: tuple[int, ...]) -> Action:
+    if not named:
+        return _LOOK
+    return Action(
+        f"Look at what {_listed(named)} did in these steps: loading from a slower disk, logging, checkpoints, other "
+        "work on its cores. If another recording of the job names another rank, it is jitter of hosts or loaders, not "
+        "a slow device",
+        page="slow-ranks",
     )
 
 
@@ -81,5 +123,5 @@ RULE = Rule(
         ),
     ),
     job_check=job_check,
-    reads=(waited_ns, waited_share, gain_ns, ranks_missing),
+    reads=(unseen_ns, unseen_share, gain_ns, ranks_missing, peers),
 )
