@@ -17,10 +17,11 @@ def priced(
     key: str = "",
     symptom_of: tuple[str, ...] = (),
     step: int | None = STEP,
+    taken: int | None = None,
 ) -> Priced:
     rule = Rule(code, code.lower(), check=lambda *_: (), symptom_of=symptom_of)
     registered = Registered(rule, "host", "Title.", "Title.", "tests")
-    draft = Draft(title=f"{code}{key}", summary="", actions=(), key=key, events=np.arange(100))
+    draft = Draft(title=f"{code}{key}", summary="", actions=(), key=key, events=np.arange(100), taken_ns=taken)
     return Priced(registered, draft, (rank,), cost, step)
 
 
@@ -29,6 +30,19 @@ def test_the_most_expensive_comes_first_and_advice_last() -> None:
     assert [f.code for f in found] == ["C", "B", "A"]
     assert [f.severity for f in found] == ["high", "low", "advice"]
     assert found[0].gain_ceiling == 0.25
+
+
+def test_what_has_no_price_stands_where_a_tenth_of_what_it_is_about_would() -> None:
+    found = ranked([priced("A", 70_000), priced("B", None, taken=800_000), priced("C", 90_000)], 0.01)
+    assert [f.code for f in found] == ["C", "B", "A"]
+    assert [f.severity for f in found] == ["medium", "advice", "medium"]
+    assert [f.taken_ns for f in found] == [None, 800_000, None]
+
+
+def test_what_has_no_price_is_explained_by_causes_worth_a_tenth_of_what_it_is_about() -> None:
+    without = priced("SYM", None, taken=800_000, symptom_of=("CAUSE",))
+    assert [f.code for f in ranked([priced("CAUSE", 60_000), without], 0.01)] == ["CAUSE"]
+    assert [f.code for f in ranked([priced("CAUSE", 30_000), without], 0.01)] == ["SYM", "CAUSE"]
 
 
 def test_what_costs_less_than_the_least_share_is_not_shown_but_kept() -> None:

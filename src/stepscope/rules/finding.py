@@ -74,6 +74,7 @@ class Finding:
         evidence: What to check it by.
         actions: What to do, the most promising first.
         symptoms: Titles of findings that this one is the cause of.
+        taken_ns: Without a price: what it is about takes so much of a step; null where that is not said.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, or it is advice.
     """
 
@@ -89,6 +90,7 @@ class Finding:
     evidence: Evidence
     actions: tuple[Action, ...]
     symptoms: tuple[str, ...] = ()
+    taken_ns: int | None = None
     shown: bool = True
 
     def to_json(self) -> dict[str, Any]:

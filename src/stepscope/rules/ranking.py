@@ -15,6 +15,9 @@ _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
 _EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
+#: What can't be priced stands where it would if this part of the time that it is about could be saved: more than a
+#: tenth is not to be expected of tuning kernels with which nothing else is wrong.
+_UNPRICED: Final = 0.1
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
@@ -31,9 +34,17 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
 
 def _order(finding: Finding) -> tuple[bool, int, bool, float, str, str]:
     """By cost; advice by how sure it is, and what to record next time after what to change."""
-    advice = finding.cost_ns is None
+    weight = _weight(finding)
+    advice = finding.cost_ns is None and not weight
     sure = finding.confidence if advice else 0.0
-    return advice, -(finding.cost_ns or 0), advice and finding.family == "recording", -sure, finding.code, finding.title
+    return advice, -weight, advice and finding.family == "recording", -sure, finding.code, finding.title
+
+
+def _weight(finding: Finding) -> int:
+    """The cost that decides the place: the price, else a part of what the finding is about."""
+    if finding.cost_ns is not None:
+        return finding.cost_ns
+    return round(_UNPRICED * (finding.taken_ns or 0))
 
 
 def _over_ranks(found: Sequence[Priced]) -> list[Priced]:
@@ -68,7 +79,8 @@ def _finding(one: Priced, least: float) -> Finding:
     )
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
-        draft.confidence, evidence, draft.actions, shown=share is None or share >= least,
+        draft.confidence, evidence, draft.actions,
+        taken_ns=draft.taken_ns if one.cost_ns is None else None, shown=share is None or share >= least,
     )  # fmt: skip
 
 
@@ -99,7 +111,7 @@ def _folded(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Findin
 
 def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
     """The most expensive finding of the rules that explain this one, if all of them are worth enough to do so."""
-    named, cost = found[position].registered.rule.symptom_of, findings[position].cost_ns or 0
+    named, cost = found[position].registered.rule.symptom_of, _weight(findings[position])
     causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
     costs = [findings[other].cost_ns or 0 for other in causes]
     if not causes or sum(costs) < _EXPLAINS * cost or max(costs) < _FOREMOST * cost:

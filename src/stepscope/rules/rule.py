@@ -46,6 +46,7 @@ class Draft:
         cost_ns: The price per step, for rules whose remedy no change of the graph expresses; null for advice.
         most_ns: What is to be saved takes so much of a step, by what the summary says: the price is not higher. What
             would be gained besides, since other things could then be hidden, is theirs.
+        taken_ns: Without a price: what it is about takes so much of a step. It decides the place among others.
         confidence: Between 0 and 1.
         events: The most telling events, at most a few dozen.
         ranges: Begin and end of the longest stretches.
@@ -62,6 +63,7 @@ class Draft:
     change: Change | None = None
     cost_ns: int | None = None
     most_ns: int | None = None
+    taken_ns: int | None = None
     confidence: float = 0.9
     events: NDArray[np.int64] = field(default_factory=lambda: _NO_EVENTS)
     ranges: tuple[tuple[int, int], ...] = ()

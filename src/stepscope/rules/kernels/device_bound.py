@@ -1,0 +1,104 @@
+"""Compute kernels are most of the step.
+
+## What it finds
+Steps of which the device computes most, or one kernel a large part, and the kernels that most of this time goes to.
+
+## Why it matters
+What is done on the host, in the loader or in the launches makes such a step little shorter: only kernels that are
+faster or fewer do.
+
+## How it decides
+Compute kernels must run for `min_busy` of the typical step, or one of them for `min_one`, and classes of them that
+are not known to be good must take `min_share` of it. Kernels with known FLOPs and bytes on a known device are good
+from `good` of the roofline on: there is little to gain. The finding has no price, since what another kernel would
+take is not in the recording; it is placed as if a tenth of that time could be saved. Where other rules say what is
+wrong with these kernels and what that is worth, this finding is a symptom of theirs.
+
+## What to try
+What the class of the foremost kernels calls for: tuned or narrower products, another implementation of attention or of
+experts, fused pointwise operations; and the vendor's profiler for kernels, at the launch that the finding names.
+
+## Known limits
+Kernels that run beside each other count each. Efficiency is not known of kernels in graphs, of Triton's and of others
+whose operands are not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules.kernels.roles import WORDS, advice
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.dominance import Alike, Dominance, compiled, compute
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.work import tensors
+
+#: Kernels and classes that a summary names.
+_NAMED: Final = 3
+#: Shares below this are not worth a word.
+_MENTIONED: Final = 0.05
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time of kernels that might be faster against the step."""
+    found = s(compute)
+    if found.busy < limits["min_busy"] and all(one.share < limits["min_one"] for one in found.kernels):
+        return
+    good = {id(one) for one in found.kernels if one.efficiency is not None and one.efficiency >= limits["good"]}
+    roles = {role: share - sum(k.share for k in found.kernels if k.role == role and id(k) in good)
+             for role, share in found.roles}  # fmt: skip
+    open_ = min(sum(roles.values()), found.busy)
+    if open_ < limits["min_share"]:
+        return
+    foremost = max(roles, key=lambda role: roles[role])
+    named = [one for one in found.kernels if id(one) not in good and one.share >= _MENTIONED][:_NAMED]
+    yield Draft(
+        title="Compute kernels are most of the step",
+        summary=f"They run for {percent(found.busy)} of it: {_roles(found)}. {_listed(named)}"
+        "Faster or fewer kernels are what would shorten the step.",
+        actions=advice(foremost, tuple(one.name for one in named), s(platform), s(compiled)),
+        taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
+        confidence=0.8,
+        events=(named or list(found.kernels))[0].events[:20],
+        rows=tuple({"table": "kernels", "where": {"name": one.short}} for one in named),
+        numbers={f"{compute.name}.busy": round(found.busy, 4), **limits},
+    )
+
+
+def _roles(found: Dominance) -> str:
+    shown = [(role, share) for role, share in found.roles if share >= _MENTIONED][:_NAMED] or list(found.roles[:1])
+    return ", ".join(f"{WORDS[role]} {percent(share, 0)}" for role, share in shown)
+
+
+def _listed(named: list[Alike]) -> str:
+    if not named:
+        return ""
+    return f"The most time goes to {'; '.join(_told(one) for one in named)}. "
+
+
+def _told(one: Alike) -> str:
+    of = f" of {one.shapes[:60]}" if tensors(one.shapes) else ""
+    rate = f", {quantity(one.rate, 'FLOP/s')}" if one.rate else ""
+    part = f", {percent(one.efficiency, 0)} of what the device allows" if one.efficiency is not None else ""
+    times = f"{one.events.size:,} times {duration(one.mean_ns)}" if one.events.size > 1 else duration(one.mean_ns)
+    return f"{one.short}{of} ({percent(one.share, 0)} of the step: {times}{rate}{part})"
+
+
+RULE = Rule(
+    "KRN015",
+    "device-bound",
+    thresholds=(
+        Threshold("min_busy", 0.7, "share", "Below that other things take enough of the step to come first."),
+        Threshold("min_one", 0.4, "share", "Of a kernel that takes as much, a small gain shows in the step."),
+        Threshold("min_share", 0.3, "share", "Tuning kernels gains a tenth of their time: of less, next to nothing."),
+        Threshold("good", 0.6, "share", "TraceLens calls an operator efficient from 60 % of its roofline on."),
+    ),
+    check=check,
+    symptom_of=(
+        "KRN001", "KRN002", "KRN003", "KRN004", "KRN005", "KRN006", "KRN007", "KRN008", "KRN009", "KRN010", "KRN011",
+        "KRN012", "KRN013",
+    ),
+)  # fmt: skip

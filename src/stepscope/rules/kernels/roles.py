@@ -1,0 +1,104 @@
+"""What to do about kernels of each class where nothing more specific is known, for a platform."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+from stepscope.rules.finding import Action
+
+#: How each class of kernels is written.
+WORDS: Final = MappingProxyType({
+    "gemm": "matrix products", "attention": "attention", "convolution": "convolutions",
+    "normalisation": "normalisation", "elementwise": "pointwise operations", "reduction": "reductions",
+    "embedding": "lookups", "optimizer": "the optimizer", "collective": "collectives",
+    "copy": "concatenation and layout changes", "other": "other kernels",
+})  # fmt: skip
+#: Products of mixtures of experts: vLLM's and SGLang's Triton kernels, AITER's, CUTLASS's grouped ones.
+_EXPERTS: Final = re.compile(r"moe|matmul_ogs|experts?|grouped_?gemm", re.IGNORECASE)
+
+_EXPERTS_ROCM: Final = Action(
+    "Take another fused kernel for the experts: AITER's (CK, assembler) or one tuned for the sizes",
+    before="vllm serve MODEL",
+    after="VLLM_ROCM_USE_AITER=1 VLLM_ROCM_USE_AITER_MOE=1 vllm serve MODEL   # SGLang: SGLANG_USE_AITER=1",
+    page="tensor-shapes",
+)
+_EXPERTS_CUDA: Final = Action(
+    "Tune the fused kernel for the experts to the device and the sizes, or take another one (FlashInfer, CUTLASS)",
+    before="vllm serve MODEL",
+    after="python benchmarks/kernels/benchmark_moe.py --model MODEL --tune   # writes what vLLM loads",
+    page="tensor-shapes",
+)
+_GEMM_ROCM: Final = Action(
+    "Let the library tune its products for the sizes that occur, or take FP8 where the model bears it",
+    before="python program.py",
+    after="PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=1 python program.py   # hipBLASLt and rocBLAS, once",
+    page="tensor-shapes",
+)
+_GEMM_CUDA: Final = Action(
+    "Let the compiler try several kernels for each product, or take FP8 where device and model bear it",
+    before="model = torch.compile(model)",
+    after='model = torch.compile(model, mode="max-autotune-no-cudagraphs")',
+    page="tensor-shapes",
+)
+_GEMM: Final = Action("Choose sizes that the library has good kernels for, or narrower types", page="tensor-shapes")
+_ATTENTION_ROCM: Final = Action(
+    "Try another implementation of attention (CK, AITER)",
+    before="attention by Triton",
+    after='torch.backends.cuda.preferred_rocm_fa_library("ck")   # AITER in vLLM: VLLM_ROCM_USE_AITER=1',
+    page="flash-attention",
+)
+_ATTENTION_CUDA: Final = Action(
+    "Try the other implementations of attention; sizes per head of 64 and 128 have the best kernels",
+    before="F.scaled_dot_product_attention(q, k, v)",
+    after="with torch.nn.attention.sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]):\n"
+    "    F.scaled_dot_product_attention(q, k, v)",
+    page="flash-attention",
+)
+_ATTENTION: Final = Action("Try another implementation of attention", page="flash-attention")
+_FUSE: Final = Action(
+    "Fuse pointwise operations and normalisation: they read and write whole tensors for little arithmetic",
+    before="y = model(x)",
+    after="model = torch.compile(model)",
+    page="torch-compile",
+)
+_CONVOLUTION: Final = Action(
+    "Let the library try its algorithms once per shape, and keep tensors in its layout",
+    before="model = model.to(device)",
+    after="torch.backends.cudnn.benchmark = True\nmodel = model.to(device, memory_format=torch.channels_last)",
+    page="channels-last",
+)
+_OPTIMIZER: Final = Action("Use a fused optimizer", page="fused-optimizers")
+_LARGER: Final = Action(
+    "A larger batch per program uses the device better; else only faster kernels or another device help",
+    page="batch-size",
+)
+_ACCESS: Final = Action(
+    "See how the kernel reaches memory, and how many of its threads run at a time", page="memory-access"
+)
+
+
+def advice(role: str, names: Sequence[str], platform: str, compiled: bool) -> tuple[Action, ...]:
+    """What to do about the foremost kernels.
+
+    Args:
+        role: Their class.
+        names: Names of kernels, the one with the most time first.
+        platform: As in `stepscope.signals.job.platform`.
+        compiled: Whether the model is compiled already.
+    """
+    if role == "gemm" and names and _EXPERTS.search(names[0]):
+        return {"rocm": (_EXPERTS_ROCM, _GEMM_ROCM), "cuda": (_EXPERTS_CUDA, _GEMM_CUDA)}.get(platform, (_GEMM,))
+    if role == "gemm":
+        return {"rocm": (_GEMM_ROCM,), "cuda": (_GEMM if compiled else _GEMM_CUDA,)}.get(platform, (_GEMM,))
+    if role == "attention":
+        return {"rocm": (_ATTENTION_ROCM,), "cuda": (_ATTENTION_CUDA,)}.get(platform, (_ATTENTION,))
+    if role == "convolution" and platform in ("cuda", "rocm"):
+        return (_CONVOLUTION,)
+    if role in ("elementwise", "normalisation", "reduction", "copy") and not compiled and platform in ("cuda", "rocm"):
+        return (_FUSE, _ACCESS)
+    if role == "optimizer":
+        return (_OPTIMIZER,)
+    return (_ACCESS, _LARGER) if platform in ("cuda", "rocm") else (_LARGER,)

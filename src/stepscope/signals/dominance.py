@@ -1,0 +1,155 @@
+"""What the device computes for in a step that it, and nothing else, decides the length of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.device_time import device_times, step_windows
+from stepscope.analyses.grouping import Groups
+from stepscope.analyses.needs import need_device
+from stepscope.analyses.peaks import known_devices, peak_rate
+from stepscope.model.columns import Spans, input_texts, inputs_at, names_by_id
+from stepscope.model.costs import Costs
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import OP_CLASSES, classify
+from stepscope.model.steps import Steps
+from stepscope.signals.signal import Signals, signal
+from stepscope.signals.work import Ids
+
+#: Groups of kernels that are told apart; what is beyond them is too short to speak of.
+_MOST: Final = 20
+_INDUCTOR: Final = re.compile(r"triton_(poi|red|per|tem|for|unk)_")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alike:
+    """The n launches of one kernel on operands of one size.
+
+    Attributes:
+        name: The kernel's, as recorded.
+        short: The same, short enough to read.
+        role: Class of the kernel.
+        shapes: Recorded shapes of the operator's inputs, JSON; empty if not recorded.
+        events: int64[n], the longest first.
+        total_ns: Time of all of them.
+        share: That time as a share of the steps.
+        rate: FLOP/s; None if their FLOPs are not known.
+        efficiency: Least time over time; None if FLOPs, bytes or peaks are not known.
+    """
+
+    name: str
+    short: str
+    role: str
+    shapes: str
+    events: Ids
+    total_ns: int
+    share: float
+    rate: float | None
+    efficiency: float | None
+
+    @property
+    def mean_ns(self) -> int:
+        """Of one launch."""
+        return self.total_ns // self.events.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dominance:
+    """How the time of steps, or of the device's span where there are no steps, is spent on compute.
+
+    Attributes:
+        length_ns: Length of all these steps.
+        busy: Share of it in which any compute kernel runs.
+        roles: Classes of kernels with their shares of it, the largest first; kernels side by side count each.
+        kernels: The kernels with the most time, by size of operands.
+    """
+
+    length_ns: int
+    busy: float
+    roles: tuple[tuple[str, float], ...]
+    kernels: tuple[Alike, ...]
+
+
+@signal()
+def compute(s: Signals) -> Dominance:
+    """How much of the steps the device computes, in which classes of kernels, and in which kernels."""
+    need_device(s.trace)
+    starts, ends = _windows(s)
+    length = max(int((ends - starts).sum()), 1)
+    devices = s.trace.once(device_times)
+    # Of a process with several devices, the one that computes most decides.
+    busiest = max(devices, key=lambda one: (int(one.compute.within(starts, ends).sum()), -(one.device or 0)))
+    work = DeviceWork.of(s.trace)
+    mine = work.are("compute") & (work.device == (-1 if busiest.device is None else busiest.device)) & (work.dur > 0)
+    at = np.flatnonzero(mine)
+    at = at[_inside(work.ts[at], starts, ends)]
+    roles = np.bincount(work.op_class[at], work.dur[at], len(OP_CLASSES)) / length
+    order = np.argsort(-roles, kind="stable")
+    return Dominance(
+        length,
+        int(busiest.compute.within(starts, ends).sum()) / length,
+        tuple((OP_CLASSES[i], float(roles[i])) for i in order.tolist() if roles[i] > 0),
+        _kernels(s, at, length),
+    )
+
+
+@signal()
+def compiled(s: Signals) -> bool:
+    """Whether kernels that PyTorch's compiler made run in the steps."""
+    names = s.trace.once(names_by_id)
+    work = DeviceWork.of(s.trace)
+    used = np.flatnonzero(np.bincount(work.name[work.are("compute")]))
+    return any(_INDUCTOR.match(names[name_id]) for name_id in used.tolist())
+
+
+def _windows(s: Signals) -> tuple[Times, Times]:
+    """Begin and end on the device of each complete step; without steps, of all that the device did."""
+    windows, steps = s.trace.once(step_windows), Steps.of(s.trace)
+    chosen = np.isin(windows.step, steps.step[steps.whole]) & (windows.ends > windows.starts)
+    if chosen.any():
+        return windows.starts[chosen], windows.ends[chosen]
+    devices = s.trace.once(device_times)
+    return np.array([min(one.first for one in devices)]), np.array([max(one.last for one in devices)])
+
+
+def _inside(ts: Times, starts: Times, ends: Times) -> NDArray[np.bool_]:
+    window = np.searchsorted(starts, ts, side="right") - 1
+    inside: NDArray[np.bool_] = (window >= 0) & (ts < ends[np.maximum(window, 0)])
+    return inside
+
+
+def _kernels(s: Signals, at: Ids, length: int) -> tuple[Alike, ...]:
+    if not at.size:
+        return ()
+    work, costs = DeviceWork.of(s.trace), Costs.of(s.trace)
+    inputs = inputs_at(s.trace, Spans(s.trace).rows(work.op[at]))
+    groups = Groups.by(work.name[at], inputs)
+    total = groups.sum(work.dur[at])
+    names, texts, devices = s.trace.once(names_by_id), s.trace.once(input_texts), known_devices(s.trace)
+    found = []
+    for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
+        own = at[groups.index == group]
+        own = own[np.argsort(-work.dur[own], kind="stable")]
+        first, time = own[0], int(total[group])
+        role, text = OP_CLASSES[work.op_class[first]], texts.get(int(inputs[groups.first[group]]), {})
+        flops, moved = float(costs.flops[own].sum()), float(costs.bytes[own].sum())
+        rate = flops * 1e9 / time if (costs.flops[own] > 0).all() else None
+        efficiency = None
+        known = devices.get(int(work.device[first]))
+        if rate is not None and known is not None and known.memory_bandwidth and (costs.bytes[own] >= 0).all():
+            units = None if costs.tensor_core[first] < 0 else bool(costs.tensor_core[first])
+            peak = peak_rate(known, role, costs.types[costs.dtype[first]], units)
+            if peak is not None:
+                efficiency = max(flops / peak[1], moved / known.memory_bandwidth) * 1e9 / time
+        name = names[int(work.name[first])]
+        found.append(
+            Alike(name, classify(name).short, role, text.get("shapes", ""), work.event[own], time, time / length, rate,
+                  efficiency)
+        )  # fmt: skip
+    return tuple(found)

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job
+from stepscope.signals.dominance import Alike, Dominance, compiled, compute
+
+MM = Alike(
+    "ampere_bf16_gemm", "ampere_bf16_gemm", "gemm", "[[4096,4096],[4096,4096]]", np.array([7, 3]), 700, 0.7, 200e12, 0.4
+)
+
+
+def given(
+    busy: float = 0.9, kernels: tuple[Alike, ...] = (MM,), platform: str = "cuda", made: bool = False
+) -> dict[object, object]:
+    roles: dict[str, float] = {}
+    for one in kernels:
+        roles[one.role] = roles.get(one.role, 0.0) + one.share
+    found = Dominance(1000, busy, tuple(roles.items()), kernels)
+    return {compute: found, compiled: made, job.platform: platform, job.recorded_steps: 2}
+
+
+def alike(name: str, role: str, share: float, efficiency: float | None = None) -> Alike:
+    return Alike(name, name, role, "", np.array([5]), round(1000 * share), share, None, efficiency)
+
+
+def test_it_names_classes_and_kernels_with_their_rates_and_has_no_price() -> None:
+    (draft,) = drafts("KRN015", given())
+    assert draft.summary == (
+        "They run for 90.0 % of it: matrix products 70 %. The most time goes to ampere_bf16_gemm of "
+        "[[4096,4096],[4096,4096]] (70 % of the step: 2 times 350 ns, 200 TFLOP/s, 40 % of what the device allows). "
+        "Faster or fewer kernels are what would shorten the step."
+    )
+    assert (draft.change, draft.cost_ns) == (None, None)
+    assert draft.taken_ns == 350  # of two steps
+    assert draft.events.tolist() == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "role", "platform", "made", "word"),
+    [
+        ("_matmul_ogs_NNT_bf16xbf16xmxfp4", "gemm", "rocm", True, "AITER"),
+        ("fused_moe_kernel", "gemm", "cuda", True, "benchmark_moe"),
+        ("Cijk_Alik_Bljk_BBS", "gemm", "rocm", False, "TUNABLEOP"),
+        ("nvjet_tst", "gemm", "cuda", False, "max-autotune"),
+        ("flash_fwd_kernel", "attention", "cuda", False, "sdpa_kernel"),
+        ("attn_fwd", "attention", "rocm", False, "ck"),
+        ("vectorized_elementwise_kernel", "elementwise", "cuda", False, "torch.compile"),
+        ("stencil", "other", "cuda", False, ""),
+        ("merge", "other", "other", False, ""),
+    ],
+)
+def test_the_remedy_fits_the_foremost_kernels(kernel: str, role: str, platform: str, made: bool, word: str) -> None:
+    (draft,) = drafts("KRN015", given(kernels=(alike(kernel, role, 0.8),), platform=platform, made=made))
+    assert word in draft.actions[0].after
+
+
+@pytest.mark.parametrize("role", ["gemm", "elementwise", "normalisation", "other"])
+def test_compiled_models_are_not_told_to_compile(role: str) -> None:
+    (draft,) = drafts("KRN015", given(kernels=(alike("triton_poi_fused_add", role, 0.8),), made=True))
+    assert not any("compile" in action.text + action.after for action in draft.actions)
+
+
+def test_compute_must_be_most_of_the_step_or_one_kernel_a_large_part() -> None:
+    kernels = tuple(alike(f"kernel{i}", "other", 0.35) for i in range(2))
+    assert drafts("KRN015", given(busy=0.69, kernels=kernels)) == []
+    assert len(drafts("KRN015", given(busy=0.7, kernels=kernels))) == 1
+    assert drafts("KRN015", given(busy=0.45, kernels=(alike("one", "other", 0.39),))) == []
+    assert len(drafts("KRN015", given(busy=0.45, kernels=(alike("one", "other", 0.4),)))) == 1
+
+
+def test_kernels_that_are_known_to_be_good_do_not_count() -> None:
+    good = alike("good", "gemm", 0.65, efficiency=0.6)
+    assert drafts("KRN015", given(kernels=(good, alike("rest", "elementwise", 0.29)))) == []
+    (draft,) = drafts("KRN015", given(kernels=(good, alike("rest", "elementwise", 0.31))))
+    assert "good" not in draft.summary
+    assert draft.taken_ns == 155
+
+
+def test_without_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("KRN015", {})

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from operator_support import GEMM, Program
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
+from stepscope.signals.dominance import compiled, compute
+from support import Facts
+
+US = 1000
+
+
+def two_steps() -> Facts:
+    """Two steps of 1000 µs; in each 600 µs of products, 200 of a sum, and 100 µs that a copy runs alone."""
+    f = Facts()
+    for i in range(2):
+        at = i * 1000 * US
+        f.step(i, at, 1000 * US)
+        f.kernel(GEMM, at + 20 * US, 300 * US, launch=(at + US, 5 * US))
+        f.kernel(GEMM, at + 320 * US, 300 * US, launch=(at + 6 * US, 5 * US))
+        f.kernel("reduce_kernel", at + 620 * US, 200 * US, launch=(at + 11 * US, 5 * US))
+        f.kernel(
+            "Memcpy HtoD (Pageable -> Device)", at + 820 * US, 100 * US, launch=(at + 16 * US, 5 * US), kind="copy"
+        )
+        f.host("sync", "cudaDeviceSynchronize", at + 30 * US, 895 * US)
+    return f
+
+
+def test_it_says_how_much_of_the_steps_is_compute_and_in_which_kernels() -> None:
+    found = Signals.of(two_steps().trace())(compute)
+    assert found.length_ns == 2000 * US
+    assert found.busy == pytest.approx(0.8)
+    assert found.roles == (("gemm", pytest.approx(0.6)), ("reduction", pytest.approx(0.2)))
+    first, second = found.kernels
+    assert (first.name, first.total_ns, first.mean_ns) == (GEMM, 1200 * US, 300 * US)
+    assert first.share == pytest.approx(0.6)
+    assert (first.rate, first.efficiency) == (None, None)
+    assert second.role == "reduction"
+
+
+def test_what_lies_outside_the_steps_does_not_count() -> None:
+    f = two_steps()
+    f.kernel("start_up", 5000 * US, 9000 * US, launch=(4000 * US, 5 * US))
+    found = Signals.of(f.trace())(compute)
+    assert found.length_ns == 2000 * US
+    assert [one.name for one in found.kernels] == [GEMM, "reduce_kernel"]
+
+
+def test_without_steps_it_is_the_span_of_the_device() -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 0, 10 * US)
+    f.kernel("one", 900 * US, 60 * US, launch=(US, 5 * US))
+    f.kernel("two", 980 * US, 20 * US, launch=(7 * US, 5 * US))
+    found = Signals.of(f.trace())(compute)
+    assert found.length_ns == 100 * US
+    assert found.busy == pytest.approx(0.8)
+
+
+def test_operands_of_another_size_are_another_row_with_a_rate_of_its_own() -> None:
+    program = Program()
+    program.facts.row("devices", device=0, name="NVIDIA A100-SXM4-80GB", used=True)
+    for size, dur in ((4096, 600_000), (4096, 600_000), (1024, 100_000)):
+        program.call("aten::mm", (size, 4096), (4096, 4096), kernel=GEMM, dur=dur)
+    program.wait()
+    large, small = Signals.of(program.facts.trace())(compute).kernels
+    assert (large.events.size, small.events.size) == (2, 1)
+    assert large.rate == pytest.approx(2 * 4096**3 / 600e-6)
+    assert large.efficiency == pytest.approx(2 * 4096**3 / 312e12 / 600e-6, rel=0.01)
+    assert "1024" in small.shapes
+
+
+def test_kernels_of_the_compiler_tell_that_a_model_is_compiled() -> None:
+    f = Facts()
+    f.kernel("triton_poi_fused_add_0", 10 * US, 50 * US, launch=(0, 5 * US))
+    assert Signals.of(f.trace())(compiled)
+    assert not Signals.of(two_steps().trace())(compiled)
+
+
+def test_without_a_device_it_abstains() -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 0, 100)
+    with pytest.raises(MissingInputError, match="no device activity"):
+        Signals.of(f.trace())(compute)
