@@ -137,7 +137,7 @@ class Facts:
         derive(self.staging)
         self.staging.close()
         known = Recording(**{"source": "facts", "reader": "facts", "events": len(self._events), **recording})
-        manifest = {"version": VERSION, "recording": known.to_json()}
+        manifest = {"version": VERSION, "recording": known.to_json(), "files": {}}
         (self.staging.folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
         trace = open_stores({known.rank or 0: self.staging.folder})
         weakref.finalize(trace, self._folder.cleanup)

@@ -176,7 +176,7 @@ def test_cache(call, job: str, tmp_path: Path) -> None:
     assert status == 0
     assert job in out
     assert "1 recording, " in out
-    assert call("cache", "clear", "--store", store)[1].startswith("removed 1 recording from")
+    assert call("cache", "clear", "--store", store)[1].startswith("removed 1 recording, ")
     assert "0 recordings" in call("cache", "ls", "--store", store)[1]
     assert call("analyze", job, "--no-cache", "--store", store, "--table", "step_budget")[0] == 0
     assert "0 recordings" in call("cache", "ls", "--store", store)[1]

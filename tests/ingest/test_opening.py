@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
+import duckdb
 import pytest
 
 from readers.conformance import assert_same, check_unusable, tables
 from readers.kineto_text import document, op
-from stepscope.ingest import Options, open_trace, opening, reading
+from stepscope.ingest import Options, open_trace, reading, storing
 from stepscope.ingest.ranks import assign_ranks
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.recording import Recording
+from stepscope.store.cache import Cache
+from stepscope.store.contents import Contents
+from stepscope.store.layout import MANIFEST
+from stepscope.store.locks import LOCK_FILE
 
 
 def trace_text(rank: int | None = None, name: str = "aten::mm") -> bytes:
@@ -58,7 +67,7 @@ def test_processes_read_what_one_process_reads(tmp_path, monkeypatch):
     (tmp_path / "bad.json").write_text('{"traceEvents": [{}]}')
     with open_trace(tmp_path, Options(cache=False)) as trace:
         alone, notes = tables(trace), trace.notes
-    monkeypatch.setattr(opening, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(storing, "_PARALLEL_BYTES", 0)
     with open_trace(tmp_path, Options(cache=False)) as trace:
         assert_same(alone, tables(trace))
         assert trace.notes == notes
@@ -92,7 +101,7 @@ def test_a_failure_leaves_no_half_written_store(tmp_path, monkeypatch):
     monkeypatch.setattr("stepscope.ingest.derive.derive", interrupt)
     with pytest.raises(KeyboardInterrupt):
         open_trace(path, Options(store=tmp_path / "store"))
-    assert list((tmp_path / "store").iterdir()) == []
+    assert [path.name for path in (tmp_path / "store").iterdir()] == [LOCK_FILE]
 
 
 def test_without_a_cache_nothing_is_left_behind(tmp_path, monkeypatch):
@@ -115,11 +124,92 @@ def test_progress_adds_up_to_the_size(tmp_path):
     assert seen[-1] == (path.stat().st_size, path.stat().st_size)
 
 
-def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path):
+def test_a_cache_that_cannot_be_written_is_said_and_done_without(tmp_path):
     (tmp_path / "trace.json").write_bytes(trace_text())
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match="can't be written"):
-        open_trace(tmp_path / "trace.json", Options(store=tmp_path / "file" / "store"))
+    said: list[str] = []
+    store = tmp_path / "file" / "store"
+    with open_trace(tmp_path / "trace.json", Options(store=store, say=said.append)) as trace:
+        assert trace.scalar("SELECT count(*) FROM events") == 1
+        assert trace.notes == ()
+    assert said == [f"{store} can't be written (Not a directory): what is read now is not kept"]
+
+
+def test_no_room_anywhere_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "trace.json").write_bytes(trace_text())
+
+    def full(*_: object, **__: object) -> None:
+        raise duckdb.IOException('IO Error: Could not write to file "x": No space left on device')
+
+    monkeypatch.setattr(reading, "read_recording", full)
+    with pytest.raises(UserError, match=r"^there is no room for what is read: .* can't be written \(No space left"):
+        open_trace(tmp_path / "trace.json", Options(store=tmp_path / "store", say=lambda _: None))
+    assert [path.name for path in (tmp_path / "store").iterdir()] == [LOCK_FILE]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_recording_that_changes_while_it_is_read(tmp_path, monkeypatch, parallel):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for rank, path in enumerate(paths):
+        path.write_bytes(trace_text(rank))
+    options = Options(store=tmp_path / "store")
+    known = storing.contents_of
+
+    def grows_meanwhile(path: Path) -> Contents:
+        contents = known(path)
+        if path == paths[1] and contents.status[0][1] == len(trace_text(1)):
+            path.write_bytes(trace_text(1) + b" ")
+        return contents
+
+    monkeypatch.setattr(storing, "contents_of", grows_meanwhile)
+    if parallel:
+        monkeypatch.setattr(storing, "_PARALLEL_BYTES", 0)
+    with open_trace(paths, options) as trace:
+        assert trace.ranks == (0, 1)
+        [note] = [note for note in trace.notes if note[0] == "input-changed"]
+        assert note[1:4] == ("warning", 1, "recordings changed while they were read: b.json")
+        assert len(Cache(tmp_path / "store").entries()) == 1
+    with open_trace(paths, options) as trace:
+        assert "input-changed" not in codes(trace)
+    assert len(Cache(tmp_path / "store").entries()) == 2
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["rows", "footer"])
+def test_a_store_whose_files_do_not_hold_what_was_written_is_read_anew(tmp_path, inside):
+    path = tmp_path / "trace.json"
+    path.write_bytes(trace_text())
+    options = Options(store=tmp_path / "store")
+    open_trace(path, options).close()
+    [names] = (tmp_path / "store").rglob("names.parquet")
+    if inside:
+        data = bytearray(names.read_bytes())
+        data[-60:-8] = bytes(52)
+        names.write_bytes(data)
+    else:
+        manifest = names.parent / MANIFEST
+        document = json.loads(manifest.read_text())
+        document["files"]["names.parquet"]["rows"] += 1
+        manifest.write_text(json.dumps(document))
+    with open_trace(path, options) as trace:
+        assert trace.rows("SELECT name FROM events") == [{"name": "aten::mm"}]
+    assert len(Cache(tmp_path / "store").entries()) == 1
+
+
+def test_many_processes_may_fill_clear_and_use_one_cache(tmp_path):
+    for rank in range(2):
+        (tmp_path / f"{rank}.json").write_bytes(trace_text(rank))
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom stepscope.ingest import Options, open_trace\n"
+        "from stepscope.store.cache import Cache\nroot = Path(sys.argv[1]) / 'store'\n"
+        "for _ in range(6):\n"
+        "    with open_trace(sys.argv[1], Options(store=root)) as trace:\n"
+        "        Cache(root, limit=0).evict()\n        Cache(root).clear()\n"
+        "        assert trace.scalar('SELECT count(*) FROM events') == 2, trace.rows('FROM events')\n"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(4)]
+    assert [run.wait(120) for run in runs] == [0] * 4
+    Cache(tmp_path / "store").clear()
+    assert [path.name for path in (tmp_path / "store").iterdir()] == [LOCK_FILE]
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,18 @@ def ls(store: Store = None) -> None:
 
 @cache.command("clear")
 def clear(store: Store = None) -> None:
-    """Remove all stored recordings."""
+    """Remove all stored recordings, but those that are in use."""
+    from stepscope.model.errors import StepscopeError
     from stepscope.reports.text import plural
+    from stepscope.reports.units import quantity
     from stepscope.store.cache import Cache
 
     found = Cache(store)
-    typer.echo(f"removed {plural(found.clear(), 'recording')} from {found.root}")
+    done = found.clear()
+    typer.echo(f"removed {plural(done.removed, 'recording')}, {quantity(done.size, 'bytes')}, from {found.root}")
+    if done.used:
+        typer.echo(f"{plural(done.used, 'recording')} in use stay{'s' if done.used == 1 else ''}")
+    if done.refused:
+        raise StepscopeError(
+            f"{plural(done.refused, 'recording')} in {found.root} can't be removed", hint="check its permissions"
+        )

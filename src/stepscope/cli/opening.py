@@ -44,7 +44,15 @@ def open_input(
                 meanwhile()
             show(what, done, total)
 
-        return open_trace(paths, Options(cache=cache, store=store, report=report, locked=locked))
+        return open_trace(paths, Options(cache=cache, store=store, report=report, say=_say, locked=locked))
+
+
+def _say(sentence: str) -> None:
+    import typer
+
+    from stepscope.reports.text import visible
+
+    typer.echo(f"stepscope: {visible(sentence)}.", err=True)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """From a path to an open trace: recognise, read, derive, store."""
 
-from stepscope.ingest.opening import Options, open_trace
+from stepscope.ingest.opening import open_trace
+from stepscope.ingest.options import Options
 
 __all__ = ["Options", "open_trace"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.protocol import Progress, Reader, Source
 from stepscope.store.checking import check_events
-from stepscope.store.layout import MANIFEST, VERSION
+from stepscope.store.manifest import write_manifest
 from stepscope.store.staging import Staging
 
 
@@ -34,8 +33,7 @@ def read_recording(reader: Reader, source: Source, folder: Path, progress: Progr
         check_events(folder, staging.connection)
         [events] = staging.one("SELECT count(*) FROM raw_events")
         recording = replace(recording, events=events, origin_unix_ns=_unix(recording.origin_unix_ns, origin))
-        manifest = {"version": VERSION, "recording": recording.to_json()}
-        (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        write_manifest(folder, recording, staging.connection)
     finally:
         staging.close()
         shutil.rmtree(folder / "spill", ignore_errors=True)

@@ -28,7 +28,7 @@ _HINT: Final = "give a single SELECT over the tables that `stepscope schema` lis
 def lock(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
     """Take from a connection all access to files, but for those of `stores`, and to its own settings, for good."""
     files = [file for store in stores.values() for file in sorted(store.glob("*.parquet"))]
-    connection.execute(f"SET temp_directory = {_literal(spill_folder('stepscope-query'))}")
+    connection.execute(f"SET temp_directory = {_literal(spill_folder('spill-query'))}")
     connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, files))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")

@@ -62,6 +62,7 @@ class Trace:
         self._whole: Trace | None = None
         self._views: dict[str, str] = {}
         self._memo = _Memo()
+        self._closing: list[Callable[[], object]] = []
 
     @property
     def recordings(self) -> dict[int, Recording]:
@@ -206,6 +207,12 @@ class Trace:
     def close(self) -> None:
         """Release the files; the trace can't be used afterwards."""
         self._connection.close()
+        while self._closing:
+            self._closing.pop()()
+
+    def when_closed(self, call: Callable[[], object]) -> None:
+        """Have something done once the trace is closed."""
+        self._closing.append(call)
 
     def __enter__(self) -> Trace:
         return self

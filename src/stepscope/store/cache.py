@@ -1,28 +1,45 @@
-"""Stored recordings, kept so that an unchanged input is read only once."""
+"""Stored recordings, kept so that an unchanged input is read only once, by any number of processes at a time.
+
+A store is complete when it takes its name, and what has a name is not changed. Whoever uses a store holds a share of
+its lock (`locks.py`), and only who has that lock alone may remove it: processes that need the same store at the same
+time may each write it, and all use the one that was there first.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
+import secrets
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Final
 
 from stepscope.model.errors import UserError
+from stepscope.store.contents import Contents
+from stepscope.store.failures import CannotStoreError, storage_failure
 from stepscope.store.layout import MANIFEST, VERSION
-from stepscope.store.opening import read_manifest
+from stepscope.store.locks import Locks
+from stepscope.store.manifest import is_whole, read_manifest
 from stepscope.store.stamp import code_stamp
 
-_SAMPLE_BYTES: Final = 1 << 16
 _DEFAULT_LIMIT: Final = 20 << 30
+#: Being written, or being removed.
 _TEMPORARY: Final = "tmp-"
-#: An unfinished store of this age belongs to a process that died.
+#: Complete, but for those only who use it now: its recording was changing, or a damaged store had its name.
+_ONCE: Final = "once-"
+#: What is called otherwise was put there by others, and is left alone.
+_KEPT_NAME: Final = re.compile("[0-9a-f]{32}")
+_LEFT_NAME: Final = re.compile(f"(?:{_TEMPORARY}|{_ONCE})[0-9a-z_]{{8,32}}")
+#: Where there are no locks, what was not touched for so long is of a process that died.
 _STALE_SECONDS: Final = 24 * 3600
+#: A store that is being removed has its name for some milliseconds more.
+_PATIENCE: Final = 40
+_PAUSE_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +52,20 @@ class Entry:
     used: float
 
 
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What was removed: how many recordings of how many bytes; and how many are in use, or can't be removed."""
+
+    removed: int = 0
+    size: int = 0
+    used: int = 0
+    refused: int = 0
+
+
 class Cache:
     """A folder of stored recordings, named by what they were read from.
+
+    What was taken from it or written to it stays until `release`, whatever others do.
 
     Args:
         root: The folder; made when first written to.
@@ -46,72 +75,175 @@ class Cache:
     def __init__(self, root: Path | None = None, limit: int | None = None) -> None:
         self.root = root or default_root()
         self.limit = limit if limit is not None else _limit_from_environment()
+        self._locks = Locks(self.root)
+        self._taken: dict[str, Path] = {}
+        self._distrusted: set[Path] = set()
 
-    def find(self, key: str) -> Path | None:
-        """The folder stored under `key`, or None. Finding it counts as a use."""
-        manifest = self.root / key / MANIFEST
-        try:
-            os.utime(manifest)
-        except OSError:
+    def take(self, key: str, name: str = "") -> Path | None:
+        """The complete store under `key`, which stays until `release`; None if there is none. It counts as a use.
+
+        Args:
+            key: What it is asked for by.
+            name: What it is called, if not so: another process may have written it for this one alone.
+        """
+        if key in self._taken:
+            return self._taken[key]
+        name = name or key
+        folder = self.root / name
+        if folder in self._distrusted or not folder.exists() or not self._locks.share(name):
             return None
-        return manifest.parent
+        if not is_whole(folder):
+            self._locks.release(name)
+            return None
+        with suppress(OSError):  # a cache that can't be written can be used
+            os.utime(folder / MANIFEST)
+        self._taken[key] = folder
+        return folder
+
+    def distrust(self, folder: Path) -> None:
+        """Never take a store again that turned out to be damaged; one written anew takes its place."""
+        self._distrusted.add(folder)
+        for key, taken in tuple(self._taken.items()):
+            if taken == folder:
+                del self._taken[key]
+                self._locks.release(folder.name)
 
     @contextmanager
-    def writing(self, key: str) -> Iterator[Path]:
-        """A folder to write to, which takes its place under `key` if the block succeeds and vanishes if not."""
+    def writing(self, key: str, keep: Callable[[], bool] = lambda: True) -> Iterator[Path]:
+        """A folder to write to, taken under `key` if the block succeeds, and gone if not.
+
+        If somebody else has written it meanwhile, theirs is taken.
+
+        Args:
+            key: What it is taken as.
+            keep: Asked at the end whether others may use it too.
+
+        Raises:
+            CannotStoreError: There is no place for it.
+        """
+        name = _TEMPORARY + secrets.token_hex(8)
+        folder = self.root / name
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            temporary = Path(mkdtemp(prefix=_TEMPORARY, dir=self.root))
-        except OSError as error:
-            raise UserError(
-                f"the store {self.root} can't be written ({error.strerror})",
-                hint="choose another with --store",
-            ) from error
-        try:
-            yield temporary
-            target = self.root / key
-            shutil.rmtree(target, ignore_errors=True)
-            temporary.replace(target)
+            try:
+                self.root.mkdir(parents=True, exist_ok=True)
+                self._locks.claim(name)  # before it is there, so that nobody takes it for a leftover
+                folder.mkdir()
+                yield folder
+                self._taken[key] = self._named(folder, key) if keep() else self._for_once(folder)
+            except Exception as error:
+                if (reason := storage_failure(error, self.root)) is None:
+                    raise
+                raise CannotStoreError(self.root, reason) from error
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-        self.evict(keep=key)
+            shutil.rmtree(folder, ignore_errors=True)
+            self._locks.release(name)
+        self.evict()
+
+    def release(self) -> None:
+        """Let go of all that was taken. The stores must not be read afterwards: others may remove them."""
+        while self._taken:
+            _, folder = self._taken.popitem()
+            self._locks.release(folder.name)
+            if folder.name.startswith(_ONCE):
+                self._remove(folder)
 
     def entries(self) -> list[Entry]:
         """All stored recordings, least recently used first."""
         found = []
-        for manifest in self.root.glob(f"*/{MANIFEST}"):
-            if manifest.parent.name.startswith(_TEMPORARY):
-                continue
+        for folder in self._folders(_KEPT_NAME):
             try:
-                source = read_manifest(manifest.parent).source
-            except UserError:
-                source = "(unreadable)"
-            used = manifest.stat().st_mtime
-            found.append(Entry(manifest.parent, source, _size(manifest.parent), used))
+                used = folder.stat().st_mtime
+                with suppress(OSError):
+                    used = (folder / MANIFEST).stat().st_mtime
+                found.append(Entry(folder, _source(folder), _size(folder), used))
+            except OSError:
+                continue  # removed meanwhile
         return sorted(found, key=lambda entry: entry.used)
 
-    def clear(self) -> int:
-        """Remove everything; returns the number of recordings removed."""
-        entries = self.entries()
-        for entry in entries:
-            shutil.rmtree(entry.path, ignore_errors=True)
-        for leftover in self.root.glob(f"{_TEMPORARY}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        return len(entries)
+    def clear(self) -> Cleared:
+        """Remove everything that nobody uses."""
+        removed = size = used = refused = 0
+        for entry in self.entries():
+            if self._remove(entry.path):
+                removed, size = removed + 1, size + entry.size
+            elif entry.path.exists() and os.access(self.root, os.W_OK):
+                used += 1
+            elif entry.path.exists():
+                refused += 1
+        self._remove_leftovers()
+        return Cleared(removed, size, used, refused)
 
-    def evict(self, keep: str = "") -> None:
-        """Remove what died unfinished, then the least recently used beyond the limit, but never `keep`."""
-        for leftover in self.root.glob(f"{_TEMPORARY}*"):
-            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(leftover, ignore_errors=True)
+    def evict(self) -> None:
+        """Remove what died unfinished, then the least recently used beyond the limit, but nothing that is in use."""
+        self._remove_leftovers()
         entries = self.entries()
         total = sum(entry.size for entry in entries)
         for entry in entries:
             if total <= self.limit:
                 return
-            if entry.path.name != keep:
-                shutil.rmtree(entry.path, ignore_errors=True)
+            if self._remove(entry.path):
                 total -= entry.size
+
+    def _folders(self, names: re.Pattern[str]) -> list[Path]:
+        try:
+            return sorted(path for path in self.root.iterdir() if names.fullmatch(path.name) and path.is_dir())
+        except OSError:
+            return []
+
+    def _remove_leftovers(self) -> None:
+        for leftover in self._folders(_LEFT_NAME):
+            self._remove(leftover)
+
+    def _remove(self, folder: Path) -> bool:
+        """Remove a folder that nobody uses, at once for everybody else; returns whether it was done."""
+        if not self._claim(folder):
+            return False
+        going = self.root / (_TEMPORARY + secrets.token_hex(8))
+        try:
+            folder.rename(going)
+        except OSError:
+            return False
+        finally:
+            self._locks.release(folder.name)
+        shutil.rmtree(going, ignore_errors=True)
+        return True
+
+    def _claim(self, folder: Path) -> bool:
+        if self._locks.work:
+            return self._locks.claim(folder.name)
+        try:
+            return time.time() - folder.stat().st_mtime > _STALE_SECONDS
+        except OSError:
+            return False
+
+    def _named(self, folder: Path, key: str) -> Path:
+        """Give what was written its name, unless somebody was quicker."""
+        target = self.root / key
+        for _ in range(_PATIENCE):
+            if not self._locks.share(key):
+                time.sleep(_PAUSE_SECONDS)  # what is called so is being removed
+                continue
+            try:
+                folder.rename(target)
+            except OSError:
+                if not target.exists():
+                    self._locks.release(key)
+                    raise
+                if target not in self._distrusted and is_whole(target):
+                    return target
+                self._locks.release(key)
+                if not self._remove(target):
+                    break
+            else:
+                self._distrusted.discard(target)
+                return target
+        return self._for_once(folder)
+
+    def _for_once(self, folder: Path) -> Path:
+        target = self.root / (_ONCE + secrets.token_hex(8))
+        self._locks.share(target.name)
+        folder.rename(target)
+        return target
 
 
 def default_root() -> Path:
@@ -123,24 +255,14 @@ def default_root() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "stepscope"
 
 
-def cache_key(path: Path, member: str, reader: str, version: int) -> str:
+def cache_key(contents: Contents, member: str, reader: str, version: int) -> str:
     """What a stored recording is named by: everything that can change what reading it gives.
 
-    That is the path, size and modification time of each file, a sample of its content (first and last 64 KiB),
-    and the code that reads, derives and stores, with the versions of the reader and of the store's layout.
+    That is what its files are and hold, the code that reads, derives and stores, and the versions of the reader and of
+    the store's layout.
     """
     made_by = f"{VERSION}|{code_stamp()}|{reader}|{version}"
-    digest = hashlib.sha256(f"{made_by}|{path.resolve()}|{member}".encode())
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    for file in files:
-        status = file.stat()
-        digest.update(f"|{file.name}|{status.st_size}|{status.st_mtime_ns}|".encode())
-        if len(files) == 1:
-            with file.open("rb") as opened:
-                digest.update(opened.read(_SAMPLE_BYTES))
-                opened.seek(max(0, status.st_size - _SAMPLE_BYTES))
-                digest.update(opened.read(_SAMPLE_BYTES))
-    return digest.hexdigest()[:32]
+    return hashlib.sha256(f"{made_by}|{contents.digest}|{member}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _limit_from_environment() -> int:
@@ -148,6 +270,13 @@ def _limit_from_environment() -> int:
         return int(os.environ["STEPSCOPE_CACHE_LIMIT"])
     except (KeyError, ValueError):
         return _DEFAULT_LIMIT
+
+
+def _source(folder: Path) -> str:
+    try:
+        return read_manifest(folder).source
+    except UserError:
+        return "(unreadable)"
 
 
 def _size(folder: Path) -> int:

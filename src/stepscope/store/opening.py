@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stepscope.model.errors import UserError
-from stepscope.model.recording import Recording
 from stepscope.model.sandbox import lock
 from stepscope.model.schema import TableSchema
 from stepscope.model.spill import spill_folder
@@ -20,34 +17,18 @@ from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS, op_inputs_sql
 from stepscope.store.layout import (
     ARGS_GLOB,
     EVENTS_GLOB,
-    MANIFEST,
     PLAIN_TABLES,
     SPAN_COLUMNS,
     SQL_TYPES,
-    VERSION,
     stored_columns,
 )
+from stepscope.store.manifest import check_rows, read_manifest
 
 if TYPE_CHECKING:
     import duckdb
 
 #: Tables whose file has another name, since it holds more.
 _FILES: Final = {KERNELS.name: ACTIVITIES}
-
-
-def read_manifest(store: Path) -> Recording:
-    """The recording that a store folder holds.
-
-    Raises:
-        UserError: The folder is not a store, or one of another version.
-    """
-    try:
-        manifest = json.loads((store / MANIFEST).read_text(encoding="utf-8"))
-        if manifest["version"] != VERSION:
-            raise UserError(f"{store} was written by another version of stepscope", hint="read the recording again")
-        return Recording.from_json(manifest["recording"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{store} is not a stepscope store", hint="give the recording itself") from error
 
 
 def connect_ahead() -> Callable[[], duckdb.DuckDBPyConnection]:
@@ -79,6 +60,7 @@ def open_stores(
     notes: Sequence[Note] = (),
     *,
     locked: bool = False,
+    check: bool = False,
     connect: Callable[[], duckdb.DuckDBPyConnection] = _connect,
 ) -> Trace:
     """Open the stored recordings of one or more ranks as one trace.
@@ -87,7 +69,11 @@ def open_stores(
         stores: Folder of each rank's recording.
         notes: Lines of health about the input as a whole.
         locked: Let queries reach no file but the stores', no network and no setting.
+        check: Make sure that the stores have the rows that were written.
         connect: Gives a connection that nothing else uses: what `connect_ahead` has returned.
+
+    Raises:
+        DamagedStoreError: They have not.
     """
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
     connection = connect()
@@ -96,6 +82,9 @@ def open_stores(
     # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
     # setting only once it has loaded what reads Parquet.
     connection.execute("SET parquet_metadata_cache = true")
+    if check:
+        for path in stores.values():
+            check_rows(path, connection)
     create_views(connection, stores)
     if locked:
         lock(connection, stores)

@@ -1,0 +1,276 @@
+"""See to it that every recording of an input has a store, and that it stays as long as it is used."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from stepscope.ingest.options import Options
+from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
+from stepscope.model.scratch import remove_scratch, scratch_folder
+from stepscope.model.trace import Note
+from stepscope.readers.protocol import Progress, Reader, Source
+from stepscope.store.cache import Cache, cache_key
+from stepscope.store.contents import Contents, contents_of
+from stepscope.store.failures import CannotStoreError
+from stepscope.store.manifest import read_manifest
+
+Sourced = tuple[Source, Reader]
+
+#: Processes are started for many recordings only if there is this much to read, since each takes a while to start.
+_PARALLEL_BYTES: Final = 48 << 20
+#: Nobody needs a temporary store to be any smaller.
+_NO_LIMIT: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A recording, with the files it lies in and the name of its store."""
+
+    source: Source
+    reader: Reader
+    contents: Contents
+    key: str
+
+
+class Stores:
+    """The stores of an input's recordings: those in the cache, and temporary ones where there can be none.
+
+    Attributes:
+        errors: Why a recording has none, by its source.
+        changed: The recordings that changed while they were read.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._temporary: list[Path] = []
+        self._cache = Cache(options.store) if options.cache else self._temporary_cache()
+        self._spare: Cache | None = None
+        self._contents: dict[Path, Contents] = {}
+        self.errors: dict[Source, StepscopeError] = {}
+        self.changed: list[Source] = []
+
+    def of(self, sources: Sequence[Sourced]) -> list[Path]:
+        """The folder of each recording that can be read, and of each further one that lies in the same file.
+
+        Raises:
+            UnusableInputError: None can be read.
+            UserError: There is no room for what is read.
+        """
+        self.errors.clear()
+        self.changed.clear()
+        firsts = self._read(sources)
+        all_: list[Sourced] = []
+        for source, reader in sources:
+            all_.append((source, reader))
+            if (folder := firsts.get(source)) is not None:
+                all_ += [(replace(source, part=part), reader) for part in read_manifest(folder).parts]
+        stores = firsts | self._read([sourced for sourced in all_ if sourced[0].part])
+        if not stores:
+            raise next(iter(self.errors.values()))
+        return [stores[source] for source, _ in all_ if source in stores]
+
+    def notes(self) -> list[Note]:
+        """What there is to say of the recordings that could not be read, or not at rest."""
+        notes: list[Note] = [
+            ("input-unusable", "error", 1, error.message, "it is left out") for error in self.errors.values()
+        ]
+        if self.changed:
+            names = ", ".join(source.path.name for source in self.changed)
+            notes.append(
+                (
+                    "input-changed", "warning", len(self.changed), f"recordings changed while they were read: {names}",
+                    "what was whole is analysed; run again when they are written to the end",
+                )
+            )  # fmt: skip
+        return notes
+
+    def distrust(self, folder: Path) -> None:
+        """Have a store written anew that turned out to be damaged."""
+        for cache in self._caches():
+            cache.distrust(folder)
+
+    def close(self) -> None:
+        """Let go of all stores."""
+        for cache in self._caches():
+            cache.release()
+        while self._temporary:
+            remove_scratch(self._temporary.pop())
+
+    def _caches(self) -> list[Cache]:
+        return [self._cache] if self._spare is None else [self._cache, self._spare]
+
+    def _take(self, wanted: _Wanted, name: str = "") -> Path | None:
+        found = (cache.take(wanted.key, name) for cache in self._caches())
+        return next((folder for folder in found if folder is not None), None)
+
+    def _read(self, sources: Sequence[Sourced]) -> dict[Source, Path]:
+        """The store of each recording, which is read if it has none yet."""
+        all_ = [wanted for source, reader in sources if (wanted := self._wanted(source, reader)) is not None]
+        missing = [wanted for wanted in all_ if self._take(wanted) is None]
+        progress = _Advance(self._options, sum(_size(wanted) for wanted in missing))
+        if len(missing) > 1 and progress.total > _PARALLEL_BYTES and (os.cpu_count() or 1) > 1:
+            self._read_in_processes(missing, progress)
+            # A worker may have been killed, and others may have removed what it wrote before it was taken.
+            missing = [w for w in missing if w.source not in self.errors and self._take(w) is None]
+        for wanted in missing:
+            done = progress.done
+            try:
+                self._read_here(wanted, progress.of(wanted))
+            except UnusableInputError as error:
+                self.errors[wanted.source] = error
+            progress.done = done + _size(wanted)
+        found = ((wanted.source, self._take(wanted)) for wanted in all_ if wanted.source not in self.errors)
+        return {source: folder for source, folder in found if folder is not None}
+
+    def _wanted(self, source: Source, reader: Reader) -> _Wanted | None:
+        """What a recording is stored as; None, with an error noted, if its files can't be read."""
+        try:
+            if source.path not in self._contents:
+                self._contents[source.path] = contents_of(source.path)
+        except OSError as error:
+            self.errors[source] = _unreadable(source, error)
+            return None
+        contents = self._contents[source.path]
+        member = f"{source.member}|{source.part}" if source.part else source.member
+        return _Wanted(source, reader, contents, cache_key(contents, member, reader.name, reader.version))
+
+    def _read_here(self, wanted: _Wanted, progress: Progress) -> None:
+        while True:
+            try:
+                _, changed = _store(self._spare or self._cache, wanted, progress)
+            except CannotStoreError as error:
+                self._fall_back(error)
+            else:
+                break
+        if changed:
+            self.changed.append(wanted.source)
+
+    def _fall_back(self, error: CannotStoreError) -> None:
+        """Take a temporary cache in place of one that can't be written.
+
+        Raises:
+            UserError: That was a temporary one, or there is no place for one.
+        """
+        if self._spare is not None or not self._options.cache:
+            raise UserError(
+                f"there is no room for what is read: {error.message}",
+                hint="free some, or set TMPDIR or --store to a folder that has it",
+            ) from error
+        self._options.say(f"{error.message}: what is read now is not kept")
+        self._spare = self._temporary_cache()
+
+    def _temporary_cache(self) -> Cache:
+        try:
+            folder = scratch_folder()
+        except OSError as error:
+            raise UserError(
+                f"there is no room for what is read: no temporary folder can be made ({error.strerror or error})",
+                hint="set TMPDIR or --store to a folder that can be written",
+            ) from error
+        self._temporary.append(folder)
+        return Cache(folder, limit=_NO_LIMIT)
+
+    def _read_in_processes(self, missing: Sequence[_Wanted], progress: _Advance) -> None:
+        # What starts processes takes a while to import.
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor, as_completed
+        from concurrent.futures.process import BrokenProcessPool
+
+        context = multiprocessing.get_context("spawn")
+        cache = self._spare or self._cache
+        with ProcessPoolExecutor(min(len(missing), os.cpu_count() or 1), mp_context=context) as executor:
+            tasks = {executor.submit(_store_there, cache.root, cache.limit, wanted): wanted for wanted in missing}
+            for task in as_completed(tasks):
+                wanted = tasks[task]
+                try:
+                    name, changed = task.result()
+                except UnusableInputError as error:
+                    self.errors[wanted.source] = error
+                except CannotStoreError as error:
+                    if self._spare is None:
+                        self._fall_back(error)
+                except BrokenProcessPool:
+                    continue  # it is read here
+                else:
+                    # The worker still holds it.
+                    if self._take(wanted, name) is not None and changed:
+                        self.changed.append(wanted.source)
+                progress.advance(wanted, _size(wanted))
+        order = {wanted.source: position for position, wanted in enumerate(missing)}
+        self.errors = dict(sorted(self.errors.items(), key=lambda item: order.get(item[0], -1)))
+        self.changed.sort(key=lambda source: order.get(source, -1))
+
+
+def _store(cache: Cache, wanted: _Wanted, progress: Progress, threads: int = 0) -> tuple[str, bool]:
+    """Read a recording into a cache; returns what its store is called there, and whether it changed meanwhile.
+
+    Raises:
+        UnusableInputError: There is nothing usable in it.
+        CannotStoreError: It can't be stored there.
+    """
+    # What derives the tables is not needed where they are in the cache.
+    from stepscope.ingest.reading import read_recording
+
+    changed = False
+
+    def keep() -> bool:
+        nonlocal changed
+        changed = not wanted.contents.are_unchanged()
+        return not changed
+
+    try:
+        with cache.writing(wanted.key, keep) as folder:
+            read_recording(wanted.reader, wanted.source, folder, progress, threads)
+    except UnusableInputError as error:
+        if keep():
+            raise
+        raise UnusableInputError(f"{error.message}, and it changed while it was read", hint=error.hint) from error
+    except OSError as error:
+        raise _unreadable(wanted.source, error) from error
+    taken = cache.take(wanted.key)
+    return (wanted.key if taken is None else taken.name), changed
+
+
+#: Stores that a worker wrote are taken by the process that started it while the worker holds them.
+_WRITTEN: Final[list[Cache]] = []
+
+
+def _store_there(root: Path, limit: int, wanted: _Wanted) -> tuple[str, bool]:
+    """What a worker process does; files that it wrote stay while it lives."""
+    _WRITTEN.append(Cache(root, limit))
+    return _store(_WRITTEN[-1], wanted, lambda _: None, threads=1)
+
+
+class _Advance:
+    """How far the reading of several recordings is."""
+
+    def __init__(self, options: Options, total: int) -> None:
+        self._report = options.report
+        self._guard = threading.Lock()
+        self.total = total
+        self.done = 0
+
+    def advance(self, wanted: _Wanted, size: int) -> None:
+        """So many more bytes were read."""
+        with self._guard:
+            self.done += size
+            self._report(str(wanted.source), self.done, self.total)
+
+    def of(self, wanted: _Wanted) -> Callable[[int], None]:
+        """Told of the progress with one recording."""
+        return lambda size: self.advance(wanted, size)
+
+
+def _unreadable(source: Source, error: OSError) -> UnusableInputError:
+    return UnusableInputError(
+        f"{source} can't be read ({error.strerror or error})", hint="check the path and its permissions"
+    )
+
+
+def _size(wanted: _Wanted) -> int:
+    return sum(size for _, size, *_ in wanted.contents.status)

@@ -1,0 +1,53 @@
+"""That a store can't be written, told from everything else that can go wrong while it is."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.errors import UserError
+
+_FULL_NAMES: Final = ("ENOSPC", "EDQUOT", "EFBIG")
+_OTHER_NAMES: Final = ("EROFS", "EACCES", "EPERM", "EIO", "ENOTDIR", "ENAMETOOLONG", "EEXIST", "ENOENT")
+
+#: Codes of a file system that has no room, wherever that is, and of one that can't be written in some place.
+_FULL: Final = tuple(getattr(errno, name) for name in _FULL_NAMES if hasattr(errno, name))
+_REASONS: Final = (*_FULL, *(getattr(errno, name) for name in _OTHER_NAMES))
+
+
+class CannotStoreError(UserError):
+    """What is read can't be stored in a folder.
+
+    Args:
+        folder: The folder.
+        reason: What the file system says, as in `No space left on device`.
+    """
+
+    def __init__(self, folder: Path | str, reason: str = "") -> None:
+        super().__init__(f"{folder} can't be written ({reason})", hint="choose another folder with --store")
+        self.args = (folder, reason)
+        self.reason = reason
+
+
+def storage_failure(error: Exception, root: Path) -> str | None:
+    """What the file system says, if an error is that nothing can be written below `root`; else None."""
+    import duckdb
+
+    if isinstance(error, CannotStoreError):
+        return None
+    if isinstance(error, OSError):
+        where = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        below = any(name.startswith(str(root)) or str(root).startswith(name) for name in where)
+        if error.errno in _FULL or (error.errno in _REASONS and below):
+            return error.strerror or type(error).__name__
+        return None
+    if isinstance(error, (duckdb.IOException, duckdb.OutOfMemoryException)):
+        # DuckDB says what the system said; what it spills to the disk must find room there too.
+        for code in _REASONS:
+            if os.strerror(code) in str(error) and (code in _FULL or str(root) in str(error)):
+                return os.strerror(code)
+        if "max_temp_directory_size" in str(error):
+            return os.strerror(errno.ENOSPC)
+    return None

@@ -1,0 +1,89 @@
+"""Temporary folders: private, removed at the end, and by the next process if theirs was killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from stepscope.model import scratch
+from stepscope.model.scratch import remove_scratch, scratch_folder
+
+CODE = "from stepscope.model.scratch import scratch_folder\nprint(scratch_folder(), flush=True)\n"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    return tmp_path
+
+
+def test_a_folder_is_private_and_removed(place: Path) -> None:
+    folder = scratch_folder()
+    (folder / "data").write_text("x")
+    assert folder.parent == place
+    assert folder.stat().st_mode & 0o077 == 0
+    remove_scratch(folder)
+    assert list(place.iterdir()) == []
+
+
+def test_what_a_process_leaves_at_its_end(place: Path) -> None:
+    subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True)
+    assert list(place.iterdir()) == []
+
+
+def test_a_killed_process_is_cleared_up_after_and_a_living_one_is_not(place: Path) -> None:
+    living = subprocess.Popen([sys.executable, "-c", CODE + "input()"], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    assert living.stdout is not None
+    used = Path(living.stdout.readline().decode().strip())
+    code = CODE + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+    killed = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    left = Path(killed.stdout.strip())
+    assert left.exists()
+    first, second = scratch_folder(), scratch_folder()
+    assert not left.exists()
+    assert used.exists()
+    assert first.exists()
+    living.communicate(b"\n")
+    for folder in (first, second):
+        remove_scratch(folder)
+    assert list(place.iterdir()) == []
+
+
+def test_what_others_call_so_is_left_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "stepscope-1234").mkdir()
+    (place / "stepscope-abcdefgh").mkdir()
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "lock").write_text("")
+    (place / "stepscope-aaaaaaaa").symlink_to(place / "elsewhere")
+    remove_scratch(scratch_folder())
+    names = ["elsewhere", "stepscope-1234", "stepscope-aaaaaaaa", "stepscope-abcdefgh"]
+    assert sorted(path.name for path in place.iterdir()) == names
+    old = time.time() - 2 * 3600
+    os.utime(place / "stepscope-abcdefgh", (old, old))
+    monkeypatch.setattr(os, "getuid", lambda: -1)
+    remove_scratch(scratch_folder())
+    assert (place / "stepscope-abcdefgh").exists()
+    monkeypatch.undo()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    remove_scratch(scratch_folder())
+    assert not (place / "stepscope-abcdefgh").exists()
+
+
+def test_where_there_are_no_locks_nothing_is_taken_from_anybody(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> bool:
+        raise OSError("no locks available")
+
+    monkeypatch.setattr(scratch, "lock", unknown)
+    first = scratch_folder()
+    (place / "stepscope-bbbbbbbb").mkdir()
+    (place / "stepscope-bbbbbbbb" / "lock").write_text("")
+    remove_scratch(scratch_folder())
+    assert (place / "stepscope-bbbbbbbb").exists()
+    remove_scratch(first)
+    assert not first.exists()
