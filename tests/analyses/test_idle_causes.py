@@ -9,27 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from idle_support import Causes, causes
 from stepscope.analyses.idle_causes import idle_causes
 from stepscope.analyses.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
-from stepscope.model.trace import Trace
 from stepscope.simulate import random_job, simulate
 from support import Facts, shared
-
-Causes = dict[tuple[str, str | None], int]
-
-
-def causes(trace: Trace, step: int | None = 0, device: int | None = 0) -> Causes:
-    """Time by (cause, detail) of a step, once the sums are found to be those of the step budget."""
-    found = idle_causes(trace).records()
-    for row in step_budget(trace).records():
-        mine = [r for r in found if (r["device"], r["step"]) == (row["device"], row["step"])]
-        assert sum(r["total_ns"] for r in mine) == row["idle_ns"]
-        assert all(r["share"] == r["total_ns"] / row["total_ns"] for r in mine)
-        assert all(r["total_ns"] > 0 and r["count"] > 0 for r in mine)
-    rows = [r for r in found if (r["device"], r["step"]) == (device, step)]
-    assert len({(r["cause"], r["detail"]) for r in rows}) == len(rows)
-    return {(r["cause"], r["detail"]): r["total_ns"] for r in rows}
 
 
 def busy(f: Facts, ts: int, dur: int, launch: tuple[int, int], **more: object) -> int:

@@ -4,6 +4,9 @@ A gap ends when its starter begins, the next activity on the device. Before the 
 late, and what its threads did tells why. During the call the runtime was; after it, the device or what the starter
 depends on. Where the gap began with the host blocked in a synchronising call, the host's work up to the next launch
 is the refill that the synchronisation made necessary, and counts as its cost.
+
+A host that calls nothing of the device for milliseconds is not dispatching: that is work of its own, after a wait too.
+A host that waits for a device that shows nothing waits for work that is not in the recording.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ from stepscope.analyses import host_states as host
 from stepscope.analyses import idle_gaps as late
 from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times, step_windows
 from stepscope.analyses.host_states import HostStates, host_states
+from stepscope.analyses.host_work import UNSEEN_NS, host_work, unseen_work
 from stepscope.analyses.idle_gaps import Gaps, activities, find_gaps, stream_waits
 from stepscope.analyses.registry import Analysis
-from stepscope.model.intervals import Times, overlay
+from stepscope.model.intervals import Intervals, Times, overlay, partition
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -36,6 +40,8 @@ CAUSES: tuple[tuple[str, str | None], ...] = (
     ("host_dispatch", "gc"),
     ("host_dispatch", "runtime_call"),
     ("host_dispatch", "other"),
+    ("host_dispatch", "host_work"),
+    ("host_dispatch", "first_use"),
     ("launch_latency", "empty_queue"),
     ("launch_latency", "queued"),
     ("dependency", "event"),
@@ -44,9 +50,10 @@ CAUSES: tuple[tuple[str, str | None], ...] = (
     ("unknown", "delayed start"),
     ("unknown", "launch not recorded"),
     ("unknown", "host not recorded"),
+    ("unknown", "work not recorded"),
 )
-(_DATA, _BLOCKED, _REFILL, _ALLOCATION, _OP, _PYTHON, _GC, _CALL, _OTHER, _EMPTY, _QUEUED, _EVENT, _STREAM,
- _PROFILER, _DELAYED, _NO_LAUNCH, _NO_HOST) = range(len(CAUSES))  # fmt: skip
+(_DATA, _BLOCKED, _REFILL, _ALLOCATION, _OP, _PYTHON, _GC, _CALL, _OTHER, _WORK, _FIRST, _EMPTY, _QUEUED, _EVENT,
+ _STREAM, _PROFILER, _DELAYED, _NO_LAUNCH, _NO_HOST, _UNSEEN) = range(len(CAUSES))  # fmt: skip
 
 IDLE_CAUSES = TableSchema(
     "idle_causes",
@@ -63,7 +70,13 @@ IDLE_CAUSES = TableSchema(
             "launch_latency (launched, not started), dependency (queued behind an event or another stream), "
             "profiler_overhead or unknown.",
         ),
-        text("detail", "What within the cause; null where there is no further split.", nullable=True),
+        text(
+            "detail",
+            "What within the cause; null where there is no further split. `host_work`: the host called nothing of the "
+            "device for milliseconds; `first_use`: a launch call that loads its kernel; `work not recorded`: the host "
+            "waited for device work that the recording lacks.",
+            nullable=True,
+        ),
         ns("total_ns", "Idle time of that cause."),
         fraction("share", "total_ns as a share of the step."),
         count("count", "Gaps that the cause has a part in."),
@@ -92,6 +105,11 @@ _OF_WAIT = {
 }
 _WAIT_LABELS = np.array([_OF_WAIT[why] for why in sorted(_OF_WAIT)])
 _DISPATCH = np.array([_CALL, _OP, _PYTHON, _OTHER])
+#: What a thread does that calls nothing of the device, and what it does while it waits for the device or launches.
+_AT_WORK = np.array([_OP, _PYTHON, _OTHER])
+_WAITING = np.array([_BLOCKED, _CALL, _QUEUED])
+#: A launch call that takes longer, and is the first of its kernel, loads it.
+_LOADING_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +131,17 @@ def idle_causes(trace: Trace) -> Table:
     devices, windows = trace.once(device_times), trace.once(step_windows)
     rows, waits, hosts = activities(trace), stream_waits(trace), trace.once(host_states)
     found: list[tuple[object, ...]] = []
+    busy = Intervals.union_of_all(device.busy for device in devices)
     for device in devices:
         lo = min(device.first, int(windows.starts.min(initial=device.first)))
         hi = max(device.last, int(windows.ends.max(initial=device.last)))
         mine = rows["device"] == (-1 if device.device is None else device.device)
         gaps = find_gaps({name: column[mine] for name, column in rows.items()}, waits, lo, hi)
-        found += _rows(trace.ranks[0], device, windows, explain(gaps, hosts))
+        pieces = explain(gaps, hosts)
+        if hosts is not None:
+            pieces = _long(pieces, trace.once(host_work), trace.once(unseen_work))
+            pieces = _behind_nothing(pieces, busy)
+        found += _rows(trace.ranks[0], device, windows, pieces)
     return Table.from_rows(IDLE_CAUSES, found)
 
 
@@ -159,7 +182,9 @@ def _during_launch(gaps: Gaps, hosts: HostStates) -> Part:
     called = np.flatnonzero(gaps.call_ends > gaps.call_starts)
     tiles = hosts.overhead_timeline(int(gaps.starts.min(initial=0)), int(gaps.ends.max(initial=0)))
     starts, ends, index, tile = overlay(gaps.call_starts[called], gaps.call_ends[called], tiles[0], tiles[1])
-    return starts, ends, called[index], np.where(tiles[2][tile] == 0, _PROFILER, _CALL)
+    long = gaps.call_ends[called[index]] - gaps.call_starts[called[index]] >= _LOADING_NS
+    call = np.where(gaps.fresh[called[index]] & long, _FIRST, _CALL)
+    return starts, ends, called[index], np.where(tiles[2][tile] == 0, _PROFILER, call)
 
 
 def _after_launch(gaps: Gaps) -> Part:
@@ -173,6 +198,31 @@ def _charge_refill(gaps: Gaps, starts: Times, gap: NDArray[np.int64], cause: NDA
     drained = np.zeros(gaps.starts.size, np.bool_)
     drained[gap[(cause == _BLOCKED) & (starts == gaps.starts[gap])]] = True
     return np.where(drained[gap] & np.isin(cause, _DISPATCH), _REFILL, cause)
+
+
+def _long(pieces: Pieces, work: Intervals, unseen: Intervals) -> Pieces:
+    """Cut pieces where the host is at work of its own, or waits for what is not recorded."""
+    if not pieces.starts.size or not (len(work) or len(unseen)):
+        return pieces
+    lo, hi = int(pieces.starts.min()), int(pieces.ends.max())
+    tile_starts, tile_ends, label = partition([unseen, work], lo, hi)
+    starts, ends, piece, tile = overlay(pieces.starts, pieces.ends, tile_starts, tile_ends)
+    cause, what = pieces.cause[piece], label[tile]
+    cause = np.where((what == 0) & np.isin(cause, _WAITING), _UNSEEN, cause)
+    cause = np.where((what == 1) & np.isin(cause, [*_AT_WORK, _REFILL]), _WORK, cause)
+    return Pieces(starts, ends, pieces.gap[piece], cause)
+
+
+def _behind_nothing(pieces: Pieces, busy: Intervals) -> Pieces:
+    """Work that waits long for other work, while no device does any, waits for what is not recorded.
+
+    So does what starts long after its launch before all else: a batch was launched before the recording began.
+    """
+    first = int(busy.starts[0]) if len(busy) else 0
+    waits = np.isin(pieces.cause, [_EVENT, _STREAM])
+    waits |= np.isin(pieces.cause, [_DELAYED, _EMPTY, _QUEUED]) & (pieces.ends <= first)
+    waits &= (pieces.ends - pieces.starts >= UNSEEN_NS) & (busy.within(pieces.starts, pieces.ends) == 0)
+    return Pieces(pieces.starts, pieces.ends, pieces.gap, np.where(waits, _UNSEEN, pieces.cause))
 
 
 def _joined(parts: list[Part]) -> Part:

@@ -51,6 +51,7 @@ class Gaps:
         thread: int64[n], track of that call, -1 if there is none.
         started: bool[n], whether there is a starter; False only for a gap at the end.
         why: int64[n], what the starter waited for after its launch.
+        fresh: bool[n], whether the starter is the first of its name that the recording has.
     """
 
     starts: Times
@@ -60,6 +61,7 @@ class Gaps:
     thread: NDArray[np.int64]
     started: NDArray[np.bool_]
     why: NDArray[np.int64]
+    fresh: NDArray[np.bool_]
 
 
 def activities(trace: Trace) -> Columns:
@@ -72,6 +74,8 @@ def activities(trace: Trace) -> Columns:
     rows: Columns = {"device": work.device[at], "track": work.track[at], "ts": ts, "stop": ts + work.dur[at]}
     rows |= {"launched": launched, "thread": work.thread[at], "launch_start": launch_start, "launch_end": launch_end}
     order = np.lexsort((work.event[at], launch_end, ~launched, ts))
+    rows["fresh"] = np.zeros(at.size, np.bool_)
+    rows["fresh"][order[np.unique(work.name[at][order], return_index=True)[1]]] = True
     return {name: values[order] for name, values in rows.items()}
 
 
@@ -105,13 +109,14 @@ def find_gaps(rows: Columns, waits: Waits, lo: int, hi: int) -> Gaps:
         launched = started
     call_starts, call_ends = idle.ends.copy(), idle.ends.copy()
     thread = np.full(idle.ends.size, -1, np.int64)
-    why = np.full(idle.ends.size, EMPTY_QUEUE, np.int64)
+    why, fresh = np.full(idle.ends.size, EMPTY_QUEUE, np.int64), np.zeros(idle.ends.size, np.bool_)
     which = starter[launched]
     call_starts[launched] = np.clip(rows["launch_start"][which], idle.starts[launched], idle.ends[launched])
     call_ends[launched] = np.clip(rows["launch_end"][which], idle.starts[launched], idle.ends[launched])
     thread[launched] = rows["thread"][which]
     why[launched] = _why_late(rows, waits, which, idle.starts[launched])
-    return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why)
+    fresh[launched] = rows["fresh"][which]
+    return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why, fresh)
 
 
 def _why_late(rows: Columns, waits: Waits, which: NDArray[np.int64], gap_starts: Times) -> NDArray[np.int64]:

@@ -103,8 +103,30 @@ def idle_share(s: Signals) -> float:
 
 @signal("share")
 def dispatch_share(s: Signals) -> float:
-    """Time in which the device was idle since its next work was not launched yet, as a share of the step."""
+    """Time in which the device was idle since its next work was not launched yet, as a share of the step.
+
+    The host was dispatching: not at work of its own for milliseconds, and not loading a kernel for its first launch.
+    """
     return _share(s, "host_dispatch", *_DISPATCHING) + _share(s, "launch_latency", "empty_queue")
+
+
+@signal("share")
+def late_share(s: Signals) -> float:
+    """The same with the time in which the host did other work of its own, and called nothing of the device."""
+    return s(dispatch_share) + _share(s, "host_dispatch", "host_work")
+
+
+@signal("per step")
+def dispatch_gaps(s: Signals) -> float:
+    """Gaps per step that end with a launch that came late, by the most frequent reason."""
+    rows = s.table("idle_causes").arrow.to_pylist()
+    complete = set(Steps.of(s.trace).complete.tolist()) if s(steps) else {None}
+    found: dict[tuple[int | None, str], int] = {}
+    for row in rows:
+        if row["step"] in complete and row["cause"] == "host_dispatch" and row["detail"] in _DISPATCHING:
+            key = row["device"], row["detail"]
+            found[key] = found.get(key, 0) + row["count"]
+    return max(found.values(), default=0) / max(len(complete), 1)
 
 
 @signal("share")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
 from stepscope.signals.signal import Signals, signal
 
+#: Details of `host_dispatch` that launching less would not change.
+_APART: Final = ("host_work", "first_use")
+
 
 @signal()
 def causes(s: Signals) -> Mapping[str, float]:
     """Idle time by cause as a share of the complete steps, on the device that is idle least.
+
+    The host's own work (`host_work`) and first uses of kernels (`first_use`) count apart from `host_dispatch`.
 
     Without steps, of the time from its first activity to its last.
     """
@@ -29,7 +35,8 @@ def causes(s: Signals) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for row in s.table("idle_causes").records():
         if row["device"] == device and row["step"] in complete:
-            found[row["cause"]] = found.get(row["cause"], 0.0) + row["total_ns"] / max(length, 1)
+            cause = row["detail"] if row["detail"] in _APART else row["cause"]
+            found[cause] = found.get(cause, 0.0) + row["total_ns"] / max(length, 1)
     return found
 
 

@@ -17,6 +17,7 @@ from stepscope.signals.cluster import ranks_missing
 from stepscope.signals.communication import calls
 from stepscope.signals.idleness import causes
 from stepscope.signals.job import step_ns
+from stepscope.signals.observing import observed_share
 from stepscope.signals.signal import Signals, signal
 
 #: Observations of health that mean that something was recorded and is gone.
@@ -90,7 +91,7 @@ def _lost(s: Signals) -> float:
 
 
 def _overhead(s: Signals) -> float:
-    share = s(overhead_share)
+    share = max(s(overhead_share), min(s.maybe(observed_share) or 0.0, 1.0))
     return 1.0 + share if share >= _MUCH_OVERHEAD else 0.0
 
 
@@ -145,7 +146,7 @@ def _stacks(s: Signals) -> float:
     known = s.maybe(causes)
     if known is None or _has(s, "stacks") or not _has(s, "operators"):
         return 0.0
-    return known.get("synchronisation", 0.0) + known.get("host_dispatch", 0.0)
+    return sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
 
 
 def _memory(s: Signals) -> float:

@@ -5,14 +5,15 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host, job
+from stepscope.signals import host, job, observing
 
 STRETCHES = np.array([0, 500]), np.array([300, 900])
 
 
-def given(share: float, *, steps: int = 5, platform: str = "cuda") -> dict[object, object]:
+def given(share: float, *, steps: int = 5, platform: str = "cuda", gaps: float = 50.0) -> dict[object, object]:
     return {
-        host.dispatch_share: share,
+        observing.own_dispatch_share: share,
+        host.dispatch_gaps: gaps,
         host.operators_share: share / 2,
         host.python_share: share / 4,
         host.kernel_ns: 30_000,
@@ -43,8 +44,8 @@ def test_without_steps_it_is_less_certain() -> None:
 
 
 def test_just_below_the_threshold_nothing_is_found() -> None:
-    assert drafts("HST001", given(0.0499)) == []
-    assert len(drafts("HST001", given(0.05))) == 1
+    assert drafts("HST001", given(0.0999)) == []
+    assert len(drafts("HST001", given(0.1))) == 1
 
 
 def test_without_a_device_the_rule_abstains() -> None:

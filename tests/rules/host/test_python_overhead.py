@@ -5,12 +5,12 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host, job
+from stepscope.signals import host, job, observing
 
 
 def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000) -> dict[object, object]:
     return {
-        host.dispatch_share: share,
+        observing.own_dispatch_share: share,
         host.python_part: part,
         host.python_per_operator_ns: gap,
         host.in_python: (np.array([0]), np.array([300])),
@@ -32,8 +32,8 @@ def test_python_between_operators_is_found() -> None:
 
 
 def test_little_idle_time_or_a_host_that_is_mostly_in_operators_just_misses() -> None:
-    assert drafts("HST004", given(share=0.0299)) == []
-    assert len(drafts("HST004", given(share=0.03))) == 1
+    assert drafts("HST004", given(share=0.0999)) == []
+    assert len(drafts("HST004", given(share=0.1))) == 1
     assert drafts("HST004", given(part=0.32)) == []
     assert len(drafts("HST004", given(part=0.33))) == 1
 

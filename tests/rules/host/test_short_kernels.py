@@ -7,13 +7,14 @@ from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
-from stepscope.signals import host, job
+from stepscope.signals import host, job, observing
 from support import Facts
 
 
-def given(share: float = 0.5, kernel: int = 5_000, period: int = 20_000) -> dict[object, object]:
+def given(share: float = 0.5, kernel: int = 5_000, period: int = 20_000, gaps: float = 40.0) -> dict[object, object]:
     return {
-        host.dispatch_share: share,
+        observing.own_dispatch_share: share,
+        host.dispatch_gaps: gaps,
         host.kernel_ns: kernel,
         host.launch_period_ns: period,
         host.dispatching: (np.array([0]), np.array([300])),
@@ -38,7 +39,7 @@ def test_longer_kernels_or_faster_launches_just_miss() -> None:
 
 
 def test_where_the_device_is_busy_short_kernels_cost_nothing() -> None:
-    assert drafts("HST002", given(share=0.0499)) == []
+    assert drafts("HST002", given(share=0.0999)) == []
 
 
 def test_without_a_device_the_rule_abstains() -> None:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from recording_support import advised
+from rule_support import job_drafts
+from stepscope.signals import job, observing, recording
 
 
 def test_it_is_advised_without_a_price() -> None:
@@ -21,3 +25,19 @@ def test_three_weightier_gaps_go_before_it() -> None:
 
 def test_a_recording_that_has_it_leaves_the_rule_unasked_for_advice() -> None:
     assert advised("REC002", {}) == []
+
+
+@pytest.mark.parametrize(
+    ("cause", "says", "does"),
+    [
+        ("observer", "writes down every operator", "execution-trace observer"),
+        ("stacks", "5.0 times as long as equal ones", "without stacks"),
+        ("lines", "grow 5-fold", "without stacks"),
+    ],
+)
+def test_what_slows_the_host_is_named(cause: str, says: str, does: str) -> None:
+    given = {recording.gaps: {"overhead": 1.4}, observing.observed: observing.Observed(cause, 5.0, 1_000)}
+    (draft,) = job_drafts("REC002", {0: {**given, recording.profiler: "kineto", job.platform: "cuda"}})
+    assert says in draft.summary
+    assert "40.0 % of the step are the profiler's" in draft.summary
+    assert does in draft.actions[0].text

@@ -34,7 +34,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.gc_pauses import MANUAL
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import collections, dispatch_share
+from stepscope.signals.host import collections, late_share
 from stepscope.signals.pauses import paused_share, pauses
 
 _LOOK = Action(
@@ -54,7 +54,7 @@ _CORES = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold pauses against the step, where the device waits for the host at all."""
-    if s(dispatch_share) < limits["min_share"]:
+    if s(late_share) < limits["min_share"]:
         return
     found, share = s(pauses), s(paused_share)
     if found.starts.size < limits["min_count"] or share < limits["min_share"]:

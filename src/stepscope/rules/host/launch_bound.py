@@ -10,9 +10,11 @@ the queue is empty, and a faster device would change nothing.
 
 ## How it decides
 Idle time whose cause is dispatch, and the latency of launches into an empty queue, must come to `min_share` of the step
-(`host.dispatch_share`). The price is what the step would save on its dependency graph if all that dispatching took a
-tenth of its time, which is what graphs and compilation come to, and at most that idle time. Where other rules know
-what the host spends its time on, this finding is a symptom of theirs.
+in at least `min_gaps` gaps (`observing.own_dispatch_share`, `host.dispatch_gaps`). Time that the profiler adds is taken
+off. A host that calls nothing of the device for milliseconds is not dispatching but at other work (HST013, DAT006), and
+a launch call that loads its kernel happens once. The price is what the step would save on its dependency graph if all
+that dispatching took a tenth of its time, which is what graphs and compilation come to, and at most that idle time.
+Where other rules know what the host spends its time on, this finding is a symptom of theirs.
 
 ## What to try
 Launch less: compile the model, capture it as a graph, make batches larger, use fused operators. Make launching
@@ -33,7 +35,7 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host import (
-    dispatch_share,
+    dispatch_gaps,
     dispatching,
     kernel_ns,
     launch_period_ns,
@@ -42,6 +44,7 @@ from stepscope.signals.host import (
     window_ns,
 )
 from stepscope.signals.job import platform, steps
+from stepscope.signals.observing import own_dispatch_share
 
 #: What is left of dispatching when a step is a few graphs.
 LEFT = 0.1
@@ -49,8 +52,8 @@ LEFT = 0.1
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold idle time due to dispatch against the step."""
-    share = s(dispatch_share)
-    if share < limits["min_share"]:
+    share = s(own_dispatch_share)
+    if share < limits["min_share"] or s(dispatch_gaps) < limits["min_gaps"]:
         return
     period = s(launch_period_ns)
     pace = f", and the host launches one every {duration(period)}" if period else ""
@@ -64,7 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         most_ns=round(share * s(window_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
-        numbers={dispatch_share.name: share, "min_share": limits["min_share"]},
+        numbers={own_dispatch_share.name: share, dispatch_gaps.name: s(dispatch_gaps), **limits},
     )
 
 
@@ -72,9 +75,8 @@ RULE = Rule(
     "HST001",
     "launch-bound",
     thresholds=(
-        Threshold(
-            "min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and msprof-analyze warn."
-        ),
+        Threshold("min_share", 0.1, "share", "xprof and msprof-analyze warn from 10 % of idle time on."),
+        Threshold("min_gaps", 10, "per step", "A few long gaps are not dispatch: something else ends each of them."),
     ),
     check=check,
     symptom_of=(

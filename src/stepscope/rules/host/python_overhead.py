@@ -9,10 +9,11 @@ Python runs on one core, one instruction after the other. Fifty microseconds bet
 kernel of a small layer takes, and no other core and no faster device makes up for them.
 
 ## How it decides
-The device must wait for the host to launch work for `min_share` of the step (`host.dispatch_share`), the host must be
-in Python for `min_part` of the time in which it makes work rather than waits (`host.python_part`), and Python must take
-`min_gap` per operator that it calls (`host.python_per_operator_ns`). The price is what the step would save on its
-dependency graph if Python took a tenth of its time, and at most what the device waits.
+The device must wait for the host to launch work for `min_share` of the step (`observing.own_dispatch_share`, which is
+without what the profiler adds), the host must be in Python for `min_part` of the time in which it makes work rather
+than waits (`host.python_part`), and Python must take `min_gap` per operator that it calls
+(`host.python_per_operator_ns`). The price is what the step would save on its dependency graph if Python took a tenth of
+its time, and at most what the device waits.
 
 ## What to try
 Profile the host (`py-spy`, `with_stack=True`) and move what is found out of the loop. Remove hooks and wrappers around
@@ -33,8 +34,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import dispatch_share, in_python, python_part, python_per_operator_ns, window_ns
+from stepscope.signals.host import in_python, python_part, python_per_operator_ns, window_ns
 from stepscope.signals.job import platform, steps
+from stepscope.signals.observing import own_dispatch_share
 
 #: What is left of Python where the model is compiled.
 _LEFT = 0.1
@@ -55,7 +57,7 @@ _HOOKS = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold waiting for the host against the step, and Python against the rest of the host's work."""
-    share = s(dispatch_share)
+    share = s(own_dispatch_share)
     if share < limits["min_share"] or s(python_part) < limits["min_part"]:
         return
     gap = s(python_per_operator_ns)
@@ -71,7 +73,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "python"}},),
         numbers={
-            dispatch_share.name: share,
+            own_dispatch_share.name: share,
             python_part.name: s(python_part),
             python_per_operator_ns.name: gap,
             **limits,
@@ -83,7 +85,7 @@ RULE = Rule(
     "HST004",
     "python-overhead",
     thresholds=(
-        Threshold("min_share", 0.03, "share", "xprof warns of launches from 3 % of the step on."),
+        Threshold("min_share", 0.1, "share", "xprof and msprof-analyze warn from 10 % of idle time on."),
         Threshold(
             "min_part", 0.33, "share", "Where operators and calls take twice as much, these are to be made fewer first."
         ),

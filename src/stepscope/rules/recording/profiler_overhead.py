@@ -1,7 +1,7 @@
 """The profiler disturbs what it records.
 
 ## What it finds
-Recordings in which the profiler's own work takes a noticeable part of the steps.
+Recordings in which the profiler's own work takes a noticeable part of the steps, or makes what it records longer.
 
 ## Why it matters
 Steps are longer than without the profiler, and longer in odd places: the host falls behind, and the device seems to
@@ -9,26 +9,30 @@ wait for it.
 
 ## How it decides
 The time in which the profiler itself worked (buffers it flushed, and the like) makes up 10 % of the steps or more;
-nsys-ai warns from there on. It is advised if it is among the three things whose lack leaves most of the step
-unexplained.
+nsys-ai warns from there on. Or it adds as much to the host's work (`observing.observed`): stacks, which make the
+operators of the thread that runs Python several times as long as equal ones of another; an observer that numbers all
+operators; the lookup of lines, for which the calls of a long generated function wait longer the further down they are.
+It is advised if it is among the three things whose lack leaves most of the step unexplained.
 
 ## What to try
 Record fewer kinds of events: stacks and Python functions cost most, then shapes and memory; give the profiler larger
 buffers, and a warm-up.
 
 ## Known limits
-What the profiler adds inside each call is not marked and can't be seen.
+What the profiler adds inside each call is not marked; it shows only where equal calls can be compared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
+from stepscope.signals.observing import Observed, observed
 
 _ACTIONS = {
     "any": Action(
@@ -50,19 +54,53 @@ _ACTIONS = {
         page="recording",
     ),
 }
+#: What shows that it does, and what it means for other findings.
+_HOW: Final = {
+    "observer": "An observer (an execution trace) writes down every operator: those that call nothing take {times:.0f} "
+    "times as long as usual, and how long the host takes is not what it takes without. About",
+    "stacks": "A stack is collected with each operator of the thread that runs Python: they take {times:.1f} times as "
+    "long as equal ones of the thread that runs the backward pass. That overhead is not the job's. About",
+    "lines": "The pauses between the calls of a generated function grow {times:.0f}-fold from its begin to its end, "
+    "since the recorder of Python stacks (with_stack) looks up the line of each call. About",
+}
+_OBSERVED: Final = {
+    "observer": Action(
+        "Record again without the execution-trace observer before believing times of the host",
+        before="profile(execution_trace_observer=observer)",
+        after="profile(schedule=schedule(wait=5, warmup=3, active=3))",
+        page="recording",
+    ),
+    **dict.fromkeys(
+        ("stacks", "lines"),
+        Action(
+            "Record again without stacks before believing times of the host",
+            before="profile(with_stack=True)",
+            after="profile(schedule=schedule(wait=5, warmup=3, active=3), with_stack=False)",
+            page="recording",
+        ),
+    ),
+}
 
 
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     """Advise it if little else is as useful."""
     found = lacking(signals, "overhead")
-    if found is not None:
-        yield from advice(
-            found,
-            "The profiler takes part of the steps",
-            f"The profiler's own work takes {percent(found.weight - 1)} of the steps: without it they are "
-            "shorter, and the device waits less.",
-            _ACTIONS,
+    if found is None:
+        return
+    seen = max((signals[rank].maybe(observed) or Observed() for rank in found.ranks), key=lambda one: one.added_ns)
+    if seen.cause:
+        summary = (
+            f"{_HOW[seen.cause].format(times=seen.times)} {percent(found.weight - 1)} of the step are the profiler's."
         )
+        yield from advice(found, "The profiler slows down what it records", summary, {"any": _OBSERVED[seen.cause]})
+        return
+    yield from advice(
+        found,
+        "The profiler takes part of the steps",
+        f"The profiler's own work takes {percent(found.weight - 1)} of the steps: without it they are "
+        "shorter, and the device waits less.",
+        _ACTIONS,
+    )
 
 
-RULE = Rule("REC002", "profiler-overhead", job_check=job_check, reads=READS)
+RULE = Rule("REC002", "profiler-overhead", job_check=job_check, reads=(*READS, observed))

@@ -1,0 +1,82 @@
+"""The device waits while the host prepares its input.
+
+## What it finds
+Stretches of milliseconds in which the device is idle because the thread that launches reads, decodes, transforms or
+tokenises input itself, outside any data loader.
+
+## Why it matters
+Preprocessing of images and video takes the time of many kernels and runs on one core. As long as it stands between two
+pieces of device work, the device can't be busy, however fast it is.
+
+## How it decides
+Idle time in which the host calls nothing of the device for milliseconds must come to `min_share` of the step
+(`own_work.own_work_share`), and the functions on the recorded Python stack, or the ranges, in which it spends most of
+that time must be ones that prepare input, by their names (`own_work.own_work`). The price is what the step would save
+on its dependency graph without that time.
+
+## What to try
+Prepare the next input while the device works on this one, in worker processes or a thread. Transform whole batches on
+the device. Store what is prepared the same way each time.
+
+## Known limits
+What a function does is told by its name and its module. Other work of the host is HST013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Stretches
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.host.host_work import MIN_SHARE, where
+from stepscope.rules.platforms import torch_device
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+from stepscope.signals.host import window_ns
+from stepscope.signals.job import platform
+from stepscope.signals.own_work import own_work, own_work_share
+from stepscope.signals.system import longest
+
+_AHEAD = Action(
+    "Prepare the next input in another process or thread while the device works on this one",
+    before="for path in paths:\n    model(preprocess(path))",
+    after="with ProcessPoolExecutor() as pool:\n    for inputs in pool.map(preprocess, paths):\n        model(inputs)",
+    page="data-loading",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold time in which input is prepared against the step."""
+    share = s(own_work_share)
+    if share < limits["min_share"]:
+        return
+    found = s(own_work)
+    if not found.prepares:
+        return
+    idle = min(round(share * s(window_ns)), found.found.total)
+    yield Draft(
+        title="The device waits while the host prepares its input",
+        summary=f"For {duration(idle)} of the step ({percent(share)}) the device is idle while the host prepares "
+        f"input{where(found)}.",
+        actions=(_AHEAD, _on_device(torch_device(s(platform)))),
+        change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),
+        most_ns=idle,
+        confidence=0.85,
+        ranges=longest(found.found),
+        rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
+        numbers={own_work_share.name: share, **limits},
+    )
+
+
+def _on_device(device: str) -> Action:
+    return Action(
+        "Or transform whole batches on the device",
+        before="inputs = processor(frames)  # NumPy, frame by frame",
+        after=f'frames = torch.as_tensor(frames, device="{device}")  # uint8: a quarter of the bytes\n'
+        "inputs = normalize(resize(frames.float() / 255))",
+        page="data-loading",
+    )
+
+
+RULE = Rule("DAT006", "preparing-input", thresholds=(MIN_SHARE,), check=check, symptom_of=("DAT001", "DAT005"))

@@ -1,0 +1,112 @@
+"""The host is at other work while the device has none.
+
+## What it finds
+Stretches of milliseconds in which the device is idle and the host launches nothing, because the program does something
+else: bookkeeping, sampling, evaluation, building the next request, a computation on the host.
+
+## Why it matters
+Such work is not the price of launching. It neither shrinks with fewer kernels nor with graphs; it goes away when it is
+done while the device works, somewhere else, or not at all.
+
+## How it decides
+Idle time in which no thread that feeds the device calls its runtime for 20 usual times between two launches, and for a
+millisecond at least (`own_work.own_work_share`), must come to `min_share` of the step. Waiting for a person, a peer or
+a point in time in a call of the operating system does not count, nor do the data loader and garbage collection. The
+function is the innermost one on the recorded Python stack that covers half of that time, else a range of the program
+(NVTX, `record_function`), an operator or a call of the operating system. The price is what the step would save on its
+dependency graph without that time.
+
+## What to try
+Do it while the device works: prepare the next piece before waiting for this one, in a second thread, stream or process.
+Do it less often, or on whole arrays in place of element by element.
+
+## Known limits
+Without stacks, ranges or samples the recording does not say what the host does, only for how long. What turns input
+into batches is DAT006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.analyses.stepgraph import Change, Stretches
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.host import window_ns
+from stepscope.signals.job import steps
+from stepscope.signals.own_work import Doing, own_work, own_work_share
+from stepscope.signals.recording import profiler
+from stepscope.signals.system import longest
+
+MIN_SHARE = Threshold("min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and others warn.")
+#: How long the longest of these stretches are said to be, at most.
+_LONGEST = 3
+
+_AHEAD = Action(
+    "Do it while the device works: prepare the next piece before waiting for this one, or in a second thread",
+    before="work = prepare(i); launch(work); wait()",
+    after="launch(work); work = prepare(i + 1); wait()  # the device runs meanwhile",
+    page="prefetching",
+)
+_LESS = Action("Do it less often, on whole arrays in place of element by element, or on the device")
+_MARK: Final = {
+    "nsight": Action(
+        "Find out what it is: mark the parts of the loop with ranges, and sample the stack",
+        before="nsys profile --trace=cuda ...",
+        after="nsys profile --trace=cuda,nvtx,osrt --sample=process-tree ...",
+        page="recording",
+    ),
+    "any": Action(
+        "Find out what it is: mark the parts of the loop, or look at the stack while it runs",
+        after='with torch.profiler.record_function("prepare"):\n    ...\n# or: py-spy record --native --pid $PID',
+        page="recording",
+    ),
+}
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold such stretches against the step, but for those that prepare input."""
+    share = s(own_work_share)
+    if share < limits["min_share"]:
+        return
+    found = s(own_work)
+    idle = round(share * s(window_ns))
+    if found.prepares or not idle or found.found.total < limits["min_share"] / share * idle:
+        return
+    number = len(found.found)
+    told = bool(found.name or found.parts)
+    per = "the step" if s(steps) else "the time in which it is in use"
+    yield Draft(
+        title="The host is at other work while the device is idle",
+        summary=f"For {percent(share)} of {per} the device is idle while the host launches nothing and calls nothing "
+        f"of the device: {number:,} stretches of up to {longest_of(found)}{where(found)}.",
+        actions=(_AHEAD, _LESS) if told else (_MARK.get(s.maybe(profiler) or "", _MARK["any"]), _AHEAD),
+        change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),
+        most_ns=min(idle, found.found.total),
+        confidence=0.85 if told else 0.7,
+        ranges=longest(found.found),
+        rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
+        numbers={own_work_share.name: share, **limits},
+    )
+
+
+def longest_of(found: Doing) -> str:
+    """The length of the longest stretch, for people."""
+    return duration(int((found.found.ends - found.found.starts).max()))
+
+
+def where(found: Doing) -> str:
+    """What the host does in them, as the end of a sentence: `, most of it in a.py(3): f (b.py(9): g 47.8 % of it)`."""
+    parts = [f"{name} {percent(share)}" for name, share in found.parts if name != found.name][:_LONGEST]
+    inner = f" ({', '.join(parts)} of it)" if parts else ""
+    if found.name:
+        return f", most of it in {found.name}{inner}"
+    return f", in {', '.join(parts)} of it" if parts else ", in code that the recording does not show"
+
+
+RULE = Rule("HST013", "host-work", thresholds=(MIN_SHARE,), check=check, symptom_of=(
+    "HST005", "HST006", "HST007", "HST010", "HST011", "HST012", "DAT001", "DAT006", "SYS001", "SYS002", "SYS003",
+))  # fmt: skip

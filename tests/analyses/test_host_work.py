@@ -1,0 +1,99 @@
+"""What the host does between launches: work of its own, first uses, and waits for what is not in the recording."""
+
+from __future__ import annotations
+
+import pytest
+
+from idle_support import Causes, causes
+from stepscope.analyses.host_work import host_work, longest_dispatch_ns, unseen_work
+from support import Facts
+
+MS = 1_000_000
+US = 1_000
+
+
+def launched(f: Facts, begin: int, number: int, *, every: int = 100 * US) -> int:
+    """Launches of kernels of 50 µs, one after another; returns when the next one would be due."""
+    for call in range(number):
+        at = begin + call * every
+        f.kernel("gemm", at + 10 * US, 50 * US, launch=(at, 5 * US))
+    return begin + number * every
+
+
+def quiet(length: int) -> Facts:
+    """Ten launches, a quiet host, and ten more."""
+    f = Facts()
+    later = launched(f, 0, 10) + length
+    f.host("op", "aten::view", 0, 10)
+    end = launched(f, later, 10)
+    f.step(0, 0, end)
+    return f
+
+
+@pytest.mark.parametrize(("length", "found"), [(1_850 * US, 0), (1_910 * US, 1), (50 * MS, 1)])
+def test_quiet_times_are_work_from_twenty_launches_on(length: int, found: int) -> None:
+    trace = quiet(length).trace()
+    assert longest_dispatch_ns(trace) == 2 * MS
+    assert len(host_work(trace)) == found
+
+
+def test_work_of_its_own_is_no_dispatch() -> None:
+    got = causes(quiet(50 * MS).trace())
+    assert got["host_dispatch", "host_work"] == 50 * MS + 40 * US
+    assert got["host_dispatch", "python"] < 2 * MS
+
+
+def test_a_refill_is_a_few_launches_and_what_is_beyond_is_work() -> None:
+    f = quiet(50 * MS)
+    f.host("sync", "cudaDeviceSynchronize", 910 * US, 60 * US)
+    got = causes(f.trace())
+    assert got["host_dispatch", "host_work"] == 50 * MS + 30 * US
+    assert got.get(("synchronisation", "refill"), 0) < MS
+
+
+def test_recordings_without_most_launches_do_not_tell_work() -> None:
+    f = quiet(50 * MS)
+    for number in range(30):
+        f.kernel("lost", 900 * MS + number * US, US, kind="compute")
+    assert len(host_work(f.trace())) == 0
+
+
+def test_the_first_launch_of_a_kernel_loads_it() -> None:
+    f = Facts()
+    f.step(0, 0, 30 * MS)
+    f.kernel("gemm", 10 * MS + 5 * US, MS, launch=(0, 10 * MS))
+    f.kernel("gemm", 20 * MS + 5 * US, MS, launch=(12 * MS, 8 * MS))
+    got = causes(f.trace())
+    assert got["host_dispatch", "first_use"] == 10 * MS
+    assert got["host_dispatch", "runtime_call"] == 8 * MS
+
+
+def waiting(category: str, name: str) -> Causes:
+    f = Facts()
+    f.step(0, 0, 20 * MS)
+    f.kernel("gemm", 10 * US, MS, launch=(0, 5 * US))
+    f.host(category, name, MS, 9 * MS)
+    f.kernel("gemm", 11 * MS, MS, launch=(10 * MS + 900 * US, 5 * US))
+    return causes(f.trace())
+
+
+def test_a_wait_for_a_device_that_shows_nothing_is_for_work_that_is_not_recorded() -> None:
+    assert waiting("sync", "cudaStreamSynchronize")["unknown", "work not recorded"] == 10 * MS - MS - 10 * US
+    assert ("unknown", "work not recorded") not in waiting("runtime", "cudaFuncSetAttribute")
+
+
+def test_short_waits_are_for_the_work_before() -> None:
+    f = Facts()
+    f.step(0, 0, 20 * MS)
+    f.kernel("gemm", 10 * US, MS, launch=(0, 5 * US))
+    f.host("sync", "cudaStreamSynchronize", 10 * US, 1_900 * US)
+    assert len(unseen_work(f.trace())) == 0
+
+
+def test_work_that_starts_long_after_its_launch_before_anything_else_waits_for_what_is_not_recorded() -> None:
+    f = Facts()
+    f.host("runtime", "hipStreamWaitEvent", 0, 5 * US)
+    f.kernel("gemm", 400 * MS, MS, launch=(10 * US, 5 * US), stream="7")
+    f.step(0, 0, 402 * MS)
+    got = causes(f.trace())
+    assert got["unknown", "work not recorded"] > 399 * MS

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.signals import host, job, own_work
+
+
+def given(share: float = 0.4, *, prepares: bool = True) -> dict[object, object]:
+    found = Intervals(np.array([0]), np.array([400_000]))
+    return {
+        own_work.own_work_share: share,
+        own_work.own_work: own_work.Doing(found, "pipeline.py(4): preprocess", (), prepares),
+        host.window_ns: 1_000_000,
+        job.platform: "cuda",
+    }
+
+
+def test_input_that_is_prepared_between_launches_is_found() -> None:
+    (draft,) = drafts("DAT006", given())
+    assert draft.summary == (
+        "For 400 µs of the step (40.0 %) the device is idle while the host prepares input, most of it in "
+        "pipeline.py(4): preprocess."
+    )
+    assert draft.most_ns == 400_000
+
+
+def test_just_below_the_threshold_and_for_other_work_nothing_is_said() -> None:
+    assert drafts("DAT006", given(0.0499)) == []
+    assert drafts("DAT006", given(prepares=False)) == []
+
+
+def test_without_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("DAT006", {})

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.signals import host, job, own_work, recording
+
+
+def given(
+    share: float = 0.4, *, name: str = "train.py(3): evaluate", prepares: bool = False, steps: int = 5
+) -> dict[object, object]:
+    found = Intervals(np.array([0, 600_000]), np.array([200_000, 800_000]))
+    parts = (("metrics.py(9): f1", 0.3),) if name else ()
+    return {
+        own_work.own_work_share: share,
+        own_work.own_work: own_work.Doing(found, name, parts, prepares),
+        host.window_ns: 1_000_000,
+        job.steps: steps,
+        recording.profiler: "nsight",
+    }
+
+
+def test_other_work_is_found_by_its_function() -> None:
+    (draft,) = drafts("HST013", given())
+    assert draft.summary == (
+        "For 40.0 % of the step the device is idle while the host launches nothing and calls nothing of the device: "
+        "2 stretches of up to 200 µs, most of it in train.py(3): evaluate (metrics.py(9): f1 30.0 % of it)."
+    )
+    assert draft.most_ns == 400_000
+    assert draft.change is not None
+    assert draft.change.time[0].factor == 0.0
+
+
+def test_where_nothing_tells_what_it_is_finding_out_comes_first() -> None:
+    (draft,) = drafts("HST013", given(name=""))
+    assert "in code that the recording does not show" in draft.summary
+    assert "nvtx,osrt" in draft.actions[0].after
+
+
+def test_just_below_the_threshold_and_for_input_nothing_is_said() -> None:
+    assert drafts("HST013", given(0.0499)) == []
+    assert drafts("HST013", given(prepares=True)) == []
+    assert len(drafts("HST013", given(0.05))) == 1
+
+
+def test_what_is_mostly_waiting_for_somebody_is_not_the_hosts_work() -> None:
+    waiting = own_work.Doing(Intervals(np.array([0]), np.array([40_000])))
+    assert drafts("HST013", {**given(), own_work.own_work: waiting}) == []
+
+
+def test_without_a_device_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST013", {})
