@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from stepscope.analyses.collectives import bus_factor, collective_calls, collectives
+from stepscope.analyses.collectives import collective_calls, collectives
 from stepscope.ingest import Options, open_trace
+from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from support import Facts, shared
 

@@ -11,9 +11,11 @@ from stepscope.analyses.codes import Codes, nullable
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.grouping import Groups, ordered_table, shares
 from stepscope.analyses.registry import Analysis
+from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.schema import Column, TableSchema, count, ident, ns, number, size, summary_columns, text
+from stepscope.model.steps import Steps
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
@@ -72,17 +74,23 @@ COLLECTIVE_CALLS = TableSchema(
 
 _SQL: Final = """
 SELECT c.event, coalesce(k.ts, s.ts) AS ts, coalesce(k.dur, s.dur, 0) AS dur,
-    CASE WHEN k.event IS NULL THEN -2 ELSE coalesce(k.device, -1) END::INTEGER AS device,
+    CASE WHEN k.event IS NOT NULL THEN coalesce(k.device, -1) WHEN t.kind = 'device' THEN coalesce(t.device, -1)
+        ELSE -2 END::INTEGER AS device, k.event IS NULL AND t.kind = 'device' AS summed,
     coalesce(k.step, s.step, -1)::INTEGER AS step, c.collective AS name, c."group", coalesce(c.seq, -1) AS seq,
     coalesce(c.world_size, g.size, -1)::INTEGER AS world_size, coalesce(c.bytes, -1) AS bytes
 FROM collectives c
 LEFT JOIN kernels k ON k.event = c.event
 LEFT JOIN spans s ON k.event IS NULL AND s.id = c.event
+LEFT JOIN tracks t ON t.track = s.track
 LEFT JOIN (SELECT "group", max(size) AS size FROM groups WHERE size > 0 GROUP BY 1) g ON g."group" = c."group"
 WHERE coalesce(k.ts, s.ts) IS NOT NULL
 ORDER BY ts, c.event
 """
 _HOST: Final = -2
+#: Where the profiler's sums say that nothing was overlapped, each call is exposed.
+_OVERLAPPED_SQL: Final = """
+SELECT sum(value) FROM recorded WHERE source = 'steps' AND metric = 'Overlapped'
+"""
 
 #: Upper limits of the size classes. Below 64 KiB latency rules, above 16 MiB bandwidth does.
 _CLASSES: Final = (
@@ -91,26 +99,6 @@ _CLASSES: Final = (
 )  # fmt: skip
 
 Columns = dict[str, NDArray[Any]]
-
-
-def bus_factor(collective: str, ranks: int) -> float | None:
-    """Bytes on each link per byte of the collective's size, for `ranks` participants.
-
-    With it the bandwidth can be compared to the hardware's, whatever the collective and the number of ranks.
-    Source: NVIDIA nccl-tests, doc/PERFORMANCE.md. The size is the larger of input and output.
-
-    Returns:
-        The factor; None if it depends on a number of ranks that is not known, or the collective moves no data.
-    """
-    if collective in ("broadcast", "reduce", "send", "recv", "send_recv"):
-        return 1.0
-    if ranks < 2:
-        return None
-    if collective == "all_reduce":
-        return 2 * (ranks - 1) / ranks
-    if collective in ("all_gather", "reduce_scatter", "gather", "scatter", "all_to_all"):
-        return (ranks - 1) / ranks
-    return None
 
 
 def collectives(trace: Trace) -> Table:
@@ -180,7 +168,12 @@ def _calls(trace: Trace) -> Columns:
     if not rows["ts"].size:
         raise MissingInputError.of("collectives")
     rows["overlapped"] = np.zeros(rows["ts"].size, np.int64)
-    if (rows["device"] != _HOST).any():
+    summed = rows["summed"].astype(np.bool_)
+    if summed.any():
+        # When compute ran is not known; null means the same there.
+        rows["device"][summed & (trace.scalar(_OVERLAPPED_SQL) != 0)] = _HOST
+        rows["step"][summed] = _step_at(Steps.of(trace), rows["ts"][summed])
+    if ((rows["device"] != _HOST) & ~summed).any():
         for device in trace.once(device_times):
             mine = rows["device"] == (-1 if device.device is None else device.device)
             ts = rows["ts"][mine]
@@ -188,6 +181,13 @@ def _calls(trace: Trace) -> Columns:
     rows["factor"] = _factors(rows)
     rows["bus"] = _rate(rows["bytes"], rows["dur"]) * rows["factor"]
     return rows
+
+
+def _step_at(steps: Steps, ts: Times) -> NDArray[np.int32]:
+    """The step that each time falls in, -1 where none."""
+    at = np.searchsorted(steps.ts, ts, side="right") - 1
+    inside = (at >= 0) & (ts < np.append(steps.stop, 0)[at])
+    return np.where(inside, np.append(steps.step, -1)[at], -1)
 
 
 def _factors(rows: Columns) -> NDArray[np.float64]:

@@ -115,8 +115,10 @@ def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
 
 
 def host_states(trace: Trace) -> HostStates | None:
-    """The states of the threads that feed the devices; None if the recording has no host events."""
+    """The states of the threads that feed the devices; None if the recording has no host events but marks of steps."""
     events = trace.once(recorded_events)
+    if not (events.host & ~events.of(("overhead", "step"))).any():
+        return None
     called = events.host & ~events.of(("overhead",))
     recorded = Intervals.union_of([events.first[called].min()], [events.last[called].max()]) if called.any() else None
     feeders = _feeders(trace, events)

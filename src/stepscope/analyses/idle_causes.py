@@ -12,6 +12,7 @@ A host that waits for a device that shows nothing waits for work that is not in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times
 from stepscope.analyses.host_states import HostStates, host_states
 from stepscope.analyses.host_work import UNSEEN_NS, host_work, unseen_work
 from stepscope.analyses.idle_gaps import Gaps, activities, find_gaps, stream_waits
+from stepscope.analyses.needs import has_device
 from stepscope.analyses.registry import Analysis
+from stepscope.analyses.step_budget import step_budget
 from stepscope.model.intervals import Intervals, Times, overlay, partition
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
@@ -128,6 +131,8 @@ def idle_causes(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording has no device activity.
     """
+    if not trace.once(has_device):
+        return Table.from_rows(IDLE_CAUSES, [_unknown(row) for row in trace.once(step_budget).records()])
     devices, windows = trace.once(device_times), trace.once(step_windows)
     rows, waits, hosts = activities(trace), stream_waits(trace), trace.once(host_states)
     found: list[tuple[object, ...]] = []
@@ -143,6 +148,12 @@ def idle_causes(trace: Trace) -> Table:
             pieces = _behind_nothing(pieces, busy)
         found += _rows(trace.ranks[0], device, windows, pieces)
     return Table.from_rows(IDLE_CAUSES, found)
+
+
+def _unknown(row: dict[str, Any]) -> tuple[object, ...]:
+    """What is idle in a step of which only sums are at hand."""
+    share = row["idle_ns"] / row["total_ns"] if row["total_ns"] else 0.0
+    return row["rank"], row["device"], row["step"], *CAUSES[_NO_HOST], row["idle_ns"], share, 1
 
 
 def explain(gaps: Gaps, hosts: HostStates | None) -> Pieces:

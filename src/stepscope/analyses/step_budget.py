@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 
 from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times, step_windows
+from stepscope.analyses.needs import has_device
 from stepscope.analyses.registry import Analysis
 from stepscope.model.schema import Column, TableSchema, ident, ns
 from stepscope.model.table import Table
@@ -14,7 +17,8 @@ from stepscope.model.trace import Trace
 STEP_BUDGET = TableSchema(
     "step_budget",
     "One row per device and step, and one per device with `step` null for the time from the device's first "
-    "activity to its last. total = compute + exposed communication + exposed copy + idle, exactly.",
+    "activity to its last. total = compute + exposed communication + exposed copy + idle, exactly. Of a rank whose "
+    "events are not at hand these are the sums of its profiler, copies are in idle, and the whole is all its steps.",
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
@@ -41,12 +45,26 @@ STEP_BUDGET = TableSchema(
 )
 
 
+#: Steps that the profiler summed up, by the number in their names, in µs.
+_SUMS_SQL: Final = """
+SELECT s.step, s.number, s.ts AS start, s.ts + s.dur AS stop, s.partial,
+    round(1000 * max(value) FILTER (WHERE metric = 'Computing'))::BIGINT AS compute,
+    round(1000 * max(value) FILTER (WHERE metric = 'Communication(Not Overlapped)'))::BIGINT AS exposed,
+    round(1000 * max(value) FILTER (WHERE metric = 'Communication'))::BIGINT AS comm,
+    round(1000 * max(value) FILTER (WHERE metric = 'Free'))::BIGINT AS free
+FROM steps s JOIN recorded r ON r.source = 'steps' AND try_cast(r.step AS BIGINT) IS NOT DISTINCT FROM s.number
+GROUP BY ALL HAVING compute + exposed + free = s.dur ORDER BY s.ts
+"""
+
+
 def step_budget(trace: Trace) -> Table:
     """Split the time of each step on each device.
 
     Raises:
-        MissingInputError: The recording has no device activity.
+        MissingInputError: The recording has no device activity, nor sums of it.
     """
+    if not trace.once(has_device) and (summed := trace.rows(_SUMS_SQL)):
+        return Table.from_rows(STEP_BUDGET, _summed(trace.ranks[0], summed))
     windows = trace.once(step_windows)
     steps = trace.columns("SELECT step, partial FROM steps")
     partial: dict[int | None, bool] = dict(zip(steps["step"].tolist(), steps["partial"].tolist(), strict=True))
@@ -56,6 +74,23 @@ def step_budget(trace: Trace) -> Table:
         for step, row in _device_rows(trace.ranks[0], device, windows)
     ]
     return Table.from_rows(STEP_BUDGET, rows)
+
+
+def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[int | bool | None, ...]]:
+    """Rows of a rank that holds sums only."""
+
+    def row(step: int | None, start: int, stop: int, number: int | None, partial: bool | None, *ns_: int) -> Any:
+        compute, exposed, free, comm = ns_
+        total = compute + exposed + free
+        return (rank, None, step, total, compute, exposed, 0, free, comm, 0, number, start, stop, partial)
+
+    sums = ("compute", "exposed", "free", "comm")
+    rows = [
+        row(s["step"], s["start"], s["stop"], s["number"], s["partial"], *(s[name] or 0 for name in sums))
+        for s in steps
+    ]
+    whole = [sum(s[name] or 0 for s in steps) for name in sums]
+    return [*rows, row(None, steps[0]["start"], steps[-1]["stop"], None, None, *whole)]
 
 
 def _device_rows(

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.collectives import bus_factor
+from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import Calls, calls, in_backward
 from stepscope.signals.links import link

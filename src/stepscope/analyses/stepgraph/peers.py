@@ -53,7 +53,7 @@ def waits_for_peers(trace: Trace, activities: Activities) -> Peers:
     key = groups * (int(kinds.max(initial=0)) + 1) + kinds
     for one in np.unique(key).tolist():
         same = key == one
-        moving[same] = _quickest(size[same], took[same])
+        moving[same] = quickest(size[same], took[same])
     wait = took - moving
     return Peers(mine[wait > 0], wait[wait > 0])
 
@@ -65,7 +65,7 @@ def moving_ns(peers: Peers, activities: Activities) -> Times:
     return moving
 
 
-def _quickest(size: NDArray[np.int64], took: Times) -> Times:
+def quickest(size: NDArray[np.int64], took: Times) -> Times:
     """The least time that moving each size can be shown to need, int64[n]."""
     sizes, index = np.unique(size, return_inverse=True)
     least = np.full(sizes.size, np.iinfo(np.int64).max)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -66,15 +67,17 @@ def _gather(database: Database, staging: Staging) -> Told:
     )
 
 
-def read_analysis(path: Path, staging: Staging) -> dict[str, str]:
-    """Keep the sums of `analysis.db`; returns the name of each collective's group."""
+def read_analysis(path: Path, staging: Staging, kept: Collection[str] = ()) -> dict[str, str]:
+    """Keep the sums of `analysis.db`, but for sources that are kept already; returns the groups of collectives."""
     with closing(Database(path)) as database:
-        return _keep_sums(database, staging)
+        return _keep_sums(database, staging, kept)
 
 
-def _keep_sums(database: Database, staging: Staging) -> dict[str, str]:
+def _keep_sums(database: Database, staging: Staging, kept: Collection[str]) -> dict[str, str]:
     groups: dict[str, str] = {}
     for table, (source, keys) in _SUMS.items():
+        if source in kept:
+            continue
         columns = database.columns.get(table, ())
         numbers = [c for c in columns if c not in (*keys, "step", "deviceId", "device_id", "package_size")]
         others = [c for c in ("package_size",) if c in columns]

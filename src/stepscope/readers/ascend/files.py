@@ -24,6 +24,9 @@ _CSV: Final = (
     "l2_cache", "data_preprocess", "step_trace_time", "operator_details",
 )  # fmt: skip
 _JSON: Final = ("communication", "communication_matrix")
+#: What a rank holds of which only the sums were kept. Names as common as these count where the folder is the
+#: profiler's own, or several of them lie together.
+_SUMS: Final = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "analysis.db")
 _SMALL: Final = 64 << 20
 
 
@@ -57,10 +60,19 @@ class Result:
 def is_result(folder: Path) -> bool:
     """Whether a folder is one rank's result: its files or the profiler's output folder lie in it."""
     for place in (folder, folder / OUTPUT):
-        if place.is_dir() and (any((place / name).is_file() for name in _TEXT) or _databases(place)):
+        if place.is_dir() and (_has_events(place) or _has_sums(place)):
             # Databases of many ranks in one folder, or results beside each other, are many results.
             return len(_databases(place)) <= 1
     return False
+
+
+def _has_events(place: Path) -> bool:
+    return any((place / name).is_file() for name in _TEXT) or bool(_databases(place))
+
+
+def _has_sums(place: Path) -> bool:
+    found = sum((place / name).is_file() for name in _SUMS)
+    return found > (0 if place.name == OUTPUT else 1)
 
 
 def find(folder: Path) -> Result:

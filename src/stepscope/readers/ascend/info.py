@@ -49,6 +49,12 @@ def world_size(metadata: dict[str, Any]) -> int | None:
     return value if type(value) is int and 0 < value < 2**31 else None
 
 
+def collection_end(info: dict[str, Any]) -> int | None:
+    """When the recording ended, Unix time in ns; None if not told."""
+    value = _dict(info.get("end_info")).get("collectionTimeEnd")
+    return value if type(value) is int and 0 < value < 2**62 else None
+
+
 def add_groups(staging: Staging, metadata: dict[str, Any]) -> dict[str, list[int]]:
     """Stage the process groups; returns the ranks of each by its name.
 

@@ -26,6 +26,10 @@ _KEYS: Final = frozenset({
 
 #: The text export calls the whole time of a core otherwise than the database.
 _NAMES: Final = {"aicore_time": "aic_total_time", "aiv_time": "aiv_total_time"}
+_NEXT_ID: Final = (
+    "SELECT coalesce(max(i) + 1, 0) FROM (SELECT i FROM ascend_host UNION ALL SELECT i FROM ascend_device "
+    "UNION ALL SELECT i FROM ascend_parts)"
+)
 _UNITS: Final = {"us": 1e3, "%": 1e-2, "GB/s": 1e9, "KB": 1024.0}
 _METRIC: Final = re.compile(r"(.+?)\((us|%|GB/s|KB)\)")
 
@@ -47,7 +51,8 @@ def add_kernel_details(staging: Staging, table: CsvTable) -> None:
         f"coalesce({table.text('Name', 'Op Name')}, '') AS name, {table.text('Type', 'OP Type')} AS op_type, "
         f"{table.text('Accelerator Core', 'Task Type')} AS core, {table.text('Stream ID', 'Stream Id')} AS stream, "
         f"try_cast({table.text('Device_id', 'Device ID')} AS INTEGER) AS device, "
-        f"{table.text('Input Data Types')} AS operands, {table.text('HF32 Eligible')} AS hf32, {_args(table)} AS args "
+        f"{table.text('Input Data Types')} AS operands, {table.text('HF32 Eligible')} AS hf32, {_args(table)} AS args, "
+        f"{table.integer('Step Id')} AS step "
         f"FROM {table.name}"
     )
     [untimed] = staging.one("SELECT count(*) FROM ascend_details WHERE ts IS NULL")
@@ -58,6 +63,7 @@ def add_kernel_details(staging: Staging, table: CsvTable) -> None:
     _match(staging)
     _add_missing(staging)
     _add_metrics(staging, table)
+    _add_steps(staging)
     connection.execute("DROP TABLE ascend_details")
     connection.execute("DROP TABLE ascend_matches")
 
@@ -96,8 +102,7 @@ def _add_missing(staging: Staging) -> None:
     [last] = staging.one("SELECT max(ts) FROM ascend_device")
     beyond = "true" if last is None else f"d.ts > {last}"
     left = f"FROM ascend_details d ANTI JOIN ascend_matches m ON m.row = d.row WHERE d.ts IS NOT NULL AND {beyond}"
-    [first] = staging.one("SELECT coalesce(max(i) + 1, 0) FROM (SELECT i FROM ascend_host UNION ALL "
-                          "SELECT i FROM ascend_device UNION ALL SELECT i FROM ascend_parts)")  # fmt: skip
+    [first] = staging.one(_NEXT_ID)
     [device] = staging.one("SELECT coalesce(min(device), 0) FROM ascend_device")
     connection.execute(
         f"CREATE TABLE ascend_added AS SELECT d.row, {first} + row_number() OVER (ORDER BY d.row) - 1 AS i {left}"
@@ -123,6 +128,25 @@ def _add_missing(staging: Staging) -> None:
         "kernels-unmatched", "warning", unmatched, "rows of kernel_details.csv have no event in the trace",
         "they are left out; kernels of the trace without a row lack core and counters",
     )  # fmt: skip
+
+
+def _add_steps(staging: Staging) -> None:
+    """Where no host recorded them, steps reach from their first row to the first of the next, or of none."""
+    if staging.one("SELECT count(*) FROM ascend_host WHERE category = 'step'") != (0,):
+        return
+    [first] = staging.one(_NEXT_ID)
+    staging.connection.execute(
+        "INSERT INTO ascend_host BY NAME "
+        f"SELECT {first} + row_number() OVER (ORDER BY ts) - 1 AS i, ts, "
+        "CASE WHEN next_ts >= last THEN next_ts ELSE last END - ts AS dur, 'profiler' AS process, 'steps' AS thread, "
+        "'ProfilerStep#' || step AS name, 'step' AS category "
+        "FROM (SELECT step, ts, last, CASE WHEN next_step IS NOT NULL THEN next_ts END AS next_ts FROM ("
+        "SELECT *, lead(step) OVER (ORDER BY ts) AS next_step, lead(ts) OVER (ORDER BY ts) AS next_ts FROM ("
+        "SELECT step, min(ts) AS ts, max(ts + coalesce(dur, 0)) AS last FROM ("
+        "SELECT *, sum(new) OVER (ORDER BY ts, row) AS stretch FROM ("
+        "SELECT *, (step IS DISTINCT FROM lag(step) OVER (ORDER BY ts, row))::INTEGER AS new FROM ascend_details "
+        "WHERE ts IS NOT NULL)) GROUP BY step, stretch)) WHERE step >= 0)"
+    )
 
 
 def _add_metrics(staging: Staging, table: CsvTable) -> None:

@@ -9,10 +9,11 @@ from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import Told, create
-from stepscope.readers.ascend.info import add_groups, attributes, group_names, world_size
+from stepscope.readers.ascend.info import add_groups, attributes, collection_end, group_names, world_size
 from stepscope.readers.ascend.link import link
 from stepscope.readers.ascend.reader import DETAILS, NAME, SQLITE
 from stepscope.readers.ascend.stage import stage, stage_collectives
+from stepscope.readers.ascend.sums import gather_sums, sums_by_name, take_sums_for_events
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
@@ -27,7 +28,9 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     result = files.find(source.path) if source.path.is_dir() else _single(source, staging)
     create(staging)
     told = _read_files(result, staging, progress)
-    if staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)") == (0,):
+    gather_sums(staging)
+    events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")
+    if events == (0,) and not take_sums_for_events(staging, collection_end(result.info)):
         raise UnusableInputError(
             f"{source} holds no events of an Ascend profiler",
             hint="give the folder that ends in _ascend_pt, after torch_npu.profiler.profiler.analyse has run on it",
@@ -35,7 +38,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     link(staging)
     stage(staging)
     members = add_groups(staging, told.metadata)
-    stage_collectives(staging, group_names(told.operations, members), members)
+    stage_collectives(staging, group_names(told.operations, members), members, sums_by_name(staging))
     _observe(staging, result)
     return Recording(
         source=str(source),
@@ -52,15 +55,16 @@ def _read_files(result: files.Result, staging: Staging, progress: Progress) -> T
     from stepscope.readers.ascend.database import read_analysis, read_database
     from stepscope.readers.ascend.text import read_text
 
-    if result.trace or (result.tables and not result.database):
+    if result.trace or ((result.tables or result.summaries) and not result.database):
         told = Told(metadata=result.metadata, operations=read_text(result, staging, progress))
     elif result.database:
         told = read_database(result.database, staging, progress)
         told = replace(told, metadata={**told.metadata, **result.metadata})
     else:
         told = Told(metadata=result.metadata)
-    if result.analysis and not result.summaries:
-        told = replace(told, operations={**read_analysis(result.analysis, staging), **told.operations})
+    if result.analysis:
+        kept = {source for (source,) in staging.connection.execute("SELECT DISTINCT source FROM recorded").fetchall()}
+        told = replace(told, operations={**read_analysis(result.analysis, staging, kept), **told.operations})
     return told
 
 

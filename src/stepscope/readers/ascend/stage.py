@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stepscope.model.bus import bus_factor
 from stepscope.readers.ascend.meanings import ELEMENT_BYTES, INVALID, operand_type, operation, part_kind
 from stepscope.readers.ascend.memory import stage_memory
+from stepscope.readers.ascend.sums import Sum
 from stepscope.store.staging import Staging
 
 #: Connections count from 0, correlations from 1.
@@ -27,7 +29,8 @@ JOIN names n USING (name)
 _DEVICE: Final = f"""
 INSERT INTO raw_events
 SELECT d.i, d.ts, d.dur, t.track, n.name_id,
-    CASE d.kind WHEN 'compute' THEN 'kernel' WHEN 'comm' THEN 'collective' WHEN 'part' THEN 'other' ELSE d.kind END,
+    CASE d.kind WHEN 'compute' THEN 'kernel' WHEN 'comm' THEN 'collective' WHEN 'summed' THEN 'collective'
+        WHEN 'part' THEN 'other' ELSE d.kind END,
     {_CORRELATION}, d.op + 1
 FROM ascend_device d
 JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM d.device::VARCHAR AND t.second = d.stream
@@ -101,6 +104,9 @@ UNION ALL SELECT 'device', device::VARCHAR, 'group ' || lane || ' plane ' || coa
 FROM ascend_parts GROUP BY 2, 3
 ORDER BY 4
 """
+
+
+_NO_SUM: Final = Sum(None, None)
 
 
 def stage(staging: Staging) -> None:
@@ -201,20 +207,24 @@ def _stage_counters(staging: Staging) -> None:
     )
 
 
-def stage_collectives(staging: Staging, groups: dict[str, str], members: dict[str, list[int]]) -> None:
+def stage_collectives(
+    staging: Staging, groups: dict[str, str], members: dict[str, list[int]], sums: dict[str, Sum]
+) -> None:
     """A row per collective.
 
     Args:
         staging: The staging area.
         groups: Names of groups by the end of them that operations are called by.
         members: Ranks of groups by name.
+        sums: What the profiler summed up, by operation.
     """
     rows = staging.connection.execute(
         "SELECT c.i, d.name, c.group_name, c.dtype, c.elements FROM ascend_collectives c "
         "JOIN ascend_device d USING (i) ORDER BY c.i"
     ).fetchall()
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks")
+        name: []
+        for name in ("event", "group", "seq", "collective", "bytes", "dtype", "world_size", "ranks", "transfer_ns")
     }
     for event, name, group, dtype, elements in rows:
         kind, ending, number = operation(name)
@@ -222,11 +232,16 @@ def stage_collectives(staging: Staging, groups: dict[str, str], members: dict[st
         ranks = members.get(group)
         width = ELEMENT_BYTES.get((dtype or "").upper())
         size = elements * width if width and elements is not None and elements < 2**56 else None
-        values = (event, group, number, kind, size, dtype, len(ranks) if ranks else None, ranks)
+        summed = sums.get(name, _NO_SUM)
+        if size is None and summed.sent:
+            factor = bus_factor(kind, len(ranks or ()))
+            size = round(summed.sent / factor) if factor else None
+        values = (event, group, number, kind, size, dtype, len(ranks) if ranks else None, ranks, summed.moving)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
     types = (
-        pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int32(), pa.list_(pa.int32())
+        pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int64(), pa.string(), pa.int32(), pa.list_(pa.int32()),
+        pa.int64(),
     )  # fmt: skip
     arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
     staging.insert("collectives", pa.Table.from_arrays(arrays, names=list(columns)))

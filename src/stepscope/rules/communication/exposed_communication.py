@@ -127,5 +127,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    symptom_of=("COM002", "COM003", "COM006", "COM008", "COM009", "CLU001", "CLU002", "CLU003"),
+    symptom_of=("COM002", "COM003", "COM006", "COM008", "COM009", "CLU001", "CLU002", "CLU003", "CLU006"),
 )

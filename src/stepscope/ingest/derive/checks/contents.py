@@ -16,13 +16,16 @@ SELECT {_WITH_TEXT.format("shapes")}, {_WITH_TEXT.format("stack")},
     EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)
 """
 _NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
-_SNAPSHOT_SQL: Final = "SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events)"
+#: Memory snapshots, and recordings of which only their profiler's sums are at hand, which is said elsewhere.
+_OTHERWISE_SQL: Final = """
+SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events) OR EXISTS (FROM recorded WHERE source = 'steps')
+"""
 
 
 def device_activity(derived: Derived) -> Observation | None:
     """Whether a device is in the recording; launches without any device work show that its records were lost."""
     launched = derived.overview.has("launch")
-    if derived.activities.event.size or (not launched and derived.staging.one(_SNAPSHOT_SQL) == (True,)):
+    if derived.activities.event.size or (not launched and derived.staging.one(_OTHERWISE_SQL) == (True,)):
         return None
     if launched:
         return Observation(

@@ -1,0 +1,118 @@
+"""Collectives and steps out of the profiler's own sums: what a rank has of them whose events are not at hand.
+
+`communication.json` says of each collective when it began, how long it took and how long data moved;
+`step_trace_time.csv` how long computing, communication and nothing took in each step. `analysis.db` has both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepscope.store.staging import Staging
+
+#: One row per collective that the profiler summed up. Times are those of the recording's clock in ns. Data moved no
+#: longer than all transports together, one after the other, and no longer than the collective took.
+_TABLE: Final = r"""
+CREATE TABLE ascend_sums AS
+WITH named AS (
+    SELECT step, metric, value, source, regexp_extract(subject, '^\S+ (\S+?)@(\S+)( \S+)?$', 1) AS name,
+        regexp_extract(subject, '^\S+ (\S+?)@(\S+)( \S+)?$', 2) AS group_name,
+        regexp_extract(subject, '^\S+ (\S+?)@(\S+) (\S+)$', 3) AS transport
+    FROM recorded WHERE source IN ('communication', 'bandwidth')
+), times AS (
+    SELECT step, name, group_name,
+        max(value) FILTER (WHERE metric = 'Start Timestamp(us)') AS us,
+        max(value) FILTER (WHERE metric = 'Elapse Time(ms)') * 1000000 AS dur,
+        max(value) FILTER (WHERE metric = 'Transit Time(ms)') * 1000000 AS transit
+    FROM named WHERE source = 'communication' AND name <> '' GROUP BY ALL
+), moved AS (
+    SELECT step, name, group_name,
+        sum(value) FILTER (WHERE metric = 'Transit Time(ms)') * 1000000 AS moving,
+        sum(value) FILTER (WHERE metric = 'Transit Size(MB)') * 1000000 AS bytes
+    FROM named WHERE source = 'bandwidth' AND transport IN ('SDMA', 'RDMA') GROUP BY ALL
+), told AS (SELECT coalesce(sum(bytes), 0) > 0 AS sizes FROM moved)
+SELECT step, name, group_name, floor(us)::BIGINT * 1000 + round((us - floor(us)) * 1000)::BIGINT AS ts,
+    dur::BIGINT AS dur,
+    CASE WHEN sizes THEN least(dur, greatest(coalesce(transit, 0), coalesce(moving, 0)))::BIGINT END AS moving,
+    CASE WHEN sizes THEN coalesce(bytes, 0)::BIGINT END AS bytes
+FROM times LEFT JOIN moved USING (step, name, group_name), told
+WHERE us > 0 AND us < 1e16 AND dur >= 0 ORDER BY ts, name
+"""
+
+#: A step's begin is not told: it ends with its last collective, unless that would put it inside the step before.
+_STEPS: Final = """
+SELECT s.step, s.compute + s.exposed + s.free AS ns, c.first, c.last
+FROM (
+    SELECT step, round(max(value) FILTER (WHERE metric = 'Computing') * 1000)::BIGINT AS compute,
+        round(max(value) FILTER (WHERE metric = 'Communication(Not Overlapped)') * 1000)::BIGINT AS exposed,
+        round(max(value) FILTER (WHERE metric = 'Free') * 1000)::BIGINT AS free
+    FROM recorded WHERE source = 'steps' AND value >= 0 GROUP BY 1
+) s LEFT JOIN (
+    SELECT step, min(ts) AS first, max(ts + dur) AS last FROM ascend_sums GROUP BY 1
+) c USING (step)
+WHERE ns > 0 ORDER BY c.first NULLS LAST, try_cast(s.step AS BIGINT)
+"""
+
+_COLLECTIVES: Final = """
+INSERT INTO ascend_device BY NAME
+SELECT row_number() OVER (ORDER BY ts, name) + {first} - 1 AS i, ts, dur,
+    'group ' || dense_rank() OVER (ORDER BY group_name) AS stream, name, 'summed' AS kind FROM ascend_sums
+"""
+_STEP: Final = "INSERT INTO ascend_host BY NAME SELECT ? AS i, ? AS ts, ? AS dur, 'profiler' AS process, " \
+               "'steps' AS thread, ? AS name, 'step' AS category"  # fmt: skip
+#: Where nothing tells a time of day.
+_SOME_DAY: Final = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What a sum tells of a collective.
+
+    Attributes:
+        moving: ns in which data moved; None if not told.
+        sent: Bytes that this rank moved over links; None if not told.
+    """
+
+    moving: int | None
+    sent: int | None
+
+
+def gather_sums(staging: Staging) -> None:
+    """Make `ascend_sums` of what has been kept in `recorded`."""
+    staging.connection.execute(_TABLE)
+
+
+def take_sums_for_events(staging: Staging, end: int | None) -> bool:
+    """Make collectives and steps of the sums; returns whether there are any.
+
+    Args:
+        staging: With `ascend_sums`.
+        end: When the recording ended, in ns; None if not told.
+    """
+    connection = staging.connection
+    found = connection.execute(_STEPS).fetchall()
+    reach = 0
+    for i, (step, ns, first, last) in enumerate(found):
+        begin = (end or _SOME_DAY) - sum(row[1] for row in found[i:]) if first is None else min(first, last - ns)
+        begin = max(begin, min(reach, first or reach))
+        number = step if step and step.isdigit() else None
+        connection.execute(_STEP, [i, begin, ns, f"ProfilerStep#{number}" if number else "step"])
+        reach = begin + ns
+    connection.execute(_COLLECTIVES.format(first=len(found)))
+    connection.execute("INSERT INTO ascend_collectives SELECT i, NULL, NULL, NULL FROM ascend_device")
+    [collectives] = staging.one("SELECT count(*) FROM ascend_device")
+    staging.observe(
+        "sums-only", "warning", 1, "of a rank only the profiler's sums are at hand, no events",
+        "the lengths of its steps and what they are made of are recorded, where in time they lie is not; kernels, "
+        "operators and idle causes are missing; keep trace_view.json and kernel_details.csv",
+    )  # fmt: skip
+    return bool(found or collectives)
+
+
+def sums_by_name(staging: Staging) -> dict[str, Sum]:
+    """Sums by the name of the operation, of names that mean one collective."""
+    rows: list[tuple[Any, ...]] = staging.connection.execute(
+        "SELECT name, any_value(moving), any_value(bytes) FROM ascend_sums GROUP BY 1 HAVING count(*) = 1"
+    ).fetchall()
+    return {name: Sum(moving, sent) for name, moving, sent in rows}

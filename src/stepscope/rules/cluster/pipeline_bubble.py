@@ -1,0 +1,149 @@
+"""Stages of a pipeline wait for each other.
+
+## What it finds
+Ranks of a pipeline that wait in sends and receives for the stage before or after theirs, and compute nothing
+meanwhile: the pipeline's bubble.
+
+## Why it matters
+The first stage has nothing to do until the gradients of its first micro-batch come back, the last one until the first
+activations arrive. With p even stages and m micro-batches, (p - 1) / (m + p - 1) of each step is bubble; stages of
+different length add to that, since all wait for the longest.
+
+## How it decides
+Sends and receives in a group that is called a pipeline's, or between two ranks that do nothing else with each other
+(`pipeline.stage`), in a job that trains. What a call lasts beyond moving its data, while nothing is computed, must come
+to `min_share` of the step on the rank at hand that waits least of its stage. Moving is what the library recorded, else
+what the quickest call of the kind took for its size. The price is what four times the micro-batches, or four chunks of
+layers per stage in turn, leave of the mean of all ranks: three quarters of the bubble go. Where stages compute
+different lengths of time, moving layers comes first.
+
+## What to try
+More micro-batches per step, smaller ones if the batch is to stay; interleaved stages; layers moved from the longest
+stage (the last one has the head and the loss as well); fewer stages where the model fits into memory.
+
+## Known limits
+Without the other stages it is not known which stage is the longest. A rank of another stage that is slow looks like
+bubble. A pipeline that infers waits for requests as well, and is not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import mean
+
+from stepscope.model.amounts import duration, percent
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import step_ns
+from stepscope.signals.pipeline import Stage, stage
+
+#: What four times the micro-batches leave of a bubble.
+_LEFT = 0.25
+
+_MORE = Action(
+    "Let more micro-batches go through the pipeline in each step: smaller ones, or a larger batch",
+    before="--micro-batch-size 4 --global-batch-size 16",
+    after="--micro-batch-size 1 --global-batch-size 16   # PyTorch: Schedule1F1B(stage, n_microbatches=16)",
+    page="pipeline-parallelism",
+)
+_INTERLEAVE = Action(
+    "Give each stage several chunks of layers in turn, so that each fills the others' bubble",
+    before="--pipeline-model-parallel-size 2",
+    after="--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 4\n"
+    "# PyTorch: ScheduleInterleaved1F1B",
+    page="pipeline-parallelism",
+)
+_MOVE = Action(
+    "Move layers away from the longest stage; the last one has the head and the loss besides its layers",
+    before="--num-layers 28 --pipeline-model-parallel-size 2",
+    after="--num-layers 28 --pipeline-model-parallel-size 2 --decoder-last-pipeline-num-layers 10",
+    page="pipeline-parallelism",
+)
+_FEWER = Action(
+    "Use fewer stages, and more data parallelism in their place, if the model fits into the memory of fewer devices",
+    page="pipeline-parallelism",
+)
+
+
+def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
+    """Look for bubbles on the stages at hand."""
+    found = {rank: one for rank, s in ranks.items() if (one := s.maybe(stage)) is not None}
+    lengths = {rank: ns for rank in found if (ns := ranks[rank].maybe(step_ns))}
+    if not lengths:
+        raise MissingInputError(
+            "no rank sends or receives between stages of a pipeline",
+            hint="record whole training steps of a job with pipeline parallelism",
+        )
+    shares = {rank: found[rank].bubble_ns / lengths[rank] for rank in lengths}
+    front = max(shares, key=lambda rank: (shares[rank], -rank))
+    if shares[front] < limits["min_share"]:
+        return
+    slowest, balance = _balance({rank: found[rank] for rank in lengths})
+    uneven = balance >= limits["min_ratio"]
+    yield Draft(
+        title="Stages of the pipeline wait for each other",
+        summary=f"The pipeline's bubble: {_who(found, shares)} of the step in sends and receives for "
+        f"{_neighbours(found[front])} (rank {front}: {duration(found[front].bubble_ns)}), computing nothing meanwhile."
+        + _micro_batches(found[front])
+        + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else ""),
+        actions=(_MOVE, _MORE, _INTERLEAVE, _FEWER) if uneven else (_MORE, _INTERLEAVE, _MOVE, _FEWER),
+        cost_ns=int((1 - _LEFT) * mean(found[rank].bubble_ns for rank in lengths)),
+        confidence=0.9 if found[front].told else 0.7,
+        events=found[front].events,
+        rows=tuple({"table": "collectives", "where": {"rank": rank}} for rank in list(lengths)[:4]),
+        numbers={"bubble_share": shares[front], "stage_balance": balance, **limits},
+        ranks=(front, *(rank for rank in lengths if rank != front)),
+    )
+
+
+def _who(found: Mapping[int, Stage], shares: Mapping[int, float]) -> str:
+    """Each rank at hand, or each stage, with the part of its step that it waits."""
+    least, most = percent(min(shares.values())), percent(max(shares.values()))
+    positions = {found[rank].position for rank in shares}
+    one = len(positions) == 1 and None not in positions
+    whom = f"{len(shares)} rank{'s' * (len(shares) > 1)}" + (f" of stage {positions.pop()}" if one else "")
+    return f"{whom} wait{'s' * (len(shares) == 1)} {most if least == most else f'{least} to {most}'}"
+
+
+def _neighbours(one: Stage) -> str:
+    if one.stages is None:
+        return "another stage"
+    return "the other stage" if one.stages == 2 else f"the others of {one.stages} stages"
+
+
+def _micro_batches(one: Stage) -> str:
+    """How many micro-batches a step has, as the first and the last stage tell: they receive once for each."""
+    if not one.arrivals or one.stages is None or one.position not in (0, one.stages - 1):
+        return ""
+    number = round(one.arrivals)
+    ideal = (one.stages - 1) / (number + one.stages - 1)
+    return f" {number} micro-batches per step fill {one.stages} stages to {percent(1 - ideal)} at best."
+
+
+def _balance(found: Mapping[int, Stage]) -> tuple[int, float]:
+    """The stage that computes longest, and how many times as long as the shortest; 1 where not all are at hand."""
+    by_stage: dict[int, list[int]] = {}
+    for one in found.values():
+        if one.position is not None:
+            by_stage.setdefault(one.position, []).append(one.compute_ns)
+    times = {position: mean(values) for position, values in by_stage.items()}
+    if len(times) < 2 or not min(times.values()):
+        return 0, 1.0
+    slowest = max(times, key=lambda position: times[position])
+    return slowest, times[slowest] / min(times.values())
+
+
+RULE = Rule(
+    "CLU006",
+    "pipeline-bubble",
+    thresholds=(
+        Threshold(
+            "min_share", 0.05, "share", "Two stages wait as much with 19 micro-batches; less is hardly worth a change."
+        ),
+        Threshold("min_ratio", 1.1, "ratio", "One layer more or less of ten: what can be moved at all."),
+    ),
+    job_check=job_check,
+    reads=(stage, step_ns),
+)

@@ -1,0 +1,153 @@
+"""Ranks of which only the profiler's sums are at hand, and steps that only tables tell."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readers.ascend.small import BEGIN, at, write_csv
+from readers.conformance import open_fresh
+from stepscope.analyses.registry import analyses
+from stepscope.signals import Signals, communication, job, pipeline
+
+GROUP = "group_name_19"
+HASH = "8557218874045301532"
+
+
+def operation(start: float, elapse_ms: float, moved_ms: float, size_mb: float) -> dict[str, Any]:
+    """A collective as `communication.json` sums it up. Times of waiting are not reliable there."""
+    link = {"Transit Size(MB)": size_mb, "Transit Time(ms)": moved_ms, "Bandwidth(GB/s)": 20.0}
+    return {
+        "Communication Time Info": {
+            "Start Timestamp(us)": BEGIN + start, "Elapse Time(ms)": elapse_ms, "Transit Time(ms)": 0,
+            "Wait Time(ms)": 0, "Idle Time(ms)": elapse_ms,
+        },
+        "Communication Bandwidth Info": {"HCCS": link, "SDMA": link, "RDMA": {"Transit Size(MB)": 0}},
+    }  # fmt: skip
+
+
+def write_sums(folder: Path, *, rank: int = 1, overlapped: str = "0.0") -> Path:
+    """A step of 100 ms: 30 ms compute, 60 ms communication, 10 ms free; a receive, and an all-reduce of 2 ranks."""
+    from stepscope.readers.ascend.meanings import group_hash
+
+    output = folder / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    groups = {
+        GROUP: {"group_name": "pp", "group_rank": 0, "global_ranks": [1, 3]},
+        "g5": {"group_name": "dp_cp", "group_rank": 1, "global_ranks": [0, 1]},
+    }
+    (folder / f"profiler_info_{rank}.json").write_text(json.dumps({"rank_id": str(rank)}))
+    (folder / "profiler_metadata.json").write_text(json.dumps({"parallel_group_info": groups}))
+    communication_ = {
+        "step13": {
+            "p2p": {
+                f"hcom_batchSendRecv__128_4_1@{group_hash(GROUP)}": operation(1000, 50.0, 0.5, 8.0),
+                "Total Op Info": operation(0, 50.0, 0.5, 8.0),
+            },
+            "collective": {f"hcom_allReduce__097_5_1@{group_hash('g5')}": operation(80_000, 10.0, 9.5, 100.0)},
+        }
+    }
+    (output / "communication.json").write_text(json.dumps(communication_))
+    columns = ("Device_id", "Step", "Computing", "Communication(Not Overlapped)", "Overlapped", "Communication", "Free")
+    values = ("1", "13", "30000.0", "60000.0", overlapped, "60000.0", "10000.0")
+    write_csv(output / "step_trace_time.csv", [dict(zip(columns, values, strict=True))])
+    return output
+
+
+def test_a_rank_with_sums_has_steps_collectives_and_a_budget(tmp_path: Path) -> None:
+    write_sums(tmp_path / "rank")
+    with open_fresh(tmp_path) as trace:
+        assert trace.ranks == (1,)
+        [step] = [row for row in analyses()["step_budget"].run(trace).records() if row["step"] is not None]
+        assert {name: step[name] for name in ("number", "total_ns", "compute_ns", "exposed_comm_ns", "idle_ns")} == {
+            "number": 13, "total_ns": 100_000_000, "compute_ns": 30_000_000, "exposed_comm_ns": 60_000_000,
+            "idle_ns": 10_000_000,
+        }  # fmt: skip
+        calls = analyses()["collective_calls"].run(trace).records()
+        assert [(c["name"], c["dur"], c["bytes"], c["exposed_ns"], c["step"]) for c in calls] == [
+            ("send_recv", 50_000_000, 8_000_000, 50_000_000, 0),
+            ("all_reduce", 10_000_000, 100_000_000, 10_000_000, 0),
+        ]
+        assert calls[1]["ts"] - calls[0]["ts"] == 79_000_000
+        [idle] = [row for row in analyses()["idle_causes"].run(trace).records() if row["step"] is not None]
+        assert (idle["detail"], idle["total_ns"]) == ("host not recorded", 10_000_000)
+        codes = {row["code"] for row in trace.sql("SELECT code FROM health").to_pylist()}
+        assert "sums-only" in codes
+        assert "no-device" not in codes
+
+
+def test_transfer_is_told_from_waiting_and_the_bubble_found(tmp_path: Path) -> None:
+    write_sums(tmp_path / "rank")
+    with open_fresh(tmp_path) as trace:
+        s = Signals.of(trace)
+        assert s(communication.calls).transfer.tolist() == [500_000, 9_500_000]
+        assert s(communication.calls).told.all()
+        found = s(pipeline.stage)
+        assert (found.ranks, found.position, found.bubble_ns, found.compute_ns) == ((1, 3), 0, 49_500_000, 30_000_000)
+        assert (found.arrivals, s(job.step_ns)) == (1.0, 100_000_000)
+
+
+def test_where_something_was_overlapped_exposure_of_calls_is_not_known(tmp_path: Path) -> None:
+    write_sums(tmp_path / "rank", overlapped="5.0")
+    with open_fresh(tmp_path) as trace:
+        calls = analyses()["collective_calls"].run(trace).records()
+        assert [call["exposed_ns"] for call in calls] == [None, None]
+
+
+def test_sums_of_a_database_serve_as_well(tmp_path: Path) -> None:
+    output = tmp_path / "x_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    with closing(sqlite3.connect(output / "analysis.db")) as connection, connection:
+        connection.execute(
+            "CREATE TABLE CommAnalyzerTime (hccl_op_name, group_name, start_timestamp, elapse_time, transit_time, "
+            "wait_time, synchronization_time, idle_time, step, type)"
+        )
+        connection.execute(
+            "INSERT INTO CommAnalyzerTime VALUES ('hcom_allReduce__097_5_1', '1', ?, 10.0, 0, 0, 0, 0, 'step13', "
+            "'collective')", [BEGIN + 50.0],
+        )  # fmt: skip
+        connection.execute(
+            "CREATE TABLE StepTraceTime (deviceId, step, computing, communication_not_overlapped, overlapped, "
+            "communication, free)"
+        )
+        connection.execute("INSERT INTO StepTraceTime VALUES (0, '13', 5000.0, 10000.0, 0, 10000.0, 1000.0)")
+    with open_fresh(tmp_path) as trace:
+        [step] = [row for row in analyses()["step_budget"].run(trace).records() if row["step"] is not None]
+        assert (step["total_ns"], step["end_ns"]) == (16_000_000, 16_000_000)  # it ends with its last collective
+        # Without sizes nothing tells how much of it was waiting.
+        assert trace.scalar("SELECT transfer_ns FROM collectives") is None
+
+
+@pytest.mark.parametrize("name", ["communication.json", "step_trace_time.csv"])
+def test_one_file_of_a_common_name_is_no_result(tmp_path: Path, name: str) -> None:
+    output = write_sums(tmp_path / "rank")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (output / name).rename(elsewhere / name)
+    from stepscope.readers.ascend.files import is_result
+
+    assert not is_result(elsewhere)
+    assert is_result(output)
+
+
+def test_steps_of_kernel_details_have_their_numbers(tmp_path: Path) -> None:
+    """A step reaches to the begin of the next one, but not over work that is of no step."""
+    rows = [
+        {"Step Id": step, "Name": "Mul", "Type": "Mul", "Accelerator Core": "AI_VECTOR_CORE",
+         "Start Time(us)": at(begin) + "\t", "Duration(us)": "10"}
+        for step, begin in (("7", 0), ("7", 50), ("8", 100), ("8", 160), ("", 300), ("9", 400))
+    ]  # fmt: skip
+    write_csv(tmp_path / "kernel_details.csv", rows)
+    with open_fresh(tmp_path) as trace:
+        assert trace.sql("SELECT number, ts, dur FROM steps ORDER BY ts").to_pylist() == [
+            {"number": 7, "ts": 0, "dur": 100_000},
+            {"number": 8, "ts": 100_000, "dur": 70_000},
+            {"number": 9, "ts": 400_000, "dur": 10_000},
+        ]
+        found = {row["detail"] for row in analyses()["idle_causes"].run(trace).records()}
+        assert found == {"host not recorded"}

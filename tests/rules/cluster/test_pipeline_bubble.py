@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rule_support import job_drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import job, pipeline
+
+STEP = 100_000_000
+
+
+def on(position: int | None, bubble: int, *, compute: int = 30_000_000, arrivals: float | None = 2.0) -> dict[Any, Any]:
+    """A rank of a pipeline of two stages."""
+    events = np.zeros(0, np.int64)
+    one = pipeline.Stage("g", (0, 2), position, 4.0, arrivals, bubble, compute, True, events)
+    return {pipeline.stage: one, job.step_ns: STEP}
+
+
+def test_the_bubble_of_the_recorded_stage() -> None:
+    (draft,) = job_drafts("CLU006", {0: on(0, 38_000_000), 1: on(0, 40_000_000)})
+    assert draft.summary == (
+        "The pipeline's bubble: 2 ranks of stage 0 wait 38.0 % to 40.0 % of the step in sends and receives for the "
+        "other stage (rank 1: 40.0 ms), computing nothing meanwhile. 2 micro-batches per step fill 2 stages to 66.7 % "
+        "at best."
+    )
+    assert draft.cost_ns == 29_250_000
+    assert draft.ranks == (1, 0)
+    assert "more micro-batches" in draft.actions[0].text
+
+
+def test_uneven_stages_want_layers_moved_first() -> None:
+    ranks = {0: on(0, 38_000_000), 2: on(1, 2_000_000, compute=52_000_000)}
+    (draft,) = job_drafts("CLU006", ranks)
+    assert draft.summary.endswith("Stage 1 computes 1.73 times as long as the shortest.")
+    assert draft.actions[0].text.startswith("Move layers")
+    assert draft.cost_ns == 15_000_000
+
+
+def test_a_small_bubble_is_as_it_must_be() -> None:
+    assert job_drafts("CLU006", {0: on(0, 4_999_999)}) == []
+    assert len(job_drafts("CLU006", {0: on(0, 5_000_000)})) == 1
+
+
+def test_micro_batches_are_not_told_by_a_middle_stage() -> None:
+    (draft,) = job_drafts("CLU006", {0: on(None, 38_000_000)})
+    assert "micro-batches" not in draft.summary
+
+
+def test_without_a_pipeline_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError, match="pipeline"):
+        job_drafts("CLU006", {0: {job.step_ns: STEP}})
