@@ -52,9 +52,12 @@ def analyze(
     wanted = {kind: path for kind, path in files.items() if path is not None}
     from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress
+    from stepscope.cli.output import check_output
     from stepscope.cli.quick import with_few_heaps
     from stepscope.rules import settings
 
+    for path in wanted.values():
+        check_output(path, paths)
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_few_heaps()
     with (

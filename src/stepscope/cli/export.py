@@ -75,11 +75,14 @@ def export(
     Times count from the beginning of the trace.
     """
     from stepscope.cli.opening import open_input
+    from stepscope.cli.output import STDOUT, check_output
     from stepscope.reports.exports import folded
     from stepscope.reports.narrow import Filter, narrowed
     from stepscope.reports.selection import chosen_ranks, steps_of_rank
 
     limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))
+    if to is not Target.parquet:
+        check_output(output, paths)
     with open_input(paths, cache=not no_cache, store=store) as trace:
         ranks = chosen_ranks(trace, rank or [])
         steps = steps_of_rank(trace, ranks, step or [])
@@ -96,27 +99,19 @@ def export(
             _to_file(chrome.lines(traces), output, paths)
         else:
             _to_file((line for one in traces for line in folded.lines(one, time.value)), output, paths)
+    if output is not None and output != STDOUT:
+        typer.echo(f"wrote {output}", err=True)
 
 
 def _to_folder(traces: list[Trace], output: Path | None) -> None:
-    import shutil
-    import tempfile
-
+    from stepscope.cli.output import writing_folder
     from stepscope.model.errors import UserError
     from stepscope.reports.exports import parquet
 
     if output is None:
         raise UserError("Parquet is written into a folder", hint="give --output DIR")
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UserError(f"{output} exists already and is no empty folder", hint="choose a new one")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
-    try:
+    with writing_folder(output) as temporary:
         parquet.write(traces, temporary)
-        temporary.chmod(0o755)
-        temporary.replace(output)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _to_file(lines: Iterable[str], output: Path | None, inputs: list[Path]) -> None:

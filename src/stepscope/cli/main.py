@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -96,7 +97,20 @@ def run(arguments: Sequence[str], *, debug: bool = False) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0 if isinstance(error, BrokenPipeError) or _is_broken_pipe(error) else FAILED
     except Exception as error:
+        if _is_full(error):
+            # Nor can Python write what is left at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _fail(f"the output can't be written ({os.strerror(errno.ENOSPC)})", error, debug, FAILED)
         return _fail(_sentence(error), error, debug, FAILED)
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether there was no room for what was written to standard output; Typer may say so in its own way."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+            return True
+        error = error.__context__
+    return False
 
 
 def _is_broken_pipe(error: BaseException) -> bool:

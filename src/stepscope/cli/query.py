@@ -44,9 +44,12 @@ def query(
     """
     from stepscope.cli import results
     from stepscope.cli.opening import open_input
-    from stepscope.cli.output import text_output, writing
+    from stepscope.cli.output import STDOUT, check_output, text_output, writing
     from stepscope.model.errors import UserError
 
+    if output == STDOUT:
+        output = None
+    check_output(output, [path])
     if format is Format.parquet and output is None and sys.stdout.isatty():
         raise UserError("Parquet can't be shown in a terminal", hint="give --output FILE")
     with open_input([path], cache=not no_cache, store=store, locked=True) as trace:
@@ -58,3 +61,5 @@ def query(
             else:
                 with text_output(output, [path]) as out:
                     results.WRITERS[format.value](batches, out)
+    if output is not None:
+        typer.echo(f"wrote {output}", err=True)

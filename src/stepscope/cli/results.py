@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -127,12 +126,16 @@ def binary_stdout() -> Iterator[Path]:
     """A file whose content goes to standard output if the block succeeds; Parquet is written with its end known."""
     import shutil
 
-    with tempfile.TemporaryDirectory(prefix="stepscope-") as folder:
-        path = Path(folder) / "result"
-        yield path
-        with path.open("rb") as opened:
+    from stepscope.model.scratch import remove_scratch, scratch_folder
+
+    folder = scratch_folder()
+    try:
+        yield folder / "result"
+        with (folder / "result").open("rb") as opened:
             shutil.copyfileobj(opened, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+    finally:
+        remove_scratch(folder)
 
 
 WRITERS: Final = {"table": write_table, "csv": write_csv, "json": write_json}

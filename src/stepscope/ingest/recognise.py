@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ _HINT: Final = (
 )
 #: How much of a file is looked at if its beginning leaves the reader in doubt; some have long headers.
 _LONG_HEAD: Final = 4 << 20
+#: How stepscope's own reports begin.
+_REPORT: Final = re.compile(rb'\s*\{\s*"schema":\s*"stepscope\.')
 
 
 @dataclass(slots=True)
@@ -72,10 +75,32 @@ def recognise(paths: Sequence[Path]) -> Recognised:
     return found
 
 
+def holds(paths: Sequence[Path], file: Path) -> bool:
+    """Whether an existing file is a recording in one of the folders of an input, or part of one.
+
+    Raises:
+        OSError: A folder can't be read.
+    """
+    place = file.resolve()
+    folders = [path for path in paths if path.is_dir() and place.is_relative_to(path.resolve())]
+    try:
+        sources = recognise(folders).sources if folders else []
+    except UserError:
+        return False
+    for source, _ in sources:
+        if source.path.is_dir() and place.is_relative_to(source.path.resolve()):
+            return _REPORT.match(content.head(Source(file))) is None
+        if source.path.is_file() and source.path.samefile(file):
+            return True
+    return False
+
+
 def _nothing_in(paths: Sequence[Path]) -> str:
     if len(paths) == 1 and paths[0].is_file():
         if paths[0].stat().st_size == 0:
             return f"{paths[0]} is empty"
+        if _REPORT.match(content.head(Source(paths[0]))):
+            return f"{paths[0]} is what stepscope wrote about a recording"
         return f"{paths[0]} is no recording that stepscope can read"
     return f"{', '.join(map(str, paths))} holds no recording that stepscope can read"
 
@@ -133,5 +158,7 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
 
 
 def _reader_of(source: Source, head: bytes, least: int) -> Reader | None:
+    if _REPORT.match(head):
+        return None
     sure, reader = max(((r.sniff(source.path, head), r) for r in READERS), key=lambda pair: pair[0])
     return reader if sure >= max(least, NO + 1) else None

@@ -10,6 +10,7 @@ from typing import Any, Final
 import xlsxwriter
 
 from stepscope.model.schema import Column, count, text
+from stepscope.model.scratch import remove_scratch, scratch_folder
 from stepscope.model.table import Table
 from stepscope.reports.outline import outline
 from stepscope.reports.report import Report
@@ -54,34 +55,36 @@ def write(report: Report, path: Path, max_rows: int = MAX_ROWS) -> None:
         path: File to write.
         max_rows: Rows of a sheet, with its heading; a table that has more ends with a line that says so.
     """
+    # Rows wait in files until the workbook is closed; a process that is killed leaves them.
+    folder = scratch_folder()
     options = {
+        "tmpdir": str(folder),
         "strings_to_formulas": False,
         "strings_to_urls": False,
         "strings_to_numbers": False,
         "constant_memory": True,
         "in_memory": False,
     }
-    with xlsxwriter.Workbook(str(path), options) as book:
-        sheets = _Sheets(book, max_rows)
-        page = outline(report)
-        sheets.overview([page.title, *page.facts])
-        rows = [
-            (
-                line.severity,
-                line.code,
-                "" if line.rank is None else str(line.rank),
-                line.count,
-                line.message,
-                line.effect,
-            )
-            for line in report.health
-        ]
-        sheets.table("health", _HEALTH, rows)
-        if report.diagnosis is not None:
-            sheets.table("findings", _FINDINGS, [_finding(finding) for finding in report.findings])
-        for name, table in report.tables.items():
-            if report.computed(name):
-                sheets.table(name, table.schema.columns, _rows(table, max_rows), len(table))
+    try:
+        with xlsxwriter.Workbook(str(path), options) as book:
+            _write(report, _Sheets(book, max_rows), max_rows)
+    finally:
+        remove_scratch(folder)
+
+
+def _write(report: Report, sheets: _Sheets, max_rows: int) -> None:
+    page = outline(report)
+    sheets.overview([page.title, *page.facts])
+    rows = [
+        (line.severity, line.code, "" if line.rank is None else str(line.rank), line.count, line.message, line.effect)
+        for line in report.health
+    ]
+    sheets.table("health", _HEALTH, rows)
+    if report.diagnosis is not None:
+        sheets.table("findings", _FINDINGS, [_finding(finding) for finding in report.findings])
+    for name, table in report.tables.items():
+        if report.computed(name):
+            sheets.table(name, table.schema.columns, _rows(table, max_rows), len(table))
 
 
 class _Sheets:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import shutil
+import sqlite3
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from stepscope.simulate.job import SimJob
 from stepscope.simulate.settings import check
 from stepscope.simulate.writers import WRITERS
 from stepscope.simulate.writers.base import Writer
+from stepscope.simulate.writers.formats import Format, Targets
 
 
 def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()) -> list[Path]:
@@ -30,7 +35,7 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
         The recording's files, one or more per rank in order of rank; the truth is not among them.
 
     Raises:
-        UserError: a parameter, fault or format does not exist or is out of range.
+        UserError: a parameter, fault or format does not exist or is out of range, or ``out`` can't be written.
     """
     job = inject(job, faults)
     check(job)
@@ -40,7 +45,14 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     if DEVICES[job.device].vendor not in chosen.vendors:
         fitting = [key for key, device in DEVICES.items() if device.vendor in chosen.vendors]
         raise UserError(f"{format} can't hold what {job.device} does", hint=f"set device to {' or '.join(fitting)}")
-    targets = chosen.targets(job, Path(out))
+    try:
+        return _written(job, chosen, chosen.targets(job, Path(out)), faults)
+    except (OSError, sqlite3.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UserError(f"{out} can't be written ({reason})", hint="choose another place with --out") from error
+
+
+def _written(job: SimJob, chosen: Format, targets: Targets, faults: tuple[str, ...]) -> list[Path]:
     simulation = Simulation(job)
     writers: list[Writer] = []
     try:
@@ -48,15 +60,28 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
         for rank, records in simulation.batches():
             writers[rank].write(records)
         counts = [writer.close() for writer in writers]
+        document = truth_document(simulation, faults)
+        for row, count in zip(document["ranks"], counts, strict=True):
+            row["events"] = count
+        targets.truth.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     except BaseException:
         for writer in writers:
-            writer.abandon()
+            with suppress(OSError, sqlite3.Error):  # what is buffered can't be written either
+                writer.abandon()
+        for path in targets.ranks:
+            _remove_parts(path)
         raise
-    document = truth_document(simulation, faults)
-    for row, count in zip(document["ranks"], counts, strict=True):
-        row["events"] = count
-    targets.truth.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return [path for writer in writers for path in writer.paths]
+
+
+def _remove_parts(path: Path) -> None:
+    """Remove what a writer had to leave, or never got as far as to know of."""
+    parts = [found for found in path.parent.glob(f"{glob.escape(path.name)}.*part") if found.name.endswith(".part")]
+    for part in parts:
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 def truth_document(simulation: Simulation, faults: tuple[str, ...] = ()) -> dict[str, Any]:

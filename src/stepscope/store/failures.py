@@ -10,7 +10,7 @@ from typing import Final
 from stepscope.model.errors import UserError
 
 _FULL_NAMES: Final = ("ENOSPC", "EDQUOT", "EFBIG")
-_OTHER_NAMES: Final = ("EROFS", "EACCES", "EPERM", "EIO", "ENOTDIR", "ENAMETOOLONG", "EEXIST", "ENOENT")
+_OTHER_NAMES: Final = ("EROFS", "EACCES", "EPERM", "EIO", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EEXIST", "ENOENT")
 
 #: Codes of a file system that has no room, wherever that is, and of one that can't be written in some place.
 _FULL: Final = tuple(getattr(errno, name) for name in _FULL_NAMES if hasattr(errno, name))
@@ -37,14 +37,16 @@ def storage_failure(error: Exception, root: Path) -> str | None:
 
     if isinstance(error, CannotStoreError):
         return None
+    if type(error).__name__ == "FileCreateError" and error.args and isinstance(error.args[0], OSError):
+        error = error.args[0]  # of what writes workbooks
     if isinstance(error, OSError):
         where = [str(name) for name in (error.filename, error.filename2) if name is not None]
         below = any(name.startswith(str(root)) or str(root).startswith(name) for name in where)
-        if error.errno in _FULL or (error.errno in _REASONS and below):
-            return error.strerror or type(error).__name__
-        return None
-    if isinstance(error, (duckdb.IOException, duckdb.OutOfMemoryException)):
-        # DuckDB says what the system said; what it spills to the disk must find room there too.
+        if error.errno is not None:
+            refused = error.errno in _FULL or (error.errno in _REASONS and below)
+            return (error.strerror or type(error).__name__) if refused else None
+    if isinstance(error, (OSError, duckdb.IOException, duckdb.OutOfMemoryException)):
+        # DuckDB and Arrow say what the system said; what DuckDB spills to the disk must find room there too.
         for code in _REASONS:
             if os.strerror(code) in str(error) and (code in _FULL or str(root) in str(error)):
                 return os.strerror(code)
