@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.analyses.host_tree import HostTree, host_tree
+from stepscope.analyses.host_tree import HostTree, host_tree, host_trees
 from stepscope.model.nesting import nest
 from support import Facts
 
@@ -82,3 +82,16 @@ def test_an_empty_recording_has_an_empty_tree() -> None:
     none = np.zeros(0, np.int64)
     assert tree.roll_up(none).size == tree.outermost(none.astype(np.bool_)).size == 0
     assert tree.positions(np.array([1])).tolist() == [-1]
+
+
+def test_events_of_other_categories_are_there_for_their_position_at_any_size() -> None:
+    facts = Facts()
+    operators = [facts.host("op", "aten::mm", 10 * i, 5) for i in range(6)]
+    frame = facts.host("python", "train.py(3): step", 100, 5)
+    query = "SELECT id FROM spans WHERE category = 'python'"
+    trace = facts.trace()
+    for tree in (host_tree(trace, ["op"], query), *host_trees(trace, ["op"], query)):
+        others = np.flatnonzero(tree.category == -1)
+        assert set(tree.id[others].tolist()) <= {frame}
+        assert set(np.delete(tree.id, others).tolist()) <= set(operators)
+    assert sum((tree.category == -1).sum() for tree in host_trees(trace, ["op"], query)) == 1

@@ -18,6 +18,7 @@ from stepscope.ingest import Options, open_trace, reading, storing
 from stepscope.ingest.ranks import assign_ranks
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.recording import Recording
+from stepscope.model.sizes import SIZES
 from stepscope.store.cache import Cache
 from stepscope.store.contents import Contents
 from stepscope.store.layout import MANIFEST
@@ -67,7 +68,7 @@ def test_processes_read_what_one_process_reads(tmp_path, monkeypatch):
     (tmp_path / "bad.json").write_text('{"traceEvents": [{}]}')
     with open_trace(tmp_path, Options(cache=False)) as trace:
         alone, notes = tables(trace), trace.notes
-    monkeypatch.setattr(storing, "_PARALLEL_BYTES", 0)
+    monkeypatch.setattr(SIZES, "parallel_bytes", 0)
     with open_trace(tmp_path, Options(cache=False)) as trace:
         assert_same(alone, tables(trace))
         assert trace.notes == notes
@@ -163,7 +164,7 @@ def test_a_recording_that_changes_while_it_is_read(tmp_path, monkeypatch, parall
 
     monkeypatch.setattr(storing, "contents_of", grows_meanwhile)
     if parallel:
-        monkeypatch.setattr(storing, "_PARALLEL_BYTES", 0)
+        monkeypatch.setattr(SIZES, "parallel_bytes", 0)
     with open_trace(paths, options) as trace:
         assert trace.ranks == (0, 1)
         [note] = [note for note in trace.notes if note[0] == "input-changed"]

@@ -19,7 +19,8 @@ from stepscope.model.columns import Ids, Spans, on_host
 from stepscope.model.intervals import Times
 from stepscope.model.lookup import match
 from stepscope.model.nesting import levels, nearest, nest
-from stepscope.model.stretches import EVENTS, quiet, stretches
+from stepscope.model.sizes import SIZES
+from stepscope.model.stretches import quiet, stretches
 from stepscope.model.trace import Trace
 
 _EVENTS_SQL = """
@@ -136,7 +137,7 @@ def host_tree(
         also: Ids of further events, or a query for them, to find what is around them.
         parameters: Parameters of that query.
     """
-    if trace.once(recorded_events).total > 2 * EVENTS:
+    if trace.once(recorded_events).total > SIZES.whole_columns:
         return _nested(trace.columns(_events_sql(categories, _query(trace, also)), parameters))
     return _nested(_selected(trace, categories, also, parameters))
 
@@ -146,13 +147,12 @@ def host_trees(
     categories: Sequence[str],
     also: str | Ids = "",
     parameters: dict[str, Any] | None = None,
-    events: int = EVENTS,
 ) -> Iterator[HostTree]:
-    """What `host_tree` gives as several trees, by thread and time, of about so many events.
+    """What `host_tree` gives as several trees, by thread and time, of about `SIZES.nested_events` events.
 
     No event of one lies in an event of another.
     """
-    if trace.once(recorded_events).total <= 2 * events:
+    if trace.once(recorded_events).total <= SIZES.whole_columns:
         yield host_tree(trace, categories, also, parameters)
         return
     query = _query(trace, also)
@@ -166,7 +166,7 @@ def host_trees(
         rows = trace.columns(_TIMES_SQL.format(chosen=chosen), {"track": track, **(parameters or {})})
         return rows["ts"], rows["stop"]
 
-    for stretch in stretches([(row["track"], row["number"]) for row in counts], times, events):
+    for stretch in stretches([(row["track"], row["number"]) for row in counts], times):
         yield _nested(trace.columns(_events_sql(categories, query, stretch.condition), parameters))
 
 
@@ -245,7 +245,7 @@ def _edges(track: NDArray[np.int32], ts: Times, dur: Times) -> list[int]:
     threads = [0, *(np.flatnonzero(track[1:] != track[:-1]) + 1).tolist(), ts.size]
     edges = [0]
     for low, high in pairwise(threads):
-        if high - low > 2 * EVENTS:
+        if high - low > SIZES.whole_columns:
             ends = ts[low:high] + dur[low:high]
             ends.sort()
             edges += [low + position for position in quiet(ts[low:high], ends)]

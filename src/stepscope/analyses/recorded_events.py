@@ -14,7 +14,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.coding import code
 from stepscope.model.columns import Spans, names_by_id, on_host
 from stepscope.model.intervals import Times
-from stepscope.model.stretches import EVENTS
+from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
 
 _SQL: Final = f"""
@@ -75,7 +75,7 @@ def recorded_events(trace: Trace) -> RecordedEvents:
     many events are not to be in memory at once.
     """
     [recording] = trace.recordings.values()
-    return queried(trace) if recording.events > 2 * EVENTS else counted(trace)
+    return queried(trace) if recording.events > SIZES.whole_columns else counted(trace)
 
 
 def queried(trace: Trace) -> RecordedEvents:

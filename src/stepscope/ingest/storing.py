@@ -12,6 +12,7 @@ from typing import Final
 from stepscope.ingest.options import Options
 from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
 from stepscope.model.scratch import remove_scratch, scratch_folder
+from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note
 from stepscope.readers.protocol import Progress, Reader, Source
 from stepscope.store.cache import Cache, cache_key
@@ -21,8 +22,6 @@ from stepscope.store.manifest import read_manifest
 
 Sourced = tuple[Source, Reader]
 
-#: Processes are started for many recordings only if there is this much to read, since each takes a while to start.
-_PARALLEL_BYTES: Final = 48 << 20
 #: Nobody needs a temporary store to be any smaller.
 _NO_LIMIT: Final = 2**63
 
@@ -113,7 +112,7 @@ class Stores:
         all_ = [wanted for source, reader in sources if (wanted := self._wanted(source, reader)) is not None]
         missing = [wanted for wanted in all_ if self._take(wanted) is None]
         progress = _Advance(self._options, sum(_size(wanted) for wanted in missing))
-        if len(missing) > 1 and progress.total > _PARALLEL_BYTES and (os.cpu_count() or 1) > 1:
+        if len(missing) > 1 and progress.total > SIZES.parallel_bytes and (os.cpu_count() or 1) > 1:
             self._read_in_processes(missing, progress)
             # A worker may have been killed, and others may have removed what it wrote before it was taken.
             missing = [w for w in missing if w.source not in self.errors and self._take(w) is None]

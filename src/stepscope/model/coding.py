@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 
 
 def code(column: str, words: Sequence[str]) -> str:
-    """In SQL, the positions of a column's words among those that are known."""
-    return "(list_position([{}], {}) - 1)::TINYINT".format(", ".join(f"'{word}'" for word in words), column)
+    """In SQL, the positions of a column's words among those that are known; -1 for others and for null.
+
+    `list_position` gives null for what the list lacks (DuckDB 1.5 and 2.0), which NumPy columns can't hold.
+    """
+    return "(coalesce(list_position([{}], {}), 0) - 1)::TINYINT".format(
+        ", ".join(f"'{word}'" for word in words), column
+    )
 
 
 def known_code(column: str, words: Sequence[str]) -> str:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 
 from stepscope.model.intervals import Times
-
-#: Events that are nested together, about; each takes some 500 bytes while it is.
-EVENTS: Final = 500_000
+from stepscope.model.sizes import SIZES
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Stretch:
 
 
 def stretches(
-    threads: Iterable[tuple[int, int]], times: Callable[[int], tuple[Times, Times]], events: int = EVENTS
+    threads: Iterable[tuple[int, int]], times: Callable[[int], tuple[Times, Times]], events: int | None = None
 ) -> Iterator[Stretch]:
     """Threads by number and time, about so many events at a time.
 
@@ -43,8 +40,9 @@ def stretches(
         threads: Each thread and the number of its events.
         times: Begins and ends of a thread's events, in any order; asked only of threads with many. They are
             changed.
-        events: About how many to nest together.
+        events: About how many to nest together; None for `SIZES.nested_events`.
     """
+    events = SIZES.nested_events if events is None else events
     tracks: list[int] = []
     total = 0
     for track, count in threads:
@@ -61,14 +59,15 @@ def stretches(
         yield Stretch(tuple(tracks))
 
 
-def quiet(starts: Times, ends: Times, events: int = EVENTS) -> list[int]:
+def quiet(starts: Times, ends: Times, events: int | None = None) -> list[int]:
     """Positions of events before which all earlier ones have ended, about so many events apart.
 
     Args:
         starts: Begins of a thread's events, ascending.
         ends: Their ends, ascending.
-        events: About how many events are to lie between two positions.
+        events: About how many events are to lie between two positions; None for `SIZES.nested_events`.
     """
+    events = SIZES.nested_events if events is None else events
     if starts.size <= events:
         return []
     still = np.flatnonzero(starts[1:] > ends[:-1]) + 1

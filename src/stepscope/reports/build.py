@@ -15,6 +15,7 @@ from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.recording import Recording
+from stepscope.model.sizes import SIZES
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
@@ -24,11 +25,6 @@ from stepscope.reports.sections.views import SHOWN
 from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.settings import Settings
-
-#: Of a rank with more events than this, one question is asked at a time: each may need some 100 bytes per event.
-_MANY_EVENTS: Final = 4_000_000
-#: What is then not kept from one question to the next, though another may need it: any column of such a rank.
-_LARGE_BYTES: Final = 16 << 20
 
 #: Called with (what is being done, done, in all).
 Progress = Callable[[str, int, int], None]
@@ -152,7 +148,7 @@ class _Question:
             between()
             return answer
 
-        large = self._recording[1].events > _MANY_EVENTS
+        large = self._recording[1].events > SIZES.concurrent_events
         between = self.forget if large else _nothing
         workers = 1 if large else min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
@@ -168,7 +164,7 @@ class _Question:
     def forget(self) -> None:
         """Keep nothing large for other questions."""
         for trace in {self.whole, self.within}:
-            trace.forget(_LARGE_BYTES)
+            trace.forget(SIZES.kept_bytes)
 
     def ask(self, analysis: Analysis) -> Table | Abstention:
         """The answer to one question.

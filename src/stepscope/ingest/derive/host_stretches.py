@@ -7,13 +7,13 @@ from typing import Final
 
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model.intervals import Times
-from stepscope.model.stretches import EVENTS, Stretch, stretches
+from stepscope.model.stretches import Stretch, stretches
 from stepscope.store.staging import Staging
 
 _TIMES_SQL: Final = "SELECT ts, ts + coalesce(dur, 0) AS stop FROM raw_events WHERE track = ?"
 
 
-def host_stretches(staging: Staging, overview: Overview, events: int = EVENTS) -> Iterator[Stretch]:
+def host_stretches(staging: Staging, overview: Overview, events: int | None = None) -> Iterator[Stretch]:
     """All host threads by number and time, about so many events at a time."""
 
     def times(track: int) -> tuple[Times, Times]:

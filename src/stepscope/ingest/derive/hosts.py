@@ -22,14 +22,13 @@ from stepscope.ingest.derive.write import Writing
 from stepscope.model.intervals import Times
 from stepscope.model.lookup import match
 from stepscope.model.nesting import Nesting, nearest, nest
-from stepscope.model.stretches import EVENTS, Stretch
+from stepscope.model.sizes import SIZES
+from stepscope.model.stretches import Stretch
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Host events of which two stretches may be in memory at once, so that two cores nest them.
-_FEW: Final = 2 * EVENTS
 #: Columns of events that are stored as they are staged.
 _STAGED: Final = ("dur", "name_id", "category", "correlation", "external_id")
 _NESTED: Final = pa.schema([("id", pa.int64()), ("depth", pa.int32()), ("parent", pa.int64()), ("step", pa.int32())])
@@ -85,7 +84,9 @@ def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, w
 
     parts = []
     threads = sum(number for track, number in overview.by_track.items() if track in overview.hosts)
-    for part, events in _each(nest_stretch, host_stretches(staging, overview), threads <= _FEW):
+    # Two stretches may then be in memory at once, so that two cores nest them.
+    together = threads <= SIZES.whole_columns
+    for part, events in _each(nest_stretch, host_stretches(staging, overview), together):
         parts.append(part)
         writing.start_host_events(events)
         del events

@@ -13,13 +13,11 @@ from stepscope.ingest.derive.overview import Overview
 from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.intervals import Times, ascending
 from stepscope.model.lookup import match
+from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-#: Many columns of so many activities take 20 MB.
-_FEW: Final = 200_000
 
 #: In place of looking each up in a list of the words.
 _KIND: Final = " ".join(f"WHEN '{kind}' THEN {code}" for code, kind in enumerate(KERNEL_KINDS))
@@ -63,7 +61,7 @@ class Work:
     @property
     def is_small(self) -> bool:
         """Whether many columns of these activities may be in memory twice."""
-        return self.event.size <= _FEW
+        return self.event.size <= SIZES.joined_activities
 
     def numbers(self, name: str) -> NDArray[Any]:
         """A column of integers, with -1 for null."""

@@ -1,0 +1,48 @@
+"""From which size on data is handled in parts: values of the process, so that tests can set them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True)
+class Sizes:
+    """Every limit at which an algorithm changes its way, not its result.
+
+    Attributes:
+        nested_events: Host events nested together, about; each takes some 500 bytes meanwhile. Of ranks with more than
+            twice as many, columns of all events are not in memory at once.
+        joined_activities: Device activities of which many columns may be in memory twice (200,000 take 20 MB).
+        concurrent_events: Events of a rank about which several questions are asked at a time; each may need some 100
+            bytes per event.
+        kept_bytes: Of a larger rank, what holds as much is computed anew for each question.
+        parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
+    """
+
+    nested_events: int = 500_000
+    joined_activities: int = 200_000
+    concurrent_events: int = 4_000_000
+    kept_bytes: int = 16 << 20
+    parallel_bytes: int = 48 << 20
+
+    @property
+    def whole_columns(self) -> int:
+        """Events of a rank of which whole columns may be in memory."""
+        return 2 * self.nested_events
+
+    @contextmanager
+    def changed(self, **limits: int) -> Iterator[None]:
+        """These limits while the context lasts; other threads see them too."""
+        before = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name, value in limits.items():
+            setattr(self, name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+SIZES = Sizes()
