@@ -35,6 +35,13 @@ REPORT = {
     "ranks": [
         {"rank": int, "device": (int, type(None)), "name": (str, type(None)), "world_size": (int, type(None))},
     ],
+    "programs": [
+        {
+            "rank": int, "says": str, "kind": str, "framework": str, "platform": str, "language": str, "offload": str,
+            "libraries": [str], "network": str, "compiled": (bool, type(None)), "graphs": bool, "parallel": [str],
+            "loader": bool, "executable": str, "recorder": str, "recorded": [str], "evidence": dict,
+        }
+    ],
     "tables": dict,
     "findings": [
         {

@@ -16,6 +16,7 @@ from stepscope.model.trace import Trace
 
 #: Modules of this package; each defines `ANALYSES`, a tuple of `Analysis`.
 MODULES: Final[tuple[str, ...]] = (
+    "program",
     "step_budget",
     "idle_causes",
     "critical_path",

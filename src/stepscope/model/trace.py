@@ -93,6 +93,18 @@ class Trace:
         """The trace that this one was taken from, with all its ranks and steps; this one if it is whole."""
         return self if self._whole is None else self._whole.job
 
+    @property
+    def whole(self) -> Trace:
+        """This trace with all that was narrowed away, on a connection of its own; itself if nothing was."""
+        if not self._views:
+            return self
+        source = self
+        while source._views and source._whole is not None:
+            source = source._whole
+        clone = self._on_cursor({})
+        clone._memo = source._memo
+        return clone
+
     def narrowed(self, views: Mapping[str, str]) -> Trace:
         """The same trace with some tables replaced, each by a query over the tables of the schema `whole`.
 

@@ -11,9 +11,11 @@ from typing import Final
 
 import pyarrow as pa
 
+from stepscope.analyses.program import PROGRAM, program_of
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
 from stepscope.model.table import Table
@@ -69,6 +71,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
     steps = steps_of_rank(trace, ranks, options.steps)
     parts: dict[str, list[pa.Table]] = {analysis.name: [] for analysis in wanted}
     abstentions: list[Abstention] = []
+    programs: dict[int, Program] = {}
     diagnosing = None if options.rules is None or options.tables else Diagnosing(options.rules, options.strict)
     for position, rank in enumerate(ranks):
         one = trace.rank(rank)
@@ -84,6 +87,8 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
         for number, (name, answer) in enumerate(question.ask_all(wanted, look)):
             options.progress(f"rank {rank}: {name}", position * len(wanted) + number, len(ranks) * len(wanted))
             answers[name] = answer
+        if isinstance(answers.get(PROGRAM.name), Table):
+            programs[rank] = program_of(one)
         for analysis in wanted:
             answer = answers[analysis.name]
             if isinstance(answer, Table):
@@ -100,6 +105,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
         diagnosis=diagnosing.finish() if diagnosing is not None else None,
         all_findings=options.all_findings,
         selection=selection,
+        programs=programs,
     )
 
 

@@ -45,6 +45,7 @@ def _head(report: Report) -> dict[str, Any]:
         "selection": asdict(report.selection),
         "health": [asdict(line) for line in report.health],
         "ranks": [asdict(line) for line in report.ranks],
+        "programs": [{"rank": rank, "says": str(one), **one.to_json()} for rank, one in report.programs.items()],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.table import Table
 from stepscope.reports.health import Abstention, HealthLine
@@ -40,6 +41,7 @@ class Report:
         diagnosis: What the rules say; None where only some tables were asked for.
         all_findings: Whether findings that cost next to nothing are to be shown too.
         selection: What the report is limited to.
+        programs: What each rank ran; a rank of which nothing could be told is missing.
     """
 
     sources: Mapping[int, Recording]
@@ -50,6 +52,7 @@ class Report:
     diagnosis: Diagnosis | None = None
     all_findings: bool = False
     selection: Selection = field(default_factory=Selection)
+    programs: Mapping[int, Program] = field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

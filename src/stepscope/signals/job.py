@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import numpy as np
 
 from stepscope.analyses.device_time import step_windows
-from stepscope.analyses.recorded_events import names_of
-from stepscope.model.device_work import DeviceWork
 from stepscope.model.devices import Device, match
 from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
+from stepscope.signals.program import program
 from stepscope.signals.signal import Signals, signal
 
 _DEVICE_SQL: Final = """
 SELECT name FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT 1
 """
-_PLATFORMS: Final = {"nvidia": "cuda", "amd": "rocm", "huawei": "npu", "intel": "xpu"}
-#: Beginnings of names of runtime calls, where no device is named.
-_CALLS_SQL: Final = """
-SELECT CASE WHEN bool_or(name LIKE 'hip%') THEN 'rocm'
-            WHEN bool_or(name LIKE 'acl%' OR name LIKE 'AscendCL@%' OR name LIKE 'rtKernel%') THEN 'npu'
-            WHEN bool_or(name LIKE 'cu%') THEN 'cuda'
-            WHEN bool_or(name LIKE 'ur%' OR name LIKE 'ze%') THEN 'xpu' END
-FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM spans WHERE category IN ('runtime', 'launch', 'sync'))
-"""
-#: What only training runs: backward passes (`aten::mm_backward`, `wgrad_alg0_engine`, `SoftmaxGrad`) and optimizers.
-_TRAINING: Final = re.compile(
-    r"[Bb]ackward|[dw]grad|_bwd|bwd_|Grad\b|GradV\d|[Oo]ptimizer|multi_tensor_apply", re.ASCII
-)
 
 
 @signal("ns")
@@ -77,21 +62,11 @@ def device(s: Signals) -> Device | None:
 
 @signal()
 def platform(s: Signals) -> str:
-    """What advice is written for: cuda, rocm, npu, xpu, cpu (no device work) or other."""
-    known = s(device)
-    if known is not None and known.vendor in _PLATFORMS:
-        return _PLATFORMS[known.vendor]
-    calls = s.trace.scalar(_CALLS_SQL)
-    if calls:
-        return str(calls)
-    return "other" if s.trace.scalar("SELECT count(*) FROM kernels") else "cpu"
+    """What advice is written for: cuda, rocm, npu, xpu, mtia, cpu (no device work) or other."""
+    return s(program).platform
 
 
 @signal()
 def infers(s: Signals) -> bool:
     """Whether the job only infers: products run on the device, and nothing that only training runs."""
-    work = DeviceWork.of(s.trace)
-    if work.is_class("optimizer").any() or not work.is_class("gemm", "convolution", "attention").any():
-        return False
-    names = names_of(s.trace, ("op", "kernel", "annotation", "module"))
-    return not any(_TRAINING.search(name) for _, name in names)
+    return s(program).infers

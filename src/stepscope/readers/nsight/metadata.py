@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import Tables, records
 from stepscope.readers.sqlite.columns import Columns
 
@@ -17,6 +18,11 @@ _DETAILS: Final = Columns(ints=("stopTime",))
 _THREADS: Final = Columns(ints=("nameId", "priority", "globalTid"))
 _MESSAGES: Final = Columns(ints=("severity",), texts=("text",))
 _RANKS: Final = Columns(ints=("rank",))
+_PROCESSES: Final = Columns(ints=("globalPid",), texts=("name",))
+#: Tables of programming interfaces that tell how a program is written.
+_APIS: Final = {
+    "MPI_": "mpi", "CUPTI_ACTIVITY_KIND_OPENACC": "openacc", "CUPTI_ACTIVITY_KIND_OPENMP": "openmp",
+}  # fmt: skip
 
 #: Facts about the machine and the recording that are worth showing. Command lines and environment variables are not
 #: among them: they are private to whoever recorded.
@@ -101,6 +107,26 @@ class Metadata:
     def _variable(self, names: tuple[str, ...]) -> int | None:
         values = (self._environment.get(name, "") for name in names)
         return next((int(v) for v in values if re.fullmatch(r"\d{1,6}", v)), None)
+
+
+def program_attributes(intake: Intake) -> dict[str, str | int | float | bool]:
+    """The file name of the program, without folder and arguments, and the interfaces whose calls were recorded.
+
+    Which of the processes it is, the recorded events tell; older exports name the main thread, and no processes.
+    """
+    found: dict[str, str | int | float | bool] = {}
+    first = intake.staging.one("SELECT min(global_pid) FROM nsight_processes WHERE number = 0")[0]
+    listed = {row["globalPid"]: row["name"] for row in records(intake.tables, "PROCESSES", _PROCESSES)}
+    threads = records(intake.tables, "ThreadNames", _THREADS)
+    main = [row["nameId"] for row in threads if first is not None and row["globalTid"] == first + pid(first)]
+    names = intake.strings({number for number in main if number is not None}) if main else {}
+    name = listed.get(first) or next((names[number] for number in main if number in names), "")
+    if base := re.split(r"[\\/]", name.strip())[-1]:
+        found["executable"] = base[:60]
+    apis = {api for start, api in _APIS.items() for table in intake.tables.names() if table.startswith(start)}
+    if used := sorted(apis):
+        found["apis"] = ", ".join(used)
+    return found
 
 
 def label_threads(intake: Intake, given: list[tuple[int, str]]) -> None:

@@ -13,7 +13,13 @@ from stepscope.readers.nsight.device_work import load_device_work
 from stepscope.readers.nsight.devices import Devices
 from stepscope.readers.nsight.host import load_api, load_other_calls
 from stepscope.readers.nsight.intake import Intake
-from stepscope.readers.nsight.metadata import Metadata, label_threads, observe_messages, observe_names
+from stepscope.readers.nsight.metadata import (
+    Metadata,
+    label_threads,
+    observe_messages,
+    observe_names,
+    program_attributes,
+)
 from stepscope.readers.nsight.nvtx import load_nvtx, thread_names
 from stepscope.readers.nsight.opening import opened
 from stepscope.readers.nsight.processes import ProcessTables, gpu_processes, pid
@@ -32,7 +38,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         rows = sum(whole.rows(name) for name in whole.names())
         intake = Intake(staging, tables, Devices(tables), progress, _size(source.path) / max(1, rows))
         metadata = Metadata(tables)
-        _load(intake, metadata)
+        about = _load(intake, metadata)
         if staging.one("SELECT count(*) FROM raw_events") == (0,):
             raise _unusable(source, tables)
         _observe_damage(staging, tables, damage)
@@ -49,7 +55,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
             world_size=world_size,
             host=metadata.host,
             origin_unix_ns=metadata.start_unix_ns,
-            attributes=metadata.attributes(),
+            attributes=metadata.attributes() | about,
             part=source.part,
             parts=parts,
         )
@@ -74,8 +80,8 @@ def _called(process: int) -> str:
     return f"process {pid(process)}"
 
 
-def _load(intake: Intake, metadata: Metadata) -> None:
-    """Calls come first: the device's work refers to them."""
+def _load(intake: Intake, metadata: Metadata) -> dict[str, str | int | float | bool]:
+    """Stage all tables, and say what they tell of the program. Calls come first: the device's work refers to them."""
     intake.load_strings()
     load_api(intake)
     load_device_work(intake, metadata.schema_version)
@@ -87,7 +93,9 @@ def _load(intake: Intake, metadata: Metadata) -> None:
     label_threads(intake, thread_names(intake))
     observe_messages(intake)
     observe_names(intake)
+    about = program_attributes(intake)
     intake.close()
+    return about
 
 
 def _unusable(source: Source, tables: Tables) -> UnusableInputError:

@@ -17,7 +17,7 @@ class NsightReader:
     """Reads `.sqlite` exports, Parquet and Arrow export folders and, by way of `nsys`, reports."""
 
     name = NAME
-    version = 2
+    version = 3
 
     def sniff(self, path: Path, head: bytes) -> int:
         """NO, MAYBE or YES: by the tables; a report, whose format is unknown, by its name."""

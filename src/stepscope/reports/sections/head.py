@@ -31,9 +31,9 @@ def title(report: Report) -> str:
 
 
 def facts(report: Report) -> tuple[str, ...]:
-    """What the recording is of: devices, ranks, events, versions."""
+    """What the recording is of: program, devices, ranks, events, versions."""
     recordings = list(report.sources.values())
-    found = [_devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event")]
+    found = [_program(report), _devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event")]
     attributes = recordings[0].attributes if recordings else {}
     for key, label in _VERSIONS:
         if attributes.get(key) not in (None, "", "N/A"):
@@ -41,6 +41,12 @@ def facts(report: Report) -> tuple[str, ...]:
     if report.selection.steps:
         found.append("only step " + ", ".join(map(str, report.selection.steps)))
     return tuple(visible(fact) for fact in found if fact)
+
+
+def _program(report: Report) -> str:
+    """What ran; of ranks that differ, what most of them are."""
+    said = Counter(str(program) for program in report.programs.values() if str(program))
+    return cut(said.most_common(1)[0][0], 100) if said else ""
 
 
 def _devices(report: Report) -> str:

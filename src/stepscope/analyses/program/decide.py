@@ -1,0 +1,163 @@
+"""Framework, purpose, libraries and the ways a job is spread, decided from the names in a recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Literal, cast
+
+from stepscope.analyses.program import marks
+from stepscope.analyses.program.compiled import compiled_share, graph_share, is_mostly
+from stepscope.analyses.program.names import ProgramNames, program_names
+from stepscope.analyses.program.platform import platform_of
+from stepscope.analyses.recorded_events import recorded_events
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.program import Framework, Kind, Program
+from stepscope.model.trace import Trace
+
+_OPTIONS: Final = ("record_shapes", "with_stack", "profile_memory", "with_modules", "with_flops")
+_PYTHON: Final = re.compile(r"^(i?python|pt_main_thread|jupyter|torchrun|pytest)|\(i?python", re.ASCII)
+_IN_PYTHON: Final = frozenset(("pytorch", "jax", "tensorflow", "mindspore", "paddle", "cupy"))
+#: Names of kernels with types are C++, written out or mangled; those of OpenMP have the mangled name inside.
+_SIGNATURE: Final = re.compile(r"[(<]|_Z")
+_BACKWARD_FRAMES: Final = re.compile(r": (backward|_engine_run_backward)$")
+_GROUPS_SQL: Final = """
+SELECT DISTINCT "group", description FROM groups WHERE size IS NULL OR size > 1 ORDER BY ALL
+"""
+
+#: What was decided, and what each decision rests on.
+Evidence = dict[str, str]
+
+
+def program_of(trace: Trace) -> Program:
+    """What a trace of one rank is of, decided once from all of it, whatever the trace was narrowed to."""
+    return trace.whole.once(_decided)
+
+
+def _decided(trace: Trace) -> Program:
+    names, why = trace.once(program_names), Evidence()
+    [recording] = trace.recordings.values()
+    executable = str(recording.attributes.get("executable", ""))
+    framework = _framework(names, recording.reader, why)
+    language = _language(framework, names, executable, why)
+    if framework == "unknown" and language in ("c++", "native"):
+        framework = "native"
+    libraries = _libraries(names, why)
+    share = {"jax": 1.0, "tensorrt": 1.0, "pytorch": compiled_share(trace)}.get(framework)
+    compiled, graphs = is_mostly(share), graph_share(trace)
+    if compiled:
+        why["compiled"] = f"{share:.0%} of the kernels come out of compiled graphs"
+    if is_mostly(graphs):
+        why["graphs"] = f"{graphs:.0%} of the kernels are replayed by graphs"
+    return Program(
+        kind=_kind(trace, names, libraries, why),
+        framework=framework,
+        platform=platform_of(trace, names),
+        language=language,
+        offload=_offload(names, str(recording.attributes.get("apis", "")), why) if framework == "native" else "",
+        libraries=libraries,
+        network=next((name for one in marks.NETWORKS for name in names.classes if one.search(name)), ""),
+        compiled=compiled,
+        graphs=bool(is_mostly(graphs)),
+        parallel=_parallel(trace, names, why),
+        loader=bool(trace.once(recorded_events).names(("dataloader",))),
+        executable=executable,
+        recorder=recording.reader,
+        recorded=frozenset(name for name in _OPTIONS if recording.attributes.get(name) is True),
+        evidence=tuple(why.items()),
+    )
+
+
+def _first(patterns: marks.Marks, names: Iterable[str], aspect: str, why: Evidence) -> str:
+    """The first value one of whose names is there; its name is noted."""
+    listed = tuple(names)
+    for value, pattern in patterns:
+        if found := next(filter(pattern.search, listed), ""):
+            why[aspect] = found
+            return value
+    return ""
+
+
+def _framework(names: ProgramNames, reader: str, why: Evidence) -> Framework:
+    found = _first(marks.FRAMEWORK_NAMES, (*names.work, *names.files), "framework", why)
+    # Profilers that come with a framework record that framework.
+    return cast("Framework", found or ("unknown" if reader == "nsight" else "pytorch"))
+
+
+def _language(
+    framework: Framework, names: ProgramNames, executable: str, why: Evidence
+) -> Literal["python", "c++", "native", "unknown"]:
+    if framework in _IN_PYTHON or names.frames:
+        return "python"
+    if mark := names.first(_PYTHON, (executable,), names.threads):
+        why["language"] = mark
+        return "python"
+    if not names.kernels or not (executable or framework == "ggml"):
+        return "unknown"
+    return "c++" if names.first(_SIGNATURE, names.kernels) else "native"
+
+
+def _offload(names: ProgramNames, apis: str, why: Evidence) -> str:
+    traced = next((api for api in ("openacc", "openmp") if api in apis), "")
+    if traced:
+        why["offload"] = f"calls of {traced} in the export"
+    return traced or _first(marks.OFFLOAD_NAMES, names.kernels, "offload", why)
+
+
+def _libraries(names: ProgramNames, why: Evidence) -> tuple[str, ...]:
+    """Known libraries of which the program runs code, servers first."""
+    found = {name: names.packages[part] for part, name in marks.PACKAGES.items() if part in names.packages}
+    known = not marks.SERVERS_BY_NAME.isdisjoint(found)
+    for name, pattern in marks.LIBRARY_NAMES:
+        # Servers use each other's kernels and names of ranges: those count where no server's code is seen.
+        if not (known and name in marks.SERVERS_BY_NAME) and (mark := names.first(pattern, names.work)):
+            found.setdefault(name, mark)
+            known = known or name in marks.SERVERS_BY_NAME
+    order = list(dict.fromkeys(marks.PACKAGES.values()))
+    libraries = tuple(sorted(found, key=order.index))
+    if libraries:
+        why["library"] = "; ".join(found[name] for name in libraries)
+    return libraries
+
+
+def _kind(trace: Trace, names: ProgramNames, libraries: tuple[str, ...], why: Evidence) -> Kind:
+    work = DeviceWork.of(trace)
+    trained = (
+        names.first(marks.OPTIMIZER, names.work)
+        or names.first(marks.OPTIMIZER_FILES, names.files)
+        or names.first(marks.BACKWARD, names.work)
+        or next((label for label in names.threads if "pt_autograd" in label), "")
+        or names.first(_BACKWARD_FRAMES, names.frames)
+    )
+    served = next((name for name in libraries if name in marks.SERVERS_BY_NAME), "")
+    made = next((name for name in libraries if name in marks.DIFFUSERS.values()), "")
+    maybe = names.first(marks.MAYBE_OPTIMIZER, names.work)
+    if work.is_class("optimizer").any():
+        maybe = maybe or "kernels of an optimizer"
+    products = work.is_class("gemm", "convolution", "attention").any()
+    inferred = "products on the device, and nothing that only training runs" if products else ""
+    decided: tuple[tuple[Kind, str], ...] = (
+        ("training", trained), ("serving", served), ("diffusion", made), ("training", maybe),
+        ("inference", names.first(marks.ANSWERING, names.work)), ("inference", inferred),
+    )  # fmt: skip
+    for kind, mark in decided:
+        if mark:
+            why["kind"] = mark
+            return kind
+    return "unknown"
+
+
+def _parallel(trace: Trace, names: ProgramNames, why: Evidence) -> frozenset[str]:
+    """How ranks share the work; a layer that could be split among ranks is in one piece where nothing is exchanged."""
+    [recording] = trace.recordings.values()
+    seen = {"mpi": "calls of MPI"} if "mpi" in str(recording.attributes.get("apis", "")) else {}
+    if trace.scalar("SELECT count(*) FROM collectives"):
+        groups = [str(part) for row in trace.rows(_GROUPS_SQL) for part in row.values() if part]
+        for way, pattern in marks.PARALLEL_GROUPS:
+            seen[way] = names.first(pattern, groups)
+        for way, pattern in marks.PARALLEL_NAMES:
+            seen[way] = seen.get(way) or names.first(pattern, names.work, names.files)
+    told = {way: mark for way, mark in seen.items() if mark}
+    if told:
+        why["parallel"] = "; ".join(told.values())
+    return frozenset(told)

@@ -1,0 +1,119 @@
+"""What ran: decided once, so that advice fits it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal
+
+Kind = Literal["training", "inference", "serving", "diffusion", "unknown"]
+Framework = Literal[
+    "pytorch", "jax", "tensorflow", "mindspore", "paddle", "onnxruntime", "tensorrt", "cupy", "ggml", "native",
+    "unknown",
+]  # fmt: skip
+Platform = Literal["cuda", "rocm", "npu", "xpu", "mtia", "cpu", "other"]
+
+#: How each framework is written; `native` is a program of C, C++ or Fortran without one.
+FRAMEWORKS: Final[dict[str, str]] = {
+    "pytorch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow", "mindspore": "MindSpore", "paddle": "PaddlePaddle",
+    "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT", "cupy": "CuPy", "ggml": "llama.cpp",
+}  # fmt: skip
+_NATIVE: Final = {"openacc": "OpenACC program", "openmp": "OpenMP offload program", "kokkos": "C++ program with Kokkos"}
+_PLATFORMS: Final = {"cuda": "CUDA", "rocm": "HIP", "npu": "CANN", "xpu": "SYCL"}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a recording is of, as far as it tells. What it does not tell is unknown, which is neither yes nor no.
+
+    Attributes:
+        kind: What it does.
+        framework: What it is written with.
+        platform: Whose devices it uses: `cpu` if none, `other` if the recording does not tell.
+        language: `python`, `c++`, `native` (compiled, the recording does not tell from what) or `unknown`.
+        offload: How native code reaches the device other than by kernels of its own: `openacc`, `openmp`, `kokkos`.
+        libraries: Servers, trainers and model libraries above the framework, the most telling first.
+        network: Class of the model, for example `Qwen3ForCausalLM`; empty if not told.
+        compiled: Whether most device work comes out of a graph compiler; None if not told.
+        graphs: Whether most device work is replayed from graphs.
+        parallel: `ddp`, `fsdp`, `deepspeed`, `dataparallel`, `tensor`, `pipeline`, `expert`, `embedding`,
+            `mpi`.
+        loader: Whether a data loader of the framework is seen.
+        executable: Base name of the program's file; empty if not told.
+        recorder: What made the recording: `kineto`, `nsight`, `ascend` or `memsnapshot`.
+        recorded: Settings of the recording that were on: `record_shapes`, `with_stack`, `profile_memory`, ...
+        evidence: What each decision rests on, by attribute.
+    """
+
+    kind: Kind = "unknown"
+    framework: Framework = "unknown"
+    platform: Platform = "other"
+    language: Literal["python", "c++", "native", "unknown"] = "unknown"
+    offload: str = ""
+    libraries: tuple[str, ...] = ()
+    network: str = ""
+    compiled: bool | None = None
+    graphs: bool = False
+    parallel: frozenset[str] = frozenset()
+    loader: bool = False
+    executable: str = ""
+    recorder: str = ""
+    recorded: frozenset[str] = frozenset()
+    evidence: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is known to train."""
+        return self.kind == "training"
+
+    @property
+    def infers(self) -> bool:
+        """Whether it is known to run a model without training it."""
+        return self.kind in ("inference", "serving", "diffusion")
+
+    @property
+    def pytorch(self) -> bool:
+        """Whether it is known to be a PyTorch program."""
+        return self.framework == "pytorch"
+
+    @property
+    def native(self) -> bool:
+        """Whether it has no framework, as far as can be seen: advice is then given in the terms of the platform."""
+        return self.framework in ("native", "unknown")
+
+    @property
+    def data_parallel(self) -> bool:
+        """Whether each rank has the gradients of its own share of the batch, which are reduced by a library."""
+        return bool(self.parallel & {"ddp", "fsdp", "deepspeed"})
+
+    def to_json(self) -> dict[str, Any]:
+        """What is known as JSON values."""
+        found = asdict(self)
+        sets = {name: sorted(value) for name, value in found.items() if isinstance(value, frozenset)}
+        return {**found, **sets, "libraries": list(self.libraries), "evidence": dict(self.evidence)}
+
+    def __str__(self) -> str:
+        """`vLLM serving, Qwen3ForCausalLM, compiled`; empty if nothing is known."""
+        first = self._head()
+        rest = [self.network, *self._ways()] if first else []
+        return ", ".join(part for part in (first, *rest) if part)
+
+    def _head(self) -> str:
+        what = "" if self.kind == "unknown" else self.kind
+        if self.framework == "native":
+            written = ("C++" if self.language == "c++" else "", _PLATFORMS.get(self.platform, ""), "program")
+            name = _NATIVE.get(self.offload) or " ".join(filter(None, written))
+            return f"{name} {self.executable}".strip()
+        framework = FRAMEWORKS.get(self.framework, "Python program" if self.language == "python" else "")
+        if self.kind == "serving" and self.libraries:
+            return f"{self.libraries[0]} serving"
+        others = f" with {' and '.join(self.libraries[:2])}" if self.libraries else ""
+        return f"{framework} {what}".strip() + others
+
+    def _ways(self) -> list[str]:
+        names = {
+            "ddp": "DDP", "fsdp": "FSDP", "deepspeed": "DeepSpeed", "dataparallel": "DataParallel",
+            "tensor": "tensor parallel", "pipeline": "pipeline parallel", "expert": "expert parallel",
+            "embedding": "sharded embeddings", "mpi": "MPI",
+        }  # fmt: skip
+        ways = [names[way] for way in sorted(self.parallel) if way in names]
+        return [*ways, *(["compiled"] if self.compiled else []), *(["graphs"] if self.graphs else [])]
