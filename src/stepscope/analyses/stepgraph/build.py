@@ -28,7 +28,7 @@ from stepscope.analyses.stepgraph.queues import Delays, Queue, full_queues, pred
 from stepscope.analyses.stepgraph.rows import Activities, Calls, launched_before_waits, read_activities, read_calls
 from stepscope.analyses.stepgraph.selection import Selection, select_steps
 from stepscope.analyses.stepgraph.threads import Threads, read_threads
-from stepscope.analyses.stepgraph.waits import Waits, find_waits
+from stepscope.analyses.stepgraph.waits import Waits, find_waits, launching_kernels
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -87,7 +87,7 @@ def build(trace: Trace) -> Built:
             "the recording has neither device work nor host steps", hint="record the host, or the device, or both"
         )
     batches = awaited_batches(trace, calls, lo, hi)
-    points = host_points(selection, threads, calls, _issued(activities, calls), handovers)
+    points = host_points(selection, threads, calls, _issued(activities, calls, waits), handovers)
     parts = [
         _origin(lo),
         _device_nodes(activities, lo),
@@ -125,19 +125,22 @@ class _Where:
     host: NDArray[np.int64]
 
 
-def _issued(activities: Activities, calls: Calls) -> Times:
-    """When calls had launched what was done before they returned, int64[calls], -1 for others."""
+def _issued(activities: Activities, calls: Calls, waits: Waits) -> Times:
+    """When calls had launched what was done before they returned, or what they waited for; int64[calls], else -1."""
     earliest = np.full(calls.id.size, _LATER)
     call = calls.find(activities.launch)
     known = np.flatnonzero((call >= 0) & (activities.ts >= activities.called))
-    inside = known[activities.end[known] <= calls.end[call[known]]]
+    done = activities.end[known] <= calls.end[call[known]]
+    awaited = np.zeros(activities.ts.size, np.bool_)
+    awaited[waits.activity[activities.launch[waits.activity] == calls.id[waits.call]]] = True
+    inside = known[done | awaited[known]]
     np.minimum.at(earliest, call[inside], activities.ts[inside])
-    return np.where(earliest < _LATER, np.minimum(calls.ts + _usual_launch(calls, earliest), earliest), -1)
+    usual = _usual_launch(calls, launching_kernels(activities, calls) & (earliest == _LATER))
+    return np.where(earliest < _LATER, np.minimum(calls.ts + usual, earliest), -1)
 
 
-def _usual_launch(calls: Calls, earliest: Times) -> int:
-    """What a launch call takes that does not wait for what it launches."""
-    plain = (calls.role == rows.LAUNCH) & (earliest == _LATER)
+def _usual_launch(calls: Calls, plain: NDArray[np.bool_]) -> int:
+    """What a call takes that launches a kernel and does not wait for it."""
     took = (calls.end - calls.ts)[plain]
     return int(np.median(took)) if took.size else 2_000
 

@@ -23,6 +23,9 @@ _SKEW_SHARE = 10
 _PROMPT = 2
 _OWN_NS = 2_000
 _RETURN_NS = 5_000
+#: A call from pageable memory that lasts for this part of its copy is held up by it: it returns once the last piece is
+#: in the driver's buffer, and what is left then is small beside the copy. One that only staged a few bytes is not.
+_STAGING = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def find_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Wai
     # An allocation that goes on for long after the device was done has not waited for it.
     real &= (calls.role != rows.ALLOCATION) | (calls.end - late <= _PROMPT * usual)
     kept = real[call] | (calls.role[call] != rows.ALLOCATION)
-    return Waits(call[kept], activity[kept], _own(calls, real), usual)
+    return Waits(call[kept], activity[kept], _own(calls, real, launching_kernels(activities, calls)), usual)
 
 
 def _work_before(
@@ -73,12 +76,17 @@ def _work_before(
     """
     drained = np.full((waiting.size, len(queues)), -1)
     reached = np.full((waiting.size, len(queues)), -1)
+    returned = calls.end[waiting] + _skew(calls, waiting)
+    event = (calls.scope[waiting] == _EVENT) & (calls.role[waiting] == rows.WAIT)
     for number, queue in enumerate(queues):
         count = queue.launched_before(calls.ts[waiting])
+        # An event may be older than what was launched last: then all that came before it was done at the return.
+        ended = np.searchsorted(activities.end[queue.latest], returned, side="right")
+        count[event] = np.minimum(count, ended)[event]
         some = np.flatnonzero(count > 0)
         last = queue.latest[count[some] - 1]
         end = activities.end[last]
-        done = end <= calls.end[waiting[some]] + _skew(calls, waiting[some])
+        done = end <= returned[some]
         drained[some[done], number] = end[done]
         reached[some[done], number] = last[done]
     return drained, reached
@@ -153,19 +161,32 @@ def _first_seen(chosen: NDArray[np.bool_], drained: NDArray[np.int64], whole: ND
 
 
 def _blocking_copies(activities: Activities, calls: Calls) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Calls that return once what they copy is there, and the copies."""
+    """Calls that wait for what they copy, and the copies.
+
+    A call that copies from pageable memory to the device returns once all of it is staged, a little before the copy
+    ends: it waits while it overlaps its copy.
+    """
     copies = np.flatnonzero(np.isin(activities.kind, (rows.COPY, rows.SET)))
     call = calls.find(activities.launch[copies])
     copies, call = copies[call >= 0], call[call >= 0]
-    blocks = calls.end[call] >= activities.end[copies]
+    ts, end, returned = activities.ts[copies], activities.end[copies], calls.end[call]
+    blocks = (returned >= end) | (_STAGING * (returned - ts) >= end - ts)
     blocks &= activities.pageable[copies] | calls.blocking[call]
     return call[blocks], copies[blocks]
 
 
-def _own(calls: Calls, waited: NDArray[np.bool_]) -> Times:
+def launching_kernels(activities: Activities, calls: Calls) -> NDArray[np.bool_]:
+    """Calls that launch kernels, bool[calls]; what copying calls take tells nothing of launching."""
+    found = np.zeros(calls.id.size, np.bool_)
+    call = calls.find(activities.launch[np.isin(activities.kind, (rows.COMPUTE, rows.COMM))])
+    found[call[call >= 0]] = True
+    return found
+
+
+def _own(calls: Calls, waited: NDArray[np.bool_], kernels: NDArray[np.bool_]) -> Times:
     """Durations; for calls that waited, what the same call usually takes without having to."""
     own = calls.end - calls.ts
-    launches = own[(calls.role == rows.LAUNCH) & ~waited]
+    launches = own[kernels & ~waited]
     launch = int(np.median(launches)) if launches.size else _OWN_NS
     for name in np.unique(calls.name[waited]).tolist():
         same = calls.name == name
