@@ -3,6 +3,9 @@
 All ranks run the same program. Others come to a collective later than this rank has its own part ready, by a lag that
 they have gathered since all were last together: when this rank last went on with the result of a collective. Whatever
 makes this rank take a part of that time makes the lag the same part of what it was.
+
+A collective that stood behind another one in its queue was held up by that on all ranks: others are late by no more than
+what they came later than its turn.
 """
 
 from __future__ import annotations
@@ -58,11 +61,12 @@ def lateness(built: Built) -> Lateness:
     queued = (found.kind[edge] == graph.FOLLOWS) & (found.nodes.kind[found.on[edge]] == graph.DEVICE)
     own = ~queued
     own[queued] = built.activities.kind[before[queued]] != rows.COMM
-    only = np.add.reduceat(own, first[:-1]) == 0 if edge.size else own
-    own |= np.repeat(only, high - low)  # nothing but its queue tells when it was ready
-    first = np.concatenate(([0], np.cumsum(own)))[first]
-    edge = edge[own]
     admitted = found.nodes.end[found.on[edge]] + found.lag[edge]
+    if edge.size:
+        part = np.maximum.reduceat(np.where(own, admitted, np.iinfo(np.int64).min), first[:-1])
+        own |= admitted > np.repeat(part, high - low)  # its turn in the queue came later than its part was ready
+    first = np.concatenate(([0], np.cumsum(own)))[first]
+    edge, admitted = edge[own], admitted[own]
     ready = np.maximum.reduceat(admitted, first[:-1]) if edge.size else admitted
     late = found.nodes.start[node] + peers.wait - ready
     together = _last_together(built, peers.activity)
