@@ -27,6 +27,7 @@ from stepscope.analyses.stepgraph.points import (
 from stepscope.analyses.stepgraph.queues import Delays, Queue, full_queues, predecessors, split_queues, usual_delays
 from stepscope.analyses.stepgraph.rows import Activities, Calls, launched_before_waits, read_activities, read_calls
 from stepscope.analyses.stepgraph.selection import Selection, select_steps
+from stepscope.analyses.stepgraph.spanned import spanned_gaps
 from stepscope.analyses.stepgraph.threads import Threads, read_threads
 from stepscope.analyses.stepgraph.waits import Waits, find_waits, launching_kernels
 from stepscope.model.errors import MissingInputError
@@ -197,17 +198,21 @@ def _edges(facts: _Facts, where: _Where) -> tuple[Edges, Delays]:
     starts = np.flatnonzero((launched_at >= 0) & first_of_launch & (activities.ts >= activities.called))
     ready = np.where(before >= 0, activities.end[before] + delays.gap, 0)
     ready[starts] = np.maximum(ready[starts], launched[starts] + delays.latency)
-    explained = np.zeros(activities.ts.size, np.bool_)
-    explained[target] = True
-    guessed = unexplained_waits(activities, ready, delays, explained)
+    np.maximum.at(ready, target, activities.end[source] + EVENT_NS)
+    spanned = spanned_gaps(activities, before, launched_at >= 0, delays.gap)
+    np.maximum.at(ready, spanned.target, activities.ts[spanned.target])  # these are explained
+    guessed = unexplained_waits(activities, ready, delays)
+    rest = np.zeros(activities.ts.size, np.int64)
+    rest[spanned.target] = spanned.rest
+    gap = np.maximum(gap, rest[follows])  # what the host took after that, it would take anyway
     parts = [
         _host_order(points, own, handovers, where.host),
         Edges.of(graph.FOLLOWS, where.device[follows], where.device[before[follows]], gap),
         Edges.of(graph.LAUNCHES, where.device[starts], where.host[launched_at[starts]], delays.latency),
         Edges.of(
             graph.EVENT,
-            where.device[np.concatenate((target, guessed[0]))],
-            where.device[np.concatenate((source, guessed[1]))],
+            where.device[np.concatenate((target, guessed[0], spanned.target))],
+            where.device[np.concatenate((source, guessed[1], spanned.source))],
             EVENT_NS,
         ),
         _wait_edges(waits, return_of, where),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import nodes as graph
 from stepscope.analyses.stepgraph.build import Built
 from stepscope.analyses.stepgraph.change import Change, Events, Scaled
-from stepscope.analyses.stepgraph.lateness import Lateness, lateness
+from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
 from stepscope.analyses.stepgraph.overlap import NEVER, Overlap
 from stepscope.analyses.stepgraph.points import RETURN
 from stepscope.analyses.stepgraph.purposes import Purposes
@@ -68,7 +68,24 @@ class Effects:
             waited[self.device_nodes(change.unblocked)] = 0
         if change.overlapped.size:
             on = self.overlap.apply(self.activities(change.overlapped), lag)
-        return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]))
+        on = self._from_the_begin(on, lag)
+        most = MOST if self._longer(lag, took, waited) else 1
+        return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]), most)
+
+    def _from_the_begin(self, on: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
+        """What nothing holds up any more starts with everything; where each edge comes from then, int64[m]."""
+        first = self.built.graph.first
+        some = np.flatnonzero(first[1:] > first[:-1])
+        loose = some[np.maximum.reduceat(lag, first[some]) <= NEVER] if some.size else some
+        if loose.size:
+            on = np.array(on)
+            on[first[loose]], lag[first[loose]] = 0, 0
+        return on
+
+    def _longer(self, lag: Times, took: Times, waited: Times) -> bool:
+        """Whether anything takes longer than it did; else others can't be later than they were either."""
+        more = (lag > self.built.graph.lag).any() or (took > self.took).any()
+        return bool(more or (waited[self.late.node] > self.late.wait).any())
 
     def _late(self, on: NDArray[np.int64], lag: Times, wait: Times) -> dict[int, tuple[More, int, int, int]]:
         """When other ranks come, as `Timing` has it, once waits have become shorter."""

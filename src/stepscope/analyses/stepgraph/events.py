@@ -11,13 +11,21 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import rows
 from stepscope.analyses.stepgraph.queues import Delays, Queue
 from stepscope.analyses.stepgraph.rows import Activities, Calls
+from stepscope.model.intervals import Times
 
 #: Where nothing shows it: from the end of what is waited for to the start of what waits.
 EVENT_NS = 1_500
 #: An activity that starts this many usual latencies after it could have must have waited for something.
 _LATE = 3
-#: At most so long after what it waited for.
+#: At most so long after what it waited for; or so long before that ends, since engines of a device do not share one
+#: clock to the microsecond, and by no more than this part of the wait.
 _SOON_NS = 10_000
+_EARLY_NS = 15_000
+_EARLY_SHARE = 10
+#: Neighbours that are looked at for one of another queue.
+_NEIGHBOURS = 8
+#: Begin and duration are rounded, each to this at worst, if all recorded times are multiples of it.
+_RESOLUTIONS = (1_000,)
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -62,10 +70,17 @@ def event_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Pa
     return target, source
 
 
+def rounding_ns(activities: Activities) -> int:
+    """By how much the end of one activity may seem to lie after the begin of one that waited for it."""
+    recorded = next((one for one in _RESOLUTIONS if not (activities.ts % one).any()), 1)
+    return 2 * recorded
+
+
 class _Finder:
     """Looks up what was launched where around a call."""
 
     def __init__(self, activities: Activities, queues: list[Queue], calls: Calls) -> None:
+        self.rounding = rounding_ns(activities)
         self.a, self.calls = activities, calls
         self.by_queue = {queue.track: _Launched.of(activities, queue.member) for queue in queues}
         self.by_thread = {
@@ -93,7 +108,7 @@ class _Finder:
         if target < 0:
             return []
         source = self._marked(target_queue, thread, recorded) if recorded >= 0 else self._latest(target, now)
-        if source < 0 or self.a.end[source] > self.a.ts[target]:
+        if source < 0 or self.a.end[source] > self.a.ts[target] + self.rounding:
             return []
         return [(target, source)]
 
@@ -130,30 +145,51 @@ class _Finder:
             if track == self.a.track[target]:
                 continue
             last = queue.before(now)
-            while last >= 0 and self.a.end[last] > self.a.ts[target]:
+            while last >= 0 and self.a.end[last] > self.a.ts[target] + self.rounding:
                 last = queue.before(int(self.a.called[last]))
             if last >= 0 and (found < 0 or self.a.end[last] > self.a.end[found]):
                 found = last
         return found
 
 
-def unexplained_waits(
-    activities: Activities, ready: NDArray[np.int64], delays: Delays, explained: NDArray[np.bool_]
-) -> Pairs:
-    """Activities that start late, right after one of another queue has ended: it may be what they waited for.
+def unexplained_waits(activities: Activities, ready: NDArray[np.int64], delays: Delays) -> Pairs:
+    """Activities that start late, as one of another queue ends: it may be what they waited for.
 
     Args:
         activities: The activities.
         ready: int64[n], when each could have started for all that is known.
         delays: Usual delays.
-        explained: bool[n], whether something else tells what each waited for.
     """
-    late = np.flatnonzero((activities.ts - ready > _LATE * delays.latency) & ~explained)
-    by_end = np.argsort(activities.end, kind="stable")
-    last = np.searchsorted(activities.end[by_end], activities.ts[late], side="right") - 1
-    late, last = late[last >= 0], last[last >= 0]
-    source = by_end[last]
-    other = activities.track[source] != activities.track[late]
+    waited = activities.ts - ready
+    late = np.flatnonzero(waited > _LATE * delays.latency)
+    early = np.clip(waited[late] // _EARLY_SHARE, rounding_ns(activities), _EARLY_NS)
+    late, source = last_of_others(activities, late, activities.ts[late] + early)
     soon = activities.ts[late] - activities.end[source] <= _SOON_NS
-    real = other & soon & (activities.end[source] > ready[late])
+    real = soon & (activities.end[source] > ready[late])
     return late[real], source[real]
+
+
+def last_of_others(
+    activities: Activities, those: NDArray[np.int64], until: Times, among: NDArray[np.bool_] | None = None
+) -> Pairs:
+    """Of each of these activities, and the last one of other queues that has ended by a moment; only where there is one.
+
+    Args:
+        activities: The activities.
+        those: int64[m], positions.
+        until: int64[m], the moments.
+        among: bool[n], which may be found; all if None.
+    """
+    by_end = np.argsort(activities.end, kind="stable")
+    by_end = by_end if among is None else by_end[among[by_end]]
+    last = np.searchsorted(activities.end[by_end], until, side="right") - 1
+    for _ in range(_NEIGHBOURS):
+        own = np.flatnonzero(last >= 0)
+        own = own[activities.track[by_end[last[own]]] == activities.track[those[own]]]
+        if not own.size:
+            break
+        last[own] -= 1
+    those, last = those[last >= 0], last[last >= 0]
+    found = by_end[last]
+    other = activities.track[found] != activities.track[those]
+    return those[other], found[other]

@@ -48,9 +48,13 @@ class StepGraph:
         """The mean step with a change. Events that the chosen steps do not have are passed over."""
         timing = self.effects.of(change)
         total = max(total_ns(self.built, self._replayed(timing), timing.took), apart_ns(self.effects, change, timing))
+        if timing.most == 1:
+            # Nothing takes longer, and whatever can begin sooner may as well begin when it did.
+            total = min(total, self.base_ns)
         recorded = recorded_ns(self.built, self.effects.took)
         number = len(self.built.selection.counted)
-        base, new, removed = (ns // number for ns in (self.base_ns, total, removed_ns(self.effects, change, timing)))
+        gone = min(removed_ns(self.effects, change, timing), self.base_ns)
+        base, new, removed = (ns // number for ns in (self.base_ns, total, gone))
         off = abs(self.base_ns - recorded) / max(recorded, 1)
         return Prediction(base, new, base - new, removed, self.built.selection.counted, off)
 

@@ -76,11 +76,15 @@ class Overlap:
         nodes = self.built.device[activities[ready >= 0]]
         source = np.full(self.built.graph.nodes.end.size, -1)
         source[nodes] = self.built.device[ready[ready >= 0]]
-        mine = source[self.edge_node] >= 0
-        lag[mine & np.isin(self.built.graph.kind, (graph.EVENT, graph.STARTS))] = NEVER
-        launches = np.flatnonzero(mine & (self.built.graph.kind == graph.LAUNCHES))
-        on[launches] = source[self.edge_node[launches]]
-        lag[launches] = EVENT_NS
+        kind = self.built.graph.kind
+        admitting = np.isin(kind, (graph.LAUNCHES, graph.EVENT, graph.STARTS))
+        edges = np.flatnonzero((source[self.edge_node] >= 0) & admitting)
+        lag[edges] = NEVER
+        # One of them, the launch where it is recorded, now comes from there.
+        edges = edges[np.lexsort((kind[edges] != graph.LAUNCHES, self.edge_node[edges]))]
+        one = edges[np.append(True, np.diff(self.edge_node[edges]) > 0)[: edges.size]]
+        on[one] = source[self.edge_node[one]]
+        lag[one] = EVENT_NS
 
     def _ready(self, activities: NDArray[np.int64]) -> NDArray[np.int64]:
         """The activity after which the data of each one is there, int64; -1 where it is as recorded.

@@ -28,12 +28,14 @@ class Timing:
         late: By node of a collective, when other ranks come to it, as in `Lateness`: the edges that tell when this
             rank's part is ready (node and time), the lag of the others, the node at which all were last together, and
             the time since then in the recording.
+        most: By how much lags of other ranks may grow.
     """
 
     on: NDArray[np.int64]
     lag: Times
     took: Times
     late: Late
+    most: int = MOST
 
 
 def replay(origin: int, plan: Plan, times: Timing) -> Times:
@@ -57,7 +59,7 @@ def replay(origin: int, plan: Plan, times: Timing) -> Times:
         own, (low, high) = int(took[place - 1]), several.get(place, (0, 0))
         starts = [ends[before] + lag for before, lag in further[low:high]]
         if place in late:
-            starts.append(_arrival(ends, *late[place]))
+            starts.append(_arrival(ends, times.most, *late[place]))
         ends[place] = max(ends[place], max(starts) + own)
     _go_on(ends, rows)
     return np.array(ends, np.int64)[plan.place] + distance
@@ -78,9 +80,9 @@ def _placed(plan: Plan, distance: Times, late: tuple[More, int, int, int]) -> tu
     return part, lag, int(plan.place[together]), apart
 
 
-def _arrival(ends: list[int], part: More, lag: int, together: int, apart: int) -> int:
+def _arrival(ends: list[int], most: int, part: More, lag: int, together: int, apart: int) -> int:
     """When the last of the other ranks comes to a collective."""
     ready = max([ends[before] + wait for before, wait in part])
     if not apart:
         return ready + lag
-    return ready + min(lag * max(ready - ends[together], 0) // apart, MOST * lag)
+    return ready + min(lag * max(ready - ends[together], 0) // apart, most * lag)
