@@ -172,7 +172,7 @@ def unexplained_waits(activities: Activities, ready: NDArray[np.int64], delays: 
 def last_of_others(
     activities: Activities, those: NDArray[np.int64], until: Times, among: NDArray[np.bool_] | None = None
 ) -> Pairs:
-    """Of each of these activities, and the last one of other queues that has ended by a moment; only where there is one.
+    """Those of these activities before which one of another queue has ended by some moment, and the last such.
 
     Args:
         activities: The activities.

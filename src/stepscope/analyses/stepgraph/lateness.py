@@ -4,8 +4,8 @@ All ranks run the same program. Others come to a collective later than this rank
 they have gathered since all were last together: when this rank last went on with the result of a collective. Whatever
 makes this rank take a part of that time makes the lag the same part of what it was.
 
-A collective that stood behind another one in its queue was held up by that on all ranks: others are late by no more than
-what they came later than its turn.
+A collective that stood behind another one in its queue was held up by that on all ranks: others are late by no more
+than what they came later than its turn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What activities wait for whose launch is not recorded: gaps of a queue that end after communication has ended.
 
-Where the host is recorded, launches tell why a queue was empty. Where it is not, a queue that goes on after a collective
-or a send or receive has ended, and did nothing since before that, needed it; what is left of the gap is the host's.
+Where the host is recorded, launches tell why a queue was empty. Where it is not, a queue that goes on after a
+collective or a send has ended, and did nothing since before that, needed it; what is left of the gap is the host's.
 Communication, in turn, needs what ended last before it began.
 """
 

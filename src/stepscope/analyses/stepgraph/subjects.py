@@ -126,7 +126,8 @@ def synchronising(trace: Trace, what: str) -> Events:
     query = (
         "SELECT k.launch AS event FROM kernels k JOIN spans h ON h.id = k.launch JOIN names n USING (name_id) "
         "LEFT JOIN copies c ON c.event = k.event WHERE k.kind IN ('copy', 'set') "
-        "AND (h.ts + h.dur >= k.ts + k.dur OR 2 * (h.ts + h.dur - k.ts) >= k.dur) AND ($what = '' OR n.name GLOB $what) "
+        "AND (h.ts + h.dur >= k.ts + k.dur OR 2 * (h.ts + h.dur - k.ts) >= k.dur) "
+        "AND ($what = '' OR n.name GLOB $what) "
         "AND ('pageable' IN (c.src_kind, c.dst_kind) OR h.id IN (SELECT unnest($blocking)))"
     )
     copies = _events(trace, query, {"what": what, "blocking": blocking.tolist()})
