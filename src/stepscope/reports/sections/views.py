@@ -194,6 +194,6 @@ MEMORY: Final = (
 
 #: Every table that a page shows something of.
 SHOWN: Final = frozenset(
-    {"program", "step_budget", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
+    {"program", "step_budget", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
     | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES, *MEMORY)}
 )

@@ -1,0 +1,60 @@
+"""What phases of the program the step is made of: on the host, on the devices, and idle."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.reports.outline import Grid, Heading, Section
+from stepscope.reports.report import Report
+from stepscope.reports.sections.budget import step_rows
+from stepscope.reports.units import NONE, duration, percent
+
+_HEADINGS: Final = (
+    Heading("phase", number=False),
+    Heading("device busy"),
+    Heading("idle"),
+    Heading("of the step"),
+    Heading("", number=False, rank=5, bar=True),
+    Heading("host", rank=1),
+    Heading("meaning", number=False, rank=6),
+)
+_MEANING: Final = {
+    "data_loading": "the loop waited for its next batch",
+    "preprocessing": "preparing inputs and copying them to the device",
+    "optimizer": "with zeroing, scaling and clipping of gradients",
+    "checkpointing": "computing activations anew, or saving the model",
+    "mixed": "prefill and decode in one batch",
+    "rest": "outside of all phases",
+}
+#: What is less than this share of a step, on the device and on the host, is left out.
+_LEAST: Final = 0.0005
+
+
+def phases(report: Report, top: int) -> Section:
+    """A row per phase, in the order of the time on the device and idle in it; times are means of the steps."""
+    del top
+    nothing = Section("Phases", ())
+    steps = {(row["rank"], row["step"]) for row in step_rows(report)}
+    if "phases" not in report.tables:
+        return nothing
+    rows = [row for row in report.tables["phases"].records() if not steps or (row["rank"], row["step"]) in steps]
+    if not {row["phase"] for row in rows} - {"rest"}:
+        return nothing
+    count = len({(row["rank"], row["device"], row["step"]) for row in rows})
+    sums: dict[str, tuple[int, int, int]] = {}
+    for row in rows:
+        host, busy, idle = sums.get(row["phase"], (0, 0, 0))
+        sums[row["phase"]] = (host + row["host_ns"], busy + (row["device_ns"] or 0), idle + (row["idle_ns"] or 0))
+    total = sum(busy + idle for _, busy, idle in sums.values())
+    hosts = sum(host for host, _, _ in sums.values())
+    shown = {phase: parts for phase, parts in sums.items()
+             if parts[1] + parts[2] > _LEAST * total or parts[0] > _LEAST * hosts}  # fmt: skip
+    ordered = sorted(shown.items(), key=lambda item: (-(item[1][1] + item[1][2]), -item[1][0], item[0]))
+    return Section("Phases", (Grid(_HEADINGS, tuple(_row(*item, count, total) for item in ordered), table="phases"),))
+
+
+def _row(phase: str, parts: tuple[int, int, int], count: int, total: int) -> tuple[str | float, ...]:
+    host, busy, idle = parts
+    share = (busy + idle) / total if total else 0.0
+    times = (duration(busy / count), duration(idle / count), percent(share)) if total else (NONE, NONE, NONE)
+    return (phase.replace("_", " "), *times, share, duration(host / count), _MEANING.get(phase, ""))
