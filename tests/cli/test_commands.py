@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -155,7 +156,7 @@ def test_interruption(call, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(stepscope.reports.build, "build_report", interrupt)
-    assert call("analyze", job)[0] == 130
+    assert call("analyze", job) == (130, "", "stepscope: interrupted.\n")
 
 
 def test_schema(call) -> None:
@@ -260,6 +261,14 @@ def test_query_in_every_format(call, job: str, tmp_path: Path) -> None:
         "CALL pragma_version()",
         "SELECT 1; SELECT 2",
         "SELECT * FROM query('SELECT 1')",
+        "SELECT current_setting('temp_directory')",
+        "SELECT Current_Setting('temp_directory') FROM kernels",
+        "SELECT * FROM pg_settings",
+        "SELECT (SELECT max(setting) FROM pg_catalog.pg_settings)",
+        "SELECT pg_get_viewdef(1)",
+        "SELECT sql FROM duckdb_views()",
+        "SELECT sql FROM sqlite_master",
+        "SELECT view_definition FROM information_schema.views",
         "SELECT (SELECT count(*) FROM Enable_Logging()) FROM kernels",
         "WITH x AS (SELECT * FROM disable_logging()) FROM x",
         "SELECT * FROM enable_logging(storage = 'file', storage_path = '/tmp/x')",
@@ -288,6 +297,45 @@ def test_a_query_that_takes_too_long_is_stopped(call, job: str) -> None:
     assert status == 2
     assert err == "stepscope: the query was stopped after 0.3 s; raise --timeout.\n"
     assert time.monotonic() - started < 10
+
+
+def test_a_query_that_needs_too_much_memory_is_refused(call, job: str) -> None:
+    status, _, err = call("query", job, "SELECT range(400_000_000)", "--memory", "600")
+    assert status == 2
+    assert err == "stepscope: the query needs more memory than 600 MB; ask for less at a time, or raise --memory.\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "meant"),
+    [
+        ("SELECT * FROM kernel", 'did you mean "kernels"'),
+        ("SELECT nam FROM kernels", 'did you mean "name"'),
+        ("SELECT summ(event) FROM kernels", 'did you mean "sum"'),
+    ],
+)
+def test_a_query_with_a_wrong_name_says_the_nearest(call, job: str, sql: str, meant: str) -> None:
+    status, _, err = call("query", job, sql)
+    assert (status, err.count("\n")) == (2, 1)
+    assert meant in err
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3",
+        "SELECT a.range FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3",
+    ],
+)
+def test_a_query_can_be_interrupted(job: str, sql: str) -> None:
+    command = [sys.executable, "-m", "stepscope", "query", job, sql, "--format", "csv"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    _, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (130, "stepscope: interrupted.\n")
+    assert time.monotonic() - sent < 5  # on a busy machine
 
 
 def test_hostile_names_in_results(call, job: str) -> None:

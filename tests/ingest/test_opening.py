@@ -19,6 +19,7 @@ from stepscope.ingest.ranks import assign_ranks
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
+from stepscope.model.spill import spill_folder
 from stepscope.store.cache import Cache
 from stepscope.store.contents import Contents
 from stepscope.store.layout import MANIFEST
@@ -106,6 +107,7 @@ def test_a_failure_leaves_no_half_written_store(tmp_path, monkeypatch):
 
 
 def test_without_a_cache_nothing_is_left_behind(tmp_path, monkeypatch):
+    spill_folder()  # which is of the process
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "tmp").mkdir()

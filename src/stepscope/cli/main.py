@@ -87,6 +87,9 @@ def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     try:
         status = app(list(arguments), standalone_mode=False, obj=debug)
         sys.stdout.flush()
+        if status == INTERRUPTED:
+            # Typer 0.29 makes an exit of it, older ones an error.
+            return _fail("interrupted", KeyboardInterrupt(), debug, INTERRUPTED)
         return status if isinstance(status, int) else 0
     except StepscopeError as error:
         return _fail(str(error), error, debug, error.exit_code)

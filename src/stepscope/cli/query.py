@@ -26,7 +26,12 @@ FormatOption = Annotated[
     Format, typer.Option("--format", metavar="table|csv|json|parquet", help="How to write the result.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
-Timeout = Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS", help="Give up after this long.")]
+Timeout = Annotated[
+    float, typer.Option(min=0, metavar="SECONDS", help="Give up after this long, 300 if not given; 0 for never.")
+]
+Memory = Annotated[
+    int, typer.Option(min=0, metavar="MB", help="Give up beyond this much memory, 2000 if not given; 0: all.")
+]
 
 
 def query(
@@ -34,7 +39,8 @@ def query(
     sql: Sql,
     format: FormatOption = Format.table,
     output: Output = None,
-    timeout: Timeout = None,
+    timeout: Timeout = 300,
+    memory: Memory = 2000,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -43,6 +49,7 @@ def query(
     Queries only read: they reach no file, no network and no setting.
     """
     from stepscope.cli import results
+    from stepscope.cli.answer import answer
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import STDOUT, check_output, text_output, writing
     from stepscope.model.errors import UserError
@@ -54,7 +61,7 @@ def query(
         raise UserError("Parquet can't be shown in a terminal", hint="give --output FILE")
     with open_input([path], cache=not no_cache, store=store, locked=True) as trace:
         trace.check_reads_only(sql)
-        with results.answer(trace, sql, timeout) as batches:
+        with answer(trace, sql, timeout=timeout, memory_mb=memory) as batches:
             if format is Format.parquet:
                 with writing(output, [path]) if output else results.binary_stdout() as target:
                     results.write_parquet(batches, target)

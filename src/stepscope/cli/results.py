@@ -1,65 +1,26 @@
-"""Run a query with a limit of time, and write its result."""
+"""Write the result of a query."""
 
 from __future__ import annotations
 
 import csv
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from stepscope.model.errors import StepscopeError, UserError
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from stepscope.model.trace import Trace
+    from stepscope.cli.answer import Answer
+
 
 #: Rows of a result that a person looks at; files have all.
 _MOST_SHOWN: Final = 1000
 
 
-@contextmanager
-def answer(trace: Trace, sql: str, timeout: float | None) -> Iterator[pa.RecordBatchReader]:
-    """The result of a query, batch by batch; errors of the database become sentences.
-
-    Raises:
-        UserError: The query is wrong, is refused or takes too long.
-    """
-    import duckdb
-
-    from stepscope.model.sandbox import first_line
-
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        trace.interrupt()
-
-    timer = threading.Timer(timeout or 0, stop)
-    timer.daemon = True
-    if timeout is not None:
-        timer.start()
-    try:
-        yield trace.batches(sql)
-    except duckdb.PermissionException as error:
-        raise UserError("queries reach no files and no network", hint="only the tables of the trace") from error
-    except (duckdb.InterruptException, RuntimeError, OSError) as error:
-        if late.is_set():
-            raise StepscopeError(f"the query was stopped after {timeout:g} s", hint="raise --timeout") from error
-        if isinstance(error, duckdb.InterruptException):
-            raise KeyboardInterrupt from error
-        raise
-    except duckdb.Error as error:
-        raise UserError(f"the query failed: {first_line(error)}", hint="see `stepscope schema`") from error
-    finally:
-        timer.cancel()
-
-
-def write_table(batches: pa.RecordBatchReader, out: IO[str]) -> None:
+def write_table(batches: Answer, out: IO[str]) -> None:
     """Aligned columns, the first thousand rows."""
     from rich.cells import cell_len, set_cell_size
 
@@ -88,7 +49,7 @@ def write_table(batches: pa.RecordBatchReader, out: IO[str]) -> None:
     out.write(f"({plural(total, 'row')}{hidden})\n")
 
 
-def write_csv(batches: pa.RecordBatchReader, out: IO[str]) -> None:
+def write_csv(batches: Answer, out: IO[str]) -> None:
     """Comma-separated, with a line of names; null is empty. On a terminal, what does not show is escaped."""
     from stepscope.reports.text import visible
 
@@ -99,7 +60,7 @@ def write_csv(batches: pa.RecordBatchReader, out: IO[str]) -> None:
         writer.writerows([clean(value) for value in row] for row in _rows(batch))
 
 
-def write_json(batches: pa.RecordBatchReader, out: IO[str]) -> None:
+def write_json(batches: Answer, out: IO[str]) -> None:
     """A list of objects, one per line."""
     names = batches.schema.names
     first = True
@@ -112,7 +73,7 @@ def write_json(batches: pa.RecordBatchReader, out: IO[str]) -> None:
     out.write("\n]\n")
 
 
-def write_parquet(batches: pa.RecordBatchReader, target: Path) -> None:
+def write_parquet(batches: Answer, target: Path) -> None:
     """A Parquet file."""
     import pyarrow.parquet as pq
 

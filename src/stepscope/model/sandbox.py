@@ -19,9 +19,16 @@ _READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE
 _TABLE_FUNCTIONS: Final = frozenset(
     {
         "range", "generate_series", "unnest", "repeat", "json_each", "json_tree", "pragma_table_info",
-        "duckdb_columns", "duckdb_functions", "duckdb_tables", "duckdb_views",
+        "duckdb_columns", "duckdb_functions",
     }
 )  # fmt: skip
+#: Functions that tell where files lie: in settings, and in what views are made of.
+_TELLING: Final = frozenset({"current_setting", "getenv", "pg_get_viewdef", "pg_sleep"})
+#: Of the tables that DuckDB has of itself, those that tell nothing of that either.
+_HARMLESS: Final = frozenset({"tables", "columns", "schemata", "duckdb_columns", "duckdb_types"})
+_INTERNAL_SQL: Final = "SELECT DISTINCT view_name FROM duckdb_views() WHERE internal"
+#: What queries may put on disk.
+_SPILL_LIMIT: Final = "8GB"
 _HINT: Final = "give a single SELECT over the tables that `stepscope schema` lists"
 
 
@@ -29,6 +36,7 @@ def lock(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> N
     """Take from a connection all access to files, but for those of `stores`, and to its own settings, for good."""
     files = [file for store in stores.values() for file in sorted(store.glob("*.parquet"))]
     connection.execute(f"SET temp_directory = {_literal(spill_folder('spill-query'))}")
+    connection.execute(f"SET max_temp_directory_size = '{_SPILL_LIMIT}'")
     connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, files))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -45,7 +53,7 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     try:
         statements = connection.extract_statements(query)
     except duckdb.Error as error:
-        raise UserError(f"the query is not valid SQL: {first_line(error)}", hint=_HINT) from error
+        raise UserError(f"the query is not valid SQL: {first_line(error)}", hint=_suggested(error) or _HINT) from error
     if len(statements) != 1:
         raise UserError(f"the query has {len(statements)} statements", hint=_HINT)
     kind = statements[0].type
@@ -57,15 +65,35 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
     if tree.get("error") or writing:
         what = ", ".join(node.removesuffix("_QUERY_NODE") for node in writing) or "a statement that can't be checked"
         raise UserError(f"queries only read, and this one contains {what}", hint=_HINT)
-    called = {str(part["function"]["function_name"]).lower() for part in parts if part["type"] == "TABLE_FUNCTION"}
-    if refused := sorted(called - _TABLE_FUNCTIONS):
+    tables = {str(part["function"]["function_name"]).lower() for part in parts if part["type"] == "TABLE_FUNCTION"}
+    called = {str(part.get("function_name")).lower() for part in parts if part["type"] == "FUNCTION"}
+    if refused := sorted((tables - _TABLE_FUNCTIONS) | (called & _TELLING)):
         raise UserError(f"queries only read the trace, and this one calls {', '.join(refused)}", hint=_HINT)
+    read = {str(part.get("table_name")).lower() for part in parts if part["type"] == "BASE_TABLE"}
+    internal = {name for (name,) in connection.execute(_INTERNAL_SQL).fetchall()} - _HARMLESS
+    if refused := sorted(read & internal):
+        raise UserError(f"queries only read the trace, and this one reads {', '.join(refused)}", hint=_HINT)
+
+
+def failure(error: Exception) -> UserError:
+    """The error for a query that the database does not answer, with the name that it would have known."""
+    return UserError(f"the query failed: {first_line(error)}", hint=_suggested(error) or "see `stepscope schema`")
 
 
 def first_line(error: Exception) -> str:
     """The first sentence of a database error, without its class."""
     line = str(error).split("\n", 1)[0]
-    return line.split("Error: ", 1)[-1].rstrip(".")
+    return line.split("Error: ", 1)[-1].rstrip(".!")
+
+
+def _suggested(error: Exception) -> str:
+    """What the database takes for meant instead, if it says so."""
+    for line in str(error).splitlines()[1:]:
+        if line.startswith("Did you mean"):
+            return line[0].lower() + line[1:].rstrip("?")
+        if line.startswith("Candidate bindings: "):
+            return f"did you mean {line.removeprefix('Candidate bindings: ')}"
+    return ""
 
 
 def _parts(tree: Any) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,173 @@
+"""Run a query within limits of time and memory, in a thread, so that it can be interrupted at any time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Empty, Full, Queue
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from stepscope.model.errors import StepscopeError, UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stepscope.model.trace import Trace
+
+#: Batches that wait to be written.
+_WAITING: Final = 2
+#: How often the thread that waits looks whether it has been interrupted.
+_LOOK_SECONDS: Final = 0.1
+#: A query that does not stop so soon is inside one function, which DuckDB can't leave: the process ends without it.
+_STOP_SECONDS: Final = 0.7
+_INTERRUPTED: Final = 130
+
+
+class Answer:
+    """The batches of a query's result, once. Another thread has them computed.
+
+    Attributes:
+        schema: The columns.
+    """
+
+    def __init__(self, trace: Trace, sql: str, timeout: float) -> None:
+        self._trace = trace
+        self._timeout = timeout
+        self._end = monotonic() + timeout if timeout else None
+        self._queue: Queue[pa.Schema | pa.RecordBatch | Exception | None] = Queue(_WAITING)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(sql,), name="stepscope-query", daemon=True)
+        self._thread.start()
+        try:
+            self.schema: pa.Schema = self._next()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        while (batch := self._next()) is not None:
+            yield batch
+
+    def stop(self) -> None:
+        """End the query, however far it is; if it can't be, end the process."""
+        self._stopped.set()
+        end = monotonic() + _STOP_SECONDS
+        while self._thread.is_alive() and monotonic() < end:
+            self._trace.interrupt()
+            self._thread.join(_LOOK_SECONDS)
+        if self._thread.is_alive():
+            self._leave()
+
+    def _next(self) -> pa.Schema | pa.RecordBatch | None:
+        while True:
+            try:
+                item = self._queue.get(timeout=_LOOK_SECONDS)
+            except Empty:
+                if self._end is not None and monotonic() > self._end:
+                    raise self._late() from None
+                continue
+            if isinstance(item, Exception):
+                raise item
+            return item
+
+    def _run(self, sql: str) -> None:
+        import duckdb
+
+        try:
+            batches = self._trace.batches(sql)
+            self._put(batches.schema)
+            for batch in batches:
+                self._put(batch)
+            self._put(None)
+        except (MemoryError, duckdb.Error) as error:  # raised where the answer is read
+            self._put(error)
+        except Exception as error:
+            # Arrow hands on what DuckDB says once the first rows are there.
+            self._put(duckdb.Error(str(error)))
+
+    def _put(self, item: pa.Schema | pa.RecordBatch | Exception | None) -> None:
+        while not self._stopped.is_set():
+            with suppress(Full):
+                self._queue.put(item, timeout=_LOOK_SECONDS)
+                return
+
+    def _late(self) -> StepscopeError:
+        return StepscopeError(f"the query was stopped after {self._timeout:g} s", hint="raise --timeout")
+
+    def _leave(self) -> None:
+        import atexit
+
+        error = sys.exc_info()[1]
+        late = isinstance(error, StepscopeError)
+        print(f"stepscope: {error if late else 'interrupted'}.", file=sys.stderr, flush=True)  # noqa: T201
+        atexit._run_exitfuncs()
+        os._exit(2 if late else _INTERRUPTED)
+
+
+@contextmanager
+def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterator[Answer]:
+    """The result of a query; errors of the database become sentences.
+
+    Args:
+        trace: What is asked.
+        sql: One statement that only reads.
+        timeout: Seconds after which it is stopped; 0 for never.
+        memory_mb: What the process may use beyond what it has; 0 for all there is.
+
+    Raises:
+        UserError: The query is wrong, is refused, or needs too much.
+    """
+    import duckdb
+
+    from stepscope.model.sandbox import failure
+
+    found: Answer | None = None
+    with _memory_limited(memory_mb):
+        try:
+            found = Answer(trace, sql, timeout)
+            yield found
+        except duckdb.PermissionException as error:
+            raise UserError("queries reach no files and no network", hint="only the tables of the trace") from error
+        except (MemoryError, duckdb.OutOfMemoryException) as error:
+            raise _too_large(memory_mb) from error
+        except duckdb.Error as error:
+            if "bad_alloc" in str(error) or "allocat" in str(error):
+                raise _too_large(memory_mb) from error
+            raise failure(error) from error
+        finally:
+            if found is not None:
+                found.stop()
+
+
+def _too_large(memory_mb: int) -> UserError:
+    limit = f" than {memory_mb:,} MB" if memory_mb else " than there is"
+    return UserError(f"the query needs more memory{limit}", hint="ask for less at a time, or raise --memory")
+
+
+@contextmanager
+def _memory_limited(megabytes: int) -> Iterator[None]:
+    """Let this process have so much more memory than it has. Functions of DuckDB take some beyond its own limit."""
+    if not megabytes or sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    used = next(
+        int(line.split()[1]) << 10
+        for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        if line.startswith("VmData:")
+    )
+    limit = used + (megabytes << 20)
+    if before[0] != resource.RLIM_INFINITY:
+        limit = min(limit, before[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
