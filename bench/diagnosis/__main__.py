@@ -6,6 +6,7 @@ import argparse
 import json
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from bench.diagnosis.answers import ANSWERS
@@ -23,6 +24,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=40, help="jobs with two faults")
     parser.add_argument("--fault", action="append", help="only cases with this fault")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--clean", action="store_true", help="leave out what real recordings are full of")
     parser.add_argument("--json", type=Path, help="keep every outcome")
     parser.add_argument("--verbose", action="store_true", help="show every case that went wrong")
     options = parser.parse_args()
@@ -30,7 +32,7 @@ def main() -> None:
     chosen = cases(family, options.healthy, options.each, options.pairs, options.fault or ())
     outcomes = []
     with ProcessPoolExecutor(options.processes) as executor:
-        for outcome in executor.map(_judged, chosen):
+        for outcome in executor.map(partial(_judged, not options.clean), chosen):
             outcomes.append(outcome)
             if options.verbose:
                 _show(outcome)
@@ -39,8 +41,8 @@ def main() -> None:
     print(_text(options.family, score(outcomes)))
 
 
-def _judged(case: Case) -> Outcome:
-    return judged(*case)
+def _judged(reality: bool, case: Case) -> Outcome:
+    return judged(*case, reality=reality)
 
 
 def _show(outcome: Outcome) -> None:

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.diagnosis.reality import real
 from stepscope.ingest import Options, open_trace
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
@@ -38,7 +39,7 @@ class Outcome:
         step_ns: Mean step with them.
         without: Mean step without each one of them, in their order.
         findings: What is shown, in order.
-        told_ns: Mean step as the diagnosis sees it.
+        told_ns: Typical step as the diagnosis sees it.
     """
 
     job: str
@@ -72,8 +73,16 @@ def format_of(job: SimJob) -> str:
     return "nsight" if vendor == "nvidia" and job.seed % 4 == 0 else "kineto"
 
 
-def judged(job: SimJob, faults: tuple[str, ...]) -> Outcome:
-    """Simulate, write, read and diagnose."""
+def judged(job: SimJob, faults: tuple[str, ...], *, reality: bool = True) -> Outcome:
+    """Simulate, write, read and diagnose.
+
+    Args:
+        job: The job.
+        faults: What to inject.
+        reality: Whether the recording is as full of other things as real ones are.
+    """
+    if reality:
+        job = real(job)
     base, slow = step_ns(job, ()), step_ns(job, faults)
     without = tuple(step_ns(job, tuple(f for f in faults if f != fault)) for fault in faults)
     with tempfile.TemporaryDirectory(prefix="stepscope-bench-") as folder:

@@ -24,7 +24,8 @@ class Score:
         pairs_first: Share of them whose first finding names one of the two.
         healthy: Jobs without a fault that is to be named.
         false: Findings with a cost per healthy job.
-        errors: Error of each price that can be held against a re-simulated job, as a share of the true gain.
+        errors: Error of each price that can be held against a re-simulated job, both as shares of the step, over the
+            true one.
         confusion: (fault, code of the first finding or `-`) to number of cases.
     """
 
@@ -70,9 +71,9 @@ def score(outcomes: Sequence[Outcome]) -> Score:
 
 
 def price_error(outcome: Outcome) -> float | None:
-    """Error of the price of the first finding that names the fault, as a share of the true gain."""
-    true = outcome.costs[0]
+    """Error of the price of the first finding that names the fault, both as shares of their step, over the true one."""
+    true = outcome.costs[0] / max(outcome.step_ns, 1)
     found = next((f for f in outcome.findings if names(outcome.faults[0], f)), None)
-    if found is None or found.cost_ns is None or true <= 0:
+    if found is None or found.cost_ns is None or true <= 0 or not outcome.told_ns:
         return None
-    return abs(found.cost_ns - true) / true
+    return abs(found.cost_ns / outcome.told_ns - true) / true

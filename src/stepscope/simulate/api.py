@@ -16,6 +16,7 @@ from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.faults import inject
 from stepscope.simulate.job import SimJob
+from stepscope.simulate.lens import Lens
 from stepscope.simulate.settings import check
 from stepscope.simulate.writers import WRITERS
 from stepscope.simulate.writers.base import Writer
@@ -57,8 +58,9 @@ def _written(job: SimJob, chosen: Format, targets: Targets, faults: tuple[str, .
     writers: list[Writer] = []
     try:
         writers.extend(chosen.make(job, rank, path) for rank, path in enumerate(targets.ranks))
+        lens = Lens(job)
         for rank, records in simulation.batches():
-            writers[rank].write(records)
+            writers[rank].write(lens.seen(records))
         counts = [writer.close() for writer in writers]
         document = truth_document(simulation, faults)
         for row, count in zip(document["ranks"], counts, strict=True):
@@ -87,7 +89,8 @@ def _remove_parts(path: Path) -> None:
 def truth_document(simulation: Simulation, faults: tuple[str, ...] = ()) -> dict[str, Any]:
     """What the simulation knows, once its batches are exhausted."""
     ranks = simulation.truth()
-    totals = [step["tile"]["total_ns"] for rank in ranks for step in rank["steps"]]
+    steps = [step for rank in ranks for step in rank["steps"]]
+    totals = [step["tile"]["total_ns"] for step in [one for one in steps if one["typical"]] or steps]
     return {
         "schema": "stepscope.truth/1",
         "job": asdict(simulation.job),

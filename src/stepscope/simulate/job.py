@@ -91,6 +91,18 @@ class SimJob:
         profiler_level: detail of an Ascend recording: 0, 1 or 2.
         buffer_flush_ops: recorded runtime calls between two pauses of the profiler; 0 for none.
         buffer_flush_ns: length of such a pause.
+        profiler_op_ns: host time that recording adds to each operator, as call stacks do; 0 for none.
+        profiler_stop_ns: host time that the profiler takes after the last step, while nothing runs.
+        context_ns: host time of the first call of the runtime, which makes the context.
+        first_use_ns: host time that the first launch of each kernel takes on top: its code is loaded.
+        library_copies: with its first launch, a library copies 112 bytes of pageable memory to the device.
+        record_start: the recording holds the start of the job and its warm-up steps too.
+        start_edge: recording begins while device work of the step before still runs; its launches are not recorded.
+        device_clock_ns: the device's clock is ahead of the host's by this much.
+        device_clock_ppm: and gains this many parts in a million on it.
+        clock_tick_ns: recorded times are rounded down to a multiple of this.
+        step_name: what steps are recorded as, with `{}` for the number.
+        framework: write operators and annotations; otherwise runtime calls and device work alone, as of a C++ program.
         seed: seeds what is random in the job itself (loader jitter).
         noise: relative spread of host and kernel times; 0 for none.
         noise_seed: seeds the noise.
@@ -178,6 +190,19 @@ class SimJob:
     profiler_level: int = 1
     buffer_flush_ops: int = 0
     buffer_flush_ns: int = 400_000
+    profiler_op_ns: int = 0
+    profiler_stop_ns: int = 0
+
+    context_ns: int = 0
+    first_use_ns: int = 0
+    library_copies: bool = False
+    record_start: bool = False
+    start_edge: bool = False
+    device_clock_ns: int = 0
+    device_clock_ppm: float = 0.0
+    clock_tick_ns: int = 1
+    step_name: str = "ProfilerStep#{}"
+    framework: bool = True
 
     seed: int = 0
     noise: float = 0.0

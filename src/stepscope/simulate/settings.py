@@ -24,10 +24,12 @@ _POSITIVE = frozenset(
         "layers", "hidden", "heads", "sequence", "sequence_cycle", "image", "vocab", "batch",
         "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch",
         "pinned_bandwidth", "pageable_bandwidth", "ranks", "ranks_per_host", "bucket_bytes", "link_bandwidth",
-        "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns",
+        "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns", "clock_tick_ns",
     )
 )  # fmt: skip
-_SIGNED = ("clock_offset_ns", "slow_rank", "slow_host_rank", "seed", "noise_seed")
+_SIGNED = (
+    "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank", "seed", "noise_seed",
+)  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -69,6 +71,10 @@ def check(job: SimJob) -> None:
             raise UserError(f"{key} can't be {getattr(job, key)!r}", hint=f"choose from {', '.join(map(str, choices))}")
     if job.graph and job.parallel == "fsdp":
         raise UserError("a graph can't hold the collectives of fsdp", hint="set graph or parallel, not both")
+    if job.start_edge and DEVICES[job.device].vendor == "huawei":
+        raise UserError(
+            "a folder of Ascend holds no work without its launch", hint="set start_edge or device, not both"
+        )
     for field in fields(job):
         value = getattr(job, field.name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or field.name in _SIGNED:

@@ -19,6 +19,7 @@ class Step:
     end: int = 0
     device_begin: int = 0
     device_end: int = 0
+    typical: bool = True
 
 
 @dataclass(slots=True)
@@ -61,9 +62,9 @@ class RankTruth:
             if end > step.device_end:
                 step.device_end = end
 
-    def begin_step(self, number: int, now: int) -> None:
-        """A recorded step begins on the host."""
-        self.current = Step(number, now)
+    def begin_step(self, number: int, now: int, *, typical: bool = True) -> None:
+        """A recorded step begins on the host; it is typical unless it belongs to the warm-up or an edge."""
+        self.current = Step(number, now, typical=typical)
 
     def end_step(self, now: int) -> None:
         """It ends on the host; what can be settled is."""
@@ -100,6 +101,7 @@ class RankTruth:
         device_end = step.device_end or step.end
         return {
             "step": step.number,
+            "typical": step.typical,
             "host_begin": step.begin,
             "host_end": step.end,
             "device_begin": step.device_begin or None,

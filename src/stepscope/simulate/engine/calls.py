@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Time between two kernels of a graph, which the device starts by itself.
 GRAPH_GAP_NS = 300
+_LIBRARY_COPY = KernelSpec("Memcpy HtoD (Pageable -> Device)", "copy", "copy", 1_200, bytes=112, direction="HtoD")
 # What the allocator calls to take a segment and to give one back.
 SEGMENT_CALLS = ("cudaMalloc", "cudaFree")
 
@@ -29,9 +30,9 @@ def _call(r: Rank, name: str, ns: int, cause: int = causes.RUNTIME, launches: bo
     return Call(begin, r.now, r.thread, name, r.correlation, external, launches, r.step)
 
 
-def _submit(r: Rank, name: str, index: int) -> Call:
+def _submit(r: Rank, name: str, index: int, loading_ns: int = 0) -> Call:
     """A launch call: it blocks while the queue is full. The record is written."""
-    call = _call(r, name, r.job.launch_ns, launches=True)
+    call = _call(r, name, r.job.launch_ns + loading_ns, launches=True)
     room = r.queues[index].room(r.now)
     if room > r.now:
         r.until(room, causes.RUNTIME)
@@ -67,8 +68,23 @@ def _open_marks(r: Rank, queue: Queue, index: int, begin: int) -> None:
 
 def launch(r: Rank, i: ins.Launch) -> None:
     """Launch a kernel."""
-    call = _submit(r, i.call, i.queue)
+    call = _submit(r, i.call, i.queue, _first_use_ns(r, i))
     _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
+
+
+def _first_use_ns(r: Rank, i: ins.Launch) -> int:
+    """What the first launch of a kernel takes on top; the library's own copies come before it."""
+    if i.kernel.name in r.used:
+        return 0
+    r.used.add(i.kernel.name)
+    if r.job.library_copies and i.kernel.op_class in ("gemm", "convolution"):
+        copy(r, ins.Copy(_LIBRARY_COPY, i.queue, blocking=True))
+    return r.job.first_use_ns
+
+
+def make_context(r: Rank) -> None:
+    """The first call of the runtime makes the context."""
+    r.buffer.append(_call(r, "cudaFree", r.job.context_ns, causes.RUNTIME))
 
 
 def replay(r: Rank, i: ins.Replay) -> None:

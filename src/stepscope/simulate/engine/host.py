@@ -47,6 +47,8 @@ def enter(r: Rank, i: ins.Enter) -> None:
                 r.buffer.append(Flow(r.flow, origin[0], origin[1], begin, r.thread))
     r.stack.append((spec, begin, r.external, sequence, slot, mark))
     r.spend(r.job.op_ns, causes.OP)
+    if r.recording and r.job.profiler_op_ns:
+        r.spend(r.job.profiler_op_ns, causes.PROFILER)
     if r.operators >= r.alarm:
         interrupt(r)
 

@@ -17,7 +17,7 @@ from stepscope.simulate.engine.queues import Mark, Queue
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.step import StepProgram
-from stepscope.simulate.records import QUEUES, Call, DeviceSpan, Memory, Past, Record, Segment
+from stepscope.simulate.records import QUEUES, Activity, Call, DeviceSpan, Memory, Past, Record, Segment
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.truth import RankTruth
 
@@ -55,6 +55,7 @@ class Rank:
         self.collectives = 0
         self.buffer: list[Record | None] = []
         self.past: list[Memory | Segment | Call] = []
+        self.running: list[Activity] = []
         self.handed_over = 0
         self.stack: list[Open] = []
         self.operators = 0
@@ -73,6 +74,7 @@ class Rank:
         self.recording = False
         self.recorded_from = 0
         self.alarm = host.next_alarm(job, 0)
+        self.used: set[str] = set()
         self.flush_at = 1 << 62
 
     def spend(self, ns: int, cause: int) -> None:
@@ -113,20 +115,28 @@ class Rank:
                 bound[variant] = (program, self.bind(program.body))
             program, actions = bound[variant]
             if number == 0:
+                if job.record_start:
+                    self._start_recording()
+                if job.context_ns:
+                    calls.make_context(self)
                 for effect, instruction in self.bind(program.setup):
                     effect(instruction)
-            if number == job.warmup_steps:
+            if number == job.warmup_steps and not self.recording:
                 self._start_recording()
             self.step = number
             yield from self._step(program, actions)
         calls.synchronise(self, ins.Sync(-1))
+        self.spend(job.profiler_stop_ns, causes.PROFILER)
         self.truth.finish(self.now)
         yield None
 
     def _start_recording(self) -> None:
-        calls.synchronise(self, ins.Sync(-1))
+        if not self.job.start_edge:
+            calls.synchronise(self, ins.Sync(-1))
         self._forget()
         self.buffer.append(Past(tuple(self.past)))
+        if self.job.start_edge:
+            self.buffer.extend(self.running)
         self.recording = True
         self.truth = RankTruth(self.log, self.now)
         self.recorded_from = self.now
@@ -136,10 +146,12 @@ class Rank:
     def _step(self, program: StepProgram, actions: list[Action]) -> Generator[Request, int | None, None]:
         recording = self.recording
         if recording:
-            self.truth.begin_step(self.step, self.now)
+            # What still ran when recording began makes the first step longer than the others.
+            edge = self.job.start_edge and self.step == self.job.warmup_steps
+            self.truth.begin_step(self.step, self.now, typical=self.step >= self.job.warmup_steps and not edge)
         mark = self.job.mark_steps
         if mark:
-            host.enter(self, ins.Enter(OpSpec(f"ProfilerStep#{self.step}", "annotation")))
+            host.enter(self, ins.Enter(OpSpec(self.job.step_name.format(self.step), "annotation")))
         for start in range(0, len(actions), CHUNK):
             for effect, instruction in actions[start : start + CHUNK]:
                 if type(instruction) is ins.Collect:
@@ -160,7 +172,9 @@ class Rank:
             self.log.forget(self.now)
 
     def _forget(self) -> None:
-        """Drop what is not recorded; only what the allocator did is kept."""
+        """Drop what is not recorded; only what the allocator did is kept, and what the device has still to do."""
+        launched = (*self.running, *(record for record in self.buffer if isinstance(record, Activity)))
+        self.running = [activity for activity in launched if activity.end > self.now]
         for record in self.buffer:
             if isinstance(record, Call) and record.name not in calls.SEGMENT_CALLS:
                 continue

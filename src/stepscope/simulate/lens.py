@@ -1,0 +1,58 @@
+"""What a profiler makes of true times: a device clock of its own, and a resolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from stepscope.simulate.job import SimJob
+from stepscope.simulate.records import (
+    Activity,
+    Call,
+    DeviceSpan,
+    Flow,
+    Frame,
+    Memory,
+    Overhead,
+    Past,
+    Record,
+    Segment,
+    Span,
+    Wait,
+)
+
+_MILLION: Final = 1_000_000
+#: Records of what the device did, and of what only a framework tells.
+_ON_DEVICE: Final = (Activity, DeviceSpan)
+_OF_FRAMEWORK: Final = (Span, Flow, DeviceSpan, Frame)
+
+
+class Lens:
+    """Turns the records of a job into what its profiler saw of them."""
+
+    def __init__(self, job: SimJob) -> None:
+        self._offset, self._ppm, self._tick = job.device_clock_ns, job.device_clock_ppm, job.clock_tick_ns
+        self._framework = job.framework
+        self._clear = (self._offset, self._ppm, self._tick, self._framework) == (0, 0.0, 1, True)
+
+    def seen(self, records: Sequence[Record]) -> Sequence[Record]:
+        """The records as recorded."""
+        if self._clear:
+            return records
+        return [self._one(r) for r in records if self._framework or not isinstance(r, _OF_FRAMEWORK)]
+
+    def _one(self, record: Record) -> Record:
+        if isinstance(record, Past):
+            return Past(tuple(self._one(one) for one in record.records))  # type: ignore[misc]
+        at = self._of_device if isinstance(record, _ON_DEVICE) else self._of_host
+        if isinstance(record, (Memory, Segment)):
+            return record._replace(ts=at(record.ts))
+        if isinstance(record, (Span, Call, Wait, Activity, Flow, DeviceSpan, Frame, Overhead)):
+            return record._replace(begin=at(record.begin), end=at(record.end))
+        return record
+
+    def _of_host(self, time: int) -> int:
+        return time - time % self._tick
+
+    def _of_device(self, time: int) -> int:
+        return self._of_host(time + self._offset + int(time * self._ppm) // _MILLION)
