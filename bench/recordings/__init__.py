@@ -1,0 +1,1 @@
+"""The diagnosis held against expert labels of real recordings."""
