@@ -60,7 +60,8 @@ MEMORY_HOLDERS = TableSchema(
 
 #: What readers of memory snapshots say of histories that begin late or lost their begin.
 _PARTIAL_SQL: Final = """
-SELECT count(*) FROM health WHERE code IN ('history-lost', 'history-late', 'history-full', 'truncated') AND EXISTS (
+SELECT count(*) FROM health
+WHERE code IN ('history-lost', 'history-late', 'history-older', 'history-full', 'no-history', 'truncated') AND EXISTS (
     FROM allocator_events)
 """
 _STEPS_SQL: Final = "SELECT step, ts, ts + dur AS stop FROM steps ORDER BY ts"

@@ -117,7 +117,9 @@ def test_the_history_agrees_with_the_second_opinion(name: str) -> None:
         )
     assert actions == expected["actions"]
     assert sizes == expected["bytes"]
-    assert found.get("history-lost", 0) == expected["frees_without_alloc"]
+    if sum(expected["actions"].values()) > 1:
+        assert found.get("history-older", 0) == expected["frees_without_alloc"]
+    assert "history-lost" not in found, "none of these histories is as long as a limit"
     assert made == [(expected["live_at_end"], expected["live_bytes_at_end"] or None)]
     assert round(row["segment_calls_per_1000_allocs"] or 0, 1) == (expected["segment_calls_per_1000_allocs"] or 0)
     if row["peak_is_lower_bound"]:
@@ -137,8 +139,9 @@ def test_levels_agree_with_a_walk_through_the_history(name: str) -> None:
         )
         stacks = Counter(dict(table(trace, "SELECT stack, count(*) FROM allocator_events WHERE stack >= 0 GROUP BY 1")))
         peak = table(trace, "SELECT max(allocated) FROM memory")
-        lost = health(trace).get("history-lost", 0)
-    assert lost == walked["lost"]
+        older = health(trace).get("history-older", 0)
+    if len(content["device_traces"][0]) > 1:
+        assert older == walked["lost"]
     assert row["peak_bytes"] == walked["peak"]
     assert peak == [(walked["peak"],)]
     assert last == walked["at_end"] == row["requested_bytes"]
@@ -162,10 +165,10 @@ def test_rings_that_lost_their_begin_and_late_begins_make_peaks_lower_bounds() -
     }  # fmt: skip
 
 
-def test_the_parts_of_the_peak_add_up_to_it_in_three_ways() -> None:
+def test_the_parts_of_the_peak_add_up_to_it_in_five_ways() -> None:
     with opened(shared("memory", "train_ctx150.pickle")) as trace:
         [row] = memory_snapshot(trace).records()
         parts: Counter[str] = Counter()
         for held in analyses()["memory_peak_stacks"].run(trace).records():
             parts[held["by"]] += held["bytes"]
-    assert parts == dict.fromkeys(("stack", "module", "category"), row["peak_bytes"])
+    assert parts == dict.fromkeys(("stack", "line", "module", "category", "purpose"), row["peak_bytes"])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from stepscope.readers.memsnapshot.values import device, natural, short_text
 
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
 _LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__")
+_OPTIMIZER: Final = re.compile(r"Optimizer\.(step|zero_grad)#")
 _DAY_NS: Final = 24 * 3600 * 10**9
 
 
@@ -60,3 +64,39 @@ def _stretch(key: tuple[str, int], begin_us: int, dur_us: int | None) -> Stretch
     name, on = key
     category = "step" if _STEP.match(name) else "dataloader" if _LOADER.search(name) else "annotation"
     return Stretch(name, on, category, begin_us * 1000, None if dur_us is None else dur_us * 1000)
+
+
+def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) -> list[Stretch]:
+    """The steps that PyTorch's own marks tell of, where the program marked none.
+
+    A step ends where `Optimizer.step` ends, and the first begins where the gradients before it are let go, else with
+    the history. Without such marks, two or more of `Optimizer.zero_grad`, or of batches fetched, each begin a step;
+    the last of those reaches to the end of the history. One alone tells nothing. Where several optimizers are marked,
+    the one with the fewest marks counts.
+    """
+    if span_ns is None or any(one.category == "step" for one in annotated):
+        return []
+    ends = _fewest([one for one in annotated if (found := _OPTIMIZER.match(one.name)) and found[1] == "step"])
+    begins = _fewest([one for one in annotated if (found := _OPTIMIZER.match(one.name)) and found[1] == "zero_grad"])
+    if ends:
+        stops = [one.ts + (one.dur or 0) for one in ends]
+        cleared = [one.ts for one in begins if one.ts < ends[0].ts]
+        return _steps([min(cleared, default=min(span_ns[0], ends[0].ts)), *stops], ends[0].device)
+    batches = _fewest([one for one in annotated if one.category == "dataloader"])
+    marks = begins if len(begins) > 1 else batches
+    if len(marks) < 2:
+        return []
+    return _steps([*(one.ts for one in marks), max(span_ns[1], marks[-1].ts)], marks[0].device)
+
+
+def _fewest(marks: list[Stretch]) -> list[Stretch]:
+    """Of marks of several names the ones of the rarest name, of equally rare ones those that come first."""
+    counts = Counter(one.name for one in marks)
+    return [one for one in marks if one.name == min(counts, key=lambda name: counts[name])]
+
+
+def _steps(bounds: list[int], device: int) -> list[Stretch]:
+    return [
+        Stretch(f"step {number}", device, "step", begin, end - begin)
+        for number, (begin, end) in enumerate(pairwise(bounds), 1) if end > begin
+    ]  # fmt: skip

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Final
 
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.load import Loaded
 from stepscope.store.staging import Staging
 
-_RECORD = "call torch.cuda.memory._record_memory_history() at the start of the program, with a larger max_entries"
+_RECORD: Final = "call torch.cuda.memory._record_memory_history() at the start of the program"
+_LONGER: Final = "give torch.cuda.memory._record_memory_history a larger max_entries"
+_OLDER: Final = "sums and the peak include them; who allocated them, and what came before, is not recorded"
 
 
 def add(total: Found, more: Found) -> None:
@@ -17,26 +20,34 @@ def add(total: Found, more: Found) -> None:
         setattr(total, field.name, getattr(total, field.name) + getattr(more, field.name))
 
 
-def is_full(entries: int) -> bool:
-    """Whether a history is as long as a limit that someone would set: a round number or a power of two.
+#: PyTorch 2.0 keeps the last entry only unless told otherwise; one entry, often just the snapshot's own, is no history.
+LEAST_HISTORY: Final = 2
 
-    PyTorch 2.0 keeps one entry unless told otherwise, later versions as many as fit.
-    """
+
+def is_full(entries: int) -> bool:
+    """Whether a history is as long as a limit that someone would set: a round number or a power of two."""
     if entries < 1000:
-        return entries == 1
+        return False
     return len(str(entries).rstrip("0")) == 1 or entries & (entries - 1) == 0
 
 
 def observe_history(staging: Staging, found: Found, lengths: list[int], mended: int) -> None:
-    """Say what the histories lack."""
-    effect = "peaks are lower bounds; " + _RECORD
+    """Say what the histories lack.
+
+    A history that is not full lost nothing: what is older than it was there when it began, and from then on it is
+    complete, its peak included.
+    """
     observe = staging.observe
-    observe("history-lost", "warning", found.lost, "frees of memory whose allocation is not recorded: the history "
-            "lost its oldest entries, or began later", effect)  # fmt: skip
-    observe("history-late", "info", found.early, "blocks in use whose allocation is not recorded: they are older than "
-            "the history", effect)  # fmt: skip
-    observe("history-full", "warning", sum(map(is_full, lengths)), "histories are as long as a limit: older entries "
-            "were overwritten", effect)  # fmt: skip
+    full = sum(map(is_full, lengths))
+    told = any(length >= LEAST_HISTORY for length in lengths)
+    observe("history-full", "warning", full, "histories are as long as a limit: older entries were overwritten",
+            "what came before is missing; " + _LONGER)  # fmt: skip
+    lost = found.lost if full else 0
+    observe("history-lost", "warning", lost, "frees of memory whose allocation is not recorded: the history lost its "
+            "oldest entries", "who allocated it is unknown; " + _LONGER)  # fmt: skip
+    observe("history-older", "info", found.lost - lost if told else 0, "blocks are older than the history and were "
+            "freed during it", _OLDER)  # fmt: skip
+    observe("history-late", "info", found.early if told else 0, "blocks in use are older than the history", _OLDER)
     observe("history-unbalanced", "warning", found.unfreed, "addresses were allocated again without a free in between",
             "each counts as freed at that moment")  # fmt: skip
     observe("history-vanished", "warning", found.vanished, "allocations without a free are not among the blocks in use",
@@ -50,9 +61,10 @@ def observe_content(staging: Staging, loaded: Loaded, *, entries: int, timed: bo
     observe = staging.observe
     observe("truncated", "error", 1 if loaded.cut else 0, loaded.cut, "what came after is missing: the numbers are of "
             "a part of the snapshot; write it again")  # fmt: skip
-    observe("no-history", "warning", 0 if entries else 1, "the snapshot has no history",
+    observe("no-history", "warning", 0 if entries >= LEAST_HISTORY else 1, "the snapshot has no history",
             "nothing is known of the past: no peak, no churn; " + _RECORD)  # fmt: skip
-    observe("no-times", "info", 1 if entries and not timed else 0, "the history has no times (PyTorch before 2.2)",
+    untimed = entries >= LEAST_HISTORY and not timed
+    observe("no-times", "info", int(untimed), "the history has no times (PyTorch before 2.2)",
             "positions in the history stand for times, one nanosecond apart")  # fmt: skip
     observe("no-stacks", "warning", 0 if stacked else 1, "the snapshot has no call stacks",
             "it is unknown who holds the memory; record with stacks='python' or 'all'")  # fmt: skip

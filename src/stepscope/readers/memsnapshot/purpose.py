@@ -13,7 +13,11 @@ _CATEGORIES: Final = tuple(
     for category, pattern in (
         ("workspace", r"getCurrentCUDABlas|WorkspaceSize|getCUDABlasLtWorkspace|(?:cublas|cudnn|hipblas)\w*Handle"),
         ("autotune", r"torch/_inductor/\S*(?:autotun|select_algorithm|benchmark|pad_mm)"),
-        ("optimizer", r"torch/optim/|/optimizers?/\S+: (?:\w+ )?step$|apex/optimizers/|bitsandbytes/optim/"),
+        (
+            "optimizer",
+            r"torch/optim/|/optim(?:izer)?s?[^/]*(?:/\S+|\.py\(\d+\)): (?:(?:\w+ )?step|__init__)$|apex/optimizers/"
+            r"|bitsandbytes/optim/",
+        ),
         ("data", r"torch/utils/data/|/data_?loader\S*\.py"),
         ("collective", r"ProcessGroup\w+::|torch/distributed/(?:distributed_c10d|_functional_collectives)"),
         ("backward", r"torch::autograd::(?:Engine|python::PythonEngine|Node)|torch/autograd/|: backward$"),
@@ -21,6 +25,8 @@ _CATEGORIES: Final = tuple(
         ("parameter", r"torch/nn/(?:init|parameter)\.py|torch/nn/\S+: (?:__init__|reset_parameters)$"),
         ("parameter", r"torch/serialization\.py|safetensors/|: load_state_dict$"),
         ("forward", r"torch/nn/modules/module\.py\(\d+\): _(?:call|wrapped_call|slow_forward)|: forward$"),
+        # What a module makes when it is made, in layers of one's own.
+        ("parameter", r"\.py\(\d+\): (?:__init__|reset_parameters|_?(?:init|load)_(?:\w+_)?weights?\w*)$"),
     )
 )
 
@@ -28,8 +34,13 @@ _CATEGORIES: Final = tuple(
 _MACHINERY: Final = re.compile(
     r"^(?:<frozen|.*/torch/|torch/|.*/lib/python3\.\d+/(?!site-packages|dist-packages)|.*/[Ll]ib/\w+\.py\()"
 )
+#: Code that a program wrote: a compiler, einops and its kin, dataclasses. Cells of notebooks are users' code.
+_GENERATED: Final = re.compile(
+    r"^<(?!ipython-input|stdin|ipykernel|frozen)[^>]*>|/torchinductor_\w+/|/torch_compile_debug/|/inductor_cache/"
+    r"|(?:^|/)__compiled_fn|\.torch_inductor/"
+)
 #: What a file of Python code looks like; compiled code has no file, or one of another language.
-_PYTHON: Final = re.compile(r"(?:\.pyx?|\.ipynb|>)\(-?\d+\): ")
+_PYTHON: Final = re.compile(r"(?:\.pyx?|\.ipynb|>(?:\.\d+)?)\(-?\d+\): ")
 _LIBRARY: Final = re.compile(r"(?:site|dist)-packages/")
 _FORWARD: Final = re.compile(r"([^/]+)\(\d+\): forward$")
 #: A backward function, or an operator, in a frame of compiled code.
@@ -43,7 +54,8 @@ class Frame:
 
     Attributes:
         text: As `file(line): function`.
-        place: How well it names a place: 0 user's code, 1 library, 2 backward function, 3 operator, 4 anything else.
+        place: How well it names a place: 0 user's code, 1 library, 2 generated code, 3 backward function, 4 operator,
+            5 anything else.
         called: What to call the place.
         module: File, if it is a `forward` outside PyTorch; else None.
         category: What memory allocated in it is for; None if it doesn't tell.
@@ -71,20 +83,23 @@ def frame_text(frame: Any) -> str:
 def understood(text: str) -> Frame:
     """What a frame says, from its text."""
     category = next((category for category, pattern in _CATEGORIES if pattern.search(text)), None)
+    if _PYTHON.search(text) and _GENERATED.search(text):
+        return Frame(text, 2, "generated code", None, category)
     if _PYTHON.search(text) and not _MACHINERY.search(text):
         forward = _FORWARD.search(text)
         return Frame(text, 1 if _LIBRARY.search(text) else 0, text, forward[1] if forward else None, category)
-    for place, pattern in ((2, _BACKWARD), (3, _OPERATOR)):
+    for place, pattern in ((3, _BACKWARD), (4, _OPERATOR)):
         if found := pattern.search(text):
             return Frame(text, place, found[0], None, category)
-    return Frame(text, 4, text, None, category)
+    return Frame(text, 5, text, None, category)
 
 
 def describe(frames: Sequence[Frame]) -> tuple[str | None, str | None, str]:
     """What a stack, innermost frame first, says: the place, the module and the category.
 
-    The place is the innermost frame of the user's own code, else of a library. The backward pass runs in threads
-    without either: there it is the backward function, else the operator, else the innermost frame. The module is the
+    The place is the innermost frame of the user's own code, else of a library, else "generated code", whose lines mean
+    nothing to anyone. The backward pass runs in threads without any: there it is the backward function, else the
+    operator, else the innermost frame. The module is the
     file of the innermost `forward` outside PyTorch. The innermost frame that tells a category decides.
     """
     best = min(frames, key=lambda frame: frame.place, default=None)

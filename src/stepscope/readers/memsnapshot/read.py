@@ -7,7 +7,7 @@ from typing import Any, Final
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, blocks, head
-from stepscope.readers.memsnapshot.annotations import stretches
+from stepscope.readers.memsnapshot.annotations import marked_steps, stretches
 from stepscope.readers.memsnapshot.clock import Int, clock
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.history import History
@@ -62,7 +62,7 @@ def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
         begin = 0 if timed is None else int(timed[0]) - origin
         spans[device] = (origin + begin, None if end is None else end - begin)
         staging.connection.execute("INSERT INTO devices BY NAME SELECT ?::INTEGER AS device, true AS used", [device])
-    stage_marks(staging, spans, annotated, origin)
+    stage_marks(staging, spans, [*annotated, *marked_steps(annotated, span)], origin)
     [stacks] = staging.one("SELECT count(*) FROM call_stacks")
     observe_history(staging, found, [history.counts[part] for part in parts.values()], mended)
     observe_content(staging, loaded, entries=sum(history.counts), timed=span is not None, stacked=stacks > 0)

@@ -20,7 +20,7 @@ class MemorySnapshotReader:
     """Reads what `torch.cuda.memory._dump_snapshot` and `export_memory_timeline` write, and their kin."""
 
     name = NAME
-    version = 1
+    version = 2
 
     def sniff(self, path: Path, head: bytes) -> int:
         """NO, MAYBE or YES, by content alone."""
