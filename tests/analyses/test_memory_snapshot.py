@@ -84,10 +84,14 @@ def test_the_peak_is_held_by_stacks_modules_and_categories(tmp_path: Path) -> No
     content["segments"].append(segment(1 << 21, [_live(2048, 2000)]))
     rows = _asked("memory_peak_stacks", tmp_path, content)
     assert [(r["by"], r["name"], r["bytes"], r["count"], r["before_bytes"]) for r in rows] == [
-        ("stack", "unknown", 2000, 1, 2000), ("stack", "/home/me/train.py(1): forward", 1050, 2, 0),
+        ("stack", "older than the recording", 2000, 1, 2000), ("stack", "/home/me/train.py(1): forward", 1050, 2, 0),
         ("stack", "/home/me/train.py(1): main", 300, 1, 0),
+        ("line", "older than the recording", 2000, 1, 2000), ("line", "/home/me/train.py(1): forward", 1050, 2, 0),
+        ("line", "/home/me/train.py(1): main", 300, 1, 0),
         ("module", "unknown", 2300, 2, 2000), ("module", "train.py", 1050, 2, 0),
         ("category", "unknown", 2000, 1, 2000), ("category", "forward", 1050, 2, 0), ("category", "other", 300, 1, 0),
+        ("purpose", "older than the recording", 2000, 1, 2000), ("purpose", "activations", 1000, 1, 0),
+        ("purpose", "other", 300, 1, 0), ("purpose", "temporaries", 50, 1, 0),
     ]  # fmt: skip
     assert rows[1]["frames"] == ["/home/me/train.py(1): forward", "/home/me/train.py(1): main"]
     assert sum(r["share"] for r in rows if r["by"] == "category") == pytest.approx(1)

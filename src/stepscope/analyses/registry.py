@@ -54,6 +54,7 @@ MODULES: Final[tuple[str, ...]] = (
     "memory_snapshot_spikes",
     "memory_snapshot_unreturned",
     "memory_snapshot_churn",
+    "memory_snapshot_flushes",
     "memory_snapshot_oom",
 )
 
