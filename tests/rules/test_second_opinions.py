@@ -46,10 +46,11 @@ def test_operators_on_the_ai_cpu_of_its_own_recordings() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("train_1024_stranded", {"MEM003", "REC001"}),
+        # At its peak live memory filled 96 % of what was reserved: what is stranded in the end is no one's trouble.
+        ("train_1024_stranded", {"MEM013", "MEM014"}),
         ("train_ctx150", set()),
-        ("truncated_ring_forward", {"REC001"}),
-        ("torch20_after_oom", {"REC001", "REC011"}),
+        ("truncated_ring_forward", {"MEM012"}),
+        ("torch20_after_oom", {"MEM017", "REC011"}),
     ],
 )
 def test_what_memory_snapshots_are_told(name: str, said: set[str]) -> None:

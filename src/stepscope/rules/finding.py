@@ -12,8 +12,8 @@ FAMILIES: Final = (
     "recording",
 )  # fmt: skip
 
-#: What a finding is about: high costs a tenth of the step or more, medium three hundredths, low less; advice has no
-#: price in time.
+#: What a finding is about: high costs a tenth of the step or more, or the program failed over it; medium three
+#: hundredths, low less; advice has no price in time.
 SEVERITIES: Final = ("high", "medium", "low", "advice")
 
 Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
@@ -75,7 +75,8 @@ class Finding:
         actions: What to do, the most promising first.
         symptoms: Titles of findings that this one is the cause of.
         taken_ns: Without a price: what it is about takes so much of a step; null where that is not said.
-        shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, or it is advice.
+        shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
+            is certain and simple to change.
     """
 
     code: str

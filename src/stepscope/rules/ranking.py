@@ -32,12 +32,14 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
     return tuple(sorted(_folded(merged, findings), key=_order))
 
 
-def _order(finding: Finding) -> tuple[bool, int, bool, float, str, str]:
-    """By cost; advice by how sure it is, and what to record next time after what to change."""
+def _order(finding: Finding) -> tuple[bool, bool, int, bool, float, str, str]:
+    """What the program failed over, then by cost; advice by how sure it is, what to record next time after that."""
     weight = _weight(finding)
     advice = finding.cost_ns is None and not weight
     sure = finding.confidence if advice else 0.0
-    return advice, -weight, advice and finding.family == "recording", -sure, finding.code, finding.title
+    failed = finding.cost_ns is None and finding.severity == "high"
+    later = advice and finding.family == "recording"
+    return not failed, advice, -weight, later, -sure, finding.code, finding.title
 
 
 def _weight(finding: Finding) -> int:
@@ -66,6 +68,7 @@ def _finding(one: Priced, least: float) -> Finding:
     share = one.cost_ns / one.step_ns if one.cost_ns is not None and one.step_ns else None
     priced = one.cost_ns is not None
     severity = next(name for bound, name in _SEVERITIES if (share or 0.0) >= bound) if priced else "advice"
+    severity = "high" if draft.fatal else severity
     gain = None
     if one.cost_ns is not None and one.step_ns and one.cost_ns < one.step_ns:
         gain = one.step_ns / (one.step_ns - one.cost_ns) - 1
@@ -79,8 +82,8 @@ def _finding(one: Priced, least: float) -> Finding:
     )
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
-        draft.confidence, evidence, draft.actions,
-        taken_ns=draft.taken_ns if one.cost_ns is None else None, shown=share is None or share >= least,
+        draft.confidence, evidence, draft.actions, taken_ns=draft.taken_ns if one.cost_ns is None else None,
+        shown=share is None or share >= least or draft.always,
     )  # fmt: skip
 
 

@@ -53,6 +53,8 @@ class Draft:
         steps: Indices of the steps it was seen in; empty for all.
         rows: Rows of tables, see `Evidence`.
         numbers: Signals that decided, and their values.
+        always: Show it however little it costs: it is certain, and simple to change.
+        fatal: The program failed over it, whatever it cost before: it comes first.
         key: Tells apart several findings of one rule on one rank.
         ranks: Ranks concerned, for rules about the whole job; else the rank it was found on.
     """
@@ -70,6 +72,8 @@ class Draft:
     steps: tuple[int, ...] = ()
     rows: tuple[Mapping[str, Any], ...] = ()
     numbers: Mapping[str, int | float | str] = field(default_factory=dict)
+    always: bool = False
+    fatal: bool = False
     key: str = ""
     ranks: tuple[int, ...] = ()
 

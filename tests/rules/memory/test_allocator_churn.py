@@ -5,10 +5,10 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import driver_memory, job, memory
+from stepscope.signals import allocator, driver_memory, job, memory
 from stepscope.signals.driver_memory import DriverCalls
 
-HISTORY = {"taken": 600, "taken_again": 500, "calls_per_1000_allocs": 380.0, "kind": "segment"}
+HISTORY = {"taken": 600, "taken_again": 500, "kind": "segment"}
 
 
 def given(calls: DriverCalls, share: float = 0.05) -> dict[object, object]:
@@ -44,12 +44,28 @@ def test_just_below_the_share_nothing_is_found() -> None:
     assert len(drafts("MEM002", given(driver_calls(4), 0.01))) == 1
 
 
-def test_a_snapshot_tells_it_by_sizes_that_are_taken_again() -> None:
-    (draft,) = drafts("MEM002", {memory.churn: HISTORY, job.platform: "cuda"})
-    assert draft.summary.startswith("500 of 600 segments were taken from the device although")
-    assert draft.change is None
-    assert drafts("MEM002", {memory.churn: {**HISTORY, "taken_again": 9}, job.platform: "cuda"}) == []
-    assert drafts("MEM002", {memory.churn: {**HISTORY, "calls_per_1000_allocs": 9.9}, job.platform: "cuda"}) == []
+def collected(times: int = 3, cause: str = "garbage_collection", **history: int) -> dict[object, object]:
+    row = {"cause": cause, "segments": 20, "dur": 1_000_000}
+    return {
+        memory.churn: {**HISTORY, **history}, job.platform: "cuda", allocator.flushes: (row,) * times,
+        allocator.history_ns: 1_000_000_000, job.step_ns: 100_000_000,
+    }  # fmt: skip
+
+
+def test_a_snapshot_tells_the_allocators_own_collection() -> None:
+    (draft,) = drafts("MEM002", collected())
+    assert draft.summary == (
+        "3 times garbage_collection_threshold made the allocator give segments back, 60 in all; 500 of 600 segments "
+        "were taken although one of their size had been given back before."
+    )
+    assert draft.cost_ns == 300_000
+    assert drafts("MEM002", collected(2)) == []
+    assert drafts("MEM002", collected(taken_again=9)) == []
+
+
+def test_churn_whose_trigger_is_unknown_or_another_rules_is_not_told() -> None:
+    for cause in ("unknown", "empty_cache", "retry"):
+        assert drafts("MEM002", collected(cause=cause)) == []
 
 
 def test_without_calls_or_history_the_rule_abstains() -> None:

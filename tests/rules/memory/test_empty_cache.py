@@ -5,7 +5,8 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import driver_memory, job
+from stepscope.signals import allocator, driver_memory, job
+from stepscope.signals.allocator import Emptying
 from stepscope.signals.driver_memory import DriverCalls
 
 
@@ -45,3 +46,28 @@ def test_stacks_without_the_call_rule_it_out() -> None:
 def test_without_operators_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("MEM005", {})
+
+
+def history(times: int = 28, retaken: int = 27, free_ns: int | None = 190_000_000) -> dict[object, object]:
+    one = Emptying(
+        "/home/me/proj/entrance.py(104): compress", times, 15 * times, times << 30, 15 * retaken, retaken, free_ns
+    )
+    return {
+        allocator.emptyings: (one,), allocator.history_ns: 69_700_000_000, job.step_ns: 69_700_000_000,
+        allocator.variable: "PYTORCH_CUDA_ALLOC_CONF",
+    }  # fmt: skip
+
+
+def test_a_snapshot_names_the_line_and_a_price_that_may_be_small() -> None:
+    (draft,) = drafts("MEM005", history())
+    assert draft.title == "The allocator's cache is emptied again and again, at proj/entrance.py:104 (compress)"
+    assert draft.summary.startswith("28 times `empty_cache()` gave back 1.00 GiB in 15 segments, and 405 segments were")
+    assert draft.cost_ns == 190_000_000 * (420 + 405) // 420
+    assert draft.always
+    assert drafts("MEM005", history(free_ns=None))[0].cost_ns is None
+
+
+def test_once_or_twice_or_at_the_end_is_nothing() -> None:
+    assert drafts("MEM005", history(times=2, retaken=2)) == []
+    assert drafts("MEM005", history(retaken=13)) == []
+    assert len(drafts("MEM005", history(times=4, retaken=2))) == 1

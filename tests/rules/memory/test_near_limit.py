@@ -22,12 +22,8 @@ def test_a_nearly_full_device_is_found() -> None:
     assert draft.change is None
 
 
-def test_failed_allocations_are_found_with_their_reason() -> None:
-    failed = {"ts": 5, "verdict": "shortage", "requested_bytes": 2 * GIB, "reserved_bytes": 79 * GIB}
-    (draft,) = drafts("MEM001", {memory.failures: (failed,)})
-    assert draft.summary == (
-        "1 allocations failed, the first one of 2.00 GiB with 79.0 GiB held: this process itself had used it up."
-    )
+def test_failed_allocations_are_a_finding_of_their_own() -> None:
+    assert drafts("MEM001", {**given(0.95), memory.failures: ({"ts": 5},)}) == []
 
 
 def test_just_below_the_threshold_nothing_is_found() -> None:

@@ -9,9 +9,10 @@ microseconds of host time, and giving memory back waits until the device has fin
 
 ## How it decides
 In at least `min_recurrence` of the steps after the first there are such calls, with memory given back among them, and
-their time reaches `min_share` of the step. In a memory snapshot: segments of sizes that had been given back are taken
-again at least `min_again` times, and taking and giving back reach `min_per_1000` of a thousand allocations. The price
-is what the step would save if none of these calls were made and none waited for the device.
+their time reaches `min_share` of the step. The price is what the step would save if none of these calls were made and
+none waited for the device. In a memory snapshot, the trigger must be known: the allocator's garbage collection, at
+least `min_times`, with segments of sizes that had been given back taken again at least `min_again` times. A program
+that empties the cache, and an allocation that fails and is tried again, are told by rules of their own.
 
 ## What to try
 If the memory is nearly full, lower the peak; if sizes vary from step to step, let segments grow
@@ -33,6 +34,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.allocator import cost_ns, flushes
 from stepscope.signals.driver_memory import driver_calls, driver_share
 from stepscope.signals.job import platform
 from stepscope.signals.memory import churn
@@ -47,6 +49,12 @@ _NPU = Action(
     "Let segments grow in place of being given back and taken anew",
     before="PYTORCH_NPU_ALLOC_CONF unset",
     after="export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True",
+    page="memory-fragmentation",
+)
+_THRESHOLD = Action(
+    "Raise the threshold, or leave it unset",
+    before="export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6",
+    after="export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.9",
     page="memory-fragmentation",
 )
 _LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-batches, recomputation, sharding",
@@ -77,18 +85,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 rows=({"table": "memory_churn", "where": {"step": None}},),
                 numbers={driver_share.name: share, "recurrence": calls.recurrence, "min_share": limits["min_share"]},
             )
-    if history is not None and history["taken_again"] >= limits["min_again"]:
-        rate = history["calls_per_1000_allocs"] or 0.0
-        if rate >= limits["min_per_1000"]:
-            yield Draft(
-                title="Segments are given back and taken anew",
-                summary=f"{history['taken_again']} of {history['taken']} segments were taken from the device although "
-                f"one of their size had been given back before; {rate:,.0f} such calls per thousand allocations.",
-                actions=(grow, _LOWER),
-                rows=({"table": "segment_churn", "where": {"kind": history["kind"], "bytes": None}},),
-                numbers={"taken_again": history["taken_again"], "per_1000": rate, **limits},
-                key="snapshot",
-            )
+    collected = [row for row in s.maybe(flushes) or () if row["cause"] == "garbage_collection"]
+    if history is not None and history["taken_again"] >= limits["min_again"] and len(collected) >= limits["min_times"]:
+        given = sum(row["segments"] for row in collected)
+        yield Draft(
+            title="The allocator's own collection gives back what is taken anew",
+            summary=f"{len(collected):,} times garbage_collection_threshold made the allocator give segments back, "
+            f"{given:,} in all; {history['taken_again']:,} of {history['taken']:,} segments were taken although one of "
+            "their size had been given back before.",
+            actions=(_THRESHOLD, grow),
+            cost_ns=cost_ns(s, sum(row["dur"] for row in collected)),
+            rows=({"table": "cache_flushes", "where": {"cause": "garbage_collection"}},),
+            numbers={"times": len(collected), "taken_again": history["taken_again"], **limits},
+            key="snapshot",
+        )
 
 
 RULE = Rule(
@@ -103,13 +113,7 @@ RULE = Rule(
         ),
         Threshold("min_recurrence", 0.5, "share", "Calls in less than half of the steps are those of a warm-up."),
         Threshold("min_again", 10, "count", "A few segments taken again are those of an unusual step."),
-        Threshold(
-            "min_per_1000",
-            10,
-            "count",
-            "Public snapshots of churning jobs have 100 to 400 per thousand, "
-            "those of steady ones none after the first step.",
-        ),
+        Threshold("min_times", 3, "count", "Once or twice is a program that goes from one phase to the next."),
     ),
     check=check,
     symptom_of=("MEM004", "MEM005", "MEM006"),

@@ -13,6 +13,10 @@ In at least `min_recurrence` of the steps after the first, calls outside every o
 operators take memory from the driver again. An allocator that runs short gives back from within the operator that
 needs memory: that is another finding. The price is what the step would save if none of these calls were made.
 
+In the history of a memory snapshot, segments are given back with `empty_cache` on the call stack, at one line, at least
+`min_times`, and after most of these times segments are taken anew. The price is the time between the segments given
+back, and as much for taking those anew: cudaMalloc costs about what cudaFree does, and its own time is not recorded.
+
 ## What to try
 Remove the call. If it was put there against failing allocations, their cause is fragmentation or a peak that is too
 high.
@@ -27,10 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.places import short_place
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.allocator import Emptying, cost_ns, emptyings, history_ns, variable
 from stepscope.signals.driver_memory import driver_calls, driver_share, emptied, unasked_frees
 from stepscope.signals.job import platform
 
@@ -52,6 +58,38 @@ _REMOVE = {
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for memory that is given back unasked, and taken again."""
+    emptied_by = s.maybe(emptyings)
+    if emptied_by is not None:
+        yield from _in_history(s, emptied_by, limits)
+    if emptied_by is None or s.maybe(driver_calls) is not None:
+        yield from _in_steps(s, limits)
+
+
+def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iterator[Draft]:
+    """What the history of a memory snapshot says of each line."""
+    for one in found:
+        if one.times < limits["min_times"] or one.retaken_times < limits["min_recurrence"] * one.times:
+            continue
+        spent = None
+        if one.free_ns is not None:
+            spent = one.free_ns * (one.segments + min(one.taken, one.segments)) // one.segments
+        price = "" if spent is None else f", about {duration(spent)} of {duration(s(history_ns))} in all"
+        yield Draft(
+            title=f"The allocator's cache is emptied again and again, at {short_place(one.place)}",
+            summary=f"{one.times:,} times `empty_cache()` gave back {quantity(one.bytes // one.times, 'bytes')} in "
+            f"{one.segments // one.times:,} segments, and {one.taken:,} segments were taken anew: "
+            f"{one.segments:,} cudaFree and as many cudaMalloc{price}. The peak is no lower for it.",
+            actions=(_REMOVE["npu" if "NPU" in s(variable) else "cuda"],),
+            cost_ns=None if spent is None else cost_ns(s, spent),
+            confidence=0.95,
+            always=True,
+            rows=({"table": "cache_flushes", "where": {"place": one.place}},),
+            numbers={"times": one.times, "segments": one.segments, **limits},
+            key=one.place,
+        )
+
+
+def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     frees, every = s(unasked_frees), s(driver_calls)
     taken = every.steady.where(~every.steady.free)
     if frees.recurrence < limits["min_recurrence"] or not frees.event.size or not taken.event.size:
@@ -82,6 +120,7 @@ RULE = Rule(
         Threshold(
             "min_recurrence", 0.5, "share", "A cache emptied before an evaluation now and then does little harm."
         ),
+        Threshold("min_times", 3, "count", "Once or twice is a program that goes from one phase to the next."),
     ),
     check=check,
 )

@@ -10,15 +10,23 @@ happens the allocator gives back and takes anew what it can.
 
 ## How it decides
 From a memory snapshot: free bytes in segments that are in use (stranded) must reach `min_share` of what the allocator
-holds and `min_bytes`; or an allocation failed although enough was free. The snapshot's peak is named, because free
-pieces hurt only if the peak itself, or an allocation after it, does not fit. It is advice.
+holds and `min_bytes`, at the moment when it held most and had just taken more from the device, or at the peak if it
+took none: free pieces hurt only when there is no room. What is cached in the end only reflects the peak before. A
+snapshot without a history has no other moment than its own. Or an allocation failed although enough was free. It is
+advice.
+
+Where segments can't grow (Windows, PyTorch before 2.1), a value for `max_split_size_mb` is derived. Blocks above it
+are not split and serve only requests above it, so it must exceed the small blocks that pin large segments, and be
+less than the request that finds no piece. The value is the least power of two, from 32 (the allocator refuses 20 and
+less), that nine of ten of the blocks in segments more than half free stay below; none is named if that is not less
+than the failed request, or the largest one recorded.
 
 ## What to try
 Expandable segments: pieces of one growing segment can always be joined. Or equal sizes: pad sequences to a few
 lengths, allocate what lives long before what lives briefly. Warm up with the largest input.
 
 ## Known limits
-A snapshot is one moment. Memory that is stranded at the end of a step may have been full at its peak.
+Sizes of blocks that are gone are estimated by rounding up to 512 bytes.
 """
 
 from __future__ import annotations
@@ -27,11 +35,12 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
-from stepscope.rules.finding import Action
+from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform
+from stepscope.signals.layout_at import fullest_layout
 from stepscope.signals.memory import failures, snapshot
+from stepscope.signals.peak_makeup import trains
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -49,38 +58,28 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             summary=f"An allocation of {quantity(torn[0]['requested_bytes'], 'bytes')} failed with "
             f"{quantity(torn[0]['free_bytes'], 'bytes')} free in the allocator's segments: the largest piece was "
             f"{quantity(torn[0]['largest_free_bytes'], 'bytes')}.",
-            actions=_actions(s),
+            actions=layout_actions(s),
             rows=({"table": "out_of_memory", "where": {"ts": torn[0]["ts"]}},),
             numbers={"failed": len(torn)},
             key="failed",
         )
         return
-    if row is None or row["stranded_share"] < limits["min_share"] or row["stranded_bytes"] < limits["min_bytes"]:
+    held = s.maybe(fullest_layout)
+    if row is None or held is None:
         return
-    peak = row["peak_bytes"] / row["reserved_bytes"]
+    stranded = held.free - held.releasable
+    if stranded < max(limits["min_share"] * held.reserved, limits["min_bytes"]):
+        return
+    when = "when it held most" if s.maybe(trains) is not None else "at the moment of the snapshot"
     yield Draft(
         title="Memory is held in pieces that can't be given back",
-        summary=f"{quantity(row['stranded_bytes'], 'bytes')} ({percent(row['stranded_share'])} of what the "
-        "allocator holds) are free, but in segments that are partly in use; the largest piece has "
-        f"{quantity(row['largest_free_bytes'], 'bytes')}. At the recorded peak {percent(peak)} of what it "
-        "holds now were asked for.",
-        actions=_actions(s),
-        confidence=0.5 if peak >= limits["full_peak"] else 0.8,
+        summary=f"{quantity(stranded, 'bytes')} ({percent(stranded / held.reserved)} of what the allocator holds "
+        f"{when}) are free, but in segments that are partly in use; the largest piece has "
+        f"{quantity(held.largest, 'bytes')}.",
+        actions=layout_actions(s),
+        confidence=0.8 if s.maybe(trains) is not None else 0.5,
         rows=({"table": "memory_snapshot", "where": {"device": row["device"]}},),
-        numbers={"stranded": row["stranded_bytes"], "share": row["stranded_share"], **limits},
-    )
-
-
-def _actions(s: Signals) -> tuple[Action, ...]:
-    variable = "PYTORCH_NPU_ALLOC_CONF" if s(platform) == "npu" else "PYTORCH_CUDA_ALLOC_CONF"
-    return (
-        Action(
-            "Let segments grow, so that their pieces can be joined",
-            before=f"{variable} unset",
-            after=f"export {variable}=expandable_segments:True",
-            page="memory-fragmentation",
-        ),
-        Action("Pad inputs to a few sizes, and begin with the largest", page="memory-fragmentation"),
+        numbers={"stranded": stranded, "share": round(stranded / held.reserved, 4), **limits},
     )
 
 
@@ -96,9 +95,7 @@ RULE = Rule(
             "memory (26.7 %) exceeds it; ordinary training runs have 1 to 21 %.",
         ),
         Threshold("min_bytes", 2**30, "bytes", "Small models strand a large share of little memory."),
-        Threshold(
-            "full_peak", 0.9, "share", "Above it the memory was well used at the peak, and the pieces may not matter."
-        ),
     ),
     check=check,
+    symptom_of=("MEM010",),
 )

@@ -1,16 +1,15 @@
 """The device's memory is nearly full.
 
 ## What it finds
-A peak of memory in use close to what the device has, or an allocation that failed.
+A peak of memory in use close to what the device has.
 
 ## Why it matters
 Near the limit the allocator can't keep a cache: it gives memory back to the driver and takes it anew, and each time
 the host waits for the device. The next longer sequence, or another process, ends the job.
 
 ## How it decides
-The most bytes in use at a time, as a share of the device's memory, must reach `min_share`; or the history of a memory
-snapshot has failed allocations. It is advice: what fullness costs in time is what the rule on allocator churn
-measures.
+The most bytes in use at a time, as a share of the device's memory, must reach `min_share`. It is advice: what fullness
+costs in time is what the rule on allocator churn measures. Allocations that failed have a rule of their own.
 
 ## What to try
 Free what is not needed at the peak, hold activations for a shorter time or in fewer bytes, shard what each rank
@@ -44,30 +43,13 @@ _SHARD = Action(
     after="fully_shard(model)   # or ZeroRedundancyOptimizer(...) for the optimizer's states alone",
     page="fsdp-zero",
 )
-_WHO = {
-    "shortage": "this process itself had used it up",
-    "fragmentation": "enough was free, but not in one piece",
-    "limit": "a limit of the process stood in the way",
-    "another process": "another process held it",
-    "unknown": "the request is not recorded",
-}
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the peak against the device's memory, and look for failed allocations."""
+    """Hold the peak against the device's memory."""
     failed = s(failures)
     share = s.maybe(used_share)
     if failed:
-        first = failed[0]
-        yield Draft(
-            title="Allocations of device memory failed",
-            summary=f"{len(failed)} allocations failed, the first one of {quantity(first['requested_bytes'], 'bytes')} "
-            f"with {quantity(first['reserved_bytes'], 'bytes')} held: {_WHO[first['verdict']]}.",
-            actions=(_CHECKPOINT, _SHARD),
-            rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
-            numbers={"failed": len(failed)},
-            key="failed",
-        )
         return
     if share is None:
         raise MissingInputError(

@@ -1,0 +1,72 @@
+"""An allocation failed, and the allocator gave its whole cache back to make room.
+
+## What it finds
+Requests for which the device had no memory left at first: the allocator gave all its free segments back, waited for
+the device, asked again, and got the memory.
+
+## Why it matters
+Nothing fails, so nothing is said, but the device stands still while each segment is given back, and what was cached
+has to be taken anew. It is also the last warning: the next larger request fails for good.
+
+## How it decides
+In the history of a memory snapshot, segments are given back by the very call stack that then takes a new one, with
+nothing in between: the allocator's second try. Where a garbage collection threshold is set, giving back may have been
+for that, and is not counted. The price is the time from the first segment given back to the new one, as a share of the
+history.
+
+## What to try
+Lower what sets the peak, which the finding names, or let segments grow, so that cached pieces serve the large request.
+
+## Known limits
+Versions of PyTorch that record no stacks for segments can't be judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.places import short_place
+from stepscope.rules.finding import Action
+from stepscope.rules.memory.remedies import layout_actions
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+from stepscope.signals.allocator import cost_ns, flushes, history_ns
+from stepscope.signals.memory import failures
+from stepscope.signals.peak_makeup import makeup
+
+_LOWER = Action(
+    "Lower the peak: fewer or smaller temporaries, in place where that is possible, half precision",
+    before="y = relu(x * scale + shift)",
+    after="y = x.mul_(scale).add_(shift).relu_()   # where no gradient needs x",
+    page="activation-checkpointing",
+)
+
+
+def check(s: Signals, _: Limits) -> Iterator[Draft]:
+    """Tell the retries with the largest request first."""
+    retries = [row for row in s(flushes) if row["cause"] == "retry"]
+    if not retries:
+        return
+    worst = max(retries, key=lambda row: (row["requested_bytes"] or 0, -row["ts"]))
+    spent, length = sum(row["dur"] for row in retries), s.maybe(history_ns)
+    times = "once" if len(retries) == 1 else f"{len(retries):,} times"
+    price = f"; {duration(spent)} of {duration(length)} ({percent(spent / length)})" if length else ""
+    held = s.maybe(makeup)
+    peak = f" The peak of {quantity(held.used, 'bytes')}: {held.by_line()}." if held is not None else ""
+    yield Draft(
+        title=f"The device was full: cudaMalloc of {quantity(worst['requested_bytes'], 'bytes')} failed and the cache "
+        f"was flushed, at {short_place(worst['place'])}",
+        summary=f"{times.capitalize()} the allocator gave segments back to try again ({worst['segments']:,} segments "
+        f"of {quantity(worst['bytes'], 'bytes')}, cached, flushed for this retry){price}.{peak}",
+        actions=(_LOWER, *layout_actions(s)[:1]),
+        # Where an allocation failed for good in the end, that is what matters.
+        cost_ns=None if s.maybe(failures) else cost_ns(s, spent),
+        confidence=0.95,
+        always=True,
+        rows=({"table": "cache_flushes", "where": {"cause": "retry"}},),
+        numbers={"times": len(retries), "requested": worst["requested_bytes"] or 0},
+    )
+
+
+RULE = Rule("MEM011", "cache-flushed", check=check, symptom_of=("MEM010",))

@@ -1,0 +1,118 @@
+"""An allocation of device memory failed.
+
+## What it finds
+Requests that the allocator could not meet, as the history of a memory snapshot has them.
+
+## Why it matters
+The program ended there, or caught the error and went on with less.
+
+## How it decides
+The recording has the failure itself. What held the memory at that moment is told by purpose and by source line. The
+reason is one of four: enough was free, but not in one piece (fragmentation); the device had enough free, so a limit of
+the process stopped it; even all that the process held would not have been enough, so another process holds the rest;
+or this process had used the memory up (shortage).
+
+## What to try
+Against a shortage, what lowers the largest part: fewer samples at a time, recomputed activations, fused attention,
+half precision, sharded states. Against fragmentation, segments that grow.
+
+## Known limits
+A snapshot taken after the program has cleaned up, without a history, does not show what failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from stepscope.model.amounts import quantity
+from stepscope.model.places import short_place
+from stepscope.rules.finding import Action
+from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF, LESS, SHARD, layout_actions
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.memory import failures
+from stepscope.signals.peak_makeup import OLD, Makeup, failed_makeups
+from stepscope.signals.peak_parts import math_attention, scores
+
+_REASONS: Final = {
+    "shortage": "this process had used the memory up",
+    "fragmentation": "enough was free, but not in one piece",
+    "limit": "the device had enough free: a limit of the process or the driver stood in the way",
+    "another process": "another process holds the rest of the device",
+    "unknown": "what was asked for is not recorded",
+}
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Tell the first failure, and what held the memory."""
+    failed = s(failures)
+    if not failed:
+        return
+    first = min(failed, key=lambda row: row["ts"])
+    makeup = (s.maybe(failed_makeups) or {}).get(first["device"])
+    place = "" if first["place"] == "unknown" else f" at {short_place(first['place'])}"
+    asked = first["requested_bytes"]
+    more = f"; {len(failed)} requests failed in all" if len(failed) > 1 else ""
+    yield Draft(
+        title=f"Out of memory{place}" + (f": {quantity(asked, 'bytes')} asked for" if asked is not None else ""),
+        summary=f"{_amounts(first)}: {_REASONS[first['verdict']]}{more}.{_holders(makeup)}",
+        actions=tuple(_actions(s, first["verdict"], makeup, limits)),
+        confidence=1.0,
+        fatal=True,
+        rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
+        numbers={"failed": len(failed), "verdict": first["verdict"], **limits},
+    )
+
+
+def _amounts(row: Mapping[str, Any]) -> str:
+    free = row["device_free_bytes"]
+    told = [] if free is None else [f"{quantity(free, 'bytes')} were free on the device"]
+    told += [
+        f"{quantity(row['used_bytes'], 'bytes')} of the {quantity(row['reserved_bytes'], 'bytes')} that the "
+        "allocator held were in use",
+        f"{quantity(row['free_bytes'], 'bytes')} cached, the largest piece "
+        f"{quantity(row['largest_free_bytes'], 'bytes')}",
+    ]
+    return ", ".join(told)
+
+
+def _holders(makeup: Makeup | None) -> str:
+    if makeup is None or not makeup.used:
+        return ""
+    lines = makeup.by_line()
+    return f" In use: {makeup.by_purpose()}" + (f"; most at {lines}" if lines else "") + "."
+
+
+def _actions(s: Signals, verdict: str, makeup: Makeup | None, limits: Limits) -> Iterator[Action]:
+    if verdict == "fragmentation":
+        yield from layout_actions(s)
+        return
+    if verdict == "limit":
+        yield Action("Raise the limit: torch's set_per_process_memory_fraction, a container's, or a virtual device's")
+        return
+    if verdict == "another process":
+        yield Action("Find and end the other process on the device, or take another device")
+        return
+    large = limits["large_share"]
+    if makeup is not None and makeup.share("activations", "temporaries") >= large:
+        matrices = s.maybe(scores)
+        if matrices is not None and matrices.bytes >= limits["scores_share"] * makeup.used:
+            yield HALF if s.maybe(math_attention) else FUSED
+        yield CHECKPOINT
+        yield LESS
+    elif makeup is not None and makeup.share("parameters", "optimizer", "gradients", OLD) >= large:
+        yield SHARD
+    else:
+        yield LESS
+
+
+RULE = Rule(
+    "MEM010",
+    "out-of-memory",
+    thresholds=(
+        Threshold("large_share", 0.5, "share", "What makes up most of the memory is what to lower."),
+        Threshold("scores_share", 0.1, "share", "A tenth of the memory is worth replacing a few lines."),
+    ),
+    check=check,
+)

@@ -1,0 +1,98 @@
+"""The previous iteration's memory is still there while the next one works.
+
+## What it finds
+Tensors, or a whole graph, that the next iteration replaces only after it has made its own: at the peak both are in
+use.
+
+## Why it matters
+The peak is higher by one generation of activations or results, and nothing uses the older one.
+
+## How it decides
+In the history of a memory snapshot, blocks that are in use at the peak are let go of in one go, by one line, with
+nothing allocated in between; at least `min_blocks` of them, with `min_share` of the peak. By then blocks of the same
+sizes have been made after all of them: at least `min_alike` of their bytes. Memory that grows over several steps is
+another finding, and so are single buffers that an iteration needs while it makes the next ones.
+
+## What to try
+Let go of the result before the next iteration: `del output`, or read what is wanted of it (`.item()`, `.detach()`).
+Where no backward pass follows, run without gradients: then there is no graph.
+
+## Known limits
+What the next iteration really reads of the previous one can't be seen; a large state that is replaced by a new one of
+the same sizes looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.amounts import percent, quantity
+from stepscope.model.places import short_place
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.generations import Superseded, superseded
+from stepscope.signals.peak_makeup import trains
+
+_DROP: Final = Action(
+    "Let go of the previous result before the next iteration",
+    before="for batch in loader:\n    output = model(batch)",
+    after="for batch in loader:\n    output = model(batch)\n    ...\n    del output   # or keep output.detach() only",
+    page="memory-leaks",
+)
+_NO_GRAD: Final = Action(
+    "Run without gradients where no backward pass follows: no activations are kept then",
+    before="output = model(batch)",
+    after="with torch.no_grad():   # or torch.inference_mode()\n    output = model(batch)",
+    page="memory-leaks",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold what is let go of in one go against what has taken its place."""
+    found, trained = s(superseded), s(trains)
+    if found is None or not _replaced(found, limits):
+        return
+    graph = found.forward >= limits["min_forward"]
+    what = "activations and graph live" if graph else "memory lives"
+    where = "" if found.freed_at == "unknown" else f", at {short_place(found.freed_at)}"
+    older = " They are older than the recording." if found.older else ""
+    alone = graph and not trained
+    yield Draft(
+        title=f"The previous iteration's {what} until the next one is done",
+        summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
+        f"({percent(found.bytes / found.peak)}), {found.count:,} blocks, are let go of in one go only when the next "
+        f"ones of the same sizes are there{where}: without them the peak is "
+        f"{quantity(found.peak - found.bytes, 'bytes')}.{older}"
+        + (" No backward pass is recorded: under no_grad neither generation would be kept." if alone else ""),
+        actions=(_NO_GRAD, _DROP) if alone else (_DROP,),
+        confidence=0.9,
+        rows=({"table": "memory_peak_stacks", "where": {"by": "purpose"}},),
+        numbers={"bytes": found.bytes, "blocks": found.count, "alike": found.alike, **limits},
+    )
+
+
+def _replaced(found: Superseded, limits: Limits) -> bool:
+    return (
+        found.count >= limits["min_blocks"]
+        and found.bytes >= limits["min_share"] * found.peak
+        and found.alike >= limits["min_alike"] * found.bytes
+    )
+
+
+RULE = Rule(
+    "MEM012",
+    "previous-iteration",
+    thresholds=(
+        Threshold("min_share", 0.1, "share", "A tenth of the peak is a larger batch or a longer sequence."),
+        Threshold(
+            "min_blocks", 20, "count", "A graph of some layers has dozens of blocks, a state that is replaced few."
+        ),
+        Threshold(
+            "min_alike", 0.8, "share", "A last smaller batch, or a loss more, makes generations differ a little."
+        ),
+        Threshold("min_forward", 0.5, "share", "What was mostly made in forward passes is called a graph."),
+    ),
+    check=check,
+)

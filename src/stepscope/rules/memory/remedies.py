@@ -1,0 +1,66 @@
+"""What several rules about memory advise."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.rules.finding import Action
+from stepscope.signals import Signals
+from stepscope.signals.allocator import expandable, variable
+from stepscope.signals.split_size import split_size_mb
+
+CHECKPOINT: Final = Action(
+    "Recompute the largest blocks in the backward pass in place of keeping their activations",
+    before="x = block(x)",
+    after="x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+    page="activation-checkpointing",
+)
+FUSED: Final = Action(
+    "Never write the score matrices: fused attention, if no one reads the attention weights",
+    before="weights = softmax(q @ k.transpose(-2, -1) / d**0.5, dim=-1)\nout = weights @ v",
+    after="out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)  # or attn_mask=mask",
+    page="flash-attention",
+)
+HALF: Final = Action(
+    "Give scaled_dot_product_attention inputs that a fused kernel takes: the recording shows its separate products and "
+    "softmax. Half precision, no mask that needs a gradient, and heads of at most 256 numbers do",
+    after="with torch.autocast(device_type, dtype=torch.bfloat16):\n    out = model(batch)",
+    page="flash-attention",
+)
+LESS: Final = Action(
+    "Fewer samples at a time, with gradients accumulated; or autocast to bfloat16, which halves most of it",
+    before="model(batch)",
+    after="for part in batch.chunk(4):\n    model(part)",
+    page="batch-size",
+)
+SHARD: Final = Action(
+    "Hold less of what stays: shard over ranks, keep part on the host, or use a smaller data type",
+    before="model = Model().to(device)",
+    after="fully_shard(model)   # several ranks; on one: bfloat16 or quantised weights, states of 8 bits",
+    page="fsdp-zero",
+)
+PAD: Final = Action("Pad inputs to a few sizes, and begin with the largest", page="memory-fragmentation")
+
+
+def layout_actions(s: Signals) -> tuple[Action, ...]:
+    """What makes segments hold less free memory in pieces, as the platform permits."""
+    name = s.maybe(variable) or "PYTORCH_CUDA_ALLOC_CONF"
+    grow = Action(
+        "Let segments grow, so that their pieces can be joined",
+        before=f"{name} unset",
+        after=f"export {name}=expandable_segments:True",
+        page="memory-fragmentation",
+    )
+    state, split = s.maybe(expandable), s.maybe(split_size_mb)
+    if state == "on":
+        return (PAD,)
+    apart = () if split is None else (
+        Action(
+            "Keep large blocks whole" + (", since segments can't grow on this platform" if state == "unsupported" else
+                                         ", where segments can't grow"),
+            before=f"{name} unset",
+            after=f"export {name}=max_split_size_mb:{split}",
+            page="memory-fragmentation",
+        ),
+    )  # fmt: skip
+    return (*apart, PAD) if state == "unsupported" else (grow, *apart, PAD)

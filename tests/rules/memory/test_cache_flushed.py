@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rule_support import drafts
+from rules.memory.makeups import GIB, MIB, makeup
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import allocator, job, memory, peak_makeup
+
+RETRY: dict[str, Any] = {
+    "cause": "retry", "ts": 7, "requested_bytes": 4970 * MIB, "segments": 10, "bytes": 7800 * MIB, "dur": 430_000_000,
+    "place": "/home/me/proj/net.py(77): update",
+}  # fmt: skip
+
+
+def given(*rows: dict[str, Any], failed: tuple[Any, ...] = ()) -> dict[object, object]:
+    return {
+        allocator.flushes: rows, allocator.history_ns: 12_300_000_000, job.step_ns: 12_300_000_000,
+        memory.failures: failed, peak_makeup.makeup: makeup(temporaries=18 * GIB),
+    }  # fmt: skip
+
+
+def test_the_request_the_line_and_the_price_are_named() -> None:
+    (draft,) = drafts("MEM011", given(RETRY))
+    assert draft.title == (
+        "The device was full: cudaMalloc of 4.85 GiB failed and the cache was flushed, at proj/net.py:77 (update)"
+    )
+    assert "Once the allocator gave segments back to try again (10 segments of 7.62 GiB" in draft.summary
+    assert "430 ms of 12.3 s (3.5 %)" in draft.summary
+    assert draft.cost_ns == 430_000_000
+    assert draft.always
+
+
+def test_several_times_are_one_finding_about_the_largest() -> None:
+    (draft,) = drafts("MEM011", given({**RETRY, "requested_bytes": MIB, "dur": 1}, RETRY))
+    assert "2 times" in draft.summary
+    assert draft.cost_ns == 430_000_001
+
+
+def test_without_times_or_with_a_failure_there_is_no_price() -> None:
+    assert drafts("MEM011", {**given(RETRY), allocator.history_ns: None})[0].cost_ns is None
+    assert drafts("MEM011", given(RETRY, failed=({},)))[0].cost_ns is None
+
+
+@pytest.mark.parametrize("cause", ["empty_cache", "failed", "garbage_collection", "unknown"])
+def test_other_causes_are_other_findings(cause: str) -> None:
+    assert drafts("MEM011", given({**RETRY, "cause": cause})) == []
+
+
+def test_without_a_history_it_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM011", {})

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rule_support import drafts
+from rules.memory.makeups import GIB, MIB, makeup, part
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import memory, peak_makeup, peak_parts
+
+FAILED: dict[str, Any] = {
+    "ts": 5, "device": 0, "verdict": "shortage", "requested_bytes": 384 * MIB, "device_free_bytes": 252 * MIB,
+    "reserved_bytes": 22 * GIB, "used_bytes": 21 * GIB, "free_bytes": 25 * MIB, "largest_free_bytes": 10 * MIB,
+    "place": "/home/me/proj/dit.py(125): forward",
+}  # fmt: skip
+ACTIVATIONS = makeup(activations=20 * GIB, parameters=GIB)
+
+
+def given(held: Any = ACTIVATIONS, **row: Any) -> dict[object, object]:
+    return {
+        memory.failures: ({**FAILED, **row},), peak_makeup.failed_makeups: {0: held},
+        peak_parts.scores: part(7 * GIB, 21 * GIB), peak_parts.math_attention: True,
+    }  # fmt: skip
+
+
+def test_it_names_the_place_the_request_and_what_holds_the_memory() -> None:
+    (draft,) = drafts("MEM010", given())
+    assert draft.title == "Out of memory at proj/dit.py:125 (forward): 384 MiB asked for"
+    assert draft.summary == (
+        "252 MiB were free on the device, 21.0 GiB of the 22.0 GiB that the allocator held were in use, 25.0 MiB "
+        "cached, the largest piece 10.0 MiB: this process had used the memory up. In use: activations 95.2 %, "
+        "parameters 4.8 %; most at proj/model.py:41 (forward) 21.0 GiB."
+    )
+    assert draft.fatal
+    assert [action.page for action in draft.actions] == ["flash-attention", "activation-checkpointing", "batch-size"]
+
+
+def test_what_stays_calls_for_another_remedy_than_activations() -> None:
+    (draft,) = drafts("MEM010", given(makeup(older_than_the_recording=20 * GIB, activations=GIB)))
+    assert [action.page for action in draft.actions] == ["fsdp-zero"]
+    (few,) = drafts("MEM010", {**given(), peak_parts.scores: part(GIB, 21 * GIB)})
+    assert [action.page for action in few.actions] == ["activation-checkpointing", "batch-size"]
+    (unknown,) = drafts("MEM010", {memory.failures: ({**FAILED, "place": "unknown"},)})
+    assert unknown.title == "Out of memory: 384 MiB asked for"
+    assert [action.page for action in unknown.actions] == ["batch-size"]
+
+
+def test_memory_in_pieces_a_limit_and_others_are_told_apart() -> None:
+    (torn,) = drafts("MEM010", given(verdict="fragmentation"))
+    assert "enough was free, but not in one piece" in torn.summary
+    assert "expandable_segments:True" in torn.actions[0].after
+    (limit,) = drafts("MEM010", given(verdict="limit"))
+    assert "set_per_process_memory_fraction" in limit.actions[0].text
+    (other,) = drafts("MEM010", given(verdict="another process"))
+    assert "other process" in other.actions[0].text
+
+
+def test_several_failures_are_one_finding_and_none_is_none() -> None:
+    (draft,) = drafts("MEM010", {**given(), memory.failures: (FAILED, {**FAILED, "ts": 9})})
+    assert "2 requests failed in all" in draft.summary
+    assert drafts("MEM010", {memory.failures: ()}) == []
+
+
+def test_without_a_recording_of_the_allocator_it_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("MEM010", {})
