@@ -88,6 +88,8 @@ def _item(item: Item) -> Iterator[str]:
                 yield "</pre>"
             yield "</li>\n"
         yield "</ul>\n"
+    if item.inspect:
+        yield f"<p>Look inside: <code>{escape(item.inspect)}</code></p>\n"
     if item.also:
         yield f'<p class="aside">It also explains: {escape("; ".join(item.also))}</p>\n'
     yield "</details>\n"

@@ -76,6 +76,9 @@ def _item(item: Item) -> Iterator[str]:
             yield from (f"  - {line.replace('`', chr(39))}" for line in remedy.before)
             yield from (f"  + {line.replace('`', chr(39))}" for line in remedy.after)
             yield "  ```"
+    if item.inspect:
+        yield ""
+        yield f"Look inside: `{item.inspect.replace('`', chr(39))}`"
     if item.also:
         yield ""
         yield f"It also explains: {escaped('; '.join(item.also))}."

@@ -105,6 +105,7 @@ class Item:
         worth: Its price, or that it is advice.
         text: What was seen.
         remedies: What to do, the most promising first.
+        inspect: Command that looks closer; empty if there is none.
         also: What it is the cause of.
         page: The rule's documentation.
         tone: As of a line.
@@ -116,6 +117,7 @@ class Item:
     worth: str
     text: str
     remedies: tuple[Remedy, ...] = ()
+    inspect: str = ""
     also: tuple[str, ...] = ()
     page: str = ""
     tone: str = "plain"

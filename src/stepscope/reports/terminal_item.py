@@ -26,6 +26,8 @@ def item_lines(item: Item, width: int, ascii_only: bool) -> list[Text]:
     lines += _wrapped(Text(item.text), width, _INDENT)
     for number, remedy in enumerate(item.remedies[:_REMEDIES]):
         lines += _remedy(remedy, width, ascii_only, with_code=number == 0)
+    if item.inspect:
+        lines += _wrapped(Text.assemble(("look inside: ", "dim"), item.inspect), width, _INDENT)
     if item.also:
         lines += _wrapped(Text("also explains: " + "; ".join(item.also), style="dim"), width, _INDENT)
     pages = dict.fromkeys(remedy.page for remedy in item.remedies[:_REMEDIES] if remedy.page)

@@ -75,6 +75,7 @@ class Finding:
         actions: What to do, the most promising first.
         symptoms: Titles of findings that this one is the cause of.
         taken_ns: Without a price: what it is about takes so much of a step; null where that is not said.
+        inspect: Command of the vendor's profiler for the kernel that it is about; empty if it is about none.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
             is certain and simple to change.
     """
@@ -92,6 +93,7 @@ class Finding:
     actions: tuple[Action, ...]
     symptoms: tuple[str, ...] = ()
     taken_ns: int | None = None
+    inspect: str = ""
     shown: bool = True
 
     def to_json(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.inspecting import command
 from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
 from stepscope.signals.job import step_ns
@@ -21,6 +22,7 @@ class Priced:
         ranks: Ranks concerned, the one with the highest price in front.
         cost_ns: Per step; None for advice.
         step_ns: Length of the mean step that the cost is a part of; None where the recording has none.
+        inspect: Command that looks inside the kernel that it is about; empty if it is about none.
     """
 
     registered: Registered
@@ -28,6 +30,7 @@ class Priced:
     ranks: tuple[int, ...]
     cost_ns: int | None
     step_ns: int | None
+    inspect: str = ""
 
 
 def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
@@ -43,4 +46,5 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
             cost = min(max(prediction.saved_ns, 0), prediction.removed_ns)
             cost = cost if draft.most_ns is None else min(cost, draft.most_ns)
             length = prediction.base_ns
-    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length)
+    look = command(registered, draft, signals)
+    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look)

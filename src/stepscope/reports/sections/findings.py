@@ -59,6 +59,7 @@ def _item(number: int, finding: Finding) -> Item:
         worth=worth,
         text=visible(finding.summary),
         remedies=tuple(Remedy(visible(a.text), _lines(a.before), _lines(a.after), a.page) for a in finding.actions),
+        inspect=visible(finding.inspect),
         also=tuple(visible(symptom) for symptom in finding.symptoms),
         page=f"docs/rules/{finding.code}.md",
         tone=_TONES[finding.severity],

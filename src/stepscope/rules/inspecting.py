@@ -1,0 +1,70 @@
+"""From a finding about a kernel to what is inside it: the vendor's profiler, at the launch that was seen."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Final
+
+import numpy as np
+
+from stepscope.model.columns import names_by_id
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.errors import MissingInputError
+from stepscope.model.kernel_names.parse import parse
+from stepscope.model.program import Program
+from stepscope.rules.rule import Draft, Registered
+from stepscope.signals import Signals
+from stepscope.signals.program import program
+
+#: Families whose findings are about single kernels.
+_FAMILIES: Final = ("kernels", "ascend")
+#: Tensile's names have hundreds of characters; so many tell a kernel from others.
+_LONGEST: Final = 80
+
+
+def command(registered: Registered, draft: Draft, signals: Signals) -> str:
+    """The command that profiles the most telling launch of a finding's first kernel; empty if it is about none.
+
+    Launches are counted from the beginning of the recording, over all that have the same name to the profiler: without
+    template arguments and parameters.
+    """
+    if registered.family not in _FAMILIES or not draft.events.size:
+        return ""
+    try:
+        told, trace = signals(program), signals.trace
+    except MissingInputError:
+        return ""
+    work = DeviceWork.of(trace)
+    [at] = np.flatnonzero(work.event == draft.events[0]).tolist() or [-1]
+    if at < 0 or not work.are("compute")[at]:
+        return ""
+    names = trace.once(names_by_id)
+    base = _base(names[int(work.name[at])])
+    used = np.unique(work.name[work.are("compute")])
+    same = np.isin(work.name, [name for name in used.tolist() if _base(names[name]) == base]) & work.are("compute")
+    # In the order of launches; kernels of a graph share one, and follow each other on the device.
+    when = np.where(work.launched, work.called, work.ts)
+    before = same & ((when < when[at]) | ((when == when[at]) & (work.ts < work.ts[at])))
+    return _written(told, base, int(np.count_nonzero(before)))
+
+
+def _base(name: str) -> str:
+    return parse(name).base or name
+
+
+def _written(told: Program, name: str, before: int) -> str:
+    """The command for the vendor at hand; empty where there is none."""
+    run = told.executable or ("python program.py" if told.language == "python" or told.pytorch else "./program")
+    if told.platform == "cuda":
+        # Some programs cut long names when they register kernels.
+        whole = name.removesuffix("...")
+        pattern = shlex.quote(f"regex:^{re.escape(whole)}" + ("$" if whole == name else ""))
+        return f"ncu --set full --kernel-name {pattern} --launch-skip {before} --launch-count 1 -o kernel {run}"
+    if told.platform == "rocm":
+        return f"rocprof-compute profile -n kernel -k {shlex.quote(name[:_LONGEST])} -d {before + 1} -- {run}"
+    if told.platform == "npu":
+        # Ascend numbers the kernels of a model: MatMul12 is the operator MatMul.
+        kernel = shlex.quote(re.sub(r"_?\d+$", "", name))
+        return f"msprof op --kernel-name={kernel} --launch-count={before + 1} --output=./kernel {run}"
+    return ""
