@@ -21,6 +21,7 @@ def some_calls(count: int, *, steps: int = 1, **columns: Any) -> Calls:
         "exposed": 1_000,
         "transfer": 1_000,
         "told": True,
+        "long": False,
         "step": np.arange(count) * steps // max(count, 1),
         "bytes": 25 * MIB,
         "world": 8,

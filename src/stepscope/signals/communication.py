@@ -17,6 +17,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.steps import Steps
 from stepscope.signals.job import step_ns
+from stepscope.signals.long_calls import standing_out
 from stepscope.signals.signal import Signals, signal
 
 _PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
@@ -33,9 +34,11 @@ class Calls:
         ts: int64[n].
         dur: int64[n], on this rank, waiting included.
         exposed: int64[n], the part of it behind which no compute ran.
-        transfer: int64[n], the part of it that is transfer; all of it where nothing tells.
+        transfer: int64[n], the part of it that is transfer; all of it where nothing tells, but see `long`.
         told: bool[n], whether the transfer is that: the library recorded it, or all participants' recordings are at
             hand. If not, it is no less than the transfer.
+        long: bool[n], whether it lasts many times as long as its like (`long_calls.standing_out`), with no recording of
+            another participant at hand: its transfer is what is enough for them.
         step: int64[n].
         bytes: int64[n], -1 if not recorded.
         world: int64[n], ranks of the group, -1 if not recorded.
@@ -50,6 +53,7 @@ class Calls:
     exposed: Times
     transfer: Times
     told: NDArray[np.bool_]
+    long: NDArray[np.bool_]
     step: NDArray[np.int64]
     bytes: NDArray[np.int64]
     world: NDArray[np.int64]
@@ -88,12 +92,16 @@ def calls(s: Signals) -> Calls:
     column = {name: values[chosen] for name, values in column.items()}
     known = s.trace.once(transfers)
     transfer, ranks = known.of(column["event"], column["dur"])
+    names, groups = _words(rows["name"], chosen), _words(rows["group"], chosen)
     world = np.where(column["world_size"] < 0, _world(s), column["world_size"])
     complete_job = (world < 0) & (ranks > 1) & _from_one_file(s)
+    told = (ranks == 0) | ((world > 0) & (ranks >= world)) | complete_job
+    enough = standing_out(names, groups, column["bytes"], transfer)
+    long = ~told & (ranks == 1) & (enough < transfer)
+    transfer = np.where(long, enough, transfer)
     return Calls(
-        column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer,
-        (ranks == 0) | ((world > 0) & (ranks >= world)) | complete_job, column["step"], column["bytes"], world,
-        _words(rows["name"], chosen), _words(rows["group"], chosen), max(complete.size, 1),
+        column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer, told, long, column["step"],
+        column["bytes"], world, names, groups, max(complete.size, 1),
     )  # fmt: skip
 
 

@@ -26,6 +26,15 @@ WHERE t.kind = 'host' AND s.name_id IN (SELECT name_id FROM names WHERE name LIK
 """
 
 
+#: What Megatron's `parallel_state` calls its groups; a name alone may be anybody's.
+_MEGATRON: Final = frozenset({
+    "DP_CP", "DATA_PARALLEL_GROUP_WITH_CP", "DATA_PARALLEL_GROUP", "EMBD", "EMBEDDING_GROUP", "MP",
+    "MODEL_PARALLEL_GROUP", "TP", "TENSOR_MODEL_PARALLEL_GROUP", "PP", "PIPELINE_MODEL_PARALLEL_GROUP",
+    "POSITION_EMBEDDING_GROUP", "CONTEXT_PARALLEL_GROUP", "TENSOR_AND_DATA_PARALLEL_GROUP",
+})  # fmt: skip
+_SEVERAL: Final = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A process group with collectives in the recording.
@@ -75,6 +84,15 @@ def world_size(s: Signals) -> int | None:
     told = s.trace.recordings[s.rank].world_size
     sizes = s.trace.sql("SELECT max(size) AS size FROM groups")["size"].to_pylist()
     return told or sizes[0]
+
+
+@signal()
+def megatron(s: Signals) -> bool:
+    """Whether Megatron, or a framework made from it, set the groups up: its arguments or names of groups tell."""
+    if any(name.startswith("distributed.") for name in s.trace.recordings[s.rank].attributes):
+        return True
+    rows = s.trace.sql("SELECT DISTINCT upper(description) AS name FROM groups WHERE description IS NOT NULL")
+    return len(_MEGATRON.intersection(rows["name"].to_pylist())) >= _SEVERAL
 
 
 @signal()

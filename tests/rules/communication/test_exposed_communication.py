@@ -5,7 +5,7 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import communication
+from stepscope.signals import communication, process_groups
 from stepscope.signals.communication import Calls
 
 
@@ -54,3 +54,20 @@ def test_just_below_the_threshold_nothing_is_found() -> None:
 def test_without_collectives_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("COM001", {})
+
+
+def test_remedies_are_those_of_the_collective_and_of_the_framework() -> None:
+    """Gradient buckets are no remedy for broadcasts, nor for a framework that has its own."""
+
+    def first(kind: str, **more: bool) -> str:
+        given = {
+            communication.calls: some_calls(4, name=kind), communication.transfer_share: 0.5,
+            communication.exposed_share: 0.5, process_groups.megatron: more.get("megatron", False),
+        }  # fmt: skip
+        (draft,) = drafts("COM001", given)
+        return draft.actions[0].text + draft.actions[0].after
+
+    assert "DistributedDataParallel" in first("all_reduce")
+    assert "--overlap-grad-reduce" in first("all_reduce", megatron=True)
+    assert "asynchronously" in first("broadcast")
+    assert "DistributedDataParallel" not in first("send_recv")

@@ -40,6 +40,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.communication import Calls, calls, exposed_share, transfer_share
+from stepscope.signals.process_groups import megatron
 
 #: A collective that took longer than this many times its transfer mostly waited.
 _WAITED = 2
@@ -71,6 +72,19 @@ _ACCUMULATE = Action(
     after="with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
     page="overlapping-communication",
 )
+_MEGATRON = Action(
+    "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",
+    before="--use-distributed-optimizer",
+    after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather\n"
+    "# tensor parallelism: --tp-comm-overlap",
+    page="overlapping-communication",
+)
+_ASIDE = Action(
+    "Issue it asynchronously as soon as its data is there, and wait only where its result is read",
+    before="dist.broadcast(batch, src=0)",
+    after="work = dist.broadcast(batch, src=0, async_op=True)\n...  # what does not need `batch`\nwork.wait()",
+    page="overlapping-communication",
+)
 _SHARDED = ("all_gather", "reduce_scatter")
 
 
@@ -88,7 +102,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Communication stands in the way of compute",
         summary=f"{duration(int(found.exposed_transfer.sum()) // found.steps)} of each step ({percent(share)}) are "
         f"collectives, mostly {kind}, that nothing is computed behind{apart}.",
-        actions=_actions(kind),
+        actions=_actions(kind, s.maybe(megatron) is True),
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
         confidence=0.9 if found.known else 0.6,
         events=found.event[costly[:20]],
@@ -106,12 +120,14 @@ def _costliest(found: Calls) -> str:
     return str(names[np.bincount(index, weights=found.exposed_transfer).argmax()])
 
 
-def _actions(kind: str) -> tuple[Action, ...]:
+def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
+    if kind in (*_SHARDED, "all_reduce") and of_megatron:
+        return (_MEGATRON,)
     if kind in _SHARDED:
         return _PREFETCH, _ACCUMULATE
     if kind == "all_to_all":
         return (_EXCHANGE,)
-    return _REDUCE, _ACCUMULATE
+    return (_REDUCE, _ACCUMULATE) if kind == "all_reduce" else (_ASIDE,)
 
 
 RULE = Rule(

@@ -65,4 +65,4 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         )
 
 
-RULE = Rule("REC006", "missing-ranks", job_check=job_check, reads=READS, symptom_of=("CLU005", "CLU006"))
+RULE = Rule("REC006", "missing-ranks", job_check=job_check, reads=READS, symptom_of=("CLU005", "CLU006", "CLU007"))
