@@ -111,3 +111,22 @@ class TestInsideALoaderWithoutWorkers:
     def test_what_workers_do_is_not_recorded(self) -> None:
         with pytest.raises(MissingInputError, match="workers"):
             signals(loaded(1, 1))(loading.preparing)
+
+
+class TestReceiving:
+    def test_taking_over_what_a_worker_has_ready_is_told_from_waiting_for_it(self) -> None:
+        facts = loaded(10, 10)
+        for number in range(2):
+            at = (number * 1000 + 2) * MS
+            facts.host("python", "torch/utils/data/dataloader.py(1): _try_get_data", at, 8 * MS)
+            facts.host("python", "torch/multiprocessing/reductions.py(5): rebuild_storage_fd", at + MS, 6 * MS)
+            facts.host("python", "multiprocessing/reduction.py(9): detach", at + 2 * MS, 3 * MS)
+        s = signals(facts)
+        assert s(loading.receiving).ns == 12 * MS
+        assert s(loading.receiving_share) == pytest.approx(0.6)
+        assert s(loading.receiving).names == ("torch/multiprocessing/reductions.py(5): rebuild_storage_fd",)
+
+    @pytest.mark.parametrize("name", [SINGLE, MULTI])
+    def test_without_stacks_or_workers_nothing_is_known(self, name: str) -> None:
+        with pytest.raises(MissingInputError, match="how batches come"):
+            signals(loaded(10, 10, name=name))(loading.receiving)

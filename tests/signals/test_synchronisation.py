@@ -44,6 +44,9 @@ class TestWhyTheHostWaits:
             (("aten::item", "aten::_local_scalar_dense"), "cudaStreamSynchronize", "scalar"),
             (("aten::index", "aten::nonzero"), "cudaStreamSynchronize", "result"),
             (("aten::to", "aten::_to_copy", "aten::copy_"), "aclrtSynchronizeStream", "copy"),
+            (("aten::conv2d", "aten::cudnn_convolution"), "cudaEventSynchronize", "library"),
+            (("aten::empty",), "cudaStreamSynchronize", "library"),
+            (("torchvision::nms",), "cudaStreamSynchronize", "library"),
         ],
     )
     def test_the_operators_around_a_call_tell(self, operators: tuple[str, ...], call: str, kind: str) -> None:
@@ -59,6 +62,14 @@ class TestWhyTheHostWaits:
     def test_without_operators_the_copy_just_before_tells(self, direction: str, bytes_: int, kind: str) -> None:
         facts = busy_step()
         copy(facts, 1000, direction, bytes_)
+        facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
+        assert kinds(facts) == [kind]
+
+    @pytest.mark.parametrize(("bytes_", "kind"), [(4096, "result"), (4097, "library")])
+    def test_operators_of_others_tell_by_what_they_bring_to_the_host(self, bytes_: int, kind: str) -> None:
+        facts = busy_step()
+        facts.host("op", "torchvision::nms", 900, 5000)
+        copy(facts, 1000, "DtoH", bytes_)
         facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
         assert kinds(facts) == [kind]
 

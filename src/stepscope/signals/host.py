@@ -101,6 +101,12 @@ def idle_share(s: Signals) -> float:
     return (sum(s(idle).values()) - turning) / s(window_ns)
 
 
+@signal("ns")
+def idle_ns(s: Signals) -> int:
+    """That time per step: a host that no longer waits can't make a step shorter by more."""
+    return round(s(idle_share) * s(window_ns))
+
+
 @signal("share")
 def dispatch_share(s: Signals) -> float:
     """Time in which the device was idle since its next work was not launched yet, as a share of the step.

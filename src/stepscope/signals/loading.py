@@ -1,7 +1,8 @@
-"""What a loader does while the main process loads a batch itself: whether it reads or prepares."""
+"""What happens inside the waits for a batch: the main process reads or prepares it, or receives it from a worker."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +17,12 @@ from stepscope.signals.signal import Signals, signal
 
 #: Calls of the operating system that wait for data of files.
 _READS: Final = ("read", "pread", "pread64", "readv", "preadv", "fread", "open", "open64", "openat", "fopen", "fopen64")
+#: Functions that take over what a worker has put into shared memory: they open, map and unpickle it (torch/
+#: multiprocessing/reductions.py, multiprocessing/reduction.py and resource_sharer.py).
+_RECEIVES: Final = re.compile(
+    r"rebuild_(storage|tensor|typed|event|nested|meta)|multiprocessing/(reductions?|resource_sharer)\.py|"
+    r"storage\.py\(\d+\): _new_shared|recv_?handle|: _?recv_bytes|Unpickl|_ForkingPickler|<built-in .*loads"
+)
 
 _INSIDE_SQL: Final = """
 WITH waits AS (
@@ -33,10 +40,10 @@ ORDER BY s.ts, s.ts + s.dur DESC
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What was recorded inside the waits for batches that the main process loads itself.
+    """What was recorded of one kind inside the waits for batches.
 
     Attributes:
-        events: int64[n], outermost operators, or calls that read.
+        events: int64[n], outermost operators, functions, or calls that read.
         ns: Sum of their durations.
         names: What took longest among them, and the innermost Python function around most of it.
     """
@@ -70,6 +77,27 @@ def reading_share(s: Signals) -> float:
     return s(reading).ns / max(int(s(waits).dur.sum()), 1)
 
 
+@signal()
+def receiving(s: Signals) -> Inside:
+    """Functions inside the waits that take over a batch which a worker has ready: its memory is mapped and unpacked."""
+    rows = s.trace.once(_rows)
+    python = rows["category"] == "python"
+    if s(in_process) is not False or not python.any():
+        raise MissingInputError(
+            "the recording does not show how batches come from the workers of the loader",
+            hint="record with with_stack=True",
+        )
+    ids, which = np.unique(rows["name"][python].astype(str), return_inverse=True)
+    mine = np.flatnonzero(python)[np.array([bool(_RECEIVES.search(name)) for name in ids.tolist()], np.bool_)[which]]
+    return _outermost(rows, mine)
+
+
+@signal("share")
+def receiving_share(s: Signals) -> float:
+    """Functions that take over a batch from a worker as a share of the waits for the loader."""
+    return s(receiving).ns / max(int(s(waits).dur.sum()), 1)
+
+
 def _rows(trace: Trace) -> dict[str, NDArray[Any]]:
     """Operators, Python functions and reads inside the waits, outer ones first."""
     return trace.columns(_INSIDE_SQL, {"reads": list(_READS)})
@@ -82,14 +110,18 @@ def _part(s: Signals, category: str) -> Inside:
             hint="record some steps with num_workers=0 to see where loading takes its time",
         )
     rows = s.trace.once(_rows)
-    mine = np.flatnonzero(rows["category"] == category)
+    found = _outermost(rows, np.flatnonzero(rows["category"] == category))
+    return Inside(found.events, found.ns, (*_function(s, rows), *found.names))
+
+
+def _outermost(rows: dict[str, NDArray[Any]], mine: NDArray[np.int64]) -> Inside:
+    """Those of these rows that lie in no other one, and the two names that took longest."""
     outer = mine[apart(rows["ts"][mine], rows["stop"][mine])]
     took = rows["stop"][outer] - rows["ts"][outer]
-    total = int(took.sum())
     names, index = np.unique(rows["name"][outer].astype(str), return_inverse=True)
     by_name = np.bincount(index, took, names.size) if names.size else np.zeros(0)
-    first = [str(name) for name in names[np.argsort(-by_name, kind="stable")][:2]]
-    return Inside(rows["id"][outer], total, (*_function(s, rows), *first))
+    first = tuple(str(name) for name in names[np.argsort(-by_name, kind="stable")][:2])
+    return Inside(rows["id"][outer], int(took.sum()), first)
 
 
 def _function(s: Signals, rows: dict[str, NDArray[Any]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,10 +18,23 @@ from stepscope.signals.signal import Signals, signal
 from stepscope.signals.waiting import ONE_NUMBER, SOON_NS, Around, around, waiting
 
 #: Why the host waits: an operator needs a number (`.item()`), or the size of its result (`nonzero`); a copy is to be
-#: done before the program goes on; the program asks for the whole device, a stream or an event.
-SCALAR, RESULT, COPY, DEVICE, STREAM, EVENT = KINDS = ("scalar", "result", "copy", "device", "stream", "event")
+#: done before the program goes on; the program asks for the whole device, a stream or an event; a library waits by
+#: itself inside an operator that reads nothing (cuDNN for its own events, an allocator that gives memory back).
+SCALAR, RESULT, COPY, DEVICE, STREAM, EVENT, LIBRARY = KINDS = (
+    "scalar", "result", "copy", "device", "stream", "event", "library",
+)  # fmt: skip
 
-_READ_SCALAR: Final = frozenset({"aten::item", runtime_names.SCALAR_READ, "aten::is_nonzero", "aten::equal"})
+_READ_SCALAR: Final = frozenset(
+    {"aten::item", runtime_names.SCALAR_READ, "aten::is_nonzero", "aten::equal", "aten::allclose"}
+)
+#: Operators whose result has a size that the host must know, or that check on the host what they computed.
+_SIZED: Final = re.compile(
+    r"aten::(nonzero|argwhere|masked_select|masked_scatter|_?unique|unique_(dim|consecutive)|index(_put_?)?\b|"
+    r"_index_put_impl_|repeat_interleave|bincount|histc|multinomial|where$|_?linalg|_ctc_loss|ctc_loss|"
+    r"_pack_padded_sequence|_embedding_bag|segment_reduce|combinations|tril_indices|_assert)"
+)
+#: A copy of at most so many bytes to the host brings numbers.
+_NUMBERS: Final = 4096
 _COPYING: Final = frozenset(
     {"aten::copy_", "aten::to", "aten::_to_copy", "aten::cpu", "aten::cuda", "aten::contiguous", "aten::clone"}
 )
@@ -101,7 +115,9 @@ class Place:
             return DEVICE
         if self.operator in _COPYING or not runtime_names.is_synchronisation(self.call):
             return COPY
-        return RESULT if self.operator else scope
+        if self.operator is None:
+            return scope
+        return RESULT if _SIZED.match(self.operator) else LIBRARY
 
     @property
     def text(self) -> str:
@@ -218,14 +234,21 @@ def _kinds(found: Around, names: dict[int, str]) -> NDArray[np.int8]:
     ]
     scope = np.array(scopes, object)[which]
     inside, copied = found.operators[0] >= 0, found.copied
-    number = copied & (found.direction == DIRECTIONS.index("DtoH")) & (found.bytes <= ONE_NUMBER)
+    away = copied & (found.direction == DIRECTIONS.index("DtoH"))
+    number = away & (found.bytes <= ONE_NUMBER)
+    # What operators outside PyTorch need is told by what they copy.
+    sized = inside_of(frozenset(name for name in names.values() if _SIZED.match(name))) | (
+        away & (found.bytes <= _NUMBERS)
+    )
     narrow = scope != DEVICE
     # The first that holds; operators never wait for the whole device by themselves, so that is asked for.
     cases = [
         inside_of(_READ_SCALAR) | narrow & number,
         ~narrow,
         inside_of(_COPYING) | copied & ~inside,
+        inside & sized,
         inside,
         scope == STREAM,
     ]
-    return np.select(cases, [KINDS.index(kind) for kind in (SCALAR, DEVICE, COPY, RESULT, STREAM)], KINDS.index(EVENT))
+    kinds = [KINDS.index(kind) for kind in (SCALAR, DEVICE, COPY, RESULT, LIBRARY, STREAM)]
+    return np.select(cases, kinds, KINDS.index(EVENT))

@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import data
+from stepscope.signals import data, loading
 
 WAITS = data.Waits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(DataLoader)#_X.__next__",))
 
@@ -26,6 +26,15 @@ def test_a_wait_of_half_the_step_is_found_with_what_to_do() -> None:
 def test_workers_that_do_not_keep_up_are_told_apart() -> None:
     (draft,) = drafts("DAT001", given(0.5, False))
     assert "workers don't keep up" in draft.summary
+
+
+@pytest.mark.parametrize(("share", "receives"), [(0.499, False), (0.5, True)])
+def test_batches_that_are_received_are_not_late(share: float, receives: bool) -> None:
+    inside = loading.Inside(np.array([4]), 400, ("torch/multiprocessing/reductions.py(9): rebuild_storage_fd",))
+    (draft,) = drafts("DAT001", {**given(0.5, False), loading.receiving: inside, loading.receiving_share: share})
+    assert ("rebuild_storage_fd" in draft.summary) is receives
+    assert ("workers don't keep up" in draft.summary) is not receives
+    assert ("pin_memory=True" in draft.actions[0].after) is receives
 
 
 def test_just_below_the_threshold_nothing_is_found() -> None:

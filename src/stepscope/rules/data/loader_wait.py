@@ -9,13 +9,15 @@ Every nanosecond of waiting is a nanosecond in which the most expensive part of 
 
 ## How it decides
 The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. A first wait that is many times
-longer than all later ones starts the loader and is left to DAT002. The price is what the step would save on its
-dependency graph if batches were there when asked for: a wait that the device spends on queued work is worth nothing.
+longer than all later ones starts the loader and is left to DAT002. Stacks tell workers that are late from batches that
+are there and take long to receive (`loading.receiving_share`). The price is what the step would save on its dependency
+graph if batches were there when asked for: a wait that the device spends on queued work is worth nothing.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
 let each prefetch; keep workers alive between epochs; move decoding and augmentation out of the main process. If
-workers are many and busy already, the reading or the preprocessing itself is too slow.
+workers are many and busy already, the reading or the preprocessing itself is too slow. Where receiving takes the time,
+let the loader's thread do it (`pin_memory=True`), and send fewer and larger tensors.
 
 ## Known limits
 Loaders that are no `torch.utils.data.DataLoader` are seen only if a `record_function` names them as one.
@@ -31,6 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data import in_process, regular, wait_ns, wait_share
+from stepscope.signals.loading import receiving, receiving_share
 
 _WORKERS = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",
@@ -49,6 +52,20 @@ _CHEAPER = Action(
     "Make a batch cheaper: decode ahead of time, store in a binary format, augment on the device",
     page="data-loading",
 )
+_RECEIVE = (
+    Action(
+        "Let the loader's own thread receive batches, into page-locked memory",
+        before="DataLoader(dataset, num_workers=8)",
+        after="DataLoader(dataset, num_workers=8, pin_memory=True)",
+        page="data-loading",
+    ),
+    Action(
+        "Send fewer and larger tensors: each is a file that is opened and mapped anew",
+        before="return {name: torch.tensor(values) for name, values in sample.items()}  # dozens of tensors",
+        after="return torch.stack([...])  # one tensor per batch; split it into views on the device",
+        page="data-loading",
+    ),
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -57,17 +74,22 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     found, alone = s(regular), s(in_process)
+    received = (s.maybe(receiving_share) or 0.0) if alone is False else 0.0
+    taken_over = received >= limits["min_received"]
     how = {True: "the main process loads them itself", False: "its workers don't keep up", None: "it comes too late"}
+    text = how[alone]
+    if taken_over:
+        text = f"{percent(received)} of that the main process receives batches that are there ({s(receiving).names[0]})"
     longest = found.longest()
     yield Draft(
         title="The step waits for data",
-        summary=f"{duration(s(wait_ns))} of each step ({percent(share)}) go to waiting for its batch; {how[alone]}.",
-        actions=(_WORKERS if alone else _MORE, _CHEAPER),
+        summary=f"{duration(s(wait_ns))} of each step ({percent(share)}) go to waiting for its batch; {text}.",
+        actions=_RECEIVE if taken_over else (_WORKERS if alone else _MORE, _CHEAPER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         most_ns=s(wait_ns),
         events=found.events[longest],
         rows=({"table": "dataloader", "where": {"name": found.names[longest[0]]}},),
-        numbers={wait_ns.name: s(wait_ns), wait_share.name: share, "min_share": limits["min_share"]},
+        numbers={wait_ns.name: s(wait_ns), wait_share.name: share, **limits},
     )
 
 
@@ -78,6 +100,7 @@ RULE = Rule(
         Threshold(
             "min_share", 0.01, "share", "What costs less than 1 % of the step is not shown; torch-tb-profiler used 5 %."
         ),
+        Threshold("min_received", 0.5, "share", "Most of the wait: more workers would not shorten it."),
     ),
     check=check,
     symptom_of=("DAT003", "DAT005"),

@@ -33,6 +33,7 @@ from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import often, where
 from stepscope.signals import Signals
+from stepscope.signals.host import idle_ns
 from stepscope.signals.job import platform, recorded_steps
 from stepscope.signals.synchronisation import DEVICE, calls, device_waits, places
 
@@ -51,6 +52,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"for {duration(blocked)} of each step, and then the device waits for new work.",
         actions=_actions(s(platform)),
         change=Change(unblocked=found.events),
+        most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={device_waits.name: rate, "min_calls": limits["min_calls"]},

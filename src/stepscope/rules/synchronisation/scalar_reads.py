@@ -35,6 +35,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import often, where
 from stepscope.signals import Signals
+from stepscope.signals.host import idle_ns
 from stepscope.signals.job import infers, recorded_steps
 from stepscope.signals.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
 
@@ -75,6 +76,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(blocked)} of each step, and each time the device runs dry before new work reaches it.",
         actions=(_BRANCHLESS, later) if sized else (later, _BRANCHLESS),
         change=Change(unblocked=found.events),
+        most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={scalar_reads.name: rate, "min_calls": limits["min_calls"]},

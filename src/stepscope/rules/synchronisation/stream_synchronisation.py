@@ -10,7 +10,7 @@ each other without the host: that keeps the order and lets the host run ahead.
 
 ## How it decides
 There must be at least `min_calls` of them per step (`synchronisation.stream_waits`). The price is what the step would
-save on its dependency graph if these calls did not wait.
+save on its dependency graph if these calls did not wait, and at most what the device is idle.
 
 ## What to try
 Replace `stream.synchronize()` by `other.wait_stream(stream)`, and `event.synchronize()` by `stream.wait_event(event)`.
@@ -32,6 +32,7 @@ from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import often, where
 from stepscope.signals import Signals
+from stepscope.signals.host import idle_ns
 from stepscope.signals.job import platform, recorded_steps
 from stepscope.signals.synchronisation import EVENT, STREAM, calls, places, stream_waits
 
@@ -64,6 +65,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             ),
         ),
         change=Change(unblocked=found.events),
+        most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={stream_waits.name: rate, "min_calls": limits["min_calls"]},

@@ -11,7 +11,7 @@ runs. A step takes the sum of both in place of the longer one.
 ## How it decides
 Waits per launched kernel (`synchronisation.per_launch`), or the share of launches of longer kernels that return right
 after their kernel's end (`synchronisation.blocking_launches`), must reach `min_share`. The price is what the step would
-save on its dependency graph if these calls did not wait.
+save on its dependency graph if these calls did not wait, and at most what the device is idle.
 
 ## What to try
 Unset the variable that makes launches synchronous, which is meant for finding the kernel that fails:
@@ -37,6 +37,7 @@ from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import often, where
 from stepscope.signals import Signals
+from stepscope.signals.host import idle_ns
 from stepscope.signals.job import platform, recorded_steps
 from stepscope.signals.synchronisation import blocking_launches, calls, launching, per_launch, places
 
@@ -63,6 +64,7 @@ def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
         "device take turns.",
         actions=_actions(s(platform)),
         change=Change(unblocked=found.events),
+        most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={per_launch.name: rate, "min_share": limits["min_share"]},
@@ -81,6 +83,7 @@ def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(int(blocked.sum()) // steps)} of each step the host is blocked in them.",
         actions=(_unset(s(platform)),),
         change=Change(host=(Scaled(events, _LEFT),)),
+        most_ns=s.maybe(idle_ns),
         events=events[np.argsort(-blocked, kind="stable")[:20]],
         numbers={blocking_launches.name: share, "min_share": limits["min_share"]},
         key="launches",
