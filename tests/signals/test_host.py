@@ -109,3 +109,21 @@ def test_a_collection_inside_the_call_that_asked_for_it_counts_once() -> None:
     s = signals(facts)
     assert s(host.collections).events.tolist() == [call]
     assert s(host.collecting_share) == pytest.approx(0.05, rel=0.02)
+
+
+@pytest.mark.parametrize(("late", "part"), [((1, 2), 1.0), ((1, 2, 8), 2 / 3)])
+def test_a_queue_that_fills_once_is_idle_in_the_first_half(late: tuple[int, ...], part: float) -> None:
+    """Kernels of 1 ms, one right after another but for some that are launched 100 µs late."""
+    facts = Facts()
+    at = 0
+    for call in range(10):
+        at += 100_000 if call in late else 0
+        facts.kernel("gemm", at, MS, launch=(at - 5_000 if call in late else 0, 5_000))
+        at += MS
+    facts.kernel("gemm", at, MS, launch=(0, 5_000))
+    facts.host("op", "aten::mm", 0, 10_000)
+    assert signals(facts)(host.ramp_share) == pytest.approx(part, abs=0.1)
+
+
+def test_steps_have_a_ramp_each() -> None:
+    assert signals(starved())(host.ramp_share) == 0.0

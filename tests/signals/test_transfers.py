@@ -178,3 +178,20 @@ def test_sets_that_the_host_waits_for() -> None:
     job.copy(20_000, 1_000, MIB, (None, "device"), direction="set", called=(19_000, 3_000), call="cudaMemset")
     job.copy(30_000, 1_000, MIB, (None, "pinned"), direction="set", call="cudaMemsetAsync")
     assert job.signals()(copying.sets).event.tolist() == [wanted]
+
+
+class TestWhatTheProgramAskedFor:
+    def test_what_a_library_copies_inside_an_operator_that_computes_is_not(self) -> None:
+        job = Copying()
+        for number, name in enumerate(("aten::cudnn_convolution", "aten::addmm", "aten::copy_", "custom::gather")):
+            begin = 100_000 * (number + 1)
+            job.facts.host("op", name, begin, 10_000)
+            job.copy(begin + 8_000, 1_000, 112, ("pageable", "device"), called=(begin + 1_000, 1_000))
+        assert job.signals()(transfers).ts.tolist() == [308_000, 408_000]
+
+    def test_pages_that_migrate_are_not(self) -> None:
+        job = Copying()
+        event = job.facts.kernel("Memcpy HtoD (Unified Memory)", 2_000, 1_000, kind="copy", stream="9")
+        job.facts.row("copies", event=event, direction="HtoD", bytes=MIB, src_kind="managed", dst_kind="managed")
+        asked = job.copy(9_000, 1_000, MIB, ("managed", "managed"))
+        assert job.signals()(transfers).event.tolist() == [asked]

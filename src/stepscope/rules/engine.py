@@ -13,7 +13,9 @@ from stepscope.rules.pricing import Priced, priced
 from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered
 from stepscope.rules.settings import Settings
+from stepscope.rules.withheld import withheld
 from stepscope.signals import Signal, Signals
+from stepscope.signals.enough import verdict
 from stepscope.signals.job import step_ns
 
 
@@ -44,19 +46,19 @@ class Diagnosing:
         rules = self.settings.chosen()
         for registered in rules:
             check = registered.rule.check
-            if check is not None:
+            if check is not None and not self._withheld(registered, (signals,), signals.rank):
                 limits = self.settings.limits(registered)
                 for draft in self._drafts(registered, lambda c=check, v=limits: c(signals, v), signals.rank):  # type: ignore[misc]
                     self._found.append(priced(registered, draft, signals))
                 between()
-        reads: tuple[Signal[Any], ...] = (step_ns, *(one for rule in rules for one in rule.rule.reads))
+        reads: tuple[Signal[Any], ...] = (step_ns, verdict, *(one for rule in rules for one in rule.rule.reads))
         self._sealed[signals.rank] = signals.sealed(reads, strict=self.strict)
 
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""
         for registered in self.settings.chosen():
             check = registered.rule.job_check
-            if check is not None:
+            if check is not None and not self._withheld(registered, self._sealed.values(), None):
                 limits = self.settings.limits(registered)
                 for draft in self._drafts(registered, lambda c=check, v=limits: c(self._sealed, v), None):  # type: ignore[misc]
                     front = self._sealed[draft.ranks[0]] if draft.ranks else next(iter(self._sealed.values()))
@@ -68,6 +70,12 @@ class Diagnosing:
             len(self._asked),
             max((length for length in lengths if length is not None), default=None),
         )
+
+    def _withheld(self, registered: Registered, ranks: Iterable[Signals], rank: int | None) -> bool:
+        why = withheld(registered, self.settings, ranks)
+        if why is not None:
+            self._note(registered.rule.code, why.message, why.hint, False, rank)
+        return why is not None
 
     def _drafts(self, registered: Registered, look: Callable[[], Iterable[Draft]], rank: int | None) -> list[Draft]:
         code = registered.rule.code

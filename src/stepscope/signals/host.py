@@ -16,7 +16,7 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.columns import Spans, on_host
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Times, overlay
+from stepscope.model.intervals import Intervals, Times, overlay
 from stepscope.model.steps import Steps
 from stepscope.signals.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
@@ -120,6 +120,23 @@ def dispatch_share(s: Signals) -> float:
 def late_share(s: Signals) -> float:
     """The same with the time in which the host did other work of its own, and called nothing of the device."""
     return s(dispatch_share) + _share(s, "host_dispatch", "host_work")
+
+
+@signal("share")
+def ramp_share(s: Signals) -> float:
+    """The part of the time in which the device was idle and the host dispatched that lies in a recording's first half.
+
+    Without steps: the queue is empty until the host runs ahead, which happens once. With steps it belongs to each of
+    them, and this is 0.
+    """
+    if s(steps):
+        return 0.0
+    starts, ends = s(dispatching)
+    idle = Intervals.union_of(starts, ends)
+    for device in s.trace.once(device_times):
+        idle = idle - device.busy
+    [lo], [hi] = _windows(s)
+    return idle.clip(int(lo), int(lo + hi) // 2).total / max(idle.total, 1)
 
 
 @signal("per step")

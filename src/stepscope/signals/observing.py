@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.host_states import host_states
 from stepscope.model.columns import Spans
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import dispatch_share, dispatching, median, operator_ns, window_ns
+from stepscope.signals.host import dispatch_share, dispatching, late_share, median, operator_ns, window_ns
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
 
@@ -77,6 +77,12 @@ def observed_share(s: Signals) -> float:
 def own_dispatch_share(s: Signals) -> float:
     """What would be left of `host.dispatch_share` without the time that the profiler adds to the host's."""
     return max(s(dispatch_share) - (s.maybe(observed_share) or 0.0), 0.0)
+
+
+@signal("share")
+def own_late_share(s: Signals) -> float:
+    """What would be left of the host's lateness, dispatch and other work, without the time that the profiler adds."""
+    return max(s(late_share) - (s.maybe(observed_share) or 0.0), 0.0)
 
 
 def _observer(s: Signals) -> Observed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.needs import need_device
 from stepscope.analyses.runtime_calls import blocking_names, synchronising_names
-from stepscope.model.columns import Spans
+from stepscope.model.columns import Spans, names_by_id
 from stepscope.model.device_table.host_link import host_link
 from stepscope.model.device_work import DIRECTIONS as COPY_DIRECTIONS
 from stepscope.model.device_work import MEMORIES, Copies, DeviceWork
@@ -33,6 +34,13 @@ _SLOWEST: Final = 12e9
 _TELLING: Final = 1 << 20
 #: Time that a copy takes besides moving its bytes.
 _FIXED_NS: Final = 2_000
+#: Operators whose work is done by a library (cuDNN, MIOpen, cuBLAS, cuSOLVER), which copies tables of its own when it
+#: is first used.
+_COMPUTES: Final = re.compile(
+    r"aten::(_?conv|convolution|slow_conv|thnn_|cudnn_|_cudnn|miopen_|batch_norm|_batch_norm|native_batch_norm|"
+    r"native_layer_norm|(add|b|badd|addb)?mm\b|baddbmm|addbmm|addmv|matmul|linear|_?scaled_dot_product|_flash|_efficient|"
+    r"_?fft|_?linalg|lstm|gru|rnn|_thnn_fused)"
+)
 
 _BYTES_SQL: Final = "SELECT event, coalesce(bytes, 0) AS bytes FROM kernels WHERE kind IN ('copy', 'set')"
 
@@ -117,7 +125,11 @@ class Transfers:
 
 @signal()
 def transfers(s: Signals) -> Transfers:
-    """Copies and sets of the rank's devices."""
+    """Copies and sets of the rank's devices that the program asked for.
+
+    Not those that a library makes for itself inside a convolution or a product, nor pages of managed memory that
+    migrate where they are touched.
+    """
     need_device(s.trace)
     rows = s.trace.columns(_BYTES_SQL)
     if not rows["event"].size:
@@ -128,6 +140,13 @@ def transfers(s: Signals) -> Transfers:
     at = work.rows(s.trace, rows["event"])
     order = np.lexsort((rows["event"], work.ts[at]))
     at, size = at[order], rows["bytes"][order]
+    asked = ~_of_library(s, work.op[at])
+    row = copies.rows(at)
+    managed = np.append(copies.src == KINDS.index(MANAGED), False) & np.append(
+        copies.dst == KINDS.index(MANAGED), False
+    )
+    asked &= work.launched[at] | ~managed[row]
+    at, size = at[asked], size[asked]
     row = copies.rows(at)  # one row more stands for what has none
     known = np.append(copies.bytes, -1)[row]
     direction = np.append(copies.direction, np.int8(len(COPY_DIRECTIONS) - 1))[row]
@@ -146,6 +165,15 @@ def transfers(s: Signals) -> Transfers:
         launch=work.launch[at], op=work.op[at], called=work.called[at], returned=returned, blocking=blocking,
         wait=wait, waited=waited,
     )  # fmt: skip
+
+
+def _of_library(s: Signals, operators: Ids) -> NDArray[np.bool_]:
+    """Which of these operators only compute: what is copied inside them is their library's."""
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    rows = spans.rows(operators)
+    own = [name_id for name_id, name in names.items() if _COMPUTES.match(name)]
+    found: NDArray[np.bool_] = (rows >= 0) & np.isin(spans.name[rows], own)
+    return found
 
 
 def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, Ids]:

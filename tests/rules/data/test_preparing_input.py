@@ -6,13 +6,14 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import host, job, own_work
+from stepscope.signals import host, job, observing, own_work
 
 
-def given(share: float = 0.4, *, prepares: bool = True) -> dict[object, object]:
+def given(share: float = 0.4, *, prepares: bool = True, late: float = 1.0) -> dict[object, object]:
     found = Intervals(np.array([0]), np.array([400_000]))
     return {
         own_work.own_work_share: share,
+        observing.own_late_share: late,
         own_work.own_work: own_work.Doing(found, "pipeline.py(4): preprocess", (), prepares),
         host.window_ns: 1_000_000,
         job.platform: "cuda",
@@ -31,6 +32,11 @@ def test_input_that_is_prepared_between_launches_is_found() -> None:
 def test_just_below_the_threshold_and_for_other_work_nothing_is_said() -> None:
     assert drafts("DAT006", given(0.0499)) == []
     assert drafts("DAT006", given(prepares=False)) == []
+
+
+def test_what_the_profiler_adds_is_taken_off() -> None:
+    assert drafts("DAT006", given(late=0.0499)) == []
+    assert len(drafts("DAT006", given(late=0.05))) == 1
 
 
 def test_without_a_device_the_rule_abstains() -> None:

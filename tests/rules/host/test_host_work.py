@@ -6,16 +6,22 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import host, job, own_work, recording
+from stepscope.signals import host, job, observing, own_work, recording
 
 
 def given(
-    share: float = 0.4, *, name: str = "train.py(3): evaluate", prepares: bool = False, steps: int = 5
+    share: float = 0.4,
+    *,
+    name: str = "train.py(3): evaluate",
+    prepares: bool = False,
+    steps: int = 5,
+    late: float = 1.0,
 ) -> dict[object, object]:
     found = Intervals(np.array([0, 600_000]), np.array([200_000, 800_000]))
     parts = (("metrics.py(9): f1", 0.3),) if name else ()
     return {
         own_work.own_work_share: share,
+        observing.own_late_share: late,
         own_work.own_work: own_work.Doing(found, name, parts, prepares),
         host.window_ns: 1_000_000,
         job.steps: steps,
@@ -49,6 +55,11 @@ def test_just_below_the_threshold_and_for_input_nothing_is_said() -> None:
 def test_what_is_mostly_waiting_for_somebody_is_not_the_hosts_work() -> None:
     waiting = own_work.Doing(Intervals(np.array([0]), np.array([40_000])))
     assert drafts("HST013", {**given(), own_work.own_work: waiting}) == []
+
+
+def test_what_the_profiler_adds_is_taken_off() -> None:
+    assert drafts("HST013", given(late=0.0499)) == []
+    assert len(drafts("HST013", given(late=0.05))) == 1
 
 
 def test_without_a_device_the_rule_abstains() -> None:

@@ -10,10 +10,13 @@ from stepscope.signals import host, job, observing
 STRETCHES = np.array([0, 500]), np.array([300, 900])
 
 
-def given(share: float, *, steps: int = 5, platform: str = "cuda", gaps: float = 50.0) -> dict[object, object]:
+def given(
+    share: float, *, steps: int = 5, platform: str = "cuda", gaps: float = 50.0, ramp: float = 0.0
+) -> dict[object, object]:
     return {
         observing.own_dispatch_share: share,
         host.dispatch_gaps: gaps,
+        host.ramp_share: ramp,
         host.operators_share: share / 2,
         host.python_share: share / 4,
         host.kernel_ns: 30_000,
@@ -46,6 +49,12 @@ def test_without_steps_it_is_less_certain() -> None:
 def test_just_below_the_threshold_nothing_is_found() -> None:
     assert drafts("HST001", given(0.0999)) == []
     assert len(drafts("HST001", given(0.1))) == 1
+
+
+def test_a_few_gaps_or_a_queue_that_fills_once_just_miss() -> None:
+    assert drafts("HST001", given(0.4, gaps=9.9)) == []
+    assert drafts("HST001", given(0.4, ramp=0.91)) == []
+    assert len(drafts("HST001", given(0.4, gaps=10, ramp=0.9))) == 1
 
 
 def test_without_a_device_the_rule_abstains() -> None:

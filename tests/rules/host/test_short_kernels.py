@@ -11,10 +11,13 @@ from stepscope.signals import host, job, observing
 from support import Facts
 
 
-def given(share: float = 0.5, kernel: int = 5_000, period: int = 20_000, gaps: float = 40.0) -> dict[object, object]:
+def given(
+    share: float = 0.5, kernel: int = 5_000, period: int = 20_000, gaps: float = 40.0, ramp: float = 0.0
+) -> dict[object, object]:
     return {
         observing.own_dispatch_share: share,
         host.dispatch_gaps: gaps,
+        host.ramp_share: ramp,
         host.kernel_ns: kernel,
         host.launch_period_ns: period,
         host.dispatching: (np.array([0]), np.array([300])),
@@ -40,6 +43,12 @@ def test_longer_kernels_or_faster_launches_just_miss() -> None:
 
 def test_where_the_device_is_busy_short_kernels_cost_nothing() -> None:
     assert drafts("HST002", given(share=0.0999)) == []
+
+
+def test_a_few_gaps_or_a_queue_that_fills_once_just_miss() -> None:
+    assert drafts("HST002", given(0.4, gaps=9.9)) == []
+    assert drafts("HST002", given(0.4, ramp=0.91)) == []
+    assert len(drafts("HST002", given(0.4, gaps=10, ramp=0.9))) == 1
 
 
 def test_without_a_device_the_rule_abstains() -> None:

@@ -35,6 +35,7 @@ from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.host import window_ns
 from stepscope.signals.job import platform
+from stepscope.signals.observing import own_late_share
 from stepscope.signals.own_work import own_work, own_work_share
 from stepscope.signals.system import longest
 
@@ -48,7 +49,7 @@ _AHEAD = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold time in which input is prepared against the step."""
-    share = s(own_work_share)
+    share = min(s(own_work_share), s(own_late_share))
     if share < limits["min_share"]:
         return
     found = s(own_work)

@@ -11,7 +11,8 @@ done while the device works, somewhere else, or not at all.
 ## How it decides
 Idle time in which no thread that feeds the device calls its runtime for 20 usual times between two launches, and for a
 millisecond at least (`own_work.own_work_share`), must come to `min_share` of the step. Waiting for a person, a peer or
-a point in time in a call of the operating system does not count, nor do the data loader and garbage collection. The
+a point in time in a call of the operating system does not count, nor do the data loader and garbage collection; what
+the profiler adds to the host's work is taken off (`observing.own_late_share`). The
 function is the innermost one on the recorded Python stack that covers half of that time, else a range of the program
 (NVTX, `record_function`), an operator or a call of the operating system. The price is what the step would save on its
 dependency graph without that time.
@@ -37,6 +38,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host import window_ns
 from stepscope.signals.job import steps
+from stepscope.signals.observing import own_late_share
 from stepscope.signals.own_work import Doing, own_work, own_work_share
 from stepscope.signals.recording import profiler
 from stepscope.signals.system import longest
@@ -69,7 +71,7 @@ _MARK: Final = {
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold such stretches against the step, but for those that prepare input."""
-    share = s(own_work_share)
+    share = min(s(own_work_share), s(own_late_share))
     if share < limits["min_share"]:
         return
     found = s(own_work)

@@ -10,11 +10,12 @@ the queue is empty, and a faster device would change nothing.
 
 ## How it decides
 Idle time whose cause is dispatch, and the latency of launches into an empty queue, must come to `min_share` of the step
-in at least `min_gaps` gaps (`observing.own_dispatch_share`, `host.dispatch_gaps`). Time that the profiler adds is taken
-off. A host that calls nothing of the device for milliseconds is not dispatching but at other work (HST013, DAT006), and
-a launch call that loads its kernel happens once. The price is what the step would save on its dependency graph if all
-that dispatching took a tenth of its time, which is what graphs and compilation come to, and at most that idle time.
-Where other rules know what the host spends its time on, this finding is a symptom of theirs.
+in at least `min_gaps` gaps (`observing.own_dispatch_share`, `host.dispatch_gaps`), which without steps must not lie in
+the first half alone (`host.ramp_share`). Time that the profiler adds is taken off. A host that calls nothing of the
+device for milliseconds is not dispatching but at other work (HST013, DAT006), and a launch call that loads its kernel
+happens once. The price is what the step would save on its dependency graph if all that dispatching took a tenth of its
+time, which is what graphs and compilation come to, and at most that idle time. Where other rules know what the host
+spends its time on, this finding is a symptom of theirs.
 
 ## What to try
 Launch less: compile the model, capture it as a graph, make batches larger, use fused operators. Make launching
@@ -41,6 +42,7 @@ from stepscope.signals.host import (
     launch_period_ns,
     operators_share,
     python_share,
+    ramp_share,
     window_ns,
 )
 from stepscope.signals.job import platform, steps
@@ -54,6 +56,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold idle time due to dispatch against the step."""
     share = s(own_dispatch_share)
     if share < limits["min_share"] or s(dispatch_gaps) < limits["min_gaps"]:
+        return
+    if s(ramp_share) > limits["max_ramp"]:
         return
     period = s(launch_period_ns)
     pace = f", and the host launches one every {duration(period)}" if period else ""
@@ -77,6 +81,7 @@ RULE = Rule(
     thresholds=(
         Threshold("min_share", 0.1, "share", "xprof and msprof-analyze warn from 10 % of idle time on."),
         Threshold("min_gaps", 10, "per step", "A few long gaps are not dispatch: something else ends each of them."),
+        Threshold("max_ramp", 0.9, "share", "More of it in the first half is a queue that fills, once."),
     ),
     check=check,
     symptom_of=(

@@ -10,9 +10,10 @@ kernel runs shorter than that, the launch is the work.
 
 ## How it decides
 Dispatch must leave the device idle for `min_share` of the step (`observing.own_dispatch_share`, which is without what
-the profiler adds) in `min_gaps` gaps or more (`host.dispatch_gaps`), half of all kernels must take less than
-`max_kernel` (`host.kernel_ns`), and less than passes between two launches (`host.launch_period_ns`). The price is what
-the step would save on its dependency graph if dispatching took a tenth of its time.
+the profiler adds) in `min_gaps` gaps or more (`host.dispatch_gaps`), without steps not in the first half alone
+(`host.ramp_share`). Half of all kernels must take less than `max_kernel` (`host.kernel_ns`), and less than passes
+between two launches (`host.launch_period_ns`). The price is what the step would save on its dependency graph if
+dispatching took a tenth of its time.
 
 ## What to try
 Fuse: `torch.compile`, fused operators and optimizers, library calls in place of written-out formulas. Launch many at
@@ -32,7 +33,7 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, window_ns
+from stepscope.signals.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share, window_ns
 from stepscope.signals.job import platform, steps
 from stepscope.signals.observing import own_dispatch_share
 
@@ -41,6 +42,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold kernels against the time between launches."""
     share = s(own_dispatch_share)
     if share < limits["min_share"] or s(dispatch_gaps) < limits["min_gaps"]:
+        return
+    if s(ramp_share) > limits["max_ramp"]:
         return
     kernel, period = s(kernel_ns), s(launch_period_ns)
     if not 0 < kernel < min(limits["max_kernel"], period):
@@ -64,6 +67,7 @@ RULE = Rule(
     thresholds=(
         Threshold("min_share", 0.1, "share", "xprof and msprof-analyze warn from 10 % of idle time on."),
         Threshold("min_gaps", 10, "per step", "A few long gaps are not dispatch: something else ends each of them."),
+        Threshold("max_ramp", 0.9, "share", "More of it in the first half is a queue that fills, once."),
         Threshold("max_kernel", 10_000, "ns", "TraceLens and nsys-ai call kernels of less than 10 µs short."),
     ),
     check=check,

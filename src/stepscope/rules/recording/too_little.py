@@ -1,0 +1,74 @@
+"""The recording holds too little to say what is slow.
+
+## What it finds
+Recordings of a handful of kernels, of the first use of everything, or from which most events were taken out.
+
+## Why it matters
+A first launch loads its kernel, the first allocations come from the driver, and a test of three kernels has no loop.
+Whatever is slow in such a recording is not what is slow in the job; advice from it would be wrong.
+
+## How it decides
+Hardly anything ran: 30 activities of the device at most, which take less than a millisecond in all. Or first launches
+and memory from the driver take half of the steps, or of the time in which the device is in use, and fewer than three
+steps are without them. Or less than 5 % of the numbers of operators between the first and the last are left
+(`enough.verdict`). Findings about time are then withheld, unless their rules are selected by name.
+
+## What to try
+Run a few iterations first, then record three or more of them, whole.
+
+## Known limits
+A recording of a program's start shows what starting costs; that is not looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.signals import Signals
+from stepscope.signals.enough import Verdict, verdict
+from stepscope.signals.recording import profiler
+
+_TITLES: Final = {
+    "few": "Too little is recorded to say what is slow",
+    "first use": "What is recorded is the first use",
+    "thinned": "The recording is incomplete: events were taken out",
+}
+_WARM: Final = {
+    "any": Action(
+        "Warm up first, and record some whole iterations after that",
+        before="with profile() as prof:\n    step()",
+        after="with profile(schedule=schedule(wait=1, warmup=3, active=3)) as prof:\n    for _ in range(7):\n"
+        "        step(); prof.step()",
+        page="recording",
+    ),
+    "nsight": Action(
+        "Warm up first, and record some whole iterations after that",
+        before="nsys profile ./program",
+        after="nsys profile --capture-range=cudaProfilerApi ./program\n"
+        "// and in it, after the first iterations: cudaProfilerStart();",
+        page="recording",
+    ),
+}
+_WHOLE: Final = Action("Give the recording as it was written, without anything taken out", page="recording")
+
+
+def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
+    """Say so where it holds of every rank."""
+    found = {rank: s.maybe(verdict) or Verdict() for rank, s in sorted(signals.items())}
+    first = next(iter(found.values()), Verdict())
+    if not all(one.kind for one in found.values()) or not first.kind:
+        return
+    recorder = signals[next(iter(found))].maybe(profiler) or ""
+    yield Draft(
+        title=_TITLES[first.kind],
+        summary=f"{first.text} Nothing is said of what is slow.",
+        actions=(_WHOLE,) if first.kind == "thinned" else (_WARM.get(recorder, _WARM["any"]),),
+        confidence=1.0,
+        ranks=tuple(found),
+    )
+
+
+RULE = Rule("REC013", "too-little", job_check=job_check, reads=(verdict, profiler))

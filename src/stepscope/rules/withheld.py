@@ -1,0 +1,29 @@
+"""Which rules say nothing since the recording holds too little for what they would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from stepscope.model.errors import MissingInputError
+from stepscope.rules.rule import Registered
+from stepscope.rules.settings import Settings
+from stepscope.signals import Signals
+from stepscope.signals.enough import verdict
+
+#: Families that need events which belong together, and those that need a job that is under way as well.
+_WHOLE: Final = ("data", "host", "synchronisation", "copies", "kernels", "system")
+_RUNNING: Final = (*_WHOLE, "communication", "cluster", "ascend")
+_FAMILIES: Final = {"few": _RUNNING, "first use": _RUNNING, "thinned": _WHOLE}
+
+
+def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals]) -> MissingInputError | None:
+    """Why a rule is not asked: what is recorded of all these ranks is too little. Whoever selects rules asks them."""
+    if settings.select:
+        return None
+    found = [signals.maybe(verdict) for signals in ranks]
+    kept = [one for one in found if one is None or registered.family not in _FAMILIES.get(one.kind, ())]
+    first = next((one for one in found if one is not None), None)
+    if kept or first is None:
+        return None
+    return MissingInputError(first.text.rstrip("."), hint="record some whole iterations after a warm-up")

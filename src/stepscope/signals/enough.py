@@ -1,0 +1,90 @@
+"""Whether a recording holds enough to say what is slow: more than a few kernels, their first use, or a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.device_time import device_times
+from stepscope.model.amounts import duration, percent
+from stepscope.model.device_work import DeviceWork
+from stepscope.model.steps import Steps
+from stepscope.signals.recording import FEW_STEPS
+from stepscope.signals.signal import Signals, signal
+
+#: Fewer device activities than this that take less than that together are a test, not a job.
+_FEW: Final = 30
+_SHORT_NS: Final = 1_000_000
+#: Where first uses and memory from the driver take this share of the time in which devices are in use, all else is
+#: beside them.
+_MOSTLY: Final = 0.5
+#: Operators are numbered one after another: recordings hold 13 to 100 % of the numbers between their first and last.
+_KEPT: Final = 0.05
+#: So many operators tell how densely they are numbered.
+_TELLING: Final = 500
+_NUMBERS_SQL: Final = """
+SELECT count(DISTINCT external_id) AS kept, coalesce(max(external_id) - min(external_id) + 1, 0) AS numbers
+FROM spans WHERE category = 'op' AND external_id > 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why findings about time would say nothing of the job.
+
+    Attributes:
+        kind: `few` (hardly anything ran), `first use` (most of it is what happens once), `thinned` (most events were
+            taken out), or empty where there is enough.
+        text: What was seen, one sentence.
+    """
+
+    kind: str = ""
+    text: str = ""
+
+
+@signal()
+def verdict(s: Signals) -> Verdict:
+    """Whether the recording holds enough to say what is slow, and why not."""
+    devices = s.trace.once(device_times)
+    number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
+    busy = sum(device.busy.total for device in devices)
+    if number <= _FEW and busy < _SHORT_NS:
+        kernels = "one kernel or copy ran" if number == 1 else f"only {number} kernels and copies ran"
+        return Verdict("few", f"Too little is recorded: {kernels} on the device, {duration(busy)} in all.")
+    return _thinned(s) or _first_use(s) or Verdict()
+
+
+def _thinned(s: Signals) -> Verdict | None:
+    """Most of the numbers of operators are missing."""
+    row = s.trace.columns(_NUMBERS_SQL)
+    kept, numbers = int(row["kept"][0]), int(row["numbers"][0])
+    if s.trace.recordings[s.rank].reader != "kineto" or kept < _TELLING or kept >= _KEPT * numbers:
+        return None
+    text = (
+        f"The recording is thinned: {percent(kept / numbers)} of the operators between its first and its last are "
+        "left, so that gaps are holes, and sums too low."
+    )
+    return Verdict("thinned", text)
+
+
+def _first_use(s: Signals) -> Verdict | None:
+    """Most of the time goes to what happens once, and too few steps are without it."""
+    steps = Steps.of(s.trace)
+    inside = bool(steps.found.any())
+    rows = s.table("idle_causes").arrow.to_pylist()
+    once = [row for row in rows if row["cause"] == "allocation" or row["detail"] == "first_use"]
+    taken = sum(row["total_ns"] for row in once if (row["step"] is not None) == inside)
+    budget = s.table("step_budget").arrow.to_pylist()
+    span = sum(row["total_ns"] for row in budget if (row["step"] is not None) == inside)
+    if taken < _MOSTLY * span:
+        return None
+    cold = {row["step"] for row in once if row["share"] > 1 - _MOSTLY}
+    if np.count_nonzero(~np.isin(steps.step[steps.whole], list(cold - {None}))) >= FEW_STEPS:
+        return None
+    text = (
+        f"{duration(taken)} of {duration(span)} go to first launches, which load their kernels, and to memory from the "
+        "driver: what is recorded is the start-up, not the job."
+    )
+    return Verdict("first use", text)

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import job_drafts
+from stepscope.rules.engine import diagnose
+from stepscope.rules.settings import Settings
+from stepscope.signals import enough, recording
+from support import Facts
+
+FEW = enough.Verdict("few", "Too little is recorded: only 4 kernels and copies ran on the device, 30.0 µs in all.")
+
+
+def given(verdict: enough.Verdict | None) -> dict[object, object]:
+    return {recording.profiler: "kineto", **({} if verdict is None else {enough.verdict: verdict})}
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "does"),
+    [
+        ("few", "Too little is recorded to say what is slow", "Warm up"),
+        ("first use", "What is recorded is the first use", "Warm up"),
+        ("thinned", "The recording is incomplete: events were taken out", "as it was written"),
+    ],
+)
+def test_it_says_why_nothing_is_said(kind: str, title: str, does: str) -> None:
+    (draft,) = job_drafts("REC013", {0: given(enough.Verdict(kind, "Seen."))})
+    assert (draft.title, draft.summary, draft.cost_ns) == (title, "Seen. Nothing is said of what is slow.", None)
+    assert does in draft.actions[0].text
+
+
+def test_one_rank_with_enough_is_enough() -> None:
+    assert job_drafts("REC013", {0: given(FEW), 1: given(enough.Verdict())}) == []
+    assert len(job_drafts("REC013", {0: given(FEW), 1: given(FEW)})) == 1
+
+
+def test_where_nothing_is_known_of_a_device_it_says_nothing() -> None:
+    assert job_drafts("REC013", {0: given(None)}) == []
+
+
+def test_rules_about_time_are_not_asked_unless_selected() -> None:
+    facts = Facts()
+    facts.step(0, 0, 1_000_000)
+    for at in range(4):
+        facts.kernel("gemm", at * 200_000 + 100_000, 5_000, launch=(at * 200_000, 5_000))
+    trace = facts.trace()
+    found = diagnose(trace, strict=True)
+    assert {one.code for one in found.unasked} >= {"HST001", "KRN001", "SYN001", "COM001"}
+    assert all(finding.family in ("memory", "recording") for finding in found.findings)
+    assert "HST001" not in {one.code for one in diagnose(trace, Settings(select=("HST001",)), strict=True).unasked}

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from stepscope.signals import Signals
+from stepscope.signals.enough import verdict
+from support import Facts
+
+MS = 1_000_000
+
+
+def kind(facts: Facts, reader: str = "kineto") -> str:
+    return Signals.of(facts.trace(reader=reader))(verdict).kind
+
+
+def kernels(number: int, dur: int) -> Facts:
+    facts = Facts()
+    for at in range(number):
+        facts.kernel("gemm", at * MS + 100, dur, launch=(at * MS, 50))
+    return facts
+
+
+@pytest.mark.parametrize(("number", "dur", "want"), [(30, 33_000, "few"), (31, 1_000, ""), (4, 250_000, "")])
+def test_a_handful_of_short_kernels_is_no_job(number: int, dur: int, want: str) -> None:
+    assert kind(kernels(number, dur)) == want
+
+
+def test_one_kernel_is_said_in_the_singular() -> None:
+    text = Signals.of(kernels(1, 1_800).trace())(verdict).text
+    assert text == "Too little is recorded: one kernel or copy ran on the device, 1.80 µs in all."
+
+
+def started(cold_ms: int, warm_steps: int) -> Facts:
+    """A step whose first launch takes so long, and warm ones of 40 kernels."""
+    facts = Facts()
+    facts.step(0, 0, (cold_ms + 10) * MS)
+    facts.kernel("first", (cold_ms + 1) * MS, MS, launch=(0, cold_ms * MS))
+    at = (cold_ms + 10) * MS
+    for number in range(warm_steps):
+        facts.step(number + 1, at, 10 * MS)
+        for call in range(40):
+            begin = at + call * 250_000
+            facts.kernel("gemm", begin + 20_000, 200_000, launch=(begin, 5_000))
+        at += 10 * MS
+    return facts
+
+
+@pytest.mark.parametrize(("cold_ms", "warm_steps", "want"), [(500, 2, "first use"), (500, 3, ""), (15, 2, "")])
+def test_what_happens_once_is_not_the_job(cold_ms: int, warm_steps: int, want: str) -> None:
+    facts = started(cold_ms, warm_steps)
+    facts.kernel("first", (cold_ms + 2) * MS + 500_000, MS, launch=((cold_ms + 2) * MS, 1_000))
+    assert kind(facts) == want
+
+
+def numbered(every: int) -> Facts:
+    facts = kernels(40, 500_000)
+    for number in range(600):
+        facts.host("op", "aten::mm", number * 50_000, 10_000, external_id=1 + number * every)
+    return facts
+
+
+def test_numbers_of_operators_with_holes_are_those_of_a_thinned_recording() -> None:
+    assert kind(numbered(1)) == ""
+    assert kind(numbered(19)) == ""
+    assert kind(numbered(21)) == "thinned"
+    assert kind(numbered(21), reader="ascend") == ""
