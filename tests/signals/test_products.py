@@ -120,9 +120,21 @@ def test_what_multiplies_matrices_in_fp32_does_so_in_16_bits_on_any_device() -> 
     assert found.of_eligible == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "factor"),
+    [(SGEMM, "bf16", 1 / 2), ("volta_sgemm_128x64_nn", "fp16", 1 / 3), ("turing_sgemm", "fp16", 1 / 3)],
+)
+def test_names_of_kernels_tell_that_an_unnamed_device_has_matrix_units(kernel: str, dtype: str, factor: float) -> None:
+    program = Program()
+    program.call("aten::mm", kernel=kernel, dtype="float")
+    found = Signals.of(program.facts.trace())(in_sixteen_bits)
+    assert found.dtype == dtype
+    assert found.factor.tolist() == pytest.approx([factor])
+
+
 def test_without_such_products_an_unknown_device_tells_nothing() -> None:
     program = Program()
-    program.call("aten::mm", kernel=SGEMM)
+    program.call("aten::mm", kernel="sgemm_largek_lds64")
     with pytest.raises(MissingInputError, match="peak rates"):
         Signals.of(program.facts.trace())(in_sixteen_bits)
 
@@ -147,7 +159,7 @@ def test_devices_without_narrow_matrix_units_have_nothing_to_offer() -> None:
 
 def test_unknown_devices_abstain() -> None:
     program = Program()
-    program.call("aten::mm", kernel=SGEMM)
+    program.call("aten::mm", kernel="sgemm_largek_lds64")
     with pytest.raises(MissingInputError, match="peak rates"):
         on(program, "Some Device 9")(in_sixteen_bits)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,6 +22,13 @@ from stepscope.signals.work import Ids
 _UNKNOWN: Final = 1 / 3
 #: Every vendor's units take operands that are rounded from fp32 (TF32, HF32) at half the rate of 16 bits.
 _ROUNDED: Final = 1 / 2
+#: Generations of NVIDIA's devices that have matrix units, by names of library kernels that are made for them or for
+#: later ones; the type; and what remains of a product in fp32. GeForce cards since Ampere multiply 16 bits at twice the
+#: rate of fp32 and no more (GA102 whitepaper), so that no more is promised of a card that is not known.
+_GENERATIONS: Final = (
+    (re.compile(r"(?:^|_)(?:ampere|hopper|sm[89]\d|sm1\d\d)_|cutlass_(?:[89]\d|1\d\d)_"), "bf16", 1 / 2),
+    (re.compile(r"^(?:volta|turing)_|(?:^|_)sm7\d_|cutlass_7\d_"), "fp16", _UNKNOWN),
+)
 #: No product is taken to come closer to its least time than this: the best of the shared recordings of large products
 #: on A100, H100 and MI300 come to about 0.8.
 _REACHED: Final = 0.8
@@ -77,12 +85,24 @@ def in_sixteen_bits(s: Signals) -> Narrower:
 
 
 def _of_matrix_units(s: Signals, found: Products) -> Narrower:
-    """On a device whose rates are not known: units that multiply matrices in fp32 do it in 16 bits too, and faster."""
-    wide = (found.is_type("fp32") | _by_default(found)) & (found.tensor_core == 1)
+    """On a device whose rates are not known: units that multiply matrices in fp32 do it in 16 bits too, and faster.
+
+    Where products run on other units, names of kernels may tell that the device has matrix units.
+    """
+    dtype, untold = next(
+        (
+            (dtype, factor)
+            for pattern, dtype, factor in _GENERATIONS
+            if any(pattern.search(name) for name in found.names)
+        ),
+        ("fp16", _UNKNOWN),
+    )
+    generation = any(pattern.search(name) for pattern, _, _ in _GENERATIONS for name in found.names)
+    wide = (found.is_type("fp32") | _by_default(found)) & (found.tensor_core >= (0 if generation else 1))
     if not wide.any():
         _known(s)
-    factor = np.where(found.is_type("tf32"), _ROUNDED, _UNKNOWN)
-    return _with_followers(s, found, _chosen(s, found, wide, "fp16", lambda mine: factor[mine]))
+    factor = np.where(found.is_type("tf32"), _ROUNDED, np.where(found.tensor_core == 0, untold, _UNKNOWN))
+    return _with_followers(s, found, _chosen(s, found, wide, dtype, lambda mine: factor[mine]))
 
 
 def _by_default(found: Products) -> NDArray[np.bool_]:

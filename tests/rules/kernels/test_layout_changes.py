@@ -28,6 +28,11 @@ def test_less_than_a_hundredth_of_the_step_just_misses() -> None:
     assert len(drafts("KRN007", given(0.01))) == 1
 
 
+def test_without_convolutions_there_is_no_layout_to_keep() -> None:
+    found = Layouts(np.array([3]), np.array([600]), np.array([1]), "batched_transpose_32x32", 0.5, False)
+    assert drafts("KRN007", {**given(0.5), conversions: found}) == []
+
+
 def test_formats_of_ascend_are_left_to_its_own_rule() -> None:
     assert drafts("KRN007", given(0.5, "npu")) == []
 

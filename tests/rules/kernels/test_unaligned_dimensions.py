@@ -29,6 +29,13 @@ def test_a_product_that_is_slower_than_aligned_ones_is_priced_by_them() -> None:
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([7], 0.6)]
 
 
+def test_odd_sizes_of_a_batch_of_products_are_tokens_and_no_vocabulary() -> None:
+    found = Unaligned(np.array([7]), np.array([10_000]), np.array([0.6]), Dimensions(96, 3137, 3137, 64), 0.1)
+    (draft,) = drafts("KRN003", {**given(0.6), unaligned: found})
+    assert "scaled_dot_product_attention" in draft.actions[0].after
+    assert not any("50257" in action.before for action in draft.actions)
+
+
 def test_one_that_is_as_fast_is_none() -> None:
     assert drafts("KRN003", given(0.851)) == []
     assert len(drafts("KRN003", given(0.85))) == 1

@@ -9,8 +9,8 @@ They read and write whole activations and compute nothing. In the layout that th
 there.
 
 ## How it decides
-The kernels that are known to do so by their names must take `min_share` of the step. The price is the step without
-them.
+The kernels that are known to do so by their names must take `min_share` of the step, in a program that has
+convolutions. The price is the step without them.
 
 ## What to try
 `memory_format=torch.channels_last` for model and input.
@@ -41,7 +41,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if s(platform) == "npu":  # formats of Ascend's own have a rule of their own
         return
     found = s(conversions)
-    if not found.event.size or found.of_step < limits["min_share"]:
+    if not found.convolutions or found.of_step < limits["min_share"]:
         return
     steps = s(recorded_steps)
     yield Draft(

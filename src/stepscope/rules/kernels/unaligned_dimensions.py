@@ -42,6 +42,13 @@ _PAD = Action(
     after="nn.Linear(hidden, 50304)   # rows that no token uses",
     page="tensor-shapes",
 )
+_TOKENS = Action(
+    "Let a fused operator compute attention, which does not make the scores; or pad the tokens to a multiple of 8",
+    before="scores = q @ k.transpose(-2, -1)   # 3,137 tokens",
+    after="out = F.scaled_dot_product_attention(q, k, v)",
+    page="flash-attention",
+)
+_BATCHED = Action("Pad the size to a multiple of 8 in 16 bits, and mask what is added", page="tensor-shapes")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -73,7 +80,8 @@ def _draft(
         title="Products have odd sizes",
         summary=f"Products whose rows are no multiples of {ROW_BYTES} bytes{which} take "
         f"{duration(int(dur.sum()) // s(recorded_steps))} per step, {how}.",
-        actions=(_PAD,),
+        # In a batch of products, as attention has them, the odd size is no weight's.
+        actions=(_PAD,) if sizes is None or sizes.batch == 1 else (_TOKENS, _BATCHED),
         change=change,
         confidence=0.8 if change is not None else 0.5,
         events=found.event[mine][np.argsort(-dur, kind="stable")[:20]],
@@ -93,4 +101,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    symptom_of=("KRN008",),
 )
