@@ -30,10 +30,63 @@ def test_open_analyze_and_tables(trace: stepscope.Trace) -> None:
 
 
 def test_what_does_not_exist(trace: stepscope.Trace) -> None:
-    with pytest.raises(stepscope.UserError, match="no table is called 'x'; choose from step_budget"):
+    with pytest.raises(stepscope.UserError, match=r"no table is called 'x'; choose from .*step_budget"):
         trace.table("x")
+    with pytest.raises(stepscope.UserError, match=r"did you mean step_budget$"):
+        trace.table("step_budgt")
+    with pytest.raises(stepscope.UserError, match="no rank 7; it has 0"):
+        trace.rank(7)
+    with pytest.raises(stepscope.UserError, match=r"the query failed: .*did you mean .kernels."):
+        trace.sql("FROM kernel")
+    with pytest.raises(stepscope.UserError, match="the report has no table called"):
+        trace.analyze(tables=["step_budget"]).table("x")
     with pytest.raises(stepscope.UserError, match="does not exist"):
         stepscope.open("nowhere")
+
+
+def test_a_closed_trace_says_so() -> None:
+    with recording() as path, stepscope.open(path, cache=False) as opened:
+        pass
+    for ask in (lambda: opened.sql("SELECT 1"), lambda: opened.table("events"), opened.analyze, lambda: opened.steps):
+        with pytest.raises(stepscope.UserError, match="the trace is closed"):
+            ask()
+
+
+def test_steps_findings_tables_and_changes(trace: stepscope.Trace) -> None:
+    assert trace.tables[0] == "program"
+    assert {"kernels", "events", "step_budget"} <= set(trace.tables)
+    assert len(trace.steps) == 4
+    report = trace.analyze()
+    assert [finding.code for finding in trace.findings()] == [finding.code for finding in report.findings]
+    [(name, prediction)] = trace.whatif(remove="data_wait").items()
+    assert name == "--remove data_wait"
+    assert 0 < prediction.new_ns < prediction.base_ns
+    assert len(trace.whatif()) > 3
+    with pytest.raises(stepscope.UserError, match="nothing is called 'data_wat'; did you mean data_wait"):
+        trace.whatif(remove=["data_wat"])
+
+
+def test_several_threads_may_use_one_trace(trace: stepscope.Trace) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def ask(number: int) -> list[object]:
+        counted = [trace.sql(f"SELECT count(*) + {number} AS n FROM events").to_pylist()[0]["n"] for _ in range(20)]
+        return [*counted, trace.table("step_budget").to_arrow().to_pylist(), len(trace.table("kernels"))]
+
+    alone = ask(0)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(ask, range(8)))
+    for number, answer in enumerate(answers):
+        assert [value - number for value in answer[:20]] == alone[:20]
+        assert answer[20:] == alone[20:]
+
+
+def test_data_frames_name_what_is_to_be_installed(trace: stepscope.Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    steps = trace.steps
+    for convert, name in ((steps.to_pandas, "pandas"), (steps.to_polars, "polars")):
+        with pytest.raises(stepscope.UserError, match=rf"^{name} is not installed; .*'stepscope\[frames\]'"):
+            convert()
 
 
 def test_readable_in_a_shell_and_in_a_notebook(trace: stepscope.Trace) -> None:

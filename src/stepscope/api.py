@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
+from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 from stepscope.model.trace import Trace as CanonicalTrace
@@ -16,11 +17,13 @@ from stepscope.model.trace import Trace as CanonicalTrace
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from stepscope.analyses.stepgraph import Prediction
     from stepscope.reports.report import Report
+    from stepscope.rules.finding import Finding
 
 
 class Trace:
-    """An open recording of one or more ranks.
+    """An open recording of one or more ranks, which several threads may use at a time.
 
     Made by `stepscope.open`. Use it in a `with` block, or call `close` when done.
     """
@@ -42,9 +45,61 @@ class Trace:
         """The trace of one rank only.
 
         Raises:
-            KeyError: The trace has no such rank.
+            UserError: The trace has no such rank.
         """
-        return Trace(self._trace.rank(rank))
+        from stepscope.reports.selection import chosen_ranks
+
+        return Trace(self._trace.rank(*chosen_ranks(self._trace, [rank])))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names that `table` knows: the tables of reports, then the canonical ones."""
+        from stepscope.analyses.registry import analyses
+
+        return (*analyses(), *(name for name in BY_NAME if name not in analyses()))
+
+    @property
+    def steps(self) -> Table:
+        """The steps of all ranks, one row per rank and step."""
+        return self._trace.table("steps")
+
+    def findings(self, *, steps: Sequence[int] = (), ranks: Sequence[int] = ()) -> tuple[Finding, ...]:
+        """What is wrong, the most expensive first, as in a report.
+
+        Raises:
+            UserError: There is no such step or rank.
+        """
+        return tuple(self.analyze(steps=steps, ranks=ranks).findings)
+
+    def whatif(
+        self,
+        *,
+        scale: Sequence[str] | str = (),
+        remove: Sequence[str] | str = (),
+        overlap: Sequence[str] | str = (),
+        rank: int | None = None,
+    ) -> dict[str, Prediction]:
+        """What a change would make of the mean step, by the change in words; without one, what each part is worth.
+
+        Args:
+            scale: As after `--scale` of `stepscope whatif`, for example `kernel:gemm=0.5`.
+            remove: As after `--remove`, for example `data_wait`.
+            overlap: As after `--overlap`: `comm` or `copy`.
+            rank: Rank to ask; None for the one that waits least for the others.
+
+        Raises:
+            UserError: There is no such rank, a word means nothing, or nothing in the recording.
+            MissingInputError: The recording has neither device work nor host steps.
+        """
+        from stepscope.analyses.stepgraph.predictions import predictions
+        from stepscope.analyses.stepgraph.ranks import decisive_rank
+
+        words = {
+            option: [given] if isinstance(given, str) else list(given)
+            for option, given in (("scale", scale), ("remove", remove), ("overlap", overlap))
+        }
+        chosen = decisive_rank(self._trace) if rank is None else rank
+        return dict(predictions(self.rank(chosen)._trace, words))
 
     def analyze(self, *, steps: Sequence[int] = (), ranks: Sequence[int] = (), tables: Sequence[str] = ()) -> Report:
         """Run all analyses, or those that make `tables`.
@@ -76,12 +131,22 @@ class Trace:
             return over_ranks(self._trace, analyses()[name])
         if name in BY_NAME:
             return self._trace.table(name)
-        known = [*analyses(), *(other for other in BY_NAME if other not in analyses())]
-        raise UserError(f"no table is called {name!r}", hint=f"choose from {', '.join(known)}")
+        raise UserError(f"no table is called {name!r}", hint=choose(name, self.tables))
 
     def sql(self, query: str) -> pa.Table:
-        """The result of a DuckDB query over the canonical tables."""
-        return self._trace.sql(query)
+        """The result of a DuckDB query over the canonical tables.
+
+        Raises:
+            UserError: The database does not answer it.
+        """
+        import duckdb
+
+        from stepscope.model.sandbox import failure
+
+        try:
+            return self._trace.sql(query)
+        except duckdb.Error as error:
+            raise failure(error) from error
 
     def close(self) -> None:
         """Release the files; the trace can't be used afterwards."""

@@ -159,6 +159,52 @@ def test_interruption(call, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("analyze", job) == (130, "", "stepscope: interrupted.\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("analyze", "JOB", "--table", "step_budgt"), "no table is called 'step_budgt'; did you mean step_budget.\n"),
+        (("analyze", "JOB", "--select", "hots"), "no rule or family is called 'hots'; did you mean host.\n"),
+        (("analyze", "JOB", "--jsn", "x"), "No such option: --jsn"),
+        (("export", "JOB", "--to", "chrome", "--category", "kernl"), "did you mean kernel.\n"),
+        (("export", "JOB", "--to", "chrome", "--from", "100s"), "--from lies behind the end of the trace, which is "),
+        (("export", "JOB", "--to", "chrome", "--from", "2ms", "--until", "1ms"), "--until lies before --from; "),
+        (("schema", "kernls"), "did you mean kernels"),
+        (("rules", "data-wat"), "no rule or remedy is called 'data-wat'; "),
+        (("simulate", "--preset", "tinny"), "did you mean tiny.\n"),
+    ],
+)
+def test_the_nearest_name_is_said(call, job: str, arguments: tuple[str, ...], message: str) -> None:
+    status, out, err = call(*(job if part == "JOB" else part for part in arguments))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_help_speaks_of_arguments_as_the_documentation_does(call) -> None:
+    for command, usage in (("analyze", "PATH..."), ("rules", "[NAME]"), ("schema", "[TABLE]")):
+        out = call(command, "--help")[1]
+        assert out.split("\n")[0].endswith(f"{command} [OPTIONS] {usage}")
+        assert "<" not in out.split("Options:")[0]
+
+
+def test_a_terminal_of_no_width_and_a_folder_without_a_name(
+    call, job: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "run").mkdir()
+    for rank in range(2):
+        (tmp_path / "run" / f"rank{rank}.json.gz").write_bytes(Path(job).read_bytes())
+    monkeypatch.chdir(tmp_path / "run")
+    monkeypatch.setenv("COLUMNS", "0")
+    status, out, _ = call("analyze", ".", "--table", "step_budget")
+    assert status == 0
+    assert out.splitlines()[0].strip() == "run (2 recordings)"
+
+
+def test_what_was_written_is_said(call, job: str, tmp_path: Path) -> None:
+    for arguments in (("query", job, "SELECT 1"), ("export", job, "--to", "folded")):
+        path = tmp_path / arguments[0]
+        assert call(*arguments, "-o", str(path)) == (0, "", f"wrote {path}\n")
+
+
 def test_schema(call) -> None:
     status, out, _ = call("schema")
     assert status == 0

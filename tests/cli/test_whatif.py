@@ -61,5 +61,13 @@ def test_without_a_change_it_lists_what_there_is_to_gain(call) -> None:
 def test_wrong_use_is_one_sentence(call) -> None:
     status, out, err = call("--scale", "kernels=0.5")
     assert (status, out) == (2, "")
-    assert err.startswith("stepscope: nothing is called 'kernels'; choose from kernel, ")
+    assert err.startswith("stepscope: nothing is called 'kernels'; did you mean kernel.")
     assert call("--rank", "7")[2] == "stepscope: the input has no rank 7; it has 0, 1.\n"
+
+
+def test_names_match_whole_or_in_part_and_brackets_are_themselves(call) -> None:
+    whole = call("--remove", "op:aten::addmm")[1]
+    part = call("--remove", "op:addm")[1]
+    assert whole.splitlines()[3].split()[-8:] == part.splitlines()[3].split()[-8:]
+    assert "the recording has no 'op:add[m]m'" in call("--remove", "op:add[m]m")[2]
+    assert call("--remove", "op:*ddm?")[0] == 0

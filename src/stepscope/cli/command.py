@@ -23,6 +23,15 @@ class QuickCommand(TyperCommand):
             _quicken(parameter)
         return super().parse_args(ctx, args)
 
+    def get_help(self, ctx: Any) -> str:
+        """The help, in which arguments are called what they are: no braces around them, and no types of Python."""
+        for parameter in self.get_params(ctx):
+            argument: Any = parameter
+            if hasattr(argument, "_usage_display_name") and argument.metavar:
+                argument._usage_display_name = lambda name=argument.metavar: name
+                argument.display_type_rich = lambda **_: ""
+        return super().get_help(ctx)
+
 
 class QuickGroup(TyperGroup):
     """The same for what stands before the name of a command."""

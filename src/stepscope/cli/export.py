@@ -90,6 +90,7 @@ def export(
             number: Filter(steps[number] if step else None, limits.since, limits.until, limits.categories)
             for number in ranks
         }
+        _check_times(trace, limits.since, limits.until)
         traces = [narrowed(trace.rank(number), keep[number]) for number in ranks]
         if to is Target.parquet:
             _to_folder(traces, output)
@@ -141,11 +142,28 @@ def _time(option: str, text: str | None) -> int | None:
     return int(Decimal(found[1]) * _UNITS[found[2] or "ns"])
 
 
+def _check_times(trace: Trace, since: int | None, until: int | None) -> None:
+    """Refuse times between which nothing was recorded."""
+    from stepscope.model.amounts import duration
+    from stepscope.model.errors import UserError
+
+    if since is None and until is None:
+        return
+    end = trace.scalar("SELECT max(ts + coalesce(dur, 0)) FROM events") or 0
+    if since is not None and since >= end:
+        raise UserError(f"--from lies behind the end of the trace, which is {duration(end)} long", hint="give less")
+    if until is not None and until <= 0:
+        raise UserError("--until lies before the begin of the trace", hint="times count from there")
+    if since is not None and until is not None and until <= since:
+        raise UserError("--until lies before --from", hint="give a later time")
+
+
 def _categories(names: list[str]) -> tuple[str, ...]:
     from stepscope.model.categories import CATEGORIES
     from stepscope.model.errors import UserError
+    from stepscope.model.suggest import choose
 
     for name in names:
         if name not in CATEGORIES:
-            raise UserError(f"no category is called {name!r}", hint=f"choose from {', '.join(CATEGORIES)}")
+            raise UserError(f"no category is called {name!r}", hint=choose(name, CATEGORIES))
     return tuple(names)

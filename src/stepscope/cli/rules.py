@@ -34,13 +34,16 @@ def rules(
     known = all_rules()
     if name is not None:
         from stepscope.model.errors import UserError
+        from stepscope.model.suggest import choose
 
         found = known.get(name.upper()) or next((r for r in known.values() if r.rule.name == name), None)
         if found is None and name in remedies.names():
             typer.echo(_dumped({"name": name, "text": remedies.text(name)}) if json else remedies.text(name).rstrip())
             return
         if found is None:
-            raise UserError(f"no rule or remedy is called {name!r}", hint="`stepscope rules` lists them")
+            names = (*known, *(rule.rule.name for rule in known.values()), *remedies.names())
+            hint = choose(name, names, "`stepscope rules` lists them")
+            raise UserError(f"no rule or remedy is called {name!r}", hint=hint)
         typer.echo(_dumped(documentation.as_json(found)) if json else documentation.page(found).rstrip())
     elif json:
         typer.echo(_dumped([documentation.as_json(rule) for rule in known.values()]))

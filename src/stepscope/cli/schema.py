@@ -17,13 +17,16 @@ def schema(
 ) -> None:
     """List the canonical tables, which `query` reads, and the tables of reports, with all columns."""
     from stepscope.model.errors import UserError
+    from stepscope.model.suggest import choose
     from stepscope.reports import catalogue
 
     groups = catalogue.groups()
     if table is not None:
+        known = [one.name for tables in groups.values() for one in tables]
         groups = {group: tuple(one for one in tables if one.name == table) for group, tables in groups.items()}
         if not any(groups.values()):
-            raise UserError(f"no table is called {table!r}", hint="list them all with `stepscope schema`")
+            hint = choose(table, known, "list them all with `stepscope schema`")
+            raise UserError(f"no table is called {table!r}", hint=hint)
     if json:
         typer.echo(catalogue.to_json(groups))
     elif markdown:

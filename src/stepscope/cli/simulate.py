@@ -78,12 +78,13 @@ def _basic(job: SimJob, ranks: int | None, steps: int | None, seed: int | None) 
 
 def _known(what: str, names: list[str], choices: tuple[str, ...]) -> None:
     from stepscope.model.errors import UserError
+    from stepscope.model.suggest import choose
 
     for name in names:
         if what == "defect" and not choices:
             raise UserError("only a text format can be damaged", hint="give --defect with --format kineto")
         if name not in choices:
-            raise UserError(f"no {what} is called {name!r}", hint=f"choose from {', '.join(choices)}")
+            raise UserError(f"no {what} is called {name!r}", hint=choose(name, choices))
     if what == "defect" and len(names) > 1:
         raise UserError("only one --defect can be given", hint="damaged text can't be damaged again")
 

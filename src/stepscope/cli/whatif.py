@@ -41,13 +41,14 @@ def whatif(
 
     Without a change, list what the step would save at most for each part of the job.
     """
+    from stepscope.analyses.stepgraph.predictions import predictions
     from stepscope.cli.opening import open_input
 
     words = {"scale": scale or [], "remove": remove or [], "overlap": overlap or []}
     with open_input(paths, cache=not no_cache, store=store) as trace:
         chosen = _rank(trace, rank)
         part = trace.rank(chosen)
-        changes = _predictions(part, words)
+        changes = predictions(part, words)
         if json:
             typer.echo(_json(trace, chosen, words, changes))
         else:
@@ -56,24 +57,9 @@ def whatif(
 
 def _rank(trace: Trace, wanted: int | None) -> int:
     from stepscope.analyses.stepgraph.ranks import decisive_rank
-    from stepscope.model.errors import UserError
+    from stepscope.reports.selection import chosen_ranks
 
-    if wanted is None:
-        return decisive_rank(trace)
-    if wanted not in trace.ranks:
-        raise UserError(f"the input has no rank {wanted}", hint=f"it has {', '.join(map(str, trace.ranks))}")
-    return wanted
-
-
-def _predictions(trace: Trace, words: dict[str, list[str]]) -> list[tuple[str, Prediction]]:
-    from stepscope.analyses.stepgraph import StepGraph
-    from stepscope.analyses.stepgraph.ceilings import ceilings
-    from stepscope.analyses.stepgraph.changes import change_of
-
-    if not any(words.values()):
-        return ceilings(trace)
-    named = " ".join(f"--{option} {each}" for option, given in words.items() for each in given)
-    return [(named, StepGraph.of(trace).predict(change_of(trace, **words)))]
+    return decisive_rank(trace) if wanted is None else chosen_ranks(trace, [wanted])[0]
 
 
 def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:

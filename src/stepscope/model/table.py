@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from stepscope.model.errors import UserError
 from stepscope.model.schema import TableSchema, Type
 
 if TYPE_CHECKING:
@@ -103,11 +104,21 @@ class Table:
         return self.arrow
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a pandas data frame (pandas must be installed)."""
+        """The table as a pandas data frame.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        _need("pandas")
         return self.arrow.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """The table as a Polars data frame (Polars must be installed)."""
+        """The table as a Polars data frame.
+
+        Raises:
+            UserError: Polars is not installed.
+        """
+        _need("polars")
         import polars
 
         frame = polars.from_arrow(self.arrow)
@@ -127,3 +138,11 @@ class Table:
         )
         caption = f"<caption>{escape(self.schema.name)}: {len(self)} rows</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _need(library: str) -> None:
+    """Have a library of data frames, which stepscope itself does without."""
+    from importlib.util import find_spec
+
+    if find_spec(library) is None:
+        raise UserError(f"{library} is not installed", hint="install it with `pip install 'stepscope[frames]'`")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from stepscope.model.connections import Connections, another
 from stepscope.model.recording import Recording
 from stepscope.model.spill import spill_folder
 from stepscope.model.table import Table
@@ -33,7 +34,13 @@ class _Memo:
 
     def __init__(self) -> None:
         self.values: dict[object, object] = {}
-        self.locks: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
+        self._locks: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
+        self._guard = threading.Lock()
+
+    def lock(self, compute: object) -> threading.Lock:
+        """The lock of one value: one thread computes it, and others wait for it."""
+        with self._guard:
+            return self._locks[compute]
 
 
 class Trace:
@@ -53,16 +60,21 @@ class Trace:
         recordings: Mapping[int, Recording],
         select_rank: Callable[[int], Trace],
         notes: Sequence[Note] = (),
+        views: Mapping[str, str] | None = None,
     ) -> None:
-        self._connection = connection
+        self._connections = Connections(connection, views or {})
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
         #: The trace that this one is a part of: files of an input that is not cached live as long as it does.
         self._whole: Trace | None = None
-        self._views: dict[str, str] = {}
+        self._views = dict(views or {})
         self._memo = _Memo()
         self._closing: list[Callable[[], object]] = []
+
+    @property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return self._connections.here()
 
     @property
     def recordings(self) -> dict[int, Recording]:
@@ -84,6 +96,7 @@ class Trace:
             raise KeyError(f"the trace has no rank {rank}")
         if len(self._recordings) == 1:
             return self
+        self._connections.here()  # a trace that is closed has no parts
         part = self._select_rank(rank)
         part._whole = self
         return part
@@ -119,11 +132,8 @@ class Trace:
         return clone
 
     def _on_cursor(self, views: Mapping[str, str]) -> Trace:
-        cursor = self._connection.cursor()
-        for name, query in views.items():
-            cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
-        trace = Trace(cursor, self._recordings, self._select_rank, self.notes)
-        trace._views = dict(views)
+        cursor = another(self._connection, views)
+        trace = Trace(cursor, self._recordings, self._select_rank, self.notes, views)
         trace._whole = self
         return trace
 
@@ -132,7 +142,7 @@ class Trace:
 
         For what several analyses build on. The result is shared and must not be changed.
         """
-        with self._memo.locks[compute]:
+        with self._memo.lock(compute):
             if compute not in self._memo.values:
                 self._memo.values[compute] = compute(self)
             return cast("_T", self._memo.values[compute])
@@ -143,14 +153,14 @@ class Trace:
 
         for compute, value in tuple(self._memo.values.items()):
             if footprint(value) >= least:
-                with self._memo.locks[compute]:
+                with self._memo.lock(compute):
                     self._memo.values.pop(compute, None)
         give_back()
 
     def with_tables(self, **tables: pa.Table) -> Trace:
         """The same trace, which queries can join with further tables."""
         for name, table in tables.items():
-            self._connection.register(name, table)
+            self._connections.register(name, table)
         return self
 
     def limit_memory(self, megabytes: int) -> None:
@@ -184,8 +194,8 @@ class Trace:
         check_reads_only(self._connection, query)
 
     def interrupt(self) -> None:
-        """Stop the query that another thread is running."""
-        self._connection.interrupt()
+        """Stop the queries that other threads are running."""
+        self._connections.interrupt()
 
     def columns(self, query: str, parameters: Parameters | None = None) -> dict[str, NDArray[Any]]:
         """The result of a query as NumPy arrays by column name.
@@ -218,7 +228,7 @@ class Trace:
 
     def close(self) -> None:
         """Release the files; the trace can't be used afterwards."""
-        self._connection.close()
+        self._connections.close()
         while self._closing:
             self._closing.pop()()
 

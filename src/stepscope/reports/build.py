@@ -18,6 +18,7 @@ from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
+from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
@@ -194,7 +195,7 @@ def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
     known = analyses()
     for name in names:
         if name not in known:
-            raise UserError(f"no table is called {name!r}", hint=f"choose from {', '.join(known)}")
+            raise UserError(f"no table is called {name!r}", hint=choose(name, known))
     shown = names or (SHOWN if page else known)
     return [analysis for name, analysis in known.items() if name in shown]
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from stepscope.model.errors import UserError
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
+from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.reports.health import Abstention, HealthLine
 from stepscope.reports.selection import Selection
@@ -63,8 +65,10 @@ class Report:
         """One of the tables.
 
         Raises:
-            KeyError: The report has no such table.
+            UserError: The report has no such table.
         """
+        if name not in self.tables:
+            raise UserError(f"the report has no table called {name!r}", hint=choose(name, self.tables))
         return self.tables[name]
 
     def computed(self, name: str) -> bool:

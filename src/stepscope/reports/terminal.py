@@ -24,6 +24,8 @@ _GLYPHS: Final = ("█", "▓", "▒", "·")
 _ASCII_GLYPHS: Final = ("#", "=", "-", ".")
 _COLOURS: Final = ("green", "magenta", "yellow", "red")
 _WIDEST: Final = 200
+#: A terminal that says it is narrower does not know its width.
+_NARROWEST: Final = 20
 #: Width where nobody tells one, as in a pipe.
 _PIPED: Final = 100
 _LABEL: Final = 34
@@ -37,7 +39,7 @@ def renderable(report: Report, top: int = 10) -> RenderableType:
 def write(report: Report, file: IO[str], *, top: int = 10, width: int | None = None) -> None:
     """Print the report to a file: in colour if it is a terminal, as plain text if not."""
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
-    if width is None and not console.is_terminal and "COLUMNS" not in os.environ:
+    if width is None and (console.width < _NARROWEST or not (console.is_terminal or "COLUMNS" in os.environ)):
         console.width = _PIPED
     console.print(renderable(report, top))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
 from stepscope.rules.finding import FAMILIES
 from stepscope.rules.registry import all_rules
 
@@ -100,7 +101,7 @@ def scaffold(name: str, family: str, folder: Path) -> tuple[Path, Path]:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UserError(f"a rule can't be called {name!r}", hint="write words in small letters, joined by hyphens")
     if family not in FAMILIES:
-        raise UserError(f"no family is called {family!r}", hint=f"choose from {', '.join(FAMILIES)}")
+        raise UserError(f"no family is called {family!r}", hint=choose(family, FAMILIES))
     module = name.replace("-", "_")
     paths = folder / f"{module}.py", folder / f"test_{module}.py"
     for path in paths:

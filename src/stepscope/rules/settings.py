@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -135,7 +136,9 @@ def _known(wanted: Iterable[str], where: str) -> tuple[str, ...]:
     names = tuple(part.strip() for one in wanted for part in one.split(",") if part.strip())
     for name in names:
         if not any(_matches(rule, (name,)) for rule in _rules().values()):
-            raise UserError(f"{where}: no rule or family is called {name!r}", hint="`stepscope rules` lists them")
+            known = {text for rule in _rules().values() for text in (rule.rule.code, rule.rule.name, rule.family)}
+            hint = choose(name, sorted(known), "`stepscope rules` lists them")
+            raise UserError(f"{where}: no rule or family is called {name!r}", hint=hint)
     return names
 
 

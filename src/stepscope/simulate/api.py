@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.faults import inject
@@ -41,7 +42,7 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     job = inject(job, faults)
     check(job)
     if format not in WRITERS:
-        raise UserError(f"no format is called {format!r}", hint=f"choose from {', '.join(WRITERS)}")
+        raise UserError(f"no format is called {format!r}", hint=choose(format, WRITERS))
     chosen = WRITERS[format]
     if DEVICES[job.device].vendor not in chosen.vendors:
         fitting = [key for key, device in DEVICES.items() if device.vendor in chosen.vendors]

@@ -18,6 +18,7 @@ from stepscope.model.columns import Spans
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import UserError
 from stepscope.model.intervals import Intervals, Times
+from stepscope.model.suggest import choose
 from stepscope.model.trace import Trace
 
 _OVERLAPPING = ("comm", "copy")
@@ -89,7 +90,7 @@ def _multiplied(trace: Trace, text: str, factor: float) -> Change:
     name, _, what = text.partition(":")
     subject = SUBJECTS.get(name)
     if subject is None:
-        raise UserError(f"nothing is called {name!r}", hint=f"choose from {', '.join((*SUBJECTS, 'sync (to remove)'))}")
+        raise UserError(f"nothing is called {name!r}", hint=choose(name, (*SUBJECTS, "sync (to remove)")))
     events = _some(subject.select(trace, what), text)
     if name == "comm" and factor:
         return _faster_transfers(trace, events, factor)
@@ -119,7 +120,10 @@ def each_scaled(events: Events, factors: NDArray[np.float64]) -> tuple[Scaled, .
 
 def _some(events: Events, text: str) -> Events:
     if not events.size:
-        raise UserError(f"the recording has no {text!r}", hint="names are matched whole; * stands for anything")
+        raise UserError(
+            f"the recording has no {text!r}",
+            hint="give a name, a part of one, or a pattern in which * and ? stand for others",
+        )
     return events
 
 

@@ -34,30 +34,41 @@ def _events(trace: Trace, query: str, parameters: dict[str, Any] | None = None) 
     return np.unique(trace.columns(query, parameters)["event"].astype(np.int64))
 
 
+def _pattern(trace: Trace, what: str) -> str:
+    """The names that are meant: the very one if there is it, those that a pattern fits, or those that hold the text.
+
+    In patterns `*` and `?` stand for others. Brackets are part of many names, and stand for themselves.
+    """
+    plain = what.replace("[", "[[]")
+    if not what or any(sign in what for sign in "*?"):
+        return plain or "*"
+    return plain if trace.rows("FROM names WHERE name = $what LIMIT 1", {"what": what}) else f"*{plain}*"
+
+
+def _first(trace: Trace, what: str, *queries: str) -> Events:
+    """The events of the first query that has any: kinds come before names that hold the same text."""
+    parameters = {"what": what, "pattern": _pattern(trace, what)}
+    for query in queries:
+        used = {name: value for name, value in parameters.items() if f"${name}" in query}
+        if (events := _events(trace, query, used)).size:
+            break
+    return events
+
+
 def _kernels(trace: Trace, what: str) -> Events:
-    return _events(
-        trace,
-        "SELECT event FROM kernels WHERE kind = 'compute' AND ($what = '' OR op_class = $what OR name GLOB $what)",
-        {"what": what},
-    )
+    base = "SELECT event FROM kernels WHERE kind = 'compute' AND "
+    return _first(trace, what, f"{base} op_class = $what", f"{base} ($what = '' OR name GLOB $pattern)")
 
 
 def _comm(trace: Trace, what: str) -> Events:
-    return _events(
-        trace,
-        "SELECT k.event FROM kernels k LEFT JOIN collectives c USING (event) WHERE k.kind = 'comm' "
-        "AND ($what = '' OR c.collective = $what OR k.name GLOB $what)",
-        {"what": what},
-    )
+    base = "SELECT k.event FROM kernels k LEFT JOIN collectives c USING (event) WHERE k.kind = 'comm' AND "
+    return _first(trace, what, f"{base} c.collective = $what", f"{base} ($what = '' OR k.name GLOB $pattern)")
 
 
 def _copies(trace: Trace, what: str) -> Events:
-    return _events(
-        trace,
-        "SELECT k.event FROM kernels k LEFT JOIN copies c USING (event) WHERE k.kind IN ('copy', 'set') "
-        "AND ($what = '' OR c.direction = $what OR k.kind = $what OR k.name GLOB $what)",
-        {"what": what},
-    )
+    base = "SELECT k.event FROM kernels k LEFT JOIN copies c USING (event) WHERE k.kind IN ('copy', 'set') AND "
+    kinds = f"{base} (c.direction = $what OR k.kind = $what)"
+    return _first(trace, what, kinds, f"{base} ($what = '' OR k.name GLOB $pattern)")
 
 
 def _host(trace: Trace, what: str) -> Events:
@@ -65,9 +76,9 @@ def _host(trace: Trace, what: str) -> Events:
         return EVERY_HOST_EVENT
     query = (
         "SELECT s.id AS event FROM spans s JOIN tracks t USING (track) JOIN names n USING (name_id) "
-        "WHERE t.kind = 'host' AND s.dur > 0 AND n.name GLOB $what"
+        "WHERE t.kind = 'host' AND s.dur > 0 AND n.name GLOB $pattern"
     )
-    return _events(trace, query, {"what": what})
+    return _events(trace, query, {"pattern": _pattern(trace, what)})
 
 
 def _of_category(*categories: str) -> Callable[[Trace, str], Events]:
@@ -75,9 +86,9 @@ def _of_category(*categories: str) -> Callable[[Trace, str], Events]:
         query = (
             "SELECT s.id AS event FROM spans s JOIN tracks t USING (track) JOIN names n USING (name_id) "
             "WHERE t.kind = 'host' AND s.category IN (SELECT unnest($categories)) "
-            "AND ($what = '' OR n.name GLOB $what)"
+            "AND n.name GLOB $pattern"
         )
-        return _events(trace, query, {"what": what, "categories": list(categories)})
+        return _events(trace, query, {"pattern": _pattern(trace, what), "categories": list(categories)})
 
     return select
 
@@ -88,9 +99,9 @@ def _called(test: Callable[[str], bool], *categories: str) -> Callable[[Trace, s
     def select(trace: Trace, what: str) -> Events:
         query = (
             "SELECT DISTINCT s.name_id, n.name FROM spans s JOIN names n USING (name_id) "
-            "WHERE s.category IN (SELECT unnest($categories)) AND ($what = '' OR n.name GLOB $what)"
+            "WHERE s.category IN (SELECT unnest($categories)) AND n.name GLOB $pattern"
         )
-        names = trace.columns(query, {"what": what, "categories": list(categories)})
+        names = trace.columns(query, {"pattern": _pattern(trace, what), "categories": list(categories)})
         wanted = [i for i, name in zip(names["name_id"].tolist(), names["name"].tolist(), strict=True) if test(name)]
         query = (
             "SELECT s.id AS event FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' "
@@ -127,10 +138,10 @@ def synchronising(trace: Trace, what: str) -> Events:
         "SELECT k.launch AS event FROM kernels k JOIN spans h ON h.id = k.launch JOIN names n USING (name_id) "
         "LEFT JOIN copies c ON c.event = k.event WHERE k.kind IN ('copy', 'set') "
         "AND (h.ts + h.dur >= k.ts + k.dur OR 2 * (h.ts + h.dur - k.ts) >= k.dur) "
-        "AND ($what = '' OR n.name GLOB $what) "
+        "AND n.name GLOB $pattern "
         "AND ('pageable' IN (c.src_kind, c.dst_kind) OR h.id IN (SELECT unnest($blocking)))"
     )
-    copies = _events(trace, query, {"what": what, "blocking": blocking.tolist()})
+    copies = _events(trace, query, {"pattern": _pattern(trace, what), "blocking": blocking.tolist()})
     return np.union1d(calls, copies)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from os.path import commonpath
+from pathlib import Path
 
 from stepscope.reports.report import Report
 from stepscope.reports.text import cut, plural, visible
@@ -27,7 +28,8 @@ def title(report: Report) -> str:
         folder = commonpath(paths)
     except ValueError:
         folder = paths[0]
-    return visible(folder.rstrip("/").split("/")[-1] or folder) + f" ({len(paths)} recordings)"
+    # What is given as `.` has no name of its own.
+    return visible(Path(folder).resolve().name or folder) + f" ({len(paths)} recordings)"
 
 
 def facts(report: Report) -> tuple[str, ...]:

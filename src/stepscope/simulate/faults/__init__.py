@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
 from stepscope.simulate.faults import (
     allocator_churn,
     clock_skew,
@@ -72,7 +73,7 @@ def inject(job: SimJob, names: tuple[str, ...]) -> SimJob:
     """
     for name in names:
         if name not in FAULTS:
-            raise UserError(f"no fault is called {name!r}", hint=f"choose from {', '.join(FAULTS)}")
+            raise UserError(f"no fault is called {name!r}", hint=choose(name, FAULTS))
         job = FAULTS[name].apply(job)
     return job
 

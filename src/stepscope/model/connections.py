@@ -1,0 +1,71 @@
+"""One trace in several threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from stepscope.model.errors import UserError
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+
+class Connections:
+    """A connection to the same tables for each thread that asks: two can't read results of one at a time."""
+
+    def __init__(self, first: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> None:
+        self._first = first
+        self._views = dict(views)
+        self._tables: dict[str, pa.Table] = {}
+        self._all = [first]
+        self._of_thread = threading.local()
+        self._of_thread.connection = first
+        self._guard = threading.Lock()
+        self._closed = False
+
+    def here(self) -> duckdb.DuckDBPyConnection:
+        """That of this thread.
+
+        Raises:
+            UserError: The trace is closed.
+        """
+        if self._closed:
+            raise UserError("the trace is closed", hint="open it again")
+        found: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "connection", None)
+        if found is None:
+            with self._guard:
+                found = another(self._first, self._views)
+                for name, table in self._tables.items():
+                    found.register(name, table)
+                self._all.append(found)
+            self._of_thread.connection = found
+        return found
+
+    def register(self, name: str, table: pa.Table) -> None:
+        """Let queries of all threads use a further table."""
+        here = self.here()
+        with self._guard:
+            self._tables[name] = table
+            here.register(name, table)
+
+    def interrupt(self) -> None:
+        """Stop what any thread is asking."""
+        for connection in tuple(self._all):
+            connection.interrupt()
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._closed = True
+        for connection in self._all:
+            connection.close()
+
+
+def another(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    """A further connection, on which some tables are replaced by queries over the tables of the schema `whole`."""
+    cursor = connection.cursor()
+    for name, query in views.items():
+        cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
+    return cursor

@@ -1,0 +1,22 @@
+"""What somebody may have meant by a name that there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+#: Letters of a name that tell something as a part of another one.
+_TELLING: Final = 3
+
+
+def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
+    """A hint for a wrong name: the nearest ones, or else where to look, or all that there are."""
+    from difflib import get_close_matches
+
+    known = {known.lower(): known for known in names}
+    near = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    if len(name) >= _TELLING:
+        near += [each for each in known if name.lower() in each and each not in near][: 3 - len(near)]
+    if near:
+        return f"did you mean {' or '.join(known[each] for each in near)}"
+    return otherwise or f"choose from {', '.join(known.values())}"
