@@ -116,7 +116,7 @@ def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) 
     """The most expensive finding of the rules that explain this one, if all of them are worth enough to do so."""
     named, cost = found[position].registered.rule.symptom_of, _weight(findings[position])
     causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
-    costs = [findings[other].cost_ns or 0 for other in causes]
+    costs = [_weight(findings[other]) for other in causes]
     if not causes or sum(costs) < _EXPLAINS * cost or max(costs) < _FOREMOST * cost:
         return None
     return causes[costs.index(max(costs))]

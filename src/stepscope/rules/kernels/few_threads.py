@@ -1,0 +1,108 @@
+"""Long kernels leave most places for threads empty.
+
+## What it finds
+Kernels of 100 µs and more that have threads for less than an eighth of the places that multiprocessors have for them,
+or whose grid is too small to fill a quarter of these.
+
+## Why it matters
+A multiprocessor hides the time of memory accesses by switching to other threads. With few of them it waits.
+
+## How it decides
+Occupancy follows from block size, registers, shared memory and grid (table `occupancy`). It must be below
+`max_occupancy`, or below `max_filled` where the grid is what limits it, and such a kernel must take `min_share` of the
+step. The finding names the limit. It has no price: how much more threads would help depends on what each waits for.
+
+## What to try
+Block size: blocks of 128 to 256 threads, multiples of the warp. Registers: smaller tiles, `__launch_bounds__`, fewer
+live values; spilling costs more than it gains. Shared memory: smaller tiles, narrower types, fewer stages. Grid: more
+blocks, less work per thread, a loop that is split.
+
+## Known limits
+Low occupancy is right where each thread has enough independent work: matrix products and attention hold tiles in
+registers and shared memory on purpose and do not count, nor do kernels near the roofline. Persistent kernels have one
+block per multiprocessor by intention. The limit on blocks per multiprocessor is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.program import Program
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.occupying import Occupying, places
+from stepscope.signals.program import program
+
+_GRID: Final = Action("Launch more blocks: give each thread less to do, or split the outer loop", page="memory-access")
+_TEAMS: Final = Action(
+    "Launch more teams: the runtime's default does not grow with the loop",
+    before="#pragma omp target teams distribute parallel for",
+    after="#pragma omp target teams distribute parallel for num_teams(N / 256) thread_limit(256)\n"
+    "// or: export OMP_NUM_TEAMS=... OMP_TEAMS_THREAD_LIMIT=256",
+    page="memory-access",
+)
+_BLOCK: Final = Action("Make blocks a multiple of the warp, 128 to 256 threads", page="memory-access")
+_REGISTERS: Final = Action(
+    "Let a thread hold less: smaller tiles, or a bound on registers (watch for spilling)",
+    before="__global__ void kernel(...)",
+    after="__global__ void __launch_bounds__(256, 4) kernel(...)   // Triton: num_warps, smaller BLOCK sizes",
+    page="memory-access",
+)
+_SHARED: Final = Action("Make tiles in shared memory smaller, or keep fewer stages of them", page="memory-access")
+_ACTIONS: Final = {"block size": _BLOCK, "registers": _REGISTERS, "shared memory": _SHARED}
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time of such kernels against the step."""
+    low = [one for one in s(places) if one.share >= limits["min_share"] and _is_low(one, limits)]
+    if not low:
+        return
+    worst, steps = low[0], s(recorded_steps)
+    yield Draft(
+        title="Long kernels have few threads",
+        summary=f"{worst.name[:80]} takes {duration(worst.total_ns // steps)} per step ({percent(worst.share)}) and "
+        f"has threads for {percent(worst.occupancy, 0)} of the places on the device; what limits it is {_why(worst)}.",
+        actions=(_action(worst, s(program)),),
+        taken_ns=sum(one.total_ns for one in low) // steps,
+        confidence=0.6,
+        events=worst.events[:20],
+        rows=tuple({"table": "occupancy", "where": {"name": one.name}} for one in low[:3]),
+        numbers={"occupancy": round(worst.occupancy, 4), **limits},
+    )
+
+
+def _is_low(one: Occupying, limits: Limits) -> bool:
+    return one.occupancy < limits["max_filled" if one.limit == "grid" else "max_occupancy"]
+
+
+def _why(one: Occupying) -> str:
+    threads = f"{one.threads:,.0f} threads"
+    if one.limit == "grid":
+        return f"the grid: {one.blocks:,.0f} blocks of {threads}"
+    if one.limit == "registers" and one.registers is not None:
+        return f"registers: {one.registers:,.0f} for each of {threads} of a block"
+    if one.limit == "shared memory" and one.shared_bytes is not None:
+        return f"shared memory: {quantity(one.shared_bytes, 'bytes')} for a block of {threads}"
+    return f"the block size: {threads}"
+
+
+def _action(one: Occupying, told: Program) -> Action:
+    if one.limit == "grid":
+        return _TEAMS if told.offload == "openmp" else _GRID
+    return _ACTIONS[one.limit]
+
+
+RULE = Rule(
+    "KRN016",
+    "few-threads",
+    thresholds=(
+        Threshold("max_occupancy", 0.125, "share", "Eight of 64 warps: fewer seldom hide the time of memory accesses."),
+        Threshold("max_filled", 0.25, "share", "A grid is easily made larger; four times as many threads still fit."),
+        Threshold("min_share", 0.05, "share", "Such kernels are rewritten by hand, which less than this isn't worth."),
+    ),
+    check=check,
+)

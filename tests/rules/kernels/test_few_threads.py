@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.signals import job
+from stepscope.signals.occupying import Limit, Occupying, places
+from stepscope.signals.program import program
+
+
+def given(
+    limit: Limit, occupancy: float, share: float = 0.3, told: Program | None = None, registers: float | None = 255
+) -> dict[object, object]:
+    one = Occupying("stencil", np.array([9, 4]), 3_000, share, occupancy, limit, 256, 128, registers, 49152)
+    return {places: (one,), job.recorded_steps: 2, program: told or Program(platform="cuda")}
+
+
+@pytest.mark.parametrize(
+    ("limit", "why", "word"),
+    [
+        ("grid", "the grid: 256 blocks of 128 threads", "blocks"),
+        ("registers", "registers: 255 for each of 128 threads of a block", "__launch_bounds__"),
+        ("shared memory", "shared memory: 48.0 KiB for a block of 128 threads", "tiles in shared memory"),
+        ("block size", "the block size: 128 threads", "128 to 256 threads"),
+    ],
+)
+def test_it_names_what_limits_the_kernel_and_what_to_do(limit: Limit, why: str, word: str) -> None:
+    (draft,) = drafts("KRN016", given(limit, 0.1))
+    assert draft.summary == (
+        "stencil takes 1.50 µs per step (30.0 %) and has threads for 10 % of the places on the device; "
+        f"what limits it is {why}."
+    )
+    assert word in draft.actions[0].text + draft.actions[0].after
+    assert (draft.cost_ns, draft.change, draft.taken_ns) == (None, None, 1_500)
+
+
+def test_programs_of_openmp_get_its_clauses() -> None:
+    (draft,) = drafts("KRN016", given("grid", 0.1, told=Program(offload="openmp")))
+    assert "num_teams" in draft.actions[0].after
+
+
+def test_an_eighth_just_misses_and_a_quarter_where_the_grid_limits() -> None:
+    assert drafts("KRN016", given("registers", 0.125)) == []
+    assert len(drafts("KRN016", given("registers", 0.124))) == 1
+    assert drafts("KRN016", given("grid", 0.25)) == []
+    assert len(drafts("KRN016", given("grid", 0.24))) == 1
+
+
+def test_less_than_a_twentieth_of_the_step_just_misses() -> None:
+    assert drafts("KRN016", given("grid", 0.1, share=0.049)) == []
+    assert len(drafts("KRN016", given("grid", 0.1, share=0.05))) == 1
+
+
+def test_without_grids_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("KRN016", {})
