@@ -129,3 +129,14 @@ def test_other_folders_are_not_taken_for_raw_data(tmp_path):
     (tmp_path / "PROF_1" / "logs").mkdir(parents=True)
     (tmp_path / "PROF_1" / "logs" / "log").write_text("nothing")
     assert "analyse" not in refused(tmp_path)
+
+
+def test_text_in_another_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "trace.json").write_text('{"traceEvents": []}', encoding="utf-16")
+    assert "is text in UTF-16" in refused(tmp_path / "trace.json")
+
+
+def test_blanks_before_a_recording_are_passed_over(tmp_path: Path) -> None:
+    text = '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1.0, "dur": 2.0}]}'
+    (tmp_path / "trace.json").write_text(" " * 100_000 + text)
+    assert len(recognise([tmp_path]).sources) == 1

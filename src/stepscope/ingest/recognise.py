@@ -26,6 +26,11 @@ _HINT: Final = (
 )
 #: How much of a file is looked at if its beginning leaves the reader in doubt; some have long headers.
 _LONG_HEAD: Final = 4 << 20
+#: The longer marks first: one begins like another.
+_MARKS: Final = (
+    (b"\xff\xfe\x00\x00", "UTF-32"), (b"\x00\x00\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)  # fmt: skip
 #: How stepscope's own reports begin.
 _REPORT: Final = re.compile(rb'\s*\{\s*"schema":\s*"stepscope\.')
 
@@ -101,11 +106,21 @@ def _nothing_in(paths: Sequence[Path]) -> str:
             return f"{paths[0]} is empty"
         if _REPORT.match(content.head(Source(paths[0]))):
             return f"{paths[0]} is what stepscope wrote about a recording"
+        if _encoding(content.head(Source(paths[0]))):
+            return f"{paths[0]} is text in {_encoding(content.head(Source(paths[0])))}"
         return f"{paths[0]} is no recording that stepscope can read"
     return f"{', '.join(map(str, paths))} holds no recording that stepscope can read"
 
 
+def _encoding(head: bytes) -> str:
+    """What a text is encoded in, if its first bytes say that it is not UTF-8; else empty."""
+    return next((name for mark, name in _MARKS if head.startswith(mark)), "")
+
+
 def _what_to_do(paths: Sequence[Path]) -> str:
+    encoding = _encoding(content.head(Source(paths[0]))) if len(paths) == 1 and paths[0].is_file() else ""
+    if encoding:
+        return f"convert it first: iconv -f {encoding} -t UTF-8 {paths[0].name} > converted.json"
     hints = (ascend_raw.hint(path) for path in paths if path.is_dir())
     return next((hint for hint in hints if hint), _HINT)
 
@@ -148,6 +163,8 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
         least = YES
     for source in [Source(path, member) for member in members] or [Source(path)]:
         head = content.head(source)
+        if head.isspace():
+            head = content.head(source, _LONG_HEAD).lstrip()
         reader = _reader_of(source, head, least)
         if reader is None and _reader_of(source, head, MAYBE) is not None:
             reader = _reader_of(source, content.head(source, _LONG_HEAD), least)

@@ -26,6 +26,7 @@ from readers.ascend.small import (
 )
 from readers.conformance import check_invariants, check_splits, check_unusable, open_fresh
 from stepscope.analyses.registry import analyses
+from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from stepscope.readers.ascend.meanings import (
     call_category,
@@ -311,3 +312,49 @@ def test_words() -> None:
     assert operation("hcom_reduceScatter__271_12_1") == ("reduce_scatter", "271", 12)
     assert operation("hcom_receive__128_3_1") == ("recv", "128", 3)
     assert operation("something else") == ("other", None, None)
+
+
+def _health(path: Path) -> dict[str, int]:
+    with open_fresh(path) as trace:
+        return {row["code"]: row["count"] for row in trace.sql("SELECT code, count FROM health").to_pylist()}
+
+
+class TestDamageIsSaidOfTheFile:
+    @pytest.fixture
+    def output(self, tmp_path: Path) -> Path:
+        output = write_text(tmp_path)
+        rows = [{"OP Type": name, "Count": "1", "Total Time(us)": "5.5"} for name in ("MatMul", "Add", "Mul")]
+        write_csv(output / "op_statistic.csv", rows)
+        return output
+
+    @pytest.mark.usefixtures("output")
+    def test_clean_tables_have_none(self, tmp_path: Path) -> None:
+        assert not set(_health(tmp_path)) & {"file-empty", "truncated", "cells-unreadable", "file-unreadable"}
+
+    def test_a_trace_of_random_bytes_is_named(self, tmp_path: Path, output: Path) -> None:
+        (output / "trace_view.json").write_bytes(bytes(range(256)) * 40)
+        assert _health(tmp_path)["file-unreadable"] == 1
+
+    @pytest.mark.parametrize("name", ["op_statistic.csv", "trace_view.json", "kernel_details.csv"])
+    def test_emptied_is_not_absent(self, tmp_path: Path, output: Path, name: str) -> None:
+        (output / name).write_bytes(b"")
+        found = _health(tmp_path)
+        assert found["file-empty"] == 1
+        assert not set(found) & {"no-trace-view", "no-kernel-details"}
+
+    def test_a_cut_table_ends_in_the_middle_of_a_row(self, tmp_path: Path, output: Path) -> None:
+        text = (output / "op_statistic.csv").read_text()
+        (output / "op_statistic.csv").write_text(text[:-4])
+        assert _health(tmp_path)["truncated"] == 1
+
+    def test_single_cells_are_counted(self, tmp_path: Path, output: Path) -> None:
+        text = (output / "op_statistic.csv").read_text()
+        (output / "op_statistic.csv").write_text(text.replace("5.5", "5,5x", 1).replace("5,5x", "?"))
+        assert _health(tmp_path)["cells-unreadable"] == 1
+
+    def test_a_cut_database_is_damaged(self, tmp_path: Path) -> None:
+        path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
+        path.write_bytes(path.read_bytes()[:5000])
+        check_unusable(path)
+        with pytest.raises(UserError, match="damaged"):
+            open_fresh(path)

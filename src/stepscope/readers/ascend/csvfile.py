@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -27,32 +27,43 @@ class CsvTable:
         name: Of the DuckDB table. It has the column `row`, counted from 0, besides the file's own.
         columns: Names in the file's header, without blanks around them.
         rows: Number of rows.
+        numeric: Columns that numbers were asked of.
     """
 
     name: str
     columns: tuple[str, ...]
     rows: int
+    numeric: set[str] = field(default_factory=set)
 
     def text(self, *spellings: str) -> str:
         """SQL of a cell's text by the first of the column names that the file has; null where not collected."""
-        for spelling in spellings:
-            if spelling in self.columns:
-                cell = f"trim({_quoted(spelling)}, {_BLANKS})"
-                return f"CASE WHEN {cell} NOT IN {_ABSENT} THEN {cell} END"
-        return "NULL::VARCHAR"
+        column = self._column(spellings)
+        if column is None:
+            return "NULL::VARCHAR"
+        cell = f"trim({_quoted(column)}, {_BLANKS})"
+        return f"CASE WHEN {cell} NOT IN {_ABSENT} THEN {cell} END"
+
+    def _column(self, spellings: tuple[str, ...]) -> str | None:
+        """The first of the names that the file has."""
+        return next((spelling for spelling in spellings if spelling in self.columns), None)
+
+    def _asked(self, spellings: tuple[str, ...]) -> str:
+        """`text`, of cells that ought to be numbers."""
+        self.numeric.update(filter(None, (self._column(spellings),)))
+        return self.text(*spellings)
 
     def number(self, *spellings: str) -> str:
         """SQL of a cell as a floating-point number; null where it is none or not finite."""
-        cell = f"try_cast({self.text(*spellings)} AS DOUBLE)"
+        cell = f"try_cast({self._asked(spellings)} AS DOUBLE)"
         return f"CASE WHEN isfinite({cell}) THEN {cell} END"
 
     def integer(self, *spellings: str) -> str:
         """SQL of a cell as a whole number."""
-        return f"try_cast({self.text(*spellings)} AS BIGINT)"
+        return f"try_cast({self._asked(spellings)} AS BIGINT)"
 
     def nanoseconds(self, *spellings: str) -> str:
         """SQL of a time in µs, digit by digit, as whole ns."""
-        return f"try_cast(try_cast({self.text(*spellings)} AS DECIMAL(28, 3)) * 1000 AS BIGINT)"
+        return f"try_cast(try_cast({self._asked(spellings)} AS DECIMAL(28, 3)) * 1000 AS BIGINT)"
 
     def scaled(self, factor: int, *spellings: str) -> str:
         """SQL of a size in units of `factor` bytes as whole bytes."""
@@ -64,9 +75,9 @@ class CsvTable:
 
 
 def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
-    """Load a CSV file as table `name`; None if it can't be read or has no rows.
+    """Load a CSV file as table `name`; None if it can't be read.
 
-    Broken rows are counted in health.
+    Broken rows, a cut end and files without any rows are told in health.
     """
     try:
         columns = _load_fast(staging, path, name)
@@ -78,7 +89,34 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
         staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "what it tells is missing")
         return None
     [rows] = first_row(staging.connection, f"SELECT count(*) FROM {name}")
+    staging.observe(
+        "truncated", "error", int(_ends_early(path)), f"{path.name} ends in the middle of a row",
+        "rows are missing, and sums are lower bounds; copy the file again",
+    )  # fmt: skip
+    staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it tells nothing")
     return CsvTable(name, columns, rows)
+
+
+def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
+    """Count cells that are no numbers among those that are, in columns that numbers were asked of."""
+    counts = [
+        f"count({text}) FILTER (WHERE try_cast({text} AS DOUBLE) IS NULL), count(try_cast({text} AS DOUBLE))"
+        for text in (table.text(column) for column in sorted(table.numeric))
+    ]
+    found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}") if counts else ()
+    # A column of texts that a newer version added has no numbers at all.
+    bad = sum(wrong for wrong, right in zip(found[::2], found[1::2], strict=True) if right > wrong)
+    staging.observe(
+        "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
+        "what they tell is missing",
+    )  # fmt: skip
+
+
+def _ends_early(path: Path) -> bool:
+    """Whether the last row lacks its end, which the profiler writes after every row."""
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) not in b"\r\n"
 
 
 def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | None:

@@ -44,6 +44,7 @@ class Result:
         metadata: Contents of `profiler_metadata.json`, empty if there is none.
         rank: As told by names and contents of these files.
         unreadable: Small files that could not be read as JSON.
+        emptied: Files of known names that have no byte.
     """
 
     trace: Source | None = None
@@ -55,6 +56,7 @@ class Result:
     metadata: dict[str, Any] = field(default_factory=dict)
     rank: int | None = None
     unreadable: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
 
 
 def is_result(folder: Path) -> bool:
@@ -94,7 +96,13 @@ def find(folder: Path) -> Result:
         metadata=_json(_file(around / "profiler_metadata.json"), unreadable),
         rank=_rank(info_file, info, database),
         unreadable=tuple(unreadable),
+        emptied=tuple(path.name for path in (*_listed(output), *_listed(around)) if _is_emptied(path)),
     )
+
+
+def _is_emptied(path: Path) -> bool:
+    known = path.stem in (*_CSV, *_JSON, "trace_view", "profiler_metadata", "analysis") or _INFO.fullmatch(path.name)
+    return bool(known or is_database(path)) and path.stat().st_size == 0
 
 
 def _around(output: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
@@ -18,6 +19,9 @@ from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
+#: What can be wrong with files, by the codes of health.
+_DAMAGED: Final = ("input-damaged", "file-unreadable", "file-empty", "truncated", "events-lost", "events-untimed")
+
 
 def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     """Stage the rank's calls, tasks, collectives, memory and counters.
@@ -27,14 +31,12 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     """
     result = files.find(source.path) if source.path.is_dir() else _single(source, staging)
     create(staging)
+    _observe_files(staging, result)
     told = _read_files(result, staging, progress)
     gather_sums(staging)
     events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")
     if events == (0,) and not take_sums_for_events(staging, collection_end(result.info)):
-        raise UnusableInputError(
-            f"{source} holds no events of an Ascend profiler",
-            hint="give the folder that ends in _ascend_pt, after torch_npu.profiler.profiler.analyse has run on it",
-        )
+        raise _nothing_in(source, staging)
     link(staging)
     stage(staging)
     members = add_groups(staging, told.metadata)
@@ -81,11 +83,31 @@ def _single(source: Source, staging: Staging) -> files.Result:
     return files.Result(trace=source)
 
 
-def _observe(staging: Staging, result: files.Result) -> None:
+def _nothing_in(source: Source, staging: Staging) -> UnusableInputError:
+    """Why there is nothing usable: what was damaged counts before what is absent."""
+    wrong = [line.message for line in staging.health if line.code in _DAMAGED]
+    if wrong:
+        return UnusableInputError(
+            f"{source} is damaged, and no event of it can be read: {'; '.join(dict.fromkeys(wrong))}",
+            hint="copy it again, or run torch_npu.profiler.profiler.analyse on the raw data",
+        )
+    return UnusableInputError(
+        f"{source} holds no events of an Ascend profiler",
+        hint="give the folder that ends in _ascend_pt, after torch_npu.profiler.profiler.analyse has run on it",
+    )
+
+
+def _observe_files(staging: Staging, result: files.Result) -> None:
+    """Say which files could not be read at all."""
     for name in result.unreadable:
         staging.observe("file-unreadable", "warning", 1, f"{name} is no JSON", "what it tells is missing")
+    for name in dict.fromkeys(result.emptied):
+        staging.observe("file-empty", "warning", 1, f"{name} has no content", "what it would tell is missing")
+
+
+def _observe(staging: Staging, result: files.Result) -> None:
     level = str(attributes(result.info, {}).get("profiler_level", "")).lower()
-    details = "kernel_details" in result.tables or result.database
+    details = "kernel_details" in result.tables or result.database or "kernel_details.csv" in result.emptied
     if result.trace and not details:
         staging.observe(
             "no-kernel-details", "info", 1, "there is no kernel_details.csv",

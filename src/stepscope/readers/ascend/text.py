@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from stepscope.readers.ascend import memory, summaries
-from stepscope.readers.ascend.csvfile import load
+from stepscope.readers.ascend.csvfile import CsvTable, load, observe_cells
 from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.kernel_details import add_kernel_details
 from stepscope.readers.ascend.trace_view import read_trace
@@ -15,30 +18,27 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
     """Gather everything in the files; returns the name of each collective's group, as far as it is told."""
     if result.trace:
         read_trace(result.trace, staging, progress)
-    elif "operator_details" in result.tables:
+    elif "operator_details" in result.tables and "trace_view.json" not in result.emptied:
         staging.observe(
             "no-trace-view", "warning", 1, "there is no trace_view.json",
             "operator_details.csv tells no times: operators, calls and steps are missing; keep trace_view.json",
         )  # fmt: skip
-    for kind, add in (
-        ("kernel_details", add_kernel_details),
-        ("l2_cache", summaries.add_l2_cache),
-        ("operator_memory", memory.read_operator_memory),
-        ("memory_record", memory.read_components),
-        ("npu_module_mem", memory.read_modules),
-    ):
-        table = load(staging, result.tables[kind], "ascend_file") if kind in result.tables else None
-        if table is not None:
+    tables: dict[str, Callable[[Staging, CsvTable], None]] = {
+        "kernel_details": add_kernel_details,
+        "l2_cache": summaries.add_l2_cache,
+        "operator_memory": memory.read_operator_memory,
+        "memory_record": memory.read_components,
+        "npu_module_mem": memory.read_modules,
+        **{kind: partial(summaries.add_table, kind=kind) for kind in summaries.TABLES},
+        "data_preprocess": summaries.add_ai_cpu,
+    }
+    for kind, add in tables.items():
+        path = result.tables.get(kind)
+        table = load(staging, path, "ascend_file") if path else None
+        if table is not None and path is not None:
             add(staging, table)
-            progress(result.tables[kind].stat().st_size)
-            staging.connection.execute("DROP TABLE ascend_file")
-    for kind in summaries.TABLES:
-        table = load(staging, result.tables[kind], "ascend_file") if kind in result.tables else None
-        if table is not None:
-            if kind == "data_preprocess":
-                summaries.add_ai_cpu(staging, table)
-            else:
-                summaries.add_table(staging, table, kind)
+            observe_cells(staging, table, path)
+            progress(path.stat().st_size)
             staging.connection.execute("DROP TABLE ascend_file")
     groups: dict[str, str] = {}
     if "communication" in result.summaries:

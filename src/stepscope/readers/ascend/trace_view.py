@@ -148,6 +148,10 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
         "events-untimed", "warning", decoder.untimed, "events have no number as their start time",
         "they are missing from every number",
     )  # fmt: skip
+    staging.observe(
+        "file-unreadable", "warning", int(not decoder.events), "trace_view.json holds no event that can be read",
+        "operators, calls and device work are missing but for what tables tell",
+    )  # fmt: skip
     if decoder.events and (mender.cut or mender.trailer is None):
         staging.observe(
             "truncated", "error", 1, "trace_view.json ends in the middle: its analysis was interrupted",
