@@ -100,7 +100,7 @@ def test_without_steps_the_recording_is_one() -> None:
     f = Facts()
     f.host("op", "aten::mm", 0, 40)
     f.kernel("a", 10, 20, launch=(1, 1), kind="compute")
-    assert budget(f) == {(0, 0): (40, 20, 0, 0, 20, 0, 0), (0, None): (20, 20, 0, 0, 0, 0, 0)}
+    assert budget(f) == {(0, 0): (20, 20, 0, 0, 0, 0, 0), (0, None): (20, 20, 0, 0, 0, 0, 0)}
 
 
 def test_each_device_has_its_own_split_of_the_same_step() -> None:

@@ -40,7 +40,7 @@ def test_time_starts_at_zero_and_the_whole_is_one_step_without_a_mark() -> None:
     facts.kernel("k", 5_200, 50, launch=(5_010, 5))
     trace = facts.trace()
     assert trace.scalar("SELECT min(ts) FROM events") == 0
-    assert trace.sql("SELECT source, ts, dur FROM steps").to_pylist() == [{"source": "whole", "ts": 0, "dur": 250}]
+    assert trace.sql("SELECT source, ts, dur FROM steps").to_pylist() == [{"source": "whole", "ts": 10, "dur": 240}]
 
 
 def test_kernels_of_one_graph_launch_share_it() -> None:

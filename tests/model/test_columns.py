@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from stepscope.analyses.narrow import Filter, narrowed
 from stepscope.model.columns import Spans, inputs_of, named
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.steps import Steps
 from stepscope.model.trace import Trace
-from stepscope.reports.narrow import Filter, narrowed
 from support import Facts
 
 

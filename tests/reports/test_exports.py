@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.analyses.narrow import Filter, narrowed
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
 from stepscope.reports.exports import chrome, folded, parquet
 from stepscope.reports.exports.lanes import lanes
-from stepscope.reports.narrow import Filter, narrowed
 from support import Facts, shared, shared_traces
 
 EVENTS = (

@@ -4,6 +4,7 @@ import pytest
 
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals, host
+from stepscope.signals.job import step_ns
 from support import Facts
 
 MS = 1_000_000
@@ -49,7 +50,7 @@ class TestIdleTime:
         facts.kernel("b", 14 * MS, MS, launch=(13 * MS, 4_000))
         facts.host("op", "end", 15 * MS, 5 * MS)
         s = signals(facts)
-        assert s(host.window_ns) == 5 * MS
+        assert s(step_ns) == 5 * MS
         assert s(host.idle_share) == pytest.approx(0.6)
         assert (s(host.line).starts.min(), s(host.line).ends.max()) == (10 * MS, 15 * MS)
 

@@ -13,7 +13,7 @@ from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
 _NO_DEVICE = -1
-_STEPS_SQL = 'SELECT step, coalesce(number, -1) AS number, ts, "end" AS stop FROM steps ORDER BY ts, step'
+_STEPS_SQL = 'SELECT step, coalesce(number, -1) AS number, "begin" AS ts, "end" AS stop FROM steps ORDER BY ts, step'
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,9 @@ class DeviceTime:
 class StepWindows:
     """The time that each step owns on the devices; windows ascend and do not overlap.
 
-    A step owns the time from its begin on the host to the end of the last device work launched in it. Devices lag
-    behind the host, so that work of a step often runs on into the next step's interval: that time stays with the
-    step that launched the work, and the next step begins when it ends. Time between two steps (evaluation, a
-    checkpoint) belongs to neither. (torch-tb-profiler uses the same rule.)
+    A step owns the time from its begin on the host, or the end of earlier steps' work, to the end of the last device
+    work launched in it (columns `begin` and `end` of `steps`). Time between two steps (evaluation, a checkpoint)
+    belongs to neither.
 
     Attributes:
         step: int32[n], index into `steps`.
@@ -93,7 +92,5 @@ def _ran(work: DeviceWork, chosen: NDArray[np.bool_]) -> Intervals:
 def step_windows(trace: Trace) -> StepWindows:
     """The time that each step owns on the devices of the rank."""
     rows = trace.columns(_STEPS_SQL)
-    starts, ends = rows["ts"].copy(), rows["stop"]
-    if ends.size:
-        starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(ends)[:-1])
+    starts, ends = rows["ts"], rows["stop"]
     return StepWindows(rows["step"], rows["number"], starts, np.maximum(ends, starts))

@@ -41,6 +41,15 @@ STEP_BUDGET = TableSchema(
             "",
             True,
         ),
+        Column(
+            "typical",
+            "bool",
+            "Whether it is one of the steps that everything said per step is about; null for the whole recorded "
+            "device span.",
+            "",
+            True,
+        ),
+        Column("role", "string", "What it is, as in `steps`; null for the whole recorded device span.", "", True),
     ),
 )
 
@@ -66,10 +75,12 @@ def step_budget(trace: Trace) -> Table:
     if not trace.once(has_device) and (summed := trace.rows(_SUMS_SQL)):
         return Table.from_rows(STEP_BUDGET, _summed(trace.ranks[0], summed))
     windows = trace.once(step_windows)
-    steps = trace.columns("SELECT step, partial FROM steps")
-    partial: dict[int | None, bool] = dict(zip(steps["step"].tolist(), steps["partial"].tolist(), strict=True))
+    steps = trace.rows("SELECT step, partial, typical, role FROM steps")
+    kinds: dict[int | None, tuple[object, ...]] = {
+        row["step"]: (row["partial"], row["typical"], row["role"]) for row in steps
+    }
     rows = [
-        (*row, partial.get(step))
+        (*row, *kinds.get(step, (None, None, None)))
         for device in trace.once(device_times)
         for step, row in _device_rows(trace.ranks[0], device, windows)
     ]
@@ -96,7 +107,7 @@ def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[int | bool | N
 def _device_rows(
     rank: int, device: DeviceTime, windows: StepWindows
 ) -> list[tuple[int | None, tuple[int | None, ...]]]:
-    """Each step with its row but for whether it is partial; last the whole span, as step None."""
+    """Each step with its row but for what kind of step it is; last the whole span, as step None."""
     starts = np.append(windows.starts, device.first)
     ends = np.append(windows.ends, device.last)
     compute = device.compute.within(starts, ends)

@@ -74,10 +74,10 @@ def export(
 
     Times count from the beginning of the trace.
     """
+    from stepscope.analyses.narrow import Filter, narrowed
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import STDOUT, check_output
     from stepscope.reports.exports import folded
-    from stepscope.reports.narrow import Filter, narrowed
     from stepscope.reports.selection import chosen_ranks, steps_of_rank
 
     limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))

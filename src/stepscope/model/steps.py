@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-_SQL: Final = "SELECT step, ts, ts + dur AS stop, partial, source <> 'whole' AS found FROM steps ORDER BY ts, step"
+_SQL: Final = """
+SELECT step, ts, ts + dur AS stop, "begin", "end", partial, source <> 'whole' AS found, typical
+FROM steps ORDER BY ts, step
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,15 +25,21 @@ class Steps:
         step: int32[n], index.
         ts: int64[n], begin on the host.
         stop: int64[n], end on the host.
+        begin: int64[n], begin on the devices, see `steps`.
+        end: int64[n], end there, at least `begin`.
         partial: bool[n].
         found: bool[n]; false for the one step that a trace without steps counts as.
+        typical: bool[n], whether it is one of those that everything said per step is about.
     """
 
     step: NDArray[np.int32]
     ts: Times
     stop: Times
+    begin: Times
+    end: Times
     partial: NDArray[np.bool_]
     found: NDArray[np.bool_]
+    typical: NDArray[np.bool_]
 
     @classmethod
     def of(cls, trace: Trace) -> Steps:
@@ -38,9 +47,21 @@ class Steps:
         return trace.once(_steps)
 
     @property
-    def complete(self) -> NDArray[np.int32]:
-        """Indices of the complete ones."""
-        return self.step[~self.partial]
+    def length(self) -> Times:
+        """The time that each owns on the devices, int64[n]."""
+        length: Times = self.end - self.begin
+        return length
+
+    @property
+    def typical_ns(self) -> int | None:
+        """Mean length of the typical ones; None if there is none with a length."""
+        lengths = self.length[self.typical & (self.length > 0)]
+        return int(lengths.sum()) // lengths.size if lengths.size else None
+
+    @property
+    def typical_steps(self) -> NDArray[np.int32]:
+        """Indices of the typical ones."""
+        return self.step[self.typical]
 
     @property
     def whole(self) -> NDArray[np.bool_]:
@@ -50,5 +71,6 @@ class Steps:
 
 def _steps(trace: Trace) -> Steps:
     rows = trace.columns(_SQL)
-    flags = {name: rows[name].astype(np.bool_) for name in ("partial", "found")}
+    rows["end"] = np.maximum(rows["end"], rows["begin"])
+    flags = {name: rows[name].astype(np.bool_) for name in ("partial", "found", "typical")}
     return Steps(**{one.name: flags.get(one.name, rows[one.name]) for one in fields(Steps)})

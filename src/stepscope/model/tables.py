@@ -265,6 +265,19 @@ STEPS = TableSchema(
             "Whether the recording begins or ends inside it: the first or last step, with clearly less work "
             "than the others.",
         ),
+        ns(
+            "begin",
+            "Begin on the devices: that on the host, or the end of the work of earlier steps and of before the "
+            "recording if that is later.",
+        ),
+        flag("typical", "Whether it is one of the steps that everything said per step is about."),
+        text(
+            "role",
+            "typical, partial, warm-up (first steps, longer than the later ones), edge (the first or last step, with "
+            "what the profiler's start or stop adds), outlier (any other that is much unlike the others) or window "
+            "(the trace as one step).",
+        ),
+        text("reason", "Why it is not typical; null if it is.", nullable=True),
     ),
 )
 

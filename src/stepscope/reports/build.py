@@ -11,6 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from stepscope.analyses.narrow import Filter, narrowed
 from stepscope.analyses.program import PROGRAM, program_of
 from stepscope.analyses.registry import Analysis, analyses
 from stepscope.analyses.stepgraph import StepGraph
@@ -22,7 +23,6 @@ from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
-from stepscope.reports.narrow import Filter, narrowed
 from stepscope.reports.report import RankLine, Report
 from stepscope.reports.sections.views import SHOWN
 from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from stepscope.analyses.narrow import typical_part
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.rules.diagnosis import Diagnosis, Unasked
@@ -14,7 +14,7 @@ from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered
 from stepscope.rules.settings import Settings
 from stepscope.rules.withheld import withheld
-from stepscope.signals import Signal, Signals
+from stepscope.signals import Signals
 from stepscope.signals.enough import verdict
 from stepscope.signals.job import step_ns
 
@@ -32,35 +32,39 @@ class Diagnosing:
     strict: bool = False
     _found: list[Priced] = field(default_factory=list)
     _sealed: dict[int, Signals] = field(default_factory=dict)
+    _sealed_whole: dict[int, Signals] = field(default_factory=dict)
     _unasked: dict[tuple[str, str, str, bool], list[int]] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
     def look_at(self, trace: Trace, between: Callable[[], None] = lambda: None) -> None:
-        """Run the rules that look at one rank, over the trace of one.
+        """Run the rules that look at one rank, over the trace of one: most of them over its typical steps alone.
 
         Args:
             trace: The trace.
             between: Called after each rule.
         """
-        signals = Signals.of(trace)
+        signals = Signals.of(typical_part(trace), trace)
         rules = self.settings.chosen()
         for registered in rules:
             check = registered.rule.check
-            if check is not None and not self._withheld(registered, (signals,), signals.rank):
+            if check is not None and not self._withheld(registered, (signals.whole,), signals.rank):
                 limits = self.settings.limits(registered)
-                for draft in self._drafts(registered, lambda c=check, v=limits: c(signals, v), signals.rank):  # type: ignore[misc]
+                seen = signals.whole if registered.whole else signals
+                for draft in self._drafts(registered, lambda c=check, s=seen, v=limits: c(s, v), signals.rank):  # type: ignore[misc]
                     self._found.append(priced(registered, draft, signals))
                 between()
-        reads: tuple[Signal[Any], ...] = (step_ns, verdict, *(one for rule in rules for one in rule.rule.reads))
-        self._sealed[signals.rank] = signals.sealed(reads, strict=self.strict)
+        for sealed, seen, whole in ((self._sealed, signals, False), (self._sealed_whole, signals.whole, True)):
+            reads = (one for rule in rules if rule.whole == whole for one in rule.rule.reads)
+            sealed[signals.rank] = seen.sealed((step_ns, verdict, *reads), strict=self.strict)
 
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""
         for registered in self.settings.chosen():
             check = registered.rule.job_check
-            if check is not None and not self._withheld(registered, self._sealed.values(), None):
+            if check is not None and not self._withheld(registered, self._sealed_whole.values(), None):
                 limits = self.settings.limits(registered)
-                for draft in self._drafts(registered, lambda c=check, v=limits: c(self._sealed, v), None):  # type: ignore[misc]
+                seen = self._sealed_whole if registered.whole else self._sealed
+                for draft in self._drafts(registered, lambda c=check, s=seen, v=limits: c(s, v), None):  # type: ignore[misc]
                     front = self._sealed[draft.ranks[0]] if draft.ranks else next(iter(self._sealed.values()))
                     self._found.append(priced(registered, draft, front))
         lengths = [signals.maybe(step_ns) for signals in self._sealed.values()]

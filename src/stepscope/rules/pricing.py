@@ -21,7 +21,7 @@ class Priced:
         draft: What it said.
         ranks: Ranks concerned, the one with the highest price in front.
         cost_ns: Per step; None for advice.
-        step_ns: Length of the mean step that the cost is a part of; None where the recording has none.
+        step_ns: Mean length of the typical step, which the cost is a part of; None where the recording has none.
         inspect: Command that looks inside the kernel that it is about; empty if it is about none.
     """
 
@@ -34,17 +34,24 @@ class Priced:
 
 
 def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
-    """Price a draft; one without a change keeps the price that its rule gave it."""
+    """Price a draft; one without a change keeps the price that its rule gave it.
+
+    The graph is that of the whole recording, since a step follows the one before it, and its counted steps are some of
+    the typical ones: what it saves is told as a share of these, and holds of the typical step.
+    """
     cost, length = draft.cost_ns, signals.maybe(step_ns)
     if draft.change is not None:
         try:
-            prediction = StepGraph.of(signals.trace).predict(draft.change)
+            prediction = StepGraph.of(signals.whole.trace).predict(draft.change)
         except MissingInputError:
             pass
         else:
             # What other ranks would gain by the same change is not this finding's price.
             cost = min(max(prediction.saved_ns, 0), prediction.removed_ns)
-            cost = cost if draft.most_ns is None else min(cost, draft.most_ns)
-            length = prediction.base_ns
+            if length is not None and prediction.base_ns > 0:
+                cost = cost * length // prediction.base_ns
+    if cost is not None:
+        limits = [limit for limit in (draft.most_ns, length) if limit is not None]
+        cost = min(cost, *limits) if limits else cost
     look = command(registered, draft, signals)
     return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look)

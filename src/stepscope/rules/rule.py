@@ -14,6 +14,8 @@ from stepscope.analyses.stepgraph import Change
 from stepscope.rules.finding import FAMILIES, Action
 from stepscope.signals import Signal, Signals
 
+#: Families whose rules look at all that was recorded.
+_WHOLE = ("memory", "recording")
 _NO_EVENTS: NDArray[np.int64] = np.empty(0, np.int64)
 
 
@@ -98,6 +100,8 @@ class Rule:
         job_check: Looks at all ranks together; a rule has one of the two.
         reads: Signals that `job_check` reads; others are not at hand by then.
         symptom_of: Codes of rules that, where they find something, are the cause of what this one finds.
+        whole: Whether it looks at all that was recorded, start-up and warm-up too; all others look at the typical steps
+            and nothing else. Rules about memory and about the recording always do.
     """
 
     code: str
@@ -107,6 +111,7 @@ class Rule:
     job_check: JobCheck | None = None
     reads: tuple[Signal[Any], ...] = ()
     symptom_of: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,11 @@ class Registered:
     title: str
     documentation: str
     module: str
+
+    @property
+    def whole(self) -> bool:
+        """Whether it looks at all that was recorded."""
+        return self.rule.whole or self.family in _WHOLE
 
     @classmethod
     def from_module(cls, module: ModuleType, family: str) -> Registered:

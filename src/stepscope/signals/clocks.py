@@ -61,7 +61,7 @@ class Clock:
 def pace(s: Signals) -> Pace:
     """How fast the device runs kernels of the same name and grid, step by step."""
     need_device(s.trace)
-    step = Steps.of(s.trace).complete.astype(np.int64)
+    step = Steps.of(s.trace).typical_steps.astype(np.int64)
     taken = _taken(s.trace, step) if step.size >= _FEWEST_STEPS else None
     if taken is None:
         raise MissingInputError(

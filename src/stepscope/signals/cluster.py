@@ -29,13 +29,13 @@ _CALLS_SQL: Final = """
 SELECT k.event, k.ts, k.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
 FROM collectives c JOIN kernels k USING (event)
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
-    AND k.step IN (SELECT step FROM steps WHERE NOT partial)
+    AND k.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY k.ts
 """
 _STEP_WORK_SQL: Final = """
 SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'product')), 0)::DOUBLE AS blocks
 FROM steps LEFT JOIN kernels k ON k.step = steps.step AND k.kind = 'compute'
-WHERE NOT partial GROUP BY steps.step ORDER BY steps.step
+WHERE typical GROUP BY steps.step ORDER BY steps.step
 """
 
 
@@ -102,7 +102,7 @@ def collectives(s: Signals) -> Collectives:
     exposed = wait.copy()
     for device in s.trace.once(device_times):
         exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
-    steps = max(Steps.of(s.trace).complete.size, 1)
+    steps = max(Steps.of(s.trace).typical_steps.size, 1)
     known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
     exposed = np.maximum(exposed, 0)
     unseen = np.minimum(exposed, told.least(rows["event"], rows["dur"]) - transfer)
@@ -155,13 +155,13 @@ def gain_ns(s: Signals) -> int:
     found = s(collectives)
     event, left = found.event[found.known], np.rint(100 * found.left[found.known]).astype(np.int64)
     moved = tuple(Scaled(event[left == part], part / 100) for part in np.unique(left).tolist())
-    return max(StepGraph.of(s.trace).predict(Change(unblocked=event, device=moved)).saved_ns, 0)
+    return max(StepGraph.of(s.whole.trace).predict(Change(unblocked=event, device=moved)).saved_ns, 0)
 
 
 @signal()
 def kernels(s: Signals) -> Mapping[str, Kernel]:
     """The rank's compute kernels by name, per complete step."""
-    complete = Steps.of(s.trace).complete
+    complete = Steps.of(s.trace).typical_steps
     steps, names, work = max(complete.size, 1), s.trace.once(names_by_id), DeviceWork.of(s.trace)
     at = np.flatnonzero(work.are("compute") & np.isin(work.step, complete))
     name = work.name[at]

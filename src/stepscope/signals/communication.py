@@ -81,7 +81,7 @@ class Calls:
 def calls(s: Signals) -> Calls:
     """The collectives on the rank's devices in complete steps, with what of each is transfer."""
     rows = s.table("collective_calls").arrow
-    complete = Steps.of(s.trace).complete
+    complete = Steps.of(s.trace).typical_steps
     column = {name: _ints(rows[name]) for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns")}
     chosen = np.isin(column["step"], complete) & (column["exposed_ns"] >= 0)
     if not chosen.any():

@@ -29,7 +29,7 @@ _ON_DEVICE: Final = ("kernel", "collective", "copy", "set")
 _SHAPES_SQL: Final = """
 WITH shapes AS (
     SELECT DISTINCT s.step, hash(s.name_id, i.shapes) AS shape FROM op_inputs i JOIN spans s ON s.id = i.event
-    WHERE i.shapes IS NOT NULL AND s.step IN (SELECT step FROM steps WHERE NOT partial)
+    WHERE i.shapes IS NOT NULL AND s.step IN (SELECT step FROM steps WHERE typical)
 )
 SELECT count(DISTINCT shape) AS all_steps, count(*) / nullif(count(DISTINCT step), 0) AS one_step,
     count(DISTINCT step) AS steps FROM shapes

@@ -64,26 +64,17 @@ class Calls:
     dur: Times
 
 
-@signal("ns")
-def window_ns(s: Signals) -> int:
-    """Mean length of what idle time is a share of: a step, or from first to last device activity without steps."""
-    if s(steps):
-        return s(step_ns)
-    spans = [device.last - device.first for device in s.trace.once(device_times)]
-    return max(sum(spans) // len(spans), 1)
-
-
 @signal()
 def idle(s: Signals) -> Mapping[tuple[str, str], int]:
-    """Mean idle time of a device per complete step, by cause and detail, ns; without steps, while it was in use."""
+    """Mean idle time of a device per typical step, by cause and detail, ns."""
     rows = s.table("idle_causes").arrow.to_pylist()
-    complete = set(Steps.of(s.trace).complete.tolist()) if s(steps) else {None}
-    windows = len(complete) * max(len({row["device"] for row in rows}), 1)
+    typical = set(Steps.of(s.trace).typical_steps.tolist())
+    windows = len(typical) * max(len({row["device"] for row in rows}), 1)
     if not windows:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
     total: dict[tuple[str, str], int] = {}
     for row in rows:
-        if row["step"] in complete:
+        if row["step"] in typical:
             key = row["cause"], row["detail"] or ""
             total[key] = total.get(key, 0) + row["total_ns"]
     return {key: ns // windows for key, ns in total.items()}
@@ -91,20 +82,20 @@ def idle(s: Signals) -> Mapping[tuple[str, str], int]:
 
 def _share(s: Signals, cause: str, *details: str) -> float:
     chosen = sum(ns for (name, detail), ns in s(idle).items() if name == cause and (not details or detail in details))
-    return chosen / s(window_ns)
+    return chosen / s(step_ns)
 
 
 @signal("share")
 def idle_share(s: Signals) -> float:
     """Time in which the device was idle as a share of the step, but for turning to a kernel that waits in its queue."""
     turning = s(idle).get(("launch_latency", "queued"), 0)
-    return (sum(s(idle).values()) - turning) / s(window_ns)
+    return (sum(s(idle).values()) - turning) / s(step_ns)
 
 
 @signal("ns")
 def idle_ns(s: Signals) -> int:
     """That time per step: a host that no longer waits can't make a step shorter by more."""
-    return round(s(idle_share) * s(window_ns))
+    return round(s(idle_share) * s(step_ns))
 
 
 @signal("share")
@@ -143,13 +134,13 @@ def ramp_share(s: Signals) -> float:
 def dispatch_gaps(s: Signals) -> float:
     """Gaps per step that end with a launch that came late, by the most frequent reason."""
     rows = s.table("idle_causes").arrow.to_pylist()
-    complete = set(Steps.of(s.trace).complete.tolist()) if s(steps) else {None}
+    typical = set(Steps.of(s.trace).typical_steps.tolist())
     found: dict[tuple[int | None, str], int] = {}
     for row in rows:
-        if row["step"] in complete and row["cause"] == "host_dispatch" and row["detail"] in _DISPATCHING:
+        if row["step"] in typical and row["cause"] == "host_dispatch" and row["detail"] in _DISPATCHING:
             key = row["device"], row["detail"]
             found[key] = found.get(key, 0) + row["count"]
-    return max(found.values(), default=0) / max(len(complete), 1)
+    return max(found.values(), default=0) / max(len(typical), 1)
 
 
 @signal("share")

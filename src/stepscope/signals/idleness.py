@@ -15,15 +15,12 @@ _APART: Final = ("host_work", "first_use")
 
 @signal()
 def causes(s: Signals) -> Mapping[str, float]:
-    """Idle time by cause as a share of the complete steps, on the device that is idle least.
+    """Idle time by cause as a share of the typical steps, on the device that is idle least.
 
     The host's own work (`host_work`) and first uses of kernels (`first_use`) count apart from `host_dispatch`.
-
-    Without steps, of the time from its first activity to its last.
     """
-    steps = Steps.of(s.trace)
-    complete = set(steps.step[steps.whole].tolist()) if steps.found.any() else {None}
-    budget = [row for row in s.table("step_budget").records() if row["step"] in complete]
+    typical = set(Steps.of(s.trace).typical_steps.tolist())
+    budget = [row for row in s.table("step_budget").records() if row["step"] in typical]
     if not budget:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
     totals: dict[int | None, list[int]] = {}
@@ -34,7 +31,7 @@ def causes(s: Signals) -> Mapping[str, float]:
     device, (length, _) = min(totals.items(), key=lambda item: (item[1][1] / max(item[1][0], 1), item[0] or 0))
     found: dict[str, float] = {}
     for row in s.table("idle_causes").records():
-        if row["device"] == device and row["step"] in complete:
+        if row["device"] == device and row["step"] in typical:
             cause = row["detail"] if row["detail"] in _APART else row["cause"]
             found[cause] = found.get(cause, 0.0) + row["total_ns"] / max(length, 1)
     return found

@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analyses.device_time import step_windows
 from stepscope.model.devices import Device, match
 from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
@@ -20,17 +19,11 @@ SELECT name FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT
 
 @signal("ns")
 def step_ns(s: Signals) -> int:
-    """Mean length of a complete step, from the end of the step before it to the end of its last work."""
-    windows = s.trace.once(step_windows)
-    complete = set(Steps.of(s.trace).complete.tolist())
-    lengths = [
-        int(end - start)
-        for step, start, end in zip(windows.step, windows.starts, windows.ends, strict=True)
-        if int(step) in complete and end > start
-    ]
-    if not lengths:
+    """Mean length of a typical step, from the end of the step before it to the end of its last work."""
+    length = Steps.of(s.trace).typical_ns
+    if length is None:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
-    return sum(lengths) // len(lengths)
+    return length
 
 
 @signal("count")

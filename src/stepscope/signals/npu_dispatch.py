@@ -16,17 +16,17 @@ from stepscope.signals.signal import Signals, signal
 
 _CALLS_SQL: Final = """
 SELECT s.id, coalesce(s.dur, 0) AS dur FROM spans s
-WHERE s.name_id IN (SELECT name_id FROM names WHERE {where}) AND s.step IN (SELECT step FROM steps WHERE NOT partial)
+WHERE s.name_id IN (SELECT name_id FROM names WHERE {where}) AND s.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY s.ts, s.id
 """
 _OPTIMIZERS_SQL: Final = """
 SELECT s.id, s.track, s.ts, s.ts + coalesce(s.dur, 0) AS stop, n.name FROM spans s JOIN names n USING (name_id)
-WHERE n.name LIKE 'Optimizer.step#%' AND s.step IN (SELECT step FROM steps WHERE NOT partial) ORDER BY s.track, s.ts
+WHERE n.name LIKE 'Optimizer.step#%' AND s.step IN (SELECT step FROM steps WHERE typical) ORDER BY s.track, s.ts
 """
 _LAUNCHED_SQL: Final = """
 SELECT o.track, o.ts, k.dur FROM kernels k JOIN spans o ON o.id = k.op WHERE o.track IN (SELECT unnest($tracks))
 """
-_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
+_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE typical"
 _NAMED_SQL: Final = "SELECT count(*) FROM names WHERE {where}"
 _COMPILES: Final = "regexp_full_match(name, '(AscendCL@)?aclopCompileAndExecute(V2)?')"
 _LIBRARY: Final = "name LIKE 'aclnn%' AND name NOT LIKE '%GetWorkspaceSize'"

@@ -22,14 +22,14 @@ SELECT k.event, k.ts, k.dur, coalesce(k.core, '') AS core, coalesce(k.op_type, '
     coalesce(try_cast(coalesce(e.args->>'Block Dim', e.args->>'Block Num') AS DOUBLE), 0)::BIGINT AS blocks,
     coalesce(e.args->>'Input Data Types', '') AS dtypes, coalesce(e.args->>'OP State', '') AS state
 FROM kernels k JOIN events e ON e.id = k.event
-WHERE k.kind = 'compute' AND k.step IN (SELECT step FROM steps WHERE NOT partial)
+WHERE k.kind = 'compute' AND k.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY k.ts, k.event
 """
 _METRICS_SQL: Final = """
 SELECT m.event, m.metric, m.value FROM kernel_metrics m
 WHERE m.metric IN (SELECT unnest($metrics)) ORDER BY m.event
 """
-_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE NOT partial"
+_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE typical"
 _CLOCK_SQL: Final = """
 SELECT ts, value FROM counters WHERE (name ILIKE '%core%freq%' OR name ILIKE '%freq%mhz%') AND value > 0 ORDER BY ts
 """

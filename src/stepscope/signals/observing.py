@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.host_states import host_states
 from stepscope.model.columns import Spans
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import dispatch_share, dispatching, late_share, median, operator_ns, window_ns
-from stepscope.signals.job import recorded_steps
+from stepscope.signals.host import dispatch_share, dispatching, late_share, median, operator_ns
+from stepscope.signals.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
 
 #: An operator that calls nothing takes 0.4 to 5 µs where it is only recorded; from here on something observes it.
@@ -70,7 +70,7 @@ def observed(s: Signals) -> Observed:
 @signal("share")
 def observed_share(s: Signals) -> float:
     """Host time that the profiler adds, as a share of the step: a host that is late by less is not late without it."""
-    return s(observed).added_ns / s(recorded_steps) / s(window_ns)
+    return s(observed).added_ns / s(recorded_steps) / s(step_ns)
 
 
 @signal("share")

@@ -16,7 +16,8 @@ from stepscope.analyses.host_work import host_work
 from stepscope.model.columns import Ids, Spans, names_by_id
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals.host import idle, line, window_ns
+from stepscope.signals.host import idle, line
+from stepscope.signals.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
 #: What tells what the host does, the most telling first.
@@ -65,7 +66,7 @@ class Doing:
 @signal("share")
 def own_work_share(s: Signals) -> float:
     """Time in which the device is idle and the host calls nothing of it for milliseconds, as a share of the step."""
-    return s(idle).get(("host_dispatch", "host_work"), 0) / s(window_ns)
+    return s(idle).get(("host_dispatch", "host_work"), 0) / s(step_ns)
 
 
 @signal()

@@ -144,6 +144,6 @@ def _most(group: NDArray[np.str_], waited: NDArray[np.int64]) -> str:
 
 
 def _compute_ns(s: Signals) -> int:
-    complete = set(Steps.of(s.trace).complete.tolist())
+    complete = set(Steps.of(s.trace).typical_steps.tolist())
     rows = [row for row in s.table("step_budget").records() if row["step"] in complete]
     return sum(int(row["compute_ns"]) for row in rows) // max(len(complete), 1)

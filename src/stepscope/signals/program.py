@@ -10,4 +10,4 @@ from stepscope.signals.signal import Signals, signal
 @signal()
 def program(s: Signals) -> Program:
     """What ran: framework, purpose, libraries, platform, whether it is compiled, and how it is spread over ranks."""
-    return program_of(s.trace)
+    return program_of(s.whole.trace)

@@ -31,7 +31,7 @@ SELECT min(ts) AS ts, max(ts + dur) AS stop FROM kernels WHERE kind <> 'sync' HA
 """
 _MATRIX_SQL: Final = """
 SELECT coalesce(sum(k.dur), 0)::BIGINT FROM kernels k JOIN steps s USING (step)
-WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND NOT s.partial
+WHERE k.op_class IN ('gemm', 'attention', 'convolution') AND s.typical
 """
 #: A host that is recorded shows in any of these.
 _HOST: Final = ("op", "runtime", "launch", "sync", "python")
@@ -138,7 +138,7 @@ def _shapes(s: Signals) -> float:
     length = s.maybe(step_ns)
     if _has(s, "shapes") or not _has(s, "operators") or not length:
         return 0.0
-    steps = max(Steps.of(s.trace).complete.size, 1)
+    steps = max(Steps.of(s.trace).typical_steps.size, 1)
     return int(s.trace.scalar(_MATRIX_SQL) or 0) / steps / length
 
 

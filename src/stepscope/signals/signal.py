@@ -51,17 +51,26 @@ class Signals:
     Attributes:
         rank: The rank.
         given: Values that need not be computed. Tests of rules state these and nothing else.
+
+    Signals are about the typical steps and nothing else; `whole` has them of all that was recorded.
     """
 
     rank: int = 0
     given: Mapping[Signal[Any], Any] = field(default_factory=dict)
     _trace: Trace | None = None
     _known: dict[Signal[Any], Any] = field(default_factory=dict)
+    _whole: Signals | None = None
 
     @classmethod
-    def of(cls, trace: Trace) -> Signals:
-        """The signals of a trace of one rank."""
-        return cls(trace.ranks[0], _trace=trace)
+    def of(cls, trace: Trace, whole: Trace | None = None) -> Signals:
+        """The signals of a trace of one rank, which is a part of `whole`."""
+        around = None if whole is None or whole is trace else cls(trace.ranks[0], _trace=whole)
+        return cls(trace.ranks[0], _trace=trace, _whole=around)
+
+    @property
+    def whole(self) -> Signals:
+        """The same signals of all that was recorded: start-up, warm-up and edges as well."""
+        return self if self._whole is None else self._whole
 
     @property
     def trace(self) -> Trace:

@@ -28,7 +28,7 @@ from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
 #: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
-_MEANING: Final = 8
+_MEANING: Final = 9
 
 #: How Parquet files are written: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"

@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import host, job, observing, own_work
+from stepscope.signals import job, observing, own_work
 
 
 def given(share: float = 0.4, *, prepares: bool = True, late: float = 1.0) -> dict[object, object]:
@@ -15,7 +15,7 @@ def given(share: float = 0.4, *, prepares: bool = True, late: float = 1.0) -> di
         own_work.own_work_share: share,
         observing.own_late_share: late,
         own_work.own_work: own_work.Doing(found, "pipeline.py(4): preprocess", (), prepares),
-        host.window_ns: 1_000_000,
+        job.step_ns: 1_000_000,
         job.platform: "cuda",
     }
 

@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import host, job, observing, own_work, recording
+from stepscope.signals import job, observing, own_work, recording
 
 
 def given(
@@ -23,7 +23,7 @@ def given(
         own_work.own_work_share: share,
         observing.own_late_share: late,
         own_work.own_work: own_work.Doing(found, name, parts, prepares),
-        host.window_ns: 1_000_000,
+        job.step_ns: 1_000_000,
         job.steps: steps,
         recording.profiler: "nsight",
     }

@@ -22,7 +22,7 @@ def given(
         host.kernel_ns: 30_000,
         host.launch_period_ns: 40_000,
         host.dispatching: STRETCHES,
-        host.window_ns: 1_000,
+        job.step_ns: 1_000,
         job.steps: steps,
         job.platform: platform,
     }

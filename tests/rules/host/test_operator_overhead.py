@@ -15,7 +15,7 @@ def given(share: float = 0.4, operator: int = 20_000, call: int = 9_000, idle: f
         host.operator_ns: operator,
         host.call_ns: call,
         host.in_operators: (np.array([0]), np.array([300])),
-        host.window_ns: 1_000,
+        job.step_ns: 1_000,
         job.steps: 3,
         job.platform: "cuda",
     }

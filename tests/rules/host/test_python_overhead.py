@@ -14,7 +14,7 @@ def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000) -> dict[obje
         host.python_part: part,
         host.python_per_operator_ns: gap,
         host.in_python: (np.array([0]), np.array([300])),
-        host.window_ns: 1_000,
+        job.step_ns: 1_000,
         job.steps: 3,
         job.platform: "cuda",
     }

@@ -21,7 +21,7 @@ def given(
         host.kernel_ns: kernel,
         host.launch_period_ns: period,
         host.dispatching: (np.array([0]), np.array([300])),
-        host.window_ns: 1_000,
+        job.step_ns: 1_000,
         job.steps: 3,
         job.platform: "cuda",
     }

@@ -103,6 +103,8 @@ def windows(built: Built, ends: Times) -> tuple[Times, Times]:
         return _windows_of_devices(built, last)
     stops = np.maximum(end, last)
     starts = np.array(begin)
+    # Work of before the recording is in the way of its first step alone.
+    starts[0] = max(int(starts[0]), built.selection.begin)
     starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(stops)[:-1])
     return starts, np.maximum(stops, starts)
 

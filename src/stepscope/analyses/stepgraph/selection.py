@@ -1,4 +1,4 @@
-"""Which steps the graph is built over: a run of complete steps, with the one before it."""
+"""Which steps the graph is built over: a run of typical steps, with the one before it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ COMFORTABLE = 25_000
 #: Up to this many, for the sake of `FEWEST` steps; a single step may have more.
 MOST = 80_000
 FEWEST = 3
-#: First steps that take so many times as long as the median of all later ones allocate, load and compile.
-_WARMING_UP = 3
 
 _STEPS_SQL = """
-SELECT s.step, s.ts, s.ts + s.dur AS stop, s."end" AS finish, s.partial, s.source = 'whole' AS whole,
-    coalesce(k.work, 0) AS work
+SELECT s.step, s.ts, s.ts + s.dur AS stop, s.typical, s.source = 'whole' AS whole, coalesce(k.work, 0) AS work
 FROM steps s LEFT JOIN (SELECT step, count(*) AS work FROM kernels WHERE kind <> 'sync' GROUP BY 1) k USING (step)
 ORDER BY s.ts, s.step
 """
@@ -37,8 +34,9 @@ class Selection:
         starts: int64[n], begins on the host.
         ends: int64[n], ends on the host.
         window_ns: int64[n], time that each step owns, as in `step_budget`.
+        begin: When the first of them begins on the devices.
         lead: 0 or 1.
-        available: Complete steps of the recording.
+        available: Typical steps of the recording.
         whole: Whether no steps were found, and the recording counts as one.
     """
 
@@ -46,6 +44,7 @@ class Selection:
     starts: Times
     ends: Times
     window_ns: Times
+    begin: int
     lead: int
     available: int
     whole: bool
@@ -62,9 +61,7 @@ class Selection:
 
 
 def select_steps(trace: Trace) -> Selection:
-    """Choose the steps: all complete ones, or the run of neighbours whose mean is nearest to the median step.
-
-    Steps of a warm-up, which come once and never again, are not among them.
+    """Choose the steps: the typical ones, or the run of neighbours among them whose mean is nearest to the median.
 
     Raises:
         MissingInputError: The recording has no steps.
@@ -73,9 +70,10 @@ def select_steps(trace: Trace) -> Selection:
     windows = trace.once(step_windows)
     if not rows["step"].size or int(windows.ends[-1]) <= int(windows.starts[0]):
         raise MissingInputError("the recording has no steps", hint="record some whole steps of the job")
-    length, partial, work = windows.ends - windows.starts, rows["partial"].astype(np.bool_), rows["work"]
-    complete = ~partial if not partial.all() else np.ones(partial.size, np.bool_)
-    low, high = _run(length, complete & ~_warm_up(length, complete), work)
+    length, typical, work = windows.ends - windows.starts, rows["typical"].astype(np.bool_), rows["work"]
+    if not typical.any():
+        raise MissingInputError("the chosen steps are not typical", hint="choose others")
+    low, high = _run(length, typical, work)
     lead = int(low > 0)
     part = slice(low - lead, high)
     return Selection(
@@ -83,32 +81,22 @@ def select_steps(trace: Trace) -> Selection:
         rows["ts"][part],
         rows["stop"][part],
         length[part],
+        int(windows.starts[low - lead]),
         lead,
-        int(np.count_nonzero(complete)),
+        int(np.count_nonzero(typical)),
         bool(rows["whole"].any()),
     )
 
 
-def _warm_up(length: Times, complete: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which steps are those of a warm-up, bool[steps]: the first ones, before at least `FEWEST` others."""
-    steps = np.flatnonzero(complete)
-    found = np.zeros(complete.size, np.bool_)
-    for number, step in enumerate(steps[:-FEWEST].tolist()):
-        if length[step] <= _WARMING_UP * float(np.median(length[steps[number + 1 :]])):
-            break
-        found[step] = True
-    return found
-
-
-def _run(length: Times, complete: NDArray[np.bool_], work: NDArray[np.int64]) -> tuple[int, int]:
+def _run(length: Times, typical: NDArray[np.bool_], work: NDArray[np.int64]) -> tuple[int, int]:
     """First and last + 1 of the steps to count."""
-    typical = float(np.median(length[complete]))
-    runs = _runs_of(complete)
+    usual = float(np.median(length[typical]))
+    runs = _runs_of(typical)
     best: tuple[int, float, int, int] | None = None
     for first, last in runs:
         span = _longest_run(work[first:last])
         for low in range(first, last - span + 1):
-            off = abs(float(length[low : low + span].mean()) - typical)
+            off = abs(float(length[low : low + span].mean()) - usual)
             if best is None or (-span, off) < best[:2]:
                 best = (-span, off, low, low + span)
     assert best is not None

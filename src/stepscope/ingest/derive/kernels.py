@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stepscope.ingest.derive.activities import COMM, COMPUTE, Activities
+from stepscope.ingest.derive.backlog import backlog
 from stepscope.ingest.derive.costs import find_costs
 from stepscope.ingest.derive.device_events import device_events
 from stepscope.ingest.derive.hosts import Hosts
@@ -94,7 +95,7 @@ def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
     """What launched each activity, and what is around that.
 
     Where the launch tells no operator, the external id may. Work whose launch was not recorded belongs to the step in
-    which it begins.
+    which it begins, or to none if the launch came before all marked steps.
     """
     launched = match(hosts.launches["correlation"].to_numpy(), work.numbers("correlation"))
     # One column after the other: all of them together take hundreds of MB of a long recording.
@@ -111,6 +112,8 @@ def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
         columns |= {"op_track": pc.coalesce(columns["op_track"], by_id["op_track"]), "step": step}
     if (launched < 0).any():
         at = steps.at(work.ts)
+        if steps.marked:
+            at[backlog(work.by_track, work.numbers("track"), launched >= 0)] = -1
         columns["step"] = pc.coalesce(columns["step"], nullable(at, (at < 0) | (launched >= 0)))
     columns["graph"] = pc.if_else(_in_graph(work, found["launch"].fill_null(-1).to_numpy()), found["launch"], None)
     return columns

@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.activities import SYNC, Activities
+from stepscope.ingest.derive.backlog import backlog_end
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.step import Step
 from stepscope.ingest.derive.step_annotations import annotated_steps
+from stepscope.ingest.derive.step_roles import roles_of
 from stepscope.ingest.derive.step_sequences import inferred_steps
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
@@ -29,6 +31,18 @@ SELECT name, ts, dur FROM raw_events JOIN names USING (name_id) JOIN tracks USIN
 WHERE category = 'step' AND kind = 'host' AND dur > 0 ORDER BY dur DESC, id
 """
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
+#: From the launch of the first device work, or its begin where that is not recorded, to the end of the last.
+_USE_SQL: Final = """
+WITH work AS (
+    SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop, e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+    WHERE e.category <> 'sync' AND k.kind IS DISTINCT FROM 'sync'
+), first AS (SELECT * FROM work ORDER BY ts, stop LIMIT 1)
+SELECT least(min(ts), (
+    SELECT min(h.ts) FROM raw_events h JOIN tracks t USING (track), first
+    WHERE t.kind = 'host' AND h.correlation = first.correlation AND h.correlation > 0
+        AND h.category IN ('launch', 'runtime', 'sync', 'copy', 'set') AND h.ts <= first.ts
+)), max(stop) FROM work
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,11 @@ class Steps:
         starts = np.array([step.ts for step in steps], np.int64)
         return cls(source, steps, starts, starts + np.array([step.dur for step in steps], np.int64))
 
+    @property
+    def marked(self) -> bool:
+        """Whether the recording says where steps begin."""
+        return self.source in ("profiler", "annotation")
+
     def at(self, ts: Times) -> NDArray[np.int32]:
         """Index of the step that each time falls in, -1 where none."""
         index = np.searchsorted(self.starts, ts, side="right") - 1
@@ -74,10 +93,18 @@ class Steps:
         )
 
     def table(self, activities: Activities) -> pa.Table:
-        """Table `steps`: every step reaches to the end of the last device work launched in it."""
+        """Table `steps`.
+
+        Every step reaches to the end of the last device work launched in it. Devices lag behind the host, so that work
+        of a step often runs on into the next step's interval: that time stays with the step that launched the work,
+        and the next step begins when it ends. (torch-tb-profiler uses the same rule.)
+        """
         mine = np.flatnonzero((activities.step >= 0) & (activities.kind != SYNC))
         end = self.stops.copy()
         np.maximum.at(end, activities.step[mine], activities.ts[mine] + activities.dur[mine])
+        begin = self._begins(activities, end)
+        partial = np.array([step.partial for step in self.steps], np.bool_)
+        roles = roles_of(np.maximum(end - begin, 0), self.stops - self.starts, partial, self.source != "whole")
         columns = {
             "step": pa.array(range(len(self.steps)), pa.int32()),
             "name": pa.array([step.name for step in self.steps], pa.string()),
@@ -86,9 +113,27 @@ class Steps:
             "ts": self.starts,
             "dur": self.stops - self.starts,
             "end": end,
-            "partial": pa.array([step.partial for step in self.steps], pa.bool_()),
+            "partial": pa.array(partial),
+            "begin": begin,
+            "typical": pa.array(roles.typical, pa.bool_()),
+            "role": pa.array(roles.role, pa.string()),
+            "reason": pa.array(roles.reason, pa.string()),
         }
         return pa.table(columns)
+
+    def _begins(self, activities: Activities, end: Times) -> Times:
+        """When each step begins on the devices, int64[n]."""
+        begin: Times = self.starts.copy()
+        if not begin.size:
+            return begin
+        earlier = backlog_end(activities, int(end[0] - begin[0]))
+        if self.source == "whole" and (activities.kind != SYNC).any():
+            earlier = int(activities.ts[activities.kind != SYNC].min())
+        begin[1:] = np.maximum(begin[1:], np.maximum.accumulate(end)[:-1])
+        if earlier is not None:
+            # The recording may end before any of its own work begins.
+            begin = np.where(begin < earlier, np.minimum(earlier, np.maximum(end, begin)), begin)
+        return begin
 
 
 def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
@@ -102,7 +147,12 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
         if steps:
             return source, steps
     first, last = staging.one(_SPAN_SQL)
-    return "whole", [] if first is None else [Step("whole recording", None, first, last - first)]
+    if first is None:
+        return "whole", []
+    launched, ran = staging.one(_USE_SQL)
+    if ran is not None:
+        first, last = launched, max(ran, launched + 1)
+    return "whole", [Step("whole recording", None, first, last - first)]
 
 
 def _recorded_steps(staging: Staging) -> list[Step]:

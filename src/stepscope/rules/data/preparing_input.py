@@ -33,8 +33,7 @@ from stepscope.rules.host.host_work import MIN_SHARE, where
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.host import window_ns
-from stepscope.signals.job import platform
+from stepscope.signals.job import platform, step_ns
 from stepscope.signals.observing import own_late_share
 from stepscope.signals.own_work import own_work, own_work_share
 from stepscope.signals.system import longest
@@ -55,7 +54,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(own_work)
     if not found.prepares:
         return
-    idle = min(round(share * s(window_ns)), found.found.total)
+    idle = min(round(share * s(step_ns)), found.found.total)
     yield Draft(
         title="The device waits while the host prepares its input",
         summary=f"For {duration(idle)} of the step ({percent(share)}) the device is idle while the host prepares "

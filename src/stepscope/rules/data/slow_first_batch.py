@@ -77,4 +77,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    whole=True,
 )

@@ -36,8 +36,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import window_ns
-from stepscope.signals.job import steps
+from stepscope.signals.job import step_ns, steps
 from stepscope.signals.observing import own_late_share
 from stepscope.signals.own_work import Doing, own_work, own_work_share
 from stepscope.signals.recording import profiler
@@ -75,7 +74,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     found = s(own_work)
-    idle = round(share * s(window_ns))
+    idle = round(share * s(step_ns))
     if found.prepares or not idle or found.found.total < limits["min_share"] / share * idle:
         return
     number = len(found.found)

@@ -43,9 +43,8 @@ from stepscope.signals.host import (
     operators_share,
     python_share,
     ramp_share,
-    window_ns,
 )
-from stepscope.signals.job import platform, steps
+from stepscope.signals.job import platform, step_ns, steps
 from stepscope.signals.observing import own_dispatch_share
 
 #: What is left of dispatching when a step is a few graphs.
@@ -68,7 +67,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"less than {duration(s(kernel_ns))}{pace}.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
-        most_ns=round(share * s(window_ns)),
+        most_ns=round(share * s(step_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
         numbers={own_dispatch_share.name: share, dispatch_gaps.name: s(dispatch_gaps), **limits},

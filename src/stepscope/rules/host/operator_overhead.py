@@ -37,8 +37,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import call_ns, idle_share, in_operators, operator_ns, operators_share, window_ns
-from stepscope.signals.job import platform, steps
+from stepscope.signals.host import call_ns, idle_share, in_operators, operator_ns, operators_share
+from stepscope.signals.job import platform, step_ns, steps
 from stepscope.signals.observing import observed
 
 #: Usual times in ns: what calls nothing, and a launch; medians of recordings of healthy jobs are below.
@@ -79,7 +79,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{' and '.join(times)}, where {duration(_OPERATOR)} and {duration(_CALL)} are usual.",
         actions=(_BIND, _DEBUG, *fewer_launches(s(platform))[:1]),
         change=Change(time=(Stretches(*s(in_operators), left),)),
-        most_ns=round(share * s(window_ns)),
+        most_ns=round(share * s(step_ns)),
         confidence=0.7 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "op_overhead"}},),
         numbers={operators_share.name: share, operator_ns.name: operator, call_ns.name: call, **limits},

@@ -34,8 +34,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import in_python, python_part, python_per_operator_ns, window_ns
-from stepscope.signals.job import platform, steps
+from stepscope.signals.host import in_python, python_part, python_per_operator_ns
+from stepscope.signals.job import platform, step_ns, steps
 from stepscope.signals.observing import own_dispatch_share
 
 #: What is left of Python where the model is compiled.
@@ -69,7 +69,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{percent(s(python_part))} of the time that it takes to launch work: {duration(gap)} for each operator.",
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
-        most_ns=round(share * s(window_ns)),
+        most_ns=round(share * s(step_ns)),
         confidence=0.8 if s(steps) else 0.5,
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "python"}},),
         numbers={

@@ -33,8 +33,8 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share, window_ns
-from stepscope.signals.job import platform, steps
+from stepscope.signals.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share
+from stepscope.signals.job import platform, step_ns, steps
 from stepscope.signals.observing import own_dispatch_share
 
 
@@ -54,7 +54,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
-        most_ns=round(share * s(window_ns)),
+        most_ns=round(share * s(step_ns)),
         confidence=0.85 if s(steps) else 0.5,
         rows=({"table": "short_kernels", "where": {}},),
         numbers={own_dispatch_share.name: share, kernel_ns.name: kernel, launch_period_ns.name: period, **limits},

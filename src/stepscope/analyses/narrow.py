@@ -1,11 +1,16 @@
-"""A trace with nothing in it but some steps, times or categories."""
+"""A trace with nothing in it but some steps, times or categories, or what everything said per step is about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
+from stepscope.model.columns import Spans
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
+from stepscope.model.steps import Steps
 from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
@@ -14,6 +19,9 @@ from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
 _EVENTS: Final = ("events", "spans")
 _BY_EVENT: Final = tuple(table.name for table in TABLES if "event" in table.names)
 _BY_TIME: Final = ("memory", "counters")
+#: So few events outside all steps, as a share of all, change no number that is said of the steps: threads, marks and
+#: the profiler's own calls leave some in every recording.
+_FEW_OUTSIDE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,9 @@ def narrowed(trace: Trace, keep: Filter) -> Trace:
         return trace
     event = f"SELECT id FROM whole.spans WHERE {keep.events}"
     views = {name: f"SELECT * FROM whole.{name} WHERE {keep.events}" for name in _EVENTS}
-    views["steps"] = f"SELECT * FROM whole.steps WHERE {keep.rows_of_steps}"
+    # Steps that somebody chose are the ones to look at.
+    typical = "" if keep.steps is None else "REPLACE (true AS typical)"
+    views["steps"] = f"SELECT * {typical} FROM whole.steps WHERE {keep.rows_of_steps}"
     for name in _BY_EVENT:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
     views[ACTIVITIES.name] = _activities_sql(event)
@@ -105,3 +115,44 @@ def _activities_sql(event: str) -> str:
         f"SELECT k.* REPLACE ({', '.join(kept)}) FROM whole.activities k LEFT JOIN ({event}) l ON l.id = k.launch "
         f"LEFT JOIN ({event}) o ON o.id = k.op WHERE k.event IN ({event})"
     )
+
+
+def typical_part(trace: Trace) -> Trace:
+    """The trace of one rank with nothing in it but its typical steps: what everything said per step is about.
+
+    Calls that a typical step lies in are left, since they tell where its events come from. The windows of steps are
+    those of the whole trace. A trace with nothing outside its typical steps is returned as it is.
+    """
+    steps = Steps.of(trace)
+    if not _is_cut(trace, steps):
+        return trace
+    kept = steps.step[steps.typical].tolist()
+    listed = f"IN ({', '.join(map(str, kept))})"
+    # Where a run of typical steps begins, on the host.
+    first = steps.typical & ~np.append(False, steps.typical[:-1])
+    around = " OR ".join(f"(ts < {start} AND ts + dur > {start})" for start in steps.ts[first].tolist())
+    host = "track IN (SELECT track FROM whole.tracks WHERE kind = 'host')"
+    within = f"(step {listed} OR (({around}) AND {host}))"
+    event = f"SELECT id FROM whole.spans WHERE {within}"
+    views = {name: f"SELECT * FROM whole.{name} WHERE {within}" for name in _EVENTS}
+    views["steps"] = "SELECT * FROM whole.steps WHERE typical"
+    for name in _BY_EVENT:
+        views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
+    views["kernels"] = f"SELECT * FROM whole.kernels WHERE step {listed}"
+    launch = [f"CASE WHEN launch_step {listed} THEN {column.name} END AS {column.name}" for column in LAUNCH_COLUMNS]
+    views[ACTIVITIES.name] = f"SELECT * REPLACE ({', '.join(launch)}) FROM whole.activities WHERE step {listed}"
+    times = _of_steps(trace, Filter(tuple(kept)))
+    for name in _BY_TIME:
+        views[name] = f"SELECT * FROM whole.{name} WHERE {times}"
+    views["flows"] = f"SELECT * FROM whole.flows WHERE source IN ({event}) AND target IN ({event})"
+    return trace.narrowed(views)
+
+
+def _is_cut(trace: Trace, steps: Steps) -> bool:
+    """Whether anything worth mentioning lies outside the typical steps."""
+    if not steps.typical.any():
+        return False
+    if not steps.typical.all():
+        return True
+    outside = np.count_nonzero(Spans(trace).step < 0)
+    return bool(outside > _FEW_OUTSIDE * Spans(trace).step.size) or bool((DeviceWork.of(trace).step < 0).any())

@@ -1,0 +1,123 @@
+"""Which steps are typical, and why the others are not.
+
+Whatever is said per step is about the typical ones. First steps load, compile and allocate; the last one may hold the
+profiler's stop; a single step may hold a checkpoint or a hiccup of the machine. What recurs belongs to the job, however
+much longer it is: a fourth step that ends with the optimizer is as typical as the three before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.amounts import duration
+from stepscope.model.intervals import Times
+
+#: A step is unlike the others if its length differs from their median by more than this share of it: 127 ms is one of
+#: 116 to 124 ms, 152 ms is not.
+_UNLIKE: Final = 0.25
+#: ... and by so many times as much as theirs usually differ from it, since steps of a job may alternate.
+_SPREADS: Final = 4
+#: Steps between the first and the last are outliers up to this share of all, one at least; more are a part of the job.
+_RARE: Final = 0.15
+#: Steps that must be left for others to be compared with them.
+_FEWEST: Final = 2
+#: So many steps between the first and the last tell what is usual.
+_INNER: Final = 3
+#: Of two steps nobody knows which is typical, unless the first is so many times as long.
+_WARMING_UP: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What each of n steps is.
+
+    Attributes:
+        role: `typical`, `partial`, `warm-up`, `edge`, `outlier` or `window`.
+        reason: Why it is not typical; None if it is.
+    """
+
+    role: list[str]
+    reason: list[str | None]
+
+    @property
+    def typical(self) -> list[bool]:
+        """Which are typical."""
+        return [reason is None for reason in self.reason]
+
+
+def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], found: bool) -> Roles:
+    """What each step is.
+
+    Args:
+        length: int64[n], the time that it owns on the devices, in ns.
+        host: int64[n], its length on the host.
+        partial: bool[n], whether the recording begins or ends inside it.
+        found: Whether these are steps at all, and not the recording as one.
+    """
+    if not found:
+        return Roles(["window"] * length.size, [None] * length.size)
+    # Where nothing is whole, what comes closest to it has to do.
+    complete = np.flatnonzero(~partial & (length > 0)) if (~partial & (length > 0)).any() else np.arange(length.size)
+    role = ["typical"] * length.size
+    reason: list[str | None] = [None] * length.size
+    for step in np.setdiff1d(np.arange(length.size), complete).tolist():
+        role[step], reason[step] = "partial", "the recording begins or ends within it"
+    first, last = int(complete[0]), int(complete[-1])
+    for step in _unlike(length[complete], complete):
+        longer = length[step] > _others(length, complete, step)
+        role[step] = "warm-up" if step == first and longer else "edge" if step in (first, last) else "outlier"
+        reason[step] = _compared(length, complete, step, "")
+    # The profiler's start waits for earlier work, its stop comes after the last: the host shows them, not the device.
+    for step in _unlike(host[complete], complete):
+        if step in (first, last) and role[step] == "typical" and host[step] > _others(host, complete, step):
+            role[step], reason[step] = "edge", _compared(host, complete, step, " on the host")
+    for step in _warm_up(length[complete], complete):
+        role[step], reason[step] = "warm-up", _compared(length, complete[complete >= step], step, "")
+    return Roles(role, reason)
+
+
+def _others(length: Times, complete: NDArray[np.int64], step: int) -> float:
+    """What the others usually take."""
+    return float(np.median(length[complete[complete != step]]))
+
+
+def _compared(length: Times, complete: NDArray[np.int64], step: int, where: str) -> str:
+    usual = duration(round(_others(length, complete, step)))
+    return f"{duration(int(length[step]))}{where} where the others take {usual}"
+
+
+def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
+    """The steps whose length is much unlike that of the others, unless there are too many for that."""
+    if step.size <= _FEWEST:
+        return []
+    # The first and the last may both be odd.
+    sure = length[1:-1] if step.size >= _INNER + 2 else length
+    usual = float(np.median(sure))
+    off = np.abs(length - usual)
+    spread = float(np.median(np.abs(sure - usual)))
+    unlike = off > max(_UNLIKE * usual, _SPREADS * spread)
+    inner = unlike[1:-1]
+    if np.count_nonzero(inner) > max(1, _RARE * step.size):
+        # So are the first and the last one if they are like these.
+        recurring = off[1:-1][inner]
+        unlike &= (off < recurring.min()) | (off > (1 + _UNLIKE) * recurring.max())
+        unlike[1:-1] = False
+    return [] if step.size - np.count_nonzero(unlike) < _FEWEST else step[unlike].tolist()
+
+
+def _warm_up(length: Times, step: NDArray[np.int64]) -> list[int]:
+    """The first steps, as long as each is much longer than the later ones."""
+    found = []
+    for position in range(step.size - 1):
+        later = length[position + 1 :]
+        usual = float(np.median(later))
+        least = _WARMING_UP if later.size < _FEWEST else 1 + _UNLIKE
+        spread = float(np.median(np.abs(later - usual)))
+        if length[position] <= max(least * usual, usual + _SPREADS * spread):
+            break
+        found.append(int(step[position]))
+    return found
