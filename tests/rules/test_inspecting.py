@@ -49,6 +49,10 @@ def test_launches_of_the_same_function_are_counted() -> None:
             Program(platform="npu", framework="pytorch"),
             "msprof op --kernel-name=Cijk_Alik_Bljk_BBS --launch-count=2 --output=./kernel python program.py",
         ),
+        (
+            Program(platform="npu", executable="python3"),
+            "msprof op --kernel-name=Cijk_Alik_Bljk_BBS --launch-count=2 --output=./kernel python3 program.py",
+        ),
         (Program(platform="xpu"), ""),
     ],
 )

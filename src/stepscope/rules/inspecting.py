@@ -55,7 +55,8 @@ def _base(name: str) -> str:
 
 def _written(told: Program, name: str, before: int) -> str:
     """The command for the vendor at hand; empty where there is none."""
-    run = told.executable or ("python program.py" if told.language == "python" or told.pytorch else "./program")
+    run = told.executable or ("python" if told.language == "python" or told.pytorch else "./program")
+    run += " program.py" if run.startswith("python") else ""
     if told.platform == "cuda":
         # Some programs cut long names when they register kernels.
         whole = name.removesuffix("...")

@@ -1,0 +1,78 @@
+"""A product runs at a lower rate than its like.
+
+## What it finds
+Large matrix products of one size that come to fewer FLOP/s than others of about their size, in the same type and the
+same recording.
+
+## Why it matters
+Libraries have kernels for thousands of sizes and choose by rules of thumb. Where products nearby run at a higher rate,
+the device allows it, and the choice for this size is a poor one.
+
+## How it decides
+Products of 512 and more in every direction, whose arithmetic differs by no more than a factor of 8. The product must be
+slower than the others, all of their time taken together, by `min_slower`, and their rate would save `min_share` of the
+step; that is the price.
+
+## What to try
+Let the library tune its choice for the size (TunableOp, hipBLASLt, `max-autotune`); pad the size; update the library.
+
+## Known limits
+Sizes with few blocks or a nearly empty last wave are slower by nature (KRN005). Shapes must be recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules.kernels.roles import advice
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.dominance import compiled
+from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.likes import Slower, uneven
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Compare each large product with the others."""
+    slower = [one for one in s(uneven) if one.factor <= 1 - limits["min_slower"]]
+    if not slower or sum(one.saved for one in slower) < limits["min_share"]:
+        return
+    worst, steps = slower[0], s(recorded_steps)
+    yield Draft(
+        title="A product is slower than its like",
+        summary=f"Products of {_sizes(worst)} take {duration(worst.kernel.total_ns // steps)} per step "
+        f"({percent(worst.kernel.share)}) at {quantity(worst.rate, 'FLOP/s')}, where other products of about that size "
+        f"come to {quantity(worst.like, 'FLOP/s')}{_against(worst)}.",
+        actions=advice("gemm", (worst.kernel.name,), s(platform), s(compiled)),
+        change=Change(device=tuple(Scaled(one.kernel.events, round(one.factor, 3)) for one in slower)),
+        confidence=0.6,
+        events=worst.kernel.events[:20],
+        rows=({"table": "roofline_shapes", "where": {"shapes": worst.kernel.shapes}},),
+        numbers={f"{uneven.name}.saved": round(sum(one.saved for one in slower), 4), **limits},
+    )
+
+
+def _sizes(one: Slower) -> str:
+    batch = f"{one.sizes.batch:,} times " if one.sizes.batch > 1 else ""
+    return f"{batch}{one.sizes.m:,} x {one.sizes.k:,} by {one.sizes.k:,} x {one.sizes.n:,}"
+
+
+def _against(one: Slower) -> str:
+    if one.kernel.efficiency is None:
+        return ""
+    own, others = (percent(part, 0) for part in (one.kernel.efficiency, one.kernel.efficiency / one.factor))
+    return f": {own} and {others} of what the device allows"
+
+
+RULE = Rule(
+    "KRN017",
+    "slower-than-like",
+    thresholds=(
+        Threshold("min_slower", 0.15, "share", "Less is within what rates of products differ by anyway."),
+        Threshold("min_share", 0.02, "share", "The remedy is not known beforehand, so that it must promise something."),
+    ),
+    check=check,
+    symptom_of=("KRN001", "KRN003", "KRN005", "KRN006"),
+)

@@ -1,0 +1,70 @@
+"""Matrix products that run at a lower rate than others of about their size in the same recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.model.kernel_names import classify
+from stepscope.signals.dominance import Alike, compute
+from stepscope.signals.products import Dimensions, dimensions
+from stepscope.signals.signal import Signals, signal
+
+#: From this size on in every direction a product is bound by its arithmetic on every device of the table, and fills it.
+_LARGE: Final = 512
+#: Products compare with others whose arithmetic differs by no more than this factor.
+_COMPARABLE: Final = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slower:
+    """A large product and its like.
+
+    Attributes:
+        kernel: All launches of it.
+        sizes: What it multiplies.
+        rate: Its FLOP/s.
+        like: FLOP/s of the others, by all of their time.
+        others: How many others there are, by kernel and size.
+    """
+
+    kernel: Alike
+    sizes: Dimensions
+    rate: float
+    like: float
+    others: int
+
+    @property
+    def factor(self) -> float:
+        """What would remain of its time at the rate of the others; at most 1."""
+        return min(self.rate / self.like, 1.0)
+
+    @property
+    def saved(self) -> float:
+        """What that would save, as a share of the steps."""
+        return self.kernel.share * (1 - self.factor)
+
+
+@signal()
+def uneven(s: Signals) -> tuple[Slower, ...]:
+    """Large products of known size by how much the steps would save if they ran at the rate of their like."""
+    known = [
+        (one, sizes, classify(one.name).dtype)
+        for one in s(compute).kernels
+        if one.role == "gemm" and one.rate and (sizes := dimensions(one.shapes)) is not None
+        and min(sizes.m, sizes.n, sizes.k) >= _LARGE
+    ]  # fmt: skip
+    found = []
+    for one, sizes, dtype in known:
+        like = [
+            other
+            for other, theirs, type_ in known
+            if type_ == dtype and theirs != sizes
+            and 1 / _COMPARABLE <= theirs.flops / sizes.flops <= _COMPARABLE
+        ]  # fmt: skip
+        if dtype is not None and like and one.rate:
+            rate = float(np.average([other.rate or 0.0 for other in like], weights=[o.total_ns for o in like]))
+            found.append(Slower(one, sizes, one.rate, rate, len(like)))
+    return tuple(sorted(found, key=lambda slower: (-slower.saved, slower.kernel.name)))
