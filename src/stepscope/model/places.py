@@ -3,9 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 _FRAME: Final = re.compile(r"(?P<path>.*?)\((?P<line>-?\d+)\)(?:: (?P<function>.*))?", re.S)
+
+
+#: The function of PyTorch that the program called, and operators of compiled code, from inside out.
+_FUNCTIONAL: Final = re.compile(r"/torch/nn/functional\.py\(\d+\): (\w+)")
+_OPERATOR: Final = re.compile(r"at::_ops::(\w+)::call\b")
+
+
+def operator_within(frames: Sequence[str] | None) -> str | None:
+    """The operator that a call stack, innermost frame first, is in: the outermost that the innermost code called."""
+    found = None
+    for frame in frames or ():
+        if told := _FUNCTIONAL.search(frame):
+            return told[1].lstrip("_")
+        if told := _OPERATOR.search(frame):
+            found = told[1]
+        elif found and ".py(" in frame:
+            break
+    return found
+
+
+def source_line(frame: str) -> str:
+    """`modules/softmax.py:14` for `/home/me/modules/softmax.py(14): forward`."""
+    return short_place(frame).partition(" (")[0]
 
 
 def short_place(frame: str) -> str:

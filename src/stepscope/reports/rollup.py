@@ -19,7 +19,7 @@ _SUMS: Final = frozenset(
         "device_ns", "backward_ns", "kernels", "activities", "bytes", "flops", "least_ns", "comm_ns", "overlapped_ns",
         "exposed_ns", "busy_ns", "idle_ns", "refill_ns", "blocked_ns", "blocked_calls", "blocking", "short_work",
         "tensor_core_ns", "used_ns", "unused_ns", "unknown_ns", "unattributed", "unattributed_ns", "host_ns", "names",
-        "without_activity", "wait_ns", "recorded_ns", "computed_ns", "difference_ns",
+        "without_activity", "brief_bytes", "wait_ns", "recorded_ns", "computed_ns", "difference_ns",
     }
 )  # fmt: skip
 
@@ -77,6 +77,8 @@ def _merged(values: pa.ChunkedArray, how: str, group: NDArray[np.int64], size: N
 def _how(column: Column) -> str | None:
     if column.name in ("min_ns", "max_ns"):
         return column.name[:3]
+    if column.name == "largest_bytes":
+        return "max"
     return "sum" if column.name in _SUMS else None
 
 

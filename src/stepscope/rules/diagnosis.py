@@ -51,8 +51,9 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Whether rules could look, and none found anything that costs time worth mentioning."""
-        return self.asked > 0 and not any(finding.cost_ns is not None for finding in self.shown)
+        """Whether rules could look, and none found anything that costs time worth mentioning, or a failure."""
+        wrong = any(finding.cost_ns is not None or finding.severity == "high" for finding in self.shown)
+        return self.asked > 0 and not wrong
 
     def to_json(self) -> Mapping[str, Any]:
         """What the report's JSON says besides the findings."""

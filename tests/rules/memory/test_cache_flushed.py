@@ -11,7 +11,7 @@ from stepscope.signals import allocator, job, memory, peak_makeup
 
 RETRY: dict[str, Any] = {
     "cause": "retry", "ts": 7, "requested_bytes": 4970 * MIB, "segments": 10, "bytes": 7800 * MIB, "dur": 430_000_000,
-    "place": "/home/me/proj/net.py(77): update",
+    "place": "/home/me/proj/net.py(77): update", "frames": ["/v/torch/nn/functional.py(9): batch_norm"],
 }  # fmt: skip
 
 
@@ -24,18 +24,18 @@ def given(*rows: dict[str, Any], failed: tuple[Any, ...] = ()) -> dict[object, o
 
 def test_the_request_the_line_and_the_price_are_named() -> None:
     (draft,) = drafts("MEM011", given(RETRY))
-    assert draft.title == (
-        "The device was full: cudaMalloc of 4.85 GiB failed and the cache was flushed, at proj/net.py:77 (update)"
+    assert draft.title == "cudaMalloc failed and the cache was flushed, at proj/net.py:77"
+    assert draft.summary.startswith(
+        "proj/net.py:77 (update), in batch_norm, asked for 4.85 GiB that the device did not have: the allocator "
+        "flushed its cache, 10 segments of 7.62 GiB, for the retry; that took 430 ms of 12.3 s (3.5 %)."
     )
-    assert "Once the allocator gave segments back to try again (10 segments of 7.62 GiB" in draft.summary
-    assert "430 ms of 12.3 s (3.5 %)" in draft.summary
     assert draft.cost_ns == 430_000_000
     assert draft.always
 
 
 def test_several_times_are_one_finding_about_the_largest() -> None:
     (draft,) = drafts("MEM011", given({**RETRY, "requested_bytes": MIB, "dur": 1}, RETRY))
-    assert "2 times" in draft.summary
+    assert "for the retry, 2 times in all; that" in draft.summary
     assert draft.cost_ns == 430_000_001
 
 

@@ -60,7 +60,7 @@ def history(times: int = 28, retaken: int = 27, free_ns: int | None = 190_000_00
 
 def test_a_snapshot_names_the_line_and_a_price_that_may_be_small() -> None:
     (draft,) = drafts("MEM005", history())
-    assert draft.title == "The allocator's cache is emptied again and again, at proj/entrance.py:104 (compress)"
+    assert draft.title == "The allocator's cache is emptied again and again, at proj/entrance.py:104"
     assert draft.summary.startswith("28 times `empty_cache()` gave back 1.00 GiB in 15 segments, and 405 segments were")
     assert draft.cost_ns == 190_000_000 * (420 + 405) // 420
     assert draft.always

@@ -13,6 +13,7 @@ FAILED: dict[str, Any] = {
     "ts": 5, "device": 0, "verdict": "shortage", "requested_bytes": 384 * MIB, "device_free_bytes": 252 * MIB,
     "reserved_bytes": 22 * GIB, "used_bytes": 21 * GIB, "free_bytes": 25 * MIB, "largest_free_bytes": 10 * MIB,
     "place": "/home/me/proj/dit.py(125): forward",
+    "frames": ["at::_ops::_softmax::call(at::Tensor const&)", "at::_ops::attend::call(at::Tensor const&)"],
 }  # fmt: skip
 ACTIVATIONS = makeup(activations=20 * GIB, parameters=GIB)
 
@@ -26,9 +27,11 @@ def given(held: Any = ACTIVATIONS, **row: Any) -> dict[object, object]:
 
 def test_it_names_the_place_the_request_and_what_holds_the_memory() -> None:
     (draft,) = drafts("MEM010", given())
-    assert draft.title == "Out of memory at proj/dit.py:125 (forward): 384 MiB asked for"
+    assert draft.title == "Out of memory at proj/dit.py:125: 384 MiB asked for"
     assert draft.summary == (
-        "252 MiB were free on the device, 21.0 GiB of the 22.0 GiB that the allocator held were in use, 25.0 MiB "
+        "Asked for by attend, proj/dit.py:125 (forward). "
+        "252 MiB were free on the device, 21.0 GiB of the 22.0 GiB that the allocato"
+        "r held were in use, 25.0 MiB "
         "cached, the largest piece 10.0 MiB: this process had used the memory up. In use: activations 95.2 %, "
         "parameters 4.8 %; most at proj/model.py:41 (forward) 21.0 GiB."
     )

@@ -15,18 +15,22 @@ from stepscope.reports.sections.head import facts, title
 from stepscope.reports.sections.health import health, missing
 from stepscope.reports.sections.idle import idle
 from stepscope.reports.sections.phases import phases
+from stepscope.reports.sections.snapshot import is_snapshot
 from stepscope.reports.sections.tables import besides, chosen, memory, ran
 
 #: Makes a section from the report and the number of rows to show; a section without blocks is left out.
 Build = Callable[[Report, int], Section]
 
 _WHOLE: Final[tuple[Build, ...]] = (health, findings, budget, phases, idle, ran, efficiency, besides, memory, missing)
+_SNAPSHOT: Final[tuple[Build, ...]] = (health, findings, memory, ran, missing)
 _CHOSEN: Final[tuple[Build, ...]] = (health, chosen, missing)
 
 
 def sections(report: Report) -> tuple[Build, ...]:
     """The sections that suit a report: of everything, or of a few tables that were asked for."""
-    return _CHOSEN if report.selection.tables else _WHOLE
+    if report.selection.tables:
+        return _CHOSEN
+    return _SNAPSHOT if is_snapshot(report) else _WHOLE
 
 
 __all__ = ["facts", "figures", "sections", "title"]

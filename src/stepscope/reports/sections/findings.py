@@ -7,6 +7,7 @@ from typing import Final
 from stepscope.model.amounts import duration, percent
 from stepscope.reports.outline import Item, Line, Remedy, Section
 from stepscope.reports.report import Report
+from stepscope.reports.sections.snapshot import is_snapshot, verdict
 from stepscope.reports.text import plural, visible
 from stepscope.rules.finding import Finding
 
@@ -23,8 +24,12 @@ def findings(report: Report, top: int) -> Section:
     shown = diagnosis.shown if not report.all_findings else diagnosis.findings
     step = diagnosis.step_ns
     kept = shown[: max(top, _FEW)]
-    blocks: list[Item | Line] = [_item(number, one) for number, one in enumerate(kept, 1)]
-    if diagnosis.healthy:
+    looks = is_snapshot(report)
+    blocks: list[Item | Line] = [_item(number, one, looks) for number, one in enumerate(kept, 1)]
+    if looks:
+        known = verdict(report)
+        blocks[:0] = [] if known is None else [known]
+    elif diagnosis.healthy:
         what = f"no finding costs 1 % of the step or more ({plural(diagnosis.asked, 'rule')} looked)"
         blocks.insert(0, Line(what, tone="good"))
     if len(shown) > len(kept):
@@ -32,7 +37,7 @@ def findings(report: Report, top: int) -> Section:
     hidden = len(diagnosis.findings) - len(shown)
     if hidden:
         blocks.append(Line(f"{plural(hidden, 'finding')} below 1 % of the step not shown", "--all shows them"))
-    return Section("Findings", tuple(blocks), aside=_aside(kept, step))
+    return Section("Findings", tuple(blocks), aside="" if looks else _aside(kept, step))
 
 
 def _aside(kept: tuple[Finding, ...], step: int | None) -> str:
@@ -42,13 +47,14 @@ def _aside(kept: tuple[Finding, ...], step: int | None) -> str:
     return f"prices are what a step of {duration(step)} would save"
 
 
-def _item(number: int, finding: Finding) -> Item:
-    worth = "advice"
+def _item(number: int, finding: Finding, looks: bool) -> Item:
+    worth = "failed" if finding.severity == "high" else "advice"
     if finding.cost_ns is not None:
         worth = duration(finding.cost_ns)
         if finding.gain_ceiling is not None:
             share = finding.gain_ceiling / (1 + finding.gain_ceiling)
-            worth += f" per step, {percent(share)}"
+            # A history need not consist of steps: the share is what counts.
+            worth = f"{percent(share)} of the time" if looks else f"{worth} per step, {percent(share)}"
     where = finding.evidence.ranks
     if len(where) > 1:
         worth += f", {plural(len(where), 'rank')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
 from stepscope.reports.outline import Line, Section
 from stepscope.reports.report import Report
+from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import plural, visible
 
 _NOT_COMPUTED = "not-computed"
@@ -13,7 +14,8 @@ _NOT_COMPUTED = "not-computed"
 def health(report: Report, top: int) -> Section:
     """What is wrong with the recording; the same observation on many ranks is one line."""
     del top
-    lines = [line for line in report.health if line.code != _NOT_COMPUTED]
+    unsaid = UNSAID if is_snapshot(report) else ()
+    lines = [line for line in report.health if line.code != _NOT_COMPUTED and line.code not in unsaid]
     if not lines:
         return Section("Health", (Line("nothing is wrong with the recording, as far as it tells", tone="good"),))
     grouped: dict[tuple[str, str, str], list[HealthLine]] = {}

@@ -14,6 +14,7 @@ from stepscope.model.table import Table
 from stepscope.reports.outline import Block, Grid, Heading, Line, Section
 from stepscope.reports.report import Report
 from stepscope.reports.rollup import rollup
+from stepscope.reports.sections.snapshot import lacks_history, over_time
 from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View
 from stepscope.reports.units import Scale, scale, time_scale
 
@@ -40,7 +41,14 @@ def besides(report: Report, top: int) -> Section:
 
 def memory(report: Report, top: int) -> Section:
     """Peaks and who held them; what the allocator made of the device's memory."""
-    return Section("Memory", grids(report, MEMORY, top))
+    found = grids(report, MEMORY, top)
+    if lacks_history(report):
+        # Nothing is known of a peak: what was in use at that moment is all.
+        found = tuple(
+            replace(grid, caption=grid.caption.replace("at the peak", "at the moment of the snapshot"))
+            for grid in found if grid.table != "memory_peaks"
+        )  # fmt: skip
+    return Section("Memory", (*over_time(report), *found) if found else ())
 
 
 def chosen(report: Report, top: int) -> Section:

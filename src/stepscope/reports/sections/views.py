@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.model.kernel_names import classify
+from stepscope.model.places import short_place
 
 _SUMMARY: Final = ("count", "total_ns", "share", "mean_ns", "min_ns", "max_ns")
 
@@ -15,12 +16,6 @@ _SUMMARY: Final = ("count", "total_ns", "share", "mean_ns", "min_ns", "max_ns")
 def short_kernel(name: str) -> str:
     """A kernel's name without its parameters."""
     return classify(name).short
-
-
-def short_place(name: str) -> str:
-    """`modules/softmax.py(14): forward`: a source line with the last folder of its path only."""
-    path, line, rest = name.partition("(")
-    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:]) + line + rest if "/" in path else name
 
 
 def module_class(name: str) -> str:
@@ -149,21 +144,21 @@ MEMORY: Final = (
     ),
     View(
         "memory_peak_stacks",
-        "In use at the peak, by kind",
+        "In use at the peak, by purpose",
         ("name",),
-        ("bytes", "share", "count"),
+        ("bytes", "share", "count", "largest_bytes"),
         "bytes",
-        8,
-        only=("by", "category"),
+        10,
+        only=("by", "purpose"),
     ),
     View(
         "memory_peak_stacks",
-        "In use at the peak, by place",
+        "In use at the peak, by source line",
         ("name",),
-        ("bytes", "share", "count"),
+        ("bytes", "share", "count", "largest_bytes", "brief_bytes"),
         "bytes",
         shorten=short_place,
-        only=("by", "stack"),
+        only=("by", "line"),
     ),
     View(
         "memory_snapshot",
@@ -175,9 +170,18 @@ MEMORY: Final = (
     ),
     View(
         "memory_unreturned",
-        "Allocated and not freed",
+        "Allocated during the history, in use at its end",
         ("place",),
         ("bytes", "share", "count", "steps"),
+        "bytes",
+        5,
+        shorten=short_place,
+    ),
+    View(
+        "cache_flushes",
+        "Cache given back to the device",
+        ("place", "cause"),
+        ("segments", "bytes", "requested_bytes"),
         "bytes",
         5,
         shorten=short_place,
@@ -189,11 +193,12 @@ MEMORY: Final = (
         ("requested_bytes", "device_free_bytes", "verdict"),
         "requested_bytes",
         5,
+        shorten=short_place,
     ),
 )
 
 #: Every table that a page shows something of.
 SHOWN: Final = frozenset(
-    {"program", "step_budget", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
+    {"program", "step_budget", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels", "allocator_timeline"}
     | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES, *MEMORY)}
 )

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent, quantity
-from stepscope.model.places import short_place
+from stepscope.model.places import operator_within, short_place, source_line
 from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule
@@ -50,15 +50,17 @@ def check(s: Signals, _: Limits) -> Iterator[Draft]:
         return
     worst = max(retries, key=lambda row: (row["requested_bytes"] or 0, -row["ts"]))
     spent, length = sum(row["dur"] for row in retries), s.maybe(history_ns)
-    times = "once" if len(retries) == 1 else f"{len(retries):,} times"
-    price = f"; {duration(spent)} of {duration(length)} ({percent(spent / length)})" if length else ""
+    times = "" if len(retries) == 1 else f", {len(retries):,} times in all"
+    price = f"; that took {duration(spent)} of {duration(length)} ({percent(spent / length)})" if length else ""
+    operator = operator_within(worst["frames"])
+    inside = f", in {operator}," if operator else ""
     held = s.maybe(makeup)
     peak = f" The peak of {quantity(held.used, 'bytes')}: {held.by_line()}." if held is not None else ""
     yield Draft(
-        title=f"The device was full: cudaMalloc of {quantity(worst['requested_bytes'], 'bytes')} failed and the cache "
-        f"was flushed, at {short_place(worst['place'])}",
-        summary=f"{times.capitalize()} the allocator gave segments back to try again ({worst['segments']:,} segments "
-        f"of {quantity(worst['bytes'], 'bytes')}, cached, flushed for this retry){price}.{peak}",
+        title=f"cudaMalloc failed and the cache was flushed, at {source_line(worst['place'])}",
+        summary=f"{short_place(worst['place'])}{inside} asked for {quantity(worst['requested_bytes'], 'bytes')} that "
+        f"the device did not have: the allocator flushed its cache, {worst['segments']:,} segments of "
+        f"{quantity(worst['bytes'], 'bytes')}, for the retry{times}{price}.{peak}",
         actions=(_LOWER, *layout_actions(s)[:1]),
         # Where an allocation failed for good in the end, that is what matters.
         cost_ns=None if s.maybe(failures) else cost_ns(s, spent),

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent, quantity
-from stepscope.model.places import short_place
+from stepscope.model.places import source_line
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -75,7 +75,7 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
             spent = one.free_ns * (one.segments + min(one.taken, one.segments)) // one.segments
         price = "" if spent is None else f", about {duration(spent)} of {duration(s(history_ns))} in all"
         yield Draft(
-            title=f"The allocator's cache is emptied again and again, at {short_place(one.place)}",
+            title=f"The allocator's cache is emptied again and again, at {source_line(one.place)}",
             summary=f"{one.times:,} times `empty_cache()` gave back {quantity(one.bytes // one.times, 'bytes')} in "
             f"{one.segments // one.times:,} segments, and {one.taken:,} segments were taken anew: "
             f"{one.segments:,} cudaFree and as many cudaMalloc{price}. The peak is no lower for it.",

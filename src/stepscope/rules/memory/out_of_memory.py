@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from stepscope.model.amounts import quantity
-from stepscope.model.places import short_place
+from stepscope.model.places import operator_within, short_place, source_line
 from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF, LESS, SHARD, layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -51,18 +51,24 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     first = min(failed, key=lambda row: row["ts"])
     makeup = (s.maybe(failed_makeups) or {}).get(first["device"])
-    place = "" if first["place"] == "unknown" else f" at {short_place(first['place'])}"
+    place = "" if first["place"] == "unknown" else f" at {source_line(first['place'])}"
     asked = first["requested_bytes"]
     more = f"; {len(failed)} requests failed in all" if len(failed) > 1 else ""
     yield Draft(
         title=f"Out of memory{place}" + (f": {quantity(asked, 'bytes')} asked for" if asked is not None else ""),
-        summary=f"{_amounts(first)}: {_REASONS[first['verdict']]}{more}.{_holders(makeup)}",
+        summary=f"{_asking(first)}{_amounts(first)}: {_REASONS[first['verdict']]}{more}.{_holders(makeup)}",
         actions=tuple(_actions(s, first["verdict"], makeup, limits)),
         confidence=1.0,
         fatal=True,
         rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
         numbers={"failed": len(failed), "verdict": first["verdict"], **limits},
     )
+
+
+def _asking(row: Mapping[str, Any]) -> str:
+    """What asked, as far as the stack tells."""
+    operator = operator_within(row["frames"])
+    return f"Asked for by {operator}, {short_place(row['place'])}. " if operator else ""
 
 
 def _amounts(row: Mapping[str, Any]) -> str:

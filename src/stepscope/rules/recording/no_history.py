@@ -45,8 +45,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     yield from advice(
         found,
         "The snapshot has no history of who allocated what",
-        "Only the moment of the snapshot is known: neither the peak, nor who holds the memory, nor what never came "
-        "back.",
+        "Only the moment of the snapshot is known: neither the peak, nor what came before, nor what never came back.",
         _ACTIONS,
     )
 

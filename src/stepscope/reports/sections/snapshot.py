@@ -1,0 +1,123 @@
+"""What a page says of memory snapshots, which have neither device activity nor steps that cost time."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.model.amounts import duration, percent, quantity
+from stepscope.reports.outline import Line
+from stepscope.reports.report import Report
+from stepscope.reports.text import plural, visible
+
+_READER: Final = "memsnapshot"
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_WIDTH: Final = 60
+#: Purposes below this share of the peak are not worth a word.
+_LEAST: Final = 0.02
+#: Of health, what is about events and steps, which snapshots are no recordings of.
+UNSAID: Final = frozenset({"events-read", "steps-none"})
+
+
+def is_snapshot(report: Report) -> bool:
+    """Whether all recordings are memory snapshots or their kin."""
+    return bool(report.sources) and all(one.reader == _READER for one in report.sources.values())
+
+
+def facts(report: Report) -> tuple[str, ...]:
+    """What takes the place of devices and events at the head of a page."""
+    devices = {(row["rank"], row["device"]) for row in _rows(report, "memory_snapshot") or _history(report)}
+    kinds = {str(one.attributes.get("kind") or "memory snapshot") for one in report.sources.values()}
+    of = f" of {plural(len(devices), 'device')}" if devices else ""
+    return tuple(fact for fact in (" and ".join(sorted(kinds)) + of, _length(report)) if fact)
+
+
+def _length(report: Report) -> str:
+    """How long the longest history is."""
+    by_device: dict[Any, list[dict[str, Any]]] = {}
+    for row in _history(report):
+        by_device.setdefault((row["rank"], row["device"]), []).append(row)
+    if not by_device:
+        return "" if not _rows(report, "memory_snapshot") else "no history"
+    rows = max(by_device.values(), key=lambda rows: int(rows[-1]["seq"]))
+    entries = plural(rows[-1]["seq"] + 1, "entry", "entries")
+    return f"history of {entries}" + ("" if _untimed(report) else f" over {duration(rows[-1]['ts'] - rows[0]['ts'])}")
+
+
+def verdict(report: Report) -> Line | None:
+    """That nothing is wrong, where a history supports that; else what is known. None where findings say what is."""
+    diagnosis = report.diagnosis
+    if diagnosis is None or any(one.family == "memory" for one in diagnosis.shown):
+        return None
+    makeup = _makeup(report)
+    if _history(report) and makeup:
+        return Line(f"nothing is wrong with the memory, as far as its history tells: {makeup}", tone="good")
+    rows = _rows(report, "memory_snapshot")
+    if not rows:
+        return None
+    row = max(rows, key=lambda row: int(row["reserved_bytes"]))
+    cached = quantity(row["inactive_bytes"], "bytes")
+    whole = quantity(row["releasable_bytes"], "bytes")
+    return Line(
+        f"{quantity(row['allocated_bytes'], 'bytes')} of {quantity(row['reserved_bytes'], 'bytes')} reserved are in "
+        f"use; {cached} are cached, of which empty segments, which emptying the cache would give back, have {whole}",
+        "without a history neither the peak nor what came before is known",
+    )
+
+
+def over_time(report: Report) -> tuple[Line, ...]:
+    """The memory in use over the history, as a line of bars, for the device with the highest peak."""
+    by_device: dict[Any, list[dict[str, Any]]] = {}
+    for row in _history(report):
+        by_device.setdefault((row["rank"], row["device"]), []).append(row)
+    if not by_device:
+        return ()
+    rows = max(by_device.values(), key=lambda rows: max(int(row["requested_bytes"]) for row in rows))
+    key = "seq" if _untimed(report) else "ts"
+    first, length = rows[0][key], max(rows[-1][key] - rows[0][key], 1)
+    peak = max(rows, key=lambda row: int(row["requested_bytes"]))
+    most = max(int(peak["requested_bytes"]), 1)
+    bars, level, at = [], 0, 0
+    for place in range(_WIDTH):
+        highest = level
+        while at < len(rows) and (rows[at][key] - first) * _WIDTH < (place + 1) * length:
+            level = int(rows[at]["requested_bytes"])
+            highest = max(highest, level)
+            at += 1
+        if place == _WIDTH - 1:
+            highest = max([highest, *(int(row["requested_bytes"]) for row in rows[at:])])
+        bars.append(_BARS[min(highest * len(_BARS) // most, len(_BARS) - 1)])
+    when = f"entry {peak['seq']:,}" if key == "seq" else duration(peak["ts"] - first)
+    return (Line(f"In use over time {''.join(bars)} peak {quantity(most, 'bytes')} at {when}"),)
+
+
+def _makeup(report: Report) -> str:
+    """`the peak of 531 MiB is older than the recording 94.1 %, temporaries 5.4 %`."""
+    rows = [row for row in _rows(report, "memory_peak_stacks") if row["by"] == "purpose"]
+    by_device: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_device.setdefault((row["rank"], row["device"]), []).append(row)
+    if not by_device:
+        return ""
+    held = max(by_device.values(), key=lambda rows: sum(int(row["bytes"]) for row in rows))
+    told = ", ".join(f"{visible(row['name'])} {percent(row['share'])}" for row in held if row["share"] >= _LEAST)
+    return f"the peak of {quantity(sum(row['bytes'] for row in held), 'bytes')} is {told}"
+
+
+def lacks_history(report: Report) -> bool:
+    """Whether only the moment of a snapshot is known."""
+    return any(line.code == "no-history" for line in report.health)
+
+
+def _history(report: Report) -> list[dict[str, Any]]:
+    """Rows of `allocator_timeline` of devices with a history."""
+    if lacks_history(report):
+        return []
+    return _rows(report, "allocator_timeline")
+
+
+def _untimed(report: Report) -> bool:
+    return any(line.code == "no-times" for line in report.health)
+
+
+def _rows(report: Report, table: str) -> list[dict[str, Any]]:
+    return report.tables[table].records() if table in report.tables else []
