@@ -6,11 +6,12 @@ import gzip
 import pickle
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from readers.conformance import check_invariants, check_sniffing, check_unusable
-from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot
+from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot, trace_of
 from stepscope.model.errors import UserError
 from support import shared
 
@@ -112,3 +113,11 @@ def test_a_pickle_of_something_else_is_refused(tmp_path: Path) -> None:
         target.write_bytes(pickle.dumps(content))
         with pytest.raises(UserError):
             opened(target)
+
+
+def test_segments_and_blocks_of_another_type_are_counted(tmp_path: Path) -> None:
+    first = segment(0x1000, [block(512)])
+    first["blocks"] += ["?", 7]
+    broken: list[Any] = [first, "no segment", {**segment(0x9000, []), "blocks": "none"}]
+    with trace_of(tmp_path, snapshot(broken)) as trace:
+        assert health(trace)["rows-skipped"] == 4

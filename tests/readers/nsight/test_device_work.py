@@ -236,3 +236,11 @@ def test_identities_beyond_what_is_expected(export, opened):
     export.work(KERNEL, 10, 20, 2**62, deviceId=-5, streamId=2**60, contextId=None, globalPid=-(2**63))
     export.work(KERNEL, 10, 20, None, deviceId=2**50, globalPid=global_pid(3))
     assert rows(opened(export), "SELECT count(*) FROM events") == [(4,)]
+
+
+def test_rows_without_a_start_are_counted(export, opened):
+    export.call("cudaLaunchKernel_v7000", 1000, 1300, 5)
+    export.kernel("gemm", 1500, 2500, 5)
+    export.kernel("gemm", "?#", 2600, 6)
+    export.call("cudaLaunchKernel_v7000", "x", 1400, 7)
+    assert codes(opened(export))["events-untimed"] == 2

@@ -31,6 +31,7 @@ class Loaded:
         annotations: Begins and ends of annotated stretches, as recorded.
         cut: Why the end is missing; empty if it isn't.
         timeline: A bare list, which is no snapshot but may be a memory timeline.
+        foreign: Segments, blocks and lists of them that are of another type than they should be.
     """
 
     segments: list[dict[str, Any]] = field(default_factory=list)
@@ -39,6 +40,7 @@ class Loaded:
     annotations: list[dict[str, Any]] = field(default_factory=list)
     cut: str = ""
     timeline: list[Any] | None = None
+    foreign: int = 0
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -133,11 +135,11 @@ def _from_top(top: Any, history: History) -> Loaded:
     """What the loaded value holds: a snapshot, a list of segments, or something else."""
     loaded = Loaded()
     if isinstance(top, list) and rows_of(top):
-        loaded.segments = _segments(top, history)
+        loaded.segments = _segments(top, history, loaded)
     elif isinstance(top, list):
         loaded.timeline = top
     elif isinstance(top, dict):
-        loaded.segments = _segments(top.get("segments"), history)
+        loaded.segments = _segments(top.get("segments"), history, loaded)
         loaded.annotations = rows_of(top.get("external_annotations"))
         settings = top.get("allocator_settings")
         loaded.settings = settings if isinstance(settings, dict) else {}
@@ -160,22 +162,26 @@ def _salvaged(history: History, cut: str) -> Loaded:
     """
     loaded = Loaded(cut=cut)
     for items in history.segment_lists:
-        loaded.segments += _segments(items, history)
+        loaded.segments += _segments(items, history, loaded)
     known = sorted({device for row in loaded.segments if isinstance(device := row.get("device"), int)})
     loaded.devices = {part: known[part] if part < len(known) else part for part in range(len(history.counts))}
     history.flush()
     return loaded
 
 
-def _segments(items: Any, history: History) -> list[dict[str, Any]]:
-    """The segments in a list, each once, with their blocks as rows."""
+def _segments(items: Any, history: History, loaded: Loaded) -> list[dict[str, Any]]:
+    """The segments in a list, each once, with their blocks as rows; what is of another type is counted."""
     seen: set[int] = set()
     segments = []
+    listed = items if isinstance(items, list) else []
+    loaded.foreign += len(listed) - len(rows_of(items)) + int(items is not None and listed is not items)
     for row in rows_of(items):
         blocks = row.get("blocks")
         if id(row) in seen or id(blocks) in seen or not ("blocks" in row or "total_size" in row):
             continue
         seen |= {id(row), id(blocks)}
-        row["blocks"] = [found for item in blocks if (found := history.block(item))] if isinstance(blocks, list) else []
+        known = [found for item in blocks if (found := history.block(item))] if isinstance(blocks, list) else []
+        loaded.foreign += len(blocks) - len(known) if isinstance(blocks, list) else int(blocks is not None)
+        row["blocks"] = known
         segments.append(row)
     return segments

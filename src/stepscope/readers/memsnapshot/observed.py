@@ -61,6 +61,8 @@ def observe_content(staging: Staging, loaded: Loaded, *, entries: int, timed: bo
     observe = staging.observe
     observe("truncated", "error", 1 if loaded.cut else 0, loaded.cut, "what came after is missing: the numbers are of "
             "a part of the snapshot; write it again")  # fmt: skip
+    observe("rows-skipped", "warning", loaded.foreign, "segments or blocks are of another type than they should be",
+            "they are missing from every number; write the snapshot again")  # fmt: skip
     observe("no-history", "warning", 0 if entries >= LEAST_HISTORY else 1, "the snapshot has no history",
             "nothing is known of the past: no peak, no churn; " + _RECORD)  # fmt: skip
     untimed = entries >= LEAST_HISTORY and not timed

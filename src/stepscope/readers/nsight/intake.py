@@ -64,13 +64,22 @@ class Intake:
     _streams: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     _contexts: dict[tuple[int, int], int] = field(default_factory=dict)
     _done_bytes: float = 0.0
+    _untimed: int = 0
 
     def __post_init__(self) -> None:
         for statement in _TABLES:
             self.staging.connection.execute(statement)
 
-    def chunks(self, table: str, columns: Columns) -> Iterator[None]:
-        """Let the view `chunk` be each chunk of the table in turn, with an `id` for every row."""
+    def chunks(self, table: str, columns: Columns, timed: str = "true") -> Iterator[None]:
+        """Let the view `chunk` be each chunk of the table in turn, with an `id` for every row.
+
+        Rows without a start are counted.
+
+        Args:
+            table: The table.
+            columns: What is wanted of it.
+            timed: SQL condition of the rows that ought to have a start, if there is such a column.
+        """
         connection = self.staging.connection
         for chunk in self.tables.scan(table, columns):
             ids = np.arange(self.next_id, self.next_id + chunk.num_rows, dtype=np.int64)
@@ -78,6 +87,9 @@ class Intake:
             # The table of strings has ids of its own; DuckDB 1.5 takes no name twice.
             numbered = chunk if "id" in chunk.column_names else chunk.append_column("id", pa.array(ids))
             connection.register("chunk", numbered)
+            if "start" in chunk.column_names and chunk.column("start").null_count:
+                [untimed] = self.staging.one(f"SELECT count(*) FROM chunk WHERE start IS NULL AND {timed}")
+                self._untimed += untimed
             yield
             connection.unregister("chunk")
             before = self._done_bytes
@@ -87,6 +99,10 @@ class Intake:
     def close(self) -> None:
         """Drop all tables but the staged ones, to make room for what is derived from those."""
         connection = self.staging.connection
+        self.staging.observe(
+            "events-untimed", "warning", self._untimed, "rows have no number as their start time",
+            "they are missing from every number",
+        )  # fmt: skip
         rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE starts_with(table_name, 'nsight_')")
         for (name,) in rows.fetchall():
             connection.execute(f'DROP TABLE "{name}"')
