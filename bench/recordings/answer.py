@@ -57,6 +57,8 @@ def answer(path: Path, store: Path) -> Answer:
     diagnosis = report.diagnosis
     assert diagnosis is not None
     rows = report.table("step_budget").records() if "step_budget" in report.tables else []
+    # Memory snapshots have steps, but no device time that a budget could be made of.
+    rows = rows or [{**row, "typical": not row["partial"]} for row in report.table("memory_steps").records()]
     steps = [row for row in rows if row["step"] is not None]
     return Answer(
         tuple(one for one in diagnosis.shown if one.family != "recording"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stepscope.analyses.memory_churn import memory_churn
 from stepscope.analyses.memory_peaks import memory_holders, memory_peaks
+from stepscope.analyses.memory_steps import memory_steps
 from stepscope.analyses.memory_timeline import MOST_POINTS, memory_timeline
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
@@ -178,3 +179,18 @@ def test_what_is_traced_at_a_real_peak_is_what_was_added_since_the_start(recordi
     assert row["traced_bytes"] == row["peak_bytes"] - start
     held = sum(r["bytes"] for r in memory_holders(trace).records() if r["device"] is not None)
     assert held == row["traced_bytes"]
+
+
+def test_peak_and_rest_of_each_step() -> None:
+    rows = memory_steps(example(before=700).trace()).rows()
+    assert rows == [
+        (0, 0, 0, 0, False, 700, 1700, 1700, 1), (0, 0, 1, 100, True, 1700, 3200, 2700, 2),
+    ]  # fmt: skip
+
+
+def test_steps_without_any_change_have_the_level_before() -> None:
+    f = example()
+    f.step(2, 200, 100)
+    assert memory_steps(f.trace()).rows()[-1] == (0, 0, 2, 200, True, 2700, 2700, 2700, 0)
+    with pytest.raises(MissingInputError):
+        memory_steps(Facts().trace())

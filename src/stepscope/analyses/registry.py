@@ -47,6 +47,7 @@ MODULES: Final[tuple[str, ...]] = (
     "recorded_summary",
     "memory_timeline",
     "memory_peaks",
+    "memory_steps",
     "memory_churn",
     "memory_snapshot",
     "memory_snapshot_timeline",

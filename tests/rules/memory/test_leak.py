@@ -42,6 +42,12 @@ def test_a_snapshot_names_who_keeps_it() -> None:
     assert draft.summary == "train.py(12): loop leaves 3.00 MiB behind in each step, 30.0 MiB so far."
 
 
+def test_a_number_kept_from_each_step_is_none() -> None:
+    row = {"place": "train.py(12): loop", "bytes_per_step": MIB - 1, "bytes": 30 * MIB, "stack": 4}
+    assert drafts("MEM006", {memory.unreturned: (row,)}) == []
+    assert drafts("MEM006", {memory.unreturned: ({**row, "bytes_per_step": None},)}) == []
+
+
 def test_memory_taken_in_every_step_is_a_hint_where_allocations_are_not_recorded() -> None:
     calls = {driver_memory.driver_calls: driver_calls(5, "t", in_operator=(True,)), memory.same_sizes: None}
     (draft,) = drafts("MEM006", calls)

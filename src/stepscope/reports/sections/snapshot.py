@@ -28,7 +28,9 @@ def facts(report: Report) -> tuple[str, ...]:
     devices = {(row["rank"], row["device"]) for row in _rows(report, "memory_snapshot") or _history(report)}
     kinds = {str(one.attributes.get("kind") or "memory snapshot") for one in report.sources.values()}
     of = f" of {plural(len(devices), 'device')}" if devices else ""
-    return tuple(fact for fact in (" and ".join(sorted(kinds)) + of, _length(report)) if fact)
+    steps = len({row["step"] for row in _rows(report, "memory_steps")})
+    found = (" and ".join(sorted(kinds)) + of, _length(report), plural(steps, "step") if steps else "")
+    return tuple(fact for fact in found if fact)
 
 
 def _length(report: Report) -> str:

@@ -56,6 +56,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         raise MissingInputError(
             "allocations of device memory are not recorded", hint="record them (PyTorch: profile_memory=True)"
         )
+    # A few bytes in each step are losses that are collected as they should be.
+    stacks = tuple(row for row in stacks or () if (row["bytes_per_step"] or 0) >= limits["min_bytes"])
     if stacks:
         worst = max(stacks, key=lambda row: row["bytes_per_step"] or 0)
         yield Draft(
