@@ -12,7 +12,7 @@ from stepscope.rules.engine import Diagnosing, diagnose
 from stepscope.rules.rule import Draft, Limits, Registered, Rule
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, step_ns, steps
+from stepscope.signals.job import device, platform, step_ns, steps
 from support import Facts
 
 
@@ -75,14 +75,14 @@ def test_a_rule_about_the_job_reads_the_signals_it_asked_for_of_every_rank(only)
     seen = {}
 
     def check(ranks, limits: Limits) -> Iterator[Draft]:
-        seen.update({rank: (s(steps), s.maybe(platform)) for rank, s in ranks.items()})
+        seen.update({rank: (s(steps), s.maybe(device)) for rank, s in ranks.items()})
         yield Draft("Uneven", "", (), cost_ns=500, ranks=(0,))
 
     only(registered(job_check=check, reads=(steps,)))
     diagnosing = Diagnosing(strict=True)
     diagnosing.look_at(trace_of_two_steps().trace())
     (found,) = diagnosing.finish().findings
-    assert seen == {0: (2, None)}  # the platform was not asked for
+    assert seen == {0: (2, None)}  # the device was not asked for
     assert (found.cost_ns, found.severity, found.gain_ceiling) == (500, "high", 1.0)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stepscope.analyses.narrow import typical_part
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.rules.diagnosis import Diagnosis, Unasked
+from stepscope.rules.fitting import fitting
 from stepscope.rules.pricing import Priced, priced
 from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered
@@ -17,6 +18,7 @@ from stepscope.rules.withheld import withheld
 from stepscope.signals import Signals
 from stepscope.signals.enough import verdict
 from stepscope.signals.job import step_ns
+from stepscope.signals.program import program
 
 
 @dataclass(slots=True)
@@ -51,11 +53,11 @@ class Diagnosing:
                 limits = self.settings.limits(registered)
                 seen = signals.whole if registered.whole else signals
                 for draft in self._drafts(registered, lambda c=check, s=seen, v=limits: c(s, v), signals.rank):  # type: ignore[misc]
-                    self._found.append(priced(registered, draft, signals))
+                    self._keep(registered, draft, signals)
                 between()
         for sealed, seen, whole in ((self._sealed, signals, False), (self._sealed_whole, signals.whole, True)):
             reads = (one for rule in rules if rule.whole == whole for one in rule.rule.reads)
-            sealed[signals.rank] = seen.sealed((step_ns, verdict, *reads), strict=self.strict)
+            sealed[signals.rank] = seen.sealed((step_ns, verdict, program, *reads), strict=self.strict)
 
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""
@@ -66,7 +68,7 @@ class Diagnosing:
                 seen = self._sealed_whole if registered.whole else self._sealed
                 for draft in self._drafts(registered, lambda c=check, s=seen, v=limits: c(s, v), None):  # type: ignore[misc]
                     front = self._sealed[draft.ranks[0]] if draft.ranks else next(iter(self._sealed.values()))
-                    self._found.append(priced(registered, draft, front))
+                    self._keep(registered, draft, front)
         lengths = [signals.maybe(step_ns) for signals in self._sealed.values()]
         return Diagnosis(
             ranked(self._found, self.settings.least),
@@ -96,6 +98,14 @@ class Diagnosing:
             return []
         self._asked.add(code)
         return drafts
+
+    def _keep(self, registered: Registered, draft: Draft, signals: Signals) -> None:
+        """Price what a rule said, with the actions that fit the program."""
+        listed = (*draft.actions, *registered.rule.elsewhere)
+        actions = fitting(listed, signals.maybe(program))
+        # Advice on recording that the program can't follow is none.
+        if actions or registered.family != "recording":
+            self._found.append(priced(registered, replace(draft, actions=actions), signals))
 
     def _note(self, code: str, message: str, hint: str, failed: bool, rank: int | None) -> None:
         ranks = self._unasked.setdefault((code, message, hint, failed), [])

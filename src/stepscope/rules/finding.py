@@ -19,6 +19,14 @@ SEVERITIES: Final = ("high", "medium", "low", "advice")
 Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
 
 
+#: What a remedy may presuppose of the program; `stepscope.rules.fitting` says of which programs it holds.
+Need = Literal[
+    "pytorch", "python", "native", "kernels of its own", "directives", "cuda", "rocm", "cuda or rocm", "npu",
+    "may train", "trains", "infers", "serves", "loop of its own", "loads", "not compiled", "compiled", "no graphs",
+    "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced", "vllm", "sglang",
+]  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """Something to change.
@@ -28,12 +36,14 @@ class Action:
         before: Code or setting as it is; empty where there is nothing to show.
         after: Code or setting as it should be.
         page: Page of `docs/remedies/`, without suffix; empty for none.
+        needs: What it presupposes beyond what its own words do; it is left out where that does not hold.
     """
 
     text: str
     before: str = ""
     after: str = ""
     page: str = ""
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +108,5 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""
-        return {**asdict(self), "page": f"docs/rules/{self.code}.md"}
+        actions = [{name: value for name, value in asdict(one).items() if name != "needs"} for one in self.actions]
+        return {**asdict(self), "actions": actions, "page": f"docs/rules/{self.code}.md"}

@@ -102,6 +102,7 @@ class Rule:
         symptom_of: Codes of rules that, where they find something, are the cause of what this one finds.
         whole: Whether it looks at all that was recorded, start-up and warm-up too; all others look at the typical steps
             and nothing else. Rules about memory and about the recording always do.
+        elsewhere: What to do in programs that the actions of its drafts do not fit, for example without a framework.
     """
 
     code: str
@@ -112,6 +113,7 @@ class Rule:
     reads: tuple[Signal[Any], ...] = ()
     symptom_of: tuple[str, ...] = ()
     whole: bool = False
+    elsewhere: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

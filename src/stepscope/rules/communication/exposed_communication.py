@@ -51,6 +51,7 @@ _REDUCE = Action(
     after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
     "loss.backward()  # each bucket is reduced as soon as it is full",
     page="overlapping-communication",
+    needs=("gradients reduced by hand",),
 )
 _PREFETCH = Action(
     "Gather the parameters of the next layers while this one computes",
@@ -71,6 +72,28 @@ _ACCUMULATE = Action(
     before="loss.backward()",
     after="with model.no_sync():  # in all but the last micro-batch\n    loss.backward()",
     page="overlapping-communication",
+    needs=("gradients are reduced",),
+)
+_COMPRESS = Action(
+    "Send gradients in half the bytes where the link is what takes the time",
+    before="model = DistributedDataParallel(model)",
+    after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
+    "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
+    page="overlapping-communication",
+    needs=("ddp", "trains"),
+)
+_STAGES = Action(
+    "Let more micro-batches go through the pipeline in each step, so that stages wait less for each other",
+    before="--micro-batch-size 4 --global-batch-size 16",
+    after="--micro-batch-size 1 --global-batch-size 16",
+    page="pipeline-parallelism",
+    needs=("trains",),
+)
+_FEWER = Action(
+    "Split the model over fewer devices if it fits into their memory: each layer is exchanged by fewer ranks",
+    before="vllm serve MODEL --tensor-parallel-size 8",
+    after="vllm serve MODEL --tensor-parallel-size 4 --data-parallel-size 2",
+    page="serving",
 )
 _MEGATRON = Action(
     "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",
@@ -127,7 +150,11 @@ def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
         return _PREFETCH, _ACCUMULATE
     if kind == "all_to_all":
         return (_EXCHANGE,)
-    return (_REDUCE, _ACCUMULATE) if kind == "all_reduce" else (_ASIDE,)
+    if kind in ("send", "recv", "send_recv"):
+        return (_STAGES,)
+    if kind in ("all_reduce", "reduce"):
+        return _REDUCE, _COMPRESS, _ACCUMULATE, _FEWER
+    return _ASIDE, _FEWER
 
 
 RULE = Rule(

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -80,5 +81,6 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.COPYING,
     symptom_of=("CPY001", "CPY002", "CPY005"),
 )

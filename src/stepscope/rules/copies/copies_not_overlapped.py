@@ -25,8 +25,9 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, percent, quantity
+from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_module
+from stepscope.rules.platforms import on_stream, torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.copying import asynchronous
@@ -47,7 +48,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Copies are not overlapped",
         summary=f"Copies of {quantity(found.bytes.sum() / steps, 'bytes')} per step between host and device take "
         f"{taken}; for {alone} of it the device does nothing else ({percent(share(s, exposed))} of the step).",
-        actions=(_ahead(torch_module(s(platform))),),
+        actions=(_ahead(s(platform)),),
         change=Change(overlapped=found.event),
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
@@ -55,12 +56,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _ahead(module: str) -> Action:
+def _ahead(platform: str) -> Action:
+    module = torch_module(platform)
     return Action(
         "Copy the next batch on a stream of its own while this one is computed",
-        before="x = x.to(device, non_blocking=True)\nloss = model(x)",
-        after=f"with {module}.stream(side):\n    following = following.to(device, non_blocking=True)\n"
-        f"loss = model(x)\n{module}.current_stream().wait_stream(side)\nx = following",
+        before="x = x.to(device, non_blocking=True)\ny = model(x)",
+        after=f"{on_stream(platform, 'side')}\n    following = following.to(device, non_blocking=True)\n"
+        f"y = model(x)\n{module}.current_stream().wait_stream(side)\nx = following",
         page="pinned-memory",
     )
 
@@ -75,5 +77,6 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.OVERLAPPING,
     symptom_of=("CPY001", "CPY002", "CPY007"),
 )  # fmt: skip

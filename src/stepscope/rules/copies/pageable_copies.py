@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, quantity
 from stepscope.model.errors import MissingInputError
+from stepscope.rules import native
 from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
@@ -86,13 +87,20 @@ def _actions(where: str, away: bool) -> tuple[Action, ...]:
         after=f'loader = DataLoader(dataset, num_workers=8, pin_memory=True)\nx = x.to("{where}", non_blocking=True)',
         page="pinned-memory",
     )
+    inputs = Action(
+        "Put inputs into page-locked memory, and copy without waiting",
+        before=f'x = x.to("{where}")',
+        after=f'x = x.pin_memory().to("{where}", non_blocking=True)   # or write them there in the first place',
+        page="pinned-memory",
+        needs=("infers",),
+    )
     back = Action(
         "Copy results into page-locked memory that is made once",
         before="kept = result.cpu()",
         after="kept = torch.empty(shape, pin_memory=True)   # once\nkept.copy_(result, non_blocking=True)",
         page="pinned-memory",
     )
-    return (pin, back) if away else (pin,)
+    return (pin, back, inputs) if away else (pin, inputs)
 
 
 RULE = Rule(
@@ -105,4 +113,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.COPYING,
 )  # fmt: skip

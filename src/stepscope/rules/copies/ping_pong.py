@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, quantity
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -68,4 +69,5 @@ RULE = Rule(
     "ping-pong",
     thresholds=(Threshold("min_pairs", 0.5, "per step", "Every other step: what is rarer is no part of the loop."),),
     check=check,
+    elsewhere=native.KEEPING,
 )

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, quantity
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -76,5 +77,6 @@ RULE = Rule(
         Threshold("min_copies", 10, "per step", "A batch of several tensors has fewer; TraceLens speaks from 10 on."),
     ),
     check=check,
+    elsewhere=native.PACKING,
     symptom_of=("CPY001", "SYN003"),
 )

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, quantity
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -71,4 +72,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.OVERLAPPING,
 )  # fmt: skip

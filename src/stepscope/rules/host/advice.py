@@ -2,50 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stepscope.rules.finding import Action
 
 
 def fewer_launches(platform: str) -> tuple[Action, ...]:
-    """How to make the host launch less, for a platform."""
-    if platform == "npu":
-        return (
-            Action(
-                "Let a second thread launch what the first one queues, and compile nothing on the way",
-                before="export TASK_QUEUE_ENABLE=1",
-                after="export TASK_QUEUE_ENABLE=2\n"
-                "torch_npu.npu.set_compile_mode(jit_compile=False)  # at the top of the program",
-                page="fewer-launches",
-            ),
-            Action(
-                "Capture the model as a graph",
-                before="y = model(x)",
-                after="import torchair\nbackend = torchair.get_npu_backend()\n"
-                "model = torch.compile(model, backend=backend, dynamic=False)",
-                page="fewer-launches",
-            ),
-            _LARGER,
-        )
-    return (
-        Action(
-            "Compile the model, with graphs where shapes stay the same",
-            before="y = model(x)",
-            after='model = torch.compile(model, mode="reduce-overhead")\ny = model(x)  # fused kernels, in graphs',
-            page="torch-compile",
-        ),
-        Action(
-            "Capture the step as a graph by hand where it can't be compiled",
-            before="y = model(x)",
-            after="graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    y = model(static_x)\n"
-            "static_x.copy_(x); graph.replay()",
-            page="fewer-launches",
-        ),
-        _LARGER,
-    )
+    """How to make the host launch less, on a platform; what fits the program is chosen later."""
+    return (*(_NPU if platform == "npu" else _GPU), *_SERVER, _LARGER)
 
 
-_LARGER = Action(
+_LARGER: Final = Action(
     "Give the device more to do per launch",
     before="batch_size = 8",
     after="batch_size = 32  # or a longer sequence: the number of launches stays the same",
     page="fewer-launches",
+    needs=("loop of its own",),
+)
+_NPU: Final = (
+    Action(
+        "Let a second thread launch what the first one queues, and compile nothing on the way",
+        before="export TASK_QUEUE_ENABLE=1",
+        after="export TASK_QUEUE_ENABLE=2\n"
+        "torch_npu.npu.set_compile_mode(jit_compile=False)  # at the top of the program",
+        page="fewer-launches",
+    ),
+    Action(
+        "Capture the model as a graph",
+        before="y = model(x)",
+        after="import torchair\nbackend = torchair.get_npu_backend()\n"
+        "model = torch.compile(model, backend=backend, dynamic=False)",
+        page="fewer-launches",
+        needs=("loop of its own",),
+    ),
+)
+_GPU: Final = (
+    Action(
+        "Compile the model, with graphs where shapes stay the same",
+        before="y = model(x)",
+        after='model = torch.compile(model, mode="reduce-overhead")\ny = model(x)  # fused kernels, in graphs',
+        page="torch-compile",
+        needs=("loop of its own",),
+    ),
+    Action(
+        "Let the compiled code run in graphs where shapes stay the same",
+        before="model = torch.compile(model)",
+        after='model = torch.compile(model, mode="reduce-overhead")',
+        page="torch-compile",
+        needs=("compiled", "no graphs"),
+    ),
+    Action(
+        "Capture the step as a graph by hand where it can't be compiled",
+        before="y = model(x)",
+        after="graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    y = model(static_x)\n"
+        "static_x.copy_(x); graph.replay()",
+        page="fewer-launches",
+        needs=("loop of its own", "no graphs"),
+    ),
+)
+#: Servers compile and capture by themselves, unless they are told not to.
+_SERVER: Final = (
+    Action(
+        "Let the server compile the model and capture graphs, for the batch sizes that occur",
+        before="vllm serve MODEL --enforce-eager",
+        after="vllm serve MODEL   # and --cuda-graph-sizes 1 2 4 8 16 32 64",
+        page="serving",
+        needs=("no graphs",),
+    ),
+    Action(
+        "Let the server capture graphs, for the batch sizes that occur",
+        before="python -m sglang.launch_server --model-path MODEL --disable-cuda-graph",
+        after="python -m sglang.launch_server --model-path MODEL --cuda-graph-max-bs 64",
+        page="serving",
+        needs=("no graphs",),
+    ),
 )

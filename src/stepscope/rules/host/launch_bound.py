@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent
+from stepscope.rules import native
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -83,6 +84,7 @@ RULE = Rule(
         Threshold("max_ramp", 0.9, "share", "More of it in the first half is a queue that fills, once."),
     ),
     check=check,
+    elsewhere=native.LAUNCHING,
     symptom_of=(
         "HST002", "HST003", "HST004", "HST005", "HST006", "HST007", "HST008", "HST009", "HST010", "HST011", "HST012",
         "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005", "CLU003",

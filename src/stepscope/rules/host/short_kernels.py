@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent
+from stepscope.rules import native
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -71,6 +72,7 @@ RULE = Rule(
         Threshold("max_kernel", 10_000, "ns", "TraceLens and nsys-ai call kernels of less than 10 µs short."),
     ),
     check=check,
+    elsewhere=native.LAUNCHING,
     symptom_of=(
         "HST003", "HST004", "HST005", "HST006", "HST007", "HST008", "HST009", "HST010", "HST011", "HST012",
         "SYN001", "SYN002", "SYN003", "SYN004", "SYN005", "DAT001", "DAT003", "DAT004", "DAT005", "CLU003",

@@ -29,8 +29,9 @@ import numpy as np
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration
+from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_module
+from stepscope.rules.platforms import on_stream, torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.job import platform, recorded_steps
@@ -48,7 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"The device has {found.queues} queues with compute, but {max(found.event.size // steps, 1):,} small "
         f"kernels per step wait {duration(int(found.waited.sum()) // steps)} for kernels of another queue that leave "
         "room for them.",
-        actions=(_beside(torch_module(s(platform))),),
+        actions=(_beside(s(platform)),),
         change=Change(overlapped=found.event),
         confidence=0.6,
         events=found.event[np.argsort(-found.waited, kind="stable")[:20]],
@@ -56,11 +57,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _beside(module: str) -> Action:
+def _beside(platform: str) -> Action:
+    module = torch_module(platform)
     return Action(
         "Put independent branches on streams of their own, and nothing on the default stream meanwhile",
         before="a = branch_a(x)\nb = branch_b(x)",
-        after=f"side.wait_stream({module}.current_stream())\nwith {module}.stream(side):\n    b = branch_b(x)\n"
+        after=f"side.wait_stream({module}.current_stream())\n{on_stream(platform, 'side')}\n    b = branch_b(x)\n"
         f"a = branch_a(x)\n{module}.current_stream().wait_stream(side)",
         page="streams",
     )
@@ -71,4 +73,5 @@ RULE = Rule(
     "idle-streams",
     thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
     check=check,
+    elsewhere=native.HANDING_OVER,
 )

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
+from stepscope.rules import native
 from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
@@ -116,4 +117,5 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.MULTIPLYING,
 )

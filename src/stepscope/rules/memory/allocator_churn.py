@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -116,5 +117,6 @@ RULE = Rule(
         Threshold("min_times", 3, "count", "Once or twice is a program that goes from one phase to the next."),
     ),
     check=check,
+    elsewhere=native.ALLOCATING,
     symptom_of=("MEM004", "MEM005", "MEM006"),
 )

@@ -30,21 +30,17 @@ from collections.abc import Iterator
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
+from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.driver_memory import driver_calls
+from stepscope.signals.job import platform
 from stepscope.signals.memory import Growth, growth, same_sizes, unreturned
 
 _DETACH = Action(
     "Keep numbers, not tensors with their graphs",
     before="losses.append(loss)",
     after="losses.append(loss.detach())  # or loss.item(), once in many steps",
-    page="memory-leaks",
-)
-_WHO = Action(
-    "Record the allocator's history over some steps to see which line allocated what stays",
-    after="torch.cuda.memory._record_memory_history()\n...  # some steps\n"
-    'torch.cuda.memory._dump_snapshot("snapshot.pickle")',
     page="memory-leaks",
 )
 
@@ -76,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 title="Memory in use grows with every step",
                 summary=f"Each step leaves {quantity(per_step, 'bytes')} more in use than the one before it; "
                 f"{quantity(int(one.levels[-1] - one.levels[0]), 'bytes')} over {one.levels.size} steps.",
-                actions=(_DETACH, _WHO),
+                actions=(_DETACH, _who(torch_module(s.maybe(platform) or "other"))),
                 rows=({"table": "memory_timeline", "where": {"device": one.device}},),
                 numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
             )
@@ -88,12 +84,21 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 title="Memory in use grows with every step",
                 summary=f"In each of {calls.steps.size - 1} steps after the first the allocator takes memory from the "
                 f"driver ({taken.event.size} times in all), and never gives any back.",
-                actions=(_DETACH, _WHO),
+                actions=(_DETACH, _who(torch_module(s.maybe(platform) or "other"))),
                 confidence=0.5,
                 events=taken.event[:20],
                 rows=({"table": "memory_churn", "where": {"step": None}},),
                 numbers={"calls": taken.event.size, **limits},
             )
+
+
+def _who(module: str) -> Action:
+    return Action(
+        "Record the allocator's history over some steps to see which line allocated what stays",
+        after=f"{module}.memory._record_memory_history()\n...  # some steps\n"
+        f'{module}.memory._dump_snapshot("snapshot.pickle")',
+        page="memory-leaks",
+    )
 
 
 def _rises(one: Growth, limits: Limits) -> bool:

@@ -31,6 +31,7 @@ from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
+from stepscope.rules.platforms import allocator_variable
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.driver_memory import driver_calls
@@ -58,7 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     taken = calls.steady.where(~calls.steady.free)
     if same >= limits["max_same"] or calls.recurrence < limits["min_recurrence"] or not taken.event.size:
         return
-    variable = "PYTORCH_NPU_ALLOC_CONF" if s(platform) == "npu" else "PYTORCH_CUDA_ALLOC_CONF"
+    variable = allocator_variable(s(platform))
     reserved = max(peak.reserved or 0 for peak in s(peaks))
     yield Draft(
         title="Varying sizes keep the allocator taking memory",

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -89,5 +90,6 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.COPYING,
     symptom_of=("SYN005", "HST006"),
 )

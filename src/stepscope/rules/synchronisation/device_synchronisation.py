@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -87,5 +88,6 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.WAITING,
     symptom_of=("SYN005",),
 )

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -81,5 +82,6 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.HANDING_OVER,
     symptom_of=("SYN005",),
 )

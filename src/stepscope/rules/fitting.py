@@ -1,0 +1,103 @@
+"""Which remedies fit a program: what an action presupposes, by what its rule says and by its own words.
+
+A rule lists what can be done, for every kind of program that it may meet. Whoever runs the rules keeps what fits. What
+the recording does not tell rules nothing out, but for frameworks: the code of one is shown for its own programs only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from stepscope.model.program import Program
+from stepscope.rules.finding import Action, Need
+
+#: What a remedy may presuppose, and of which programs it holds.
+CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
+    "pytorch": lambda p: p.pytorch,
+    "python": lambda p: p.language == "python",
+    "native": lambda p: p.native and p.language != "python",
+    "kernels of its own": lambda p: p.native and p.language != "python" and p.offload not in ("openmp", "openacc"),
+    "directives": lambda p: p.native and p.offload in ("openmp", "openacc"),
+    "cuda": lambda p: p.platform == "cuda",
+    "rocm": lambda p: p.platform == "rocm",
+    "cuda or rocm": lambda p: p.platform in ("cuda", "rocm"),
+    "npu": lambda p: p.platform == "npu",
+    "may train": lambda p: p.kind in ("training", "unknown"),
+    "trains": lambda p: p.trains,
+    "infers": lambda p: p.infers,
+    "serves": lambda p: p.kind == "serving",
+    "loop of its own": lambda p: p.kind not in ("serving", "diffusion"),
+    "loads": lambda p: p.pytorch and (p.loader or (p.kind in ("training", "unknown") and p.recorder != "memsnapshot")),
+    "not compiled": lambda p: p.compiled is not True,
+    "no graphs": lambda p: not p.graphs,
+    "compiled": lambda p: p.compiled is True,
+    "ddp": lambda p: "ddp" in p.parallel,
+    "fsdp": lambda p: "fsdp" in p.parallel,
+    "gradients reduced by hand": lambda p: p.trains and not p.parallel & {"ddp", "fsdp", "deepspeed", "pipeline"},
+    "vllm": lambda p: p.kind == "serving" and "vLLM" in p.libraries,
+    "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
+    "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
+}
+
+#: What words of an action presuppose. Each is looked for in what it says, and in the code before and after.
+_WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
+    (
+        "pytorch",
+        re.compile(
+            r"\btorch(_npu|run|vision|air)?\b|\bTORCH_|\bPYTORCH_|\bDataLoader|DistributedSampler|\bnn\.|"
+            r"\bF\.|\bdist\.|\bmodel\(|\bmodel = |\bprofile\(|ProfilerActivity|prof\.|optimizer|backward\("
+            r"|\.to\(|DataParallel|FSDP|fully_shard|_shard\(|pad_sequence|from_pretrained|set_to_none|"
+            r"autocast|\.detach\(|\.item\(\)|num_workers|branch_a\(x\)|vmap|self\.qkv|\.contiguous\(|batch_size"
+        ),
+    ),
+    (
+        "python",
+        re.compile(
+            r"\bpy-spy|\bpython |\btrain\.py|\bgc\.|queue\.Queue|\bnp\.|ProcessPoolExecutor|"
+            r"with .*:$|for \w+ in \w+:",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        "npu",
+        re.compile(r"torch_npu|torchair|\bnpu|npu\b|HCCL|hccn_tool|hccl|ASCEND_|ACLNN|TASK_QUEUE|CPU_AFFINITY_CONF"),
+    ),
+    ("cuda or rocm", re.compile(r"torch\.cuda|\bcuda[A-Z]|\bhip[A-Z]|CUDA_(?!VISIBLE)|NCCL_|CTAS|cudnn\.")),
+    ("cuda", re.compile(r"nvidia-smi|CUDNN_ATTENTION|CUBLAS_|allow_tf32|nsys ")),
+    ("rocm", re.compile(r"rocm-smi|VLLM_ROCM|rocm_fa|RCCL")),
+    ("loads", re.compile(r"\bDataLoader|num_workers|prefetch_factor|the loader\b|data loader|in loader\b")),
+    (
+        "may train",
+        re.compile(
+            r"backward\(|train\(batch\)|optimizer|Optimizer|DistributedSampler|micro-batch|checkpoint\("
+            r"|[Gg]radient|loss"
+        ),
+    ),
+    ("not compiled", re.compile(r"torch\.compile\((?!.*mode=\"max-autotune)|[Cc]ompile the (model|module|function)")),
+    # A server's model is not the user's to wrap.
+    ("loop of its own", re.compile(r"\bmodel\(|\bmodel = |\btrain\(")),
+    ("vllm", re.compile(r"\bvllm serve\b|--enforce-eager")),
+    ("sglang", re.compile(r"sglang\.launch_server|--disable-cuda-graph")),
+)
+
+
+@lru_cache(maxsize=1024)
+def needs(action: Action) -> frozenset[Need]:
+    """What an action presupposes."""
+    text = "\n".join((action.text, action.before, action.after))
+    implied = {need for need, pattern in _WORDS if pattern.search(text)}
+    # How a compiled program is compiled otherwise looks like how another one is compiled.
+    return frozenset(implied - {"not compiled"} if "compiled" in action.needs else implied) | frozenset(action.needs)
+
+
+def fits(action: Action, program: Program) -> bool:
+    """Whether an action can be carried out in a program."""
+    return all(CONDITIONS[need](program) for need in needs(action))
+
+
+def fitting(actions: Iterable[Action], program: Program | None) -> tuple[Action, ...]:
+    """The actions that fit, in their order; all of them where nothing is known of the program."""
+    return tuple(action for action in actions if program is None or fits(action, program))

@@ -1,0 +1,123 @@
+"""What to do in programs of C, C++ and Fortran, which call the device's runtime themselves or mark loops by directives.
+
+Rules name these as what to do `elsewhere`: in programs that their code for PyTorch does not fit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.rules.finding import Action
+
+_PAGE_LOCKED: Final = Action(
+    "Allocate host buffers that are copied as page-locked memory, once, and copy on a stream",
+    before="double *a = (double *)malloc(n);\ncudaMemcpy(d, a, n, cudaMemcpyHostToDevice);",
+    after="cudaMallocHost(&a, n);   // once; or cudaHostRegister(a, n, 0) for memory that is there\n"
+    "cudaMemcpyAsync(d, a, n, cudaMemcpyHostToDevice, stream);",
+    page="pinned-memory",
+    needs=("kernels of its own",),
+)
+_RESIDENT: Final = Action(
+    "Keep on the device what stays the same between kernels, and copy results once",
+    before="for (int i = 0; i < steps; ++i) {\n  cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);\n  step<<<g, b>>>(d);\n"
+    "  cudaMemcpy(a, d, n, cudaMemcpyDeviceToHost);\n}",
+    after="cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);\nfor (int i = 0; i < steps; ++i)\n  step<<<g, b>>>(d);\n"
+    "cudaMemcpy(a, d, n, cudaMemcpyDeviceToHost);",
+    page="pinned-memory",
+    needs=("kernels of its own",),
+)
+_REGION: Final = Action(
+    "Open a data region around the loop, so that arrays stay on the device between its kernels",
+    before="for (int i = 0; i < steps; ++i) {\n"
+    "  #pragma omp target teams distribute parallel for map(tofrom: u[0:n])\n  ...\n}",
+    after="#pragma omp target data map(tofrom: u[0:n])     // OpenACC: #pragma acc data copy(u[0:n])\n"
+    "for (int i = 0; i < steps; ++i) {\n  #pragma omp target teams distribute parallel for\n  ...\n}",
+    page="pinned-memory",
+    needs=("directives",),
+)
+_LOCKED_BY_COMPILER: Final = Action(
+    "Let the compiler place host arrays in page-locked memory",
+    before="nvc -mp=gpu heat.c",
+    after="nvc -mp=gpu -gpu=pinned heat.c   # OpenACC: -acc -gpu=pinned; else omp_alloc with a pinned allocator",
+    page="pinned-memory",
+    needs=("directives", "cuda"),
+)
+_STREAMS: Final = Action(
+    "Copy the next piece on a stream of its own while a kernel works on this one",
+    before="cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);\nwork<<<g, b>>>(d, n);",
+    after="for (int i = 0; i < pieces; ++i) {\n"
+    "  cudaMemcpyAsync(d + i * m, a + i * m, bytes, cudaMemcpyHostToDevice, stream[i % 2]);\n"
+    "  work<<<g, b, 0, stream[i % 2]>>>(d + i * m, m);   // host memory must be page-locked\n}",
+    page="streams",
+    needs=("kernels of its own",),
+)
+_PACKED: Final = Action(
+    "Pack small arrays into one buffer, and copy that; pass single values as arguments of the kernel",
+    before="cudaMemcpy(&d->n, &n, sizeof n, cudaMemcpyHostToDevice);\ncudaMemcpy(&d->dt, &dt, sizeof dt, ...);",
+    after="work<<<g, b>>>(d, n, dt);",
+    page="pinned-memory",
+    needs=("kernels of its own",),
+)
+_IN_ORDER: Final = Action(
+    "Wait only before the host uses a result: kernels and copies of one stream run in order",
+    before="first<<<g, b>>>(d);\ncudaDeviceSynchronize();\nsecond<<<g, b>>>(d);",
+    after="first<<<g, b>>>(d);\nsecond<<<g, b>>>(d);\ncudaStreamSynchronize(stream);   // once, where the host reads",
+    page="synchronisation",
+    needs=("kernels of its own",),
+)
+_NOWAIT: Final = Action(
+    "Let the host go on after each region, and wait where it needs the result",
+    before="#pragma omp target teams distribute parallel for",
+    after="#pragma omp target teams distribute parallel for nowait depend(inout: u)   // OpenACC: async(1)\n"
+    "...\n#pragma omp taskwait                                                     // OpenACC: wait(1)",
+    page="synchronisation",
+    needs=("directives",),
+)
+_EVENTS: Final = Action(
+    "Let a stream wait for the other one, and the host for neither",
+    before="cudaStreamSynchronize(side);\nwork<<<g, b, 0, stream>>>(d);",
+    after="cudaEventRecord(done, side);\ncudaStreamWaitEvent(stream, done);\nwork<<<g, b, 0, stream>>>(d);",
+    page="streams",
+    needs=("kernels of its own",),
+)
+_GRAPH: Final = Action(
+    "Record the launches of a step once as a graph, and launch that",
+    before="for (int i = 0; i < steps; ++i) {\n  a<<<g, b, 0, stream>>>(d);\n  c<<<g, b, 0, stream>>>(d);\n}",
+    after="cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);\n"
+    "a<<<g, b, 0, stream>>>(d);\nc<<<g, b, 0, stream>>>(d);\ncudaStreamEndCapture(stream, &graph);\n"
+    "cudaGraphInstantiate(&step, graph, 0);\nfor (int i = 0; i < steps; ++i)\n  cudaGraphLaunch(step, stream);",
+    page="fewer-launches",
+    needs=("kernels of its own", "no graphs"),
+)
+_MERGED: Final = Action(
+    "Do more per kernel: merge loops that run over the same arrays, or several small problems",
+    page="fewer-launches",
+    needs=("native",),
+)
+_POOL: Final = Action(
+    "Allocate before the loop, or from a pool that keeps its memory",
+    before="for (...) {\n  cudaMalloc(&t, n);\n  work<<<g, b>>>(t);\n  cudaFree(t);\n}",
+    after="cudaMalloc(&t, n);   // once; or cudaMallocAsync(&t, n, stream) with a release threshold of the pool\n"
+    "for (...)\n  work<<<g, b>>>(t);",
+    page="memory-fragmentation",
+    needs=("kernels of its own",),
+)
+_NARROWER: Final = Action(
+    "Let the library multiply on tensor cores: TF32, or operands in half precision",
+    before="cublasSgemm(handle, ...);",
+    after="cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);   // or cublasGemmEx with 16 bits\n"
+    "cublasSgemm(handle, ...);",
+    page="amp",
+    needs=("kernels of its own", "cuda"),
+)
+
+#: What keeps data on the device, and what makes copies of it quick.
+COPYING: Final = (_REGION, _LOCKED_BY_COMPILER, _PAGE_LOCKED, _RESIDENT)
+KEEPING: Final = (_REGION, _RESIDENT)
+OVERLAPPING: Final = (_STREAMS, _NOWAIT)
+PACKING: Final = (_REGION, _PACKED)
+WAITING: Final = (_NOWAIT, _IN_ORDER)
+HANDING_OVER: Final = (_EVENTS, _NOWAIT)
+LAUNCHING: Final = (_GRAPH, _MERGED)
+ALLOCATING: Final = (_POOL, _REGION)
+MULTIPLYING: Final = (_NARROWER,)
