@@ -11,19 +11,25 @@ from stepscope.ingest.inputs import HOW_TO_RECORD
 from stepscope.ingest.recognise import READERS
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import ABSENCES, Input
+from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports import build
 from stepscope.reports.health import Abstention, abstention_lines
+from stepscope.reports.hints import how_to_mark
 from stepscope.reports.sections.health import missing
 from support import Facts
 
+TRAINING = Program("training", "pytorch", "cuda", "python", loader=True)
 
-def lacking(table: str, needs: Input, reader: str, world_size: int | None = None) -> Abstention:
+
+def lacking(
+    table: str, needs: Input, reader: str, world_size: int | None = None, program: Program = TRAINING
+) -> Abstention:
     recording = Recording("a", reader, world_size=world_size)
-    return Abstention.lacking(table, MissingInputError.of(needs), (0, recording))
+    return Abstention.lacking(table, MissingInputError.of(needs), (0, recording), program)
 
 
 def messages(*abstentions: Abstention) -> list[tuple[str, str]]:
@@ -97,3 +103,40 @@ def test_the_page_says_it_once_and_the_json_says_all(monkeypatch: pytest.MonkeyP
     said = {name: table["missing"] for name, table in report.to_json()["tables"].items()}
     assert [(one["needs"], one["applies"]) for one in said["b"]] == [("snapshot", False)]
     assert [(one["needs"], one["applies"], one["ranks"]) for one in said["c"]] == [("stacks", True, [0])]
+
+
+@pytest.mark.parametrize(
+    ("needs", "program", "hint"),
+    [
+        ("loader", Program("inference", "pytorch", "cuda", "python"), None),
+        ("loader", Program(framework="native", platform="cuda", language="c++"), None),
+        ("operators", Program(framework="native", platform="cuda", language="c++"), None),
+        ("modules", Program(framework="native", platform="cuda", language="c++"),
+         "record with --trace=cuda,nvtx and mark parts of the program with NVTX ranges (nvtxRangePush)"),
+        ("calls", Program(framework="native", platform="cuda", language="c++"), "record with --trace=cuda"),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_what_the_program_can_not_have(needs: Input, program: Program, hint: str | None) -> None:
+    one = lacking("a", needs, "nsight", program=program)
+    assert (one.applies, one.hint if one.applies else None) == (hint is not None, hint)
+
+
+def test_a_setting_that_was_on_is_not_advised() -> None:
+    program = Program("training", "pytorch", "cuda", "python", recorded=frozenset({"record_shapes"}))
+    hint = lacking("roofline", "shapes", "kineto", program=program).hint
+    assert hint == "record_shapes was on: what it records did not occur while the profiler looked"
+    hint = lacking("stacks", "stacks", "kineto", program=program).hint
+    assert hint == "record with with_stack=True"
+
+
+@pytest.mark.parametrize(
+    ("program", "how"),
+    [
+        (Program("training", "pytorch", recorder="kineto"), "call prof.step() after each iteration"),
+        (Program("serving", "pytorch", recorder="kineto"), ""),
+        (Program("training", "pytorch", recorder="memsnapshot"), ""),
+        (Program(framework="native", recorder="nsight"), "mark each iteration with an NVTX range"),
+    ],
+)
+def test_steps_are_marked_as_the_program_can(program: Program, how: str) -> None:
+    assert how_to_mark(program) == how

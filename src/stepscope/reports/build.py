@@ -88,7 +88,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
         for number, (name, answer) in enumerate(question.ask_all(wanted, look)):
             options.progress(f"rank {rank}: {name}", position * len(wanted) + number, len(ranks) * len(wanted))
             answers[name] = answer
-        if isinstance(answers.get(PROGRAM.name), Table):
+        if not options.tables and isinstance(answers.get(PROGRAM.name), Table):
             programs[rank] = program_of(one)
         for analysis in wanted:
             answer = answers[analysis.name]
@@ -99,7 +99,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
     merged = Abstention.merged(abstentions, len(ranks))
     return Report(
         sources={rank: trace.recordings[rank] for rank in ranks},
-        health=(*trace_lines(trace, ranks), *abstention_lines(merged)),
+        health=(*trace_lines(trace, ranks, programs), *abstention_lines(merged)),
         ranks=_rank_lines(trace, ranks),
         tables={analysis.name: _joined(analysis, parts[analysis.name]) for analysis in wanted},
         abstentions=merged,
@@ -168,6 +168,15 @@ class _Question:
             if looking is not None:
                 looking.result()
 
+    def _program(self) -> Program:
+        """What the rank ran. Where that fails, its own table says so; hints are then those for any program."""
+        try:
+            return program_of(self.whole)
+        except Exception:
+            if self.strict:
+                raise
+            return Program()
+
     def forget(self) -> None:
         """Keep nothing large for other questions."""
         for trace in {self.whole, self.within}:
@@ -183,7 +192,7 @@ class _Question:
         try:
             table = (self.whole if by_step else self.within).once(analysis.run)
         except MissingInputError as error:
-            return Abstention.lacking(analysis.name, error, self._recording)
+            return Abstention.lacking(analysis.name, error, self._recording, self._program())
         except Exception as error:
             if self.strict:
                 raise

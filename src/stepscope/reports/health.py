@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from stepscope.ingest.inputs import HOW_TO_RECORD
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
+from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.trace import Trace
+from stepscope.reports.hints import how_to_mark, how_to_record
 
 #: From what makes numbers wrong to what is good to know.
 SEVERITIES: Final = ("error", "warning", "info")
@@ -62,17 +64,16 @@ class Abstention:
     applies: bool = True
 
     @classmethod
-    def lacking(cls, table: str, error: MissingInputError, source: tuple[int, Recording]) -> Abstention:
-        """For a table of one rank that lacks its input; how to record that depends on the recording's reader."""
+    def lacking(
+        cls, table: str, error: MissingInputError, source: tuple[int, Recording], program: Program
+    ) -> Abstention:
+        """For a table of one rank that lacks its input; how that is recorded, profiler and program decide."""
         rank, recording = source
-        how = HOW_TO_RECORD.get(recording.reader)
-        if error.needs is None or how is None:
+        if error.needs is None or recording.reader not in HOW_TO_RECORD:
             return cls(table, error.message, error.hint, False, (rank,), needs=error.needs)
         single = error.needs == "collectives" and (recording.world_size or 1) == 1
-        applies = error.needs in how and not single
-        return cls(
-            table, error.message, how.get(error.needs, error.hint), False, (rank,), needs=error.needs, applies=applies
-        )
+        how = None if single else how_to_record(error.needs, recording.reader, program)
+        return cls(table, error.message, how or error.hint, False, (rank,), needs=error.needs, applies=how is not None)
 
     @classmethod
     def failing(cls, table: str, error: Exception, source: tuple[int, Recording]) -> Abstention:
@@ -94,15 +95,27 @@ class Abstention:
         return tuple(replace(one, partly=silent[one.table] < ranks) for one in together.values())
 
 
-def trace_lines(trace: Trace, ranks: Sequence[int]) -> list[HealthLine]:
+#: Observations of steps that nobody marked.
+_UNMARKED: Final = ("steps-none", "steps-inferred")
+
+
+def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Program]) -> list[HealthLine]:
     """What was observed while the input was read, errors first."""
     lines = [
         HealthLine(code, severity, message, effect, count) for code, severity, count, message, effect in trace.notes
     ]
     for row in trace.table("health").records():
         if row["rank"] is None or row["rank"] in ranks:
-            lines.append(HealthLine(**row))
+            lines.append(_advised(HealthLine(**row), programs))
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity) if line.severity in SEVERITIES else 0)
+
+
+def _advised(line: HealthLine, programs: Mapping[int, Program]) -> HealthLine:
+    """An observation with how to record it better, where that depends on the program."""
+    if line.code not in _UNMARKED or line.rank is None or line.rank not in programs:
+        return line
+    how = how_to_mark(programs[line.rank])
+    return replace(line, effect="; ".join(part for part in (line.effect, how) if part))
 
 
 def abstention_lines(abstentions: Iterable[Abstention]) -> list[HealthLine]:

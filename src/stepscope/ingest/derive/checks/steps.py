@@ -27,12 +27,12 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
     if source == "whole" and count and not looks:
         return Observation(
             "steps-none", "info", 1, "no steps are marked",
-            "the whole recording counts as one step; call prof.step() after each iteration",
+            "the whole recording counts as one step",
         )  # fmt: skip
     if source == "inferred":
         return Observation(
             "steps-inferred", "info", count, "steps were found from repeated work, since none are marked",
-            "their bounds are approximate; call prof.step() after each iteration",
+            "their bounds are approximate",
         )  # fmt: skip
     return None
 
