@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from report_support import HOSTILE, KERNELS, sample_report
+from stepscope.model.schema import Column, TableSchema
 from stepscope.model.table import Table
 from stepscope.reports import xlsx
 from stepscope.reports.report import Report
@@ -23,13 +24,14 @@ def test_a_sheet_per_table_with_units_comments_and_exact_values(tmp_path: Path) 
     assert found.sheetnames == ["report", "health", "findings", "step_budget", "idle_causes", "kernels"]
     sheet = found["kernels"]
     heading = [cell.value for cell in sheet[1]]
-    assert heading[:4] == ["name", "count", "total_ns [ns]", "mean_ns [ns]"]
-    assert sheet["C1"].comment.text == "Sum of the durations."
-    assert [cell.value for cell in sheet[2]][:4] == ["gemm", 4, 2_000_000, 500_000]
-    assert sheet["H2"].number_format == "0.0%"
+    assert heading[:6] == ["name", "count", "total_ns", "total [ms]", "mean_ns", "mean [µs]"]
+    assert len(set(heading)) == len(heading)
+    assert sheet["C1"].comment.text == sheet["D1"].comment.text == "Sum of the durations."
+    assert [cell.value for cell in sheet[2]][:6] == ["gemm", 4, 2_000_000, 2, 500_000, 500]
+    assert sheet.cell(2, heading.index("share") + 1).number_format == "0.0%"
     assert sheet["C2"].number_format == "#,##0"
     assert sheet.freeze_panes == "B2"
-    assert sheet.auto_filter.ref == "A1:I3"
+    assert sheet.auto_filter.ref == f"A1:{sheet.cell(1, len(heading)).column_letter}3"
     assert [cell.value for cell in found["step_budget"][4]][:3] == [0, 0, None]
 
 
@@ -60,3 +62,32 @@ def test_whole_numbers_that_a_cell_can_not_hold_are_text(tmp_path: Path) -> None
     row = ("k", 1, 2**53 + 1, 1, 1, 1, 1, 0.1, 0)
     sheet = book(Report({}, (), (), {"kernels": Table.from_rows(KERNELS, [row])}), tmp_path / "r.xlsx")["kernels"]
     assert sheet["C2"].value == str(2**53 + 1)
+
+
+def test_the_first_sheet_has_the_figures_a_chart_and_the_way_to_all_others(tmp_path: Path) -> None:
+    report = sample_report()
+    found = book(report, tmp_path / "r.xlsx")
+    front = found["report"]
+    links = {cell.hyperlink.location: cell.value for row in front for cell in row if cell.hyperlink}
+    assert links == {f"'{name}'!A1": name for name in found.sheetnames if name != "report"}
+    texts = {cell.value for row in front for cell in row}
+    assert {f"{finding.code}  {finding.title}" for finding in report.findings} <= texts
+    assert {"Findings", "Sheets", "idle [ms]", "step [ms]"} <= texts
+    assert len(front._charts) == 1
+
+
+def test_findings_are_wrapped(tmp_path: Path) -> None:
+    sheet = book(sample_report(), tmp_path / "r.xlsx")["findings"]
+    heading = [cell.value for cell in sheet[1]]
+    cell = sheet.cell(2, heading.index("summary") + 1)
+    assert cell.alignment.wrap_text
+    assert sheet.column_dimensions[cell.column_letter].width >= 60
+
+
+def test_sizes_stand_beside_what_people_read(tmp_path: Path) -> None:
+    schema = TableSchema("sizes", "Sizes.", (Column("peak_bytes", "int64", "A size.", "bytes", True),))
+    table = Table.from_rows(schema, [(3 << 30,), (None,)])
+    sheet = book(Report({}, (), (), {"sizes": table}), tmp_path / "r.xlsx")["sizes"]
+    assert [cell.value for cell in sheet[1]] == ["peak_bytes", "peak [GiB]"]
+    assert [cell.value for cell in sheet[2]] == [3 << 30, 3]
+    assert [cell.value for cell in sheet[3]] == [None, None]

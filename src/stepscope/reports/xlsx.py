@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +15,7 @@ import xlsxwriter
 from stepscope.model.schema import Column, count, text
 from stepscope.model.scratch import remove_scratch, scratch_folder
 from stepscope.model.table import Table
+from stepscope.reports import xlsx_front
 from stepscope.reports.outline import outline
 from stepscope.reports.report import Report
 from stepscope.reports.text import visible
@@ -26,6 +30,14 @@ _MAX_EXACT: Final = 2**53
 _CUT: Final = "… (cut)"
 _FORMULA: Final = ("=", "+", "-", "@")
 _FORMATS: Final = {"fraction": "0.0%", "id": "0", "": "General"}
+#: Units in which people read times and sizes, beside the exact ones.
+_READABLE: Final = {
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs")),
+    "bytes": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")),
+}
+#: Columns of texts that are wrapped, with their widths; a name is one line.
+_WRAPPED: Final = {"message": 60, "effect": 60, "title": 40, "summary": 80, "what to do": 80, "also explains": 40}
+_NAME_WIDTH: Final = 48
 _FINDINGS: Final = (
     text("code", "The rule; `stepscope rules CODE` says how it decides."),
     text("severity", "high (a tenth of the step or more), medium (3 %), low, or advice, which has no price in time."),
@@ -73,80 +85,90 @@ def write(report: Report, path: Path, max_rows: int = MAX_ROWS) -> None:
 
 
 def _write(report: Report, sheets: _Sheets, max_rows: int) -> None:
-    page = outline(report)
-    sheets.overview([page.title, *page.facts])
     rows = [
         (line.severity, line.code, "" if line.rank is None else str(line.rank), line.count, line.message, line.effect)
         for line in report.health
     ]
-    sheets.table("health", _HEALTH, rows)
+    shown: dict[str, Callable[[str], None]] = {}
+    shown["health"] = lambda name: sheets.table(name, _HEALTH, rows)
     if report.diagnosis is not None:
-        sheets.table("findings", _FINDINGS, [_finding(finding) for finding in report.findings])
-    for name, table in report.tables.items():
-        if report.computed(name):
-            sheets.table(name, table.schema.columns, _rows(table, max_rows), len(table))
+        findings = [_finding(finding) for finding in report.findings]
+        shown["findings"] = lambda name: sheets.table(name, _FINDINGS, findings)
+    for table_name, table in report.tables.items():
+        if report.computed(table_name):
+            shown[table_name] = partial(_one, sheets, table, max_rows)
+    names = {table_name: sheets.name(table_name) for table_name in shown}
+    xlsx_front.write(sheets.book, sheets.front, report, outline(report), names)
+    for table_name, write_sheet in shown.items():
+        write_sheet(names[table_name])
+
+
+def _one(sheets: _Sheets, table: Table, max_rows: int, name: str) -> None:
+    sheets.table(name, table.schema.columns, table.head(max_rows).rows(), len(table))
 
 
 class _Sheets:
     """Writes sheets of one workbook."""
 
     def __init__(self, book: Any, max_rows: int) -> None:
-        self._book = book
+        self.book = book
         self._max_rows = max_rows
         self._bold = book.add_format({"bold": True})
         self._head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
         # The quote prefix keeps a spreadsheet from making a formula of the text when the cell is edited or exported.
-        self._text = book.add_format({"quote_prefix": True})
+        self._texts = {
+            (wrapped, quoted): book.add_format({"text_wrap": wrapped, "quote_prefix": quoted, "valign": "top"})
+            for wrapped in (False, True)
+            for quoted in (False, True)
+        }
         self._numbers: dict[str, Any] = {}
-        self._names: set[str] = set()
-
-    def overview(self, lines: list[str]) -> None:
-        sheet = self._book.add_worksheet("report")
-        self._names.add("report")
-        sheet.set_column(0, 0, 100)
-        for row, line in enumerate(lines):
-            sheet.write_string(row, 0, _fitting(line), self._bold if row == 0 else None)
+        self._names: set[str] = {"report"}
+        self.front = book.add_worksheet("report")
 
     def table(
         self, name: str, columns: tuple[Column, ...], rows: list[tuple[Any, ...]], total: int | None = None
     ) -> None:
+        """Write a sheet. Beside exact times and sizes stand the same in a unit that people read."""
         total = len(rows) if total is None else total
-        sheet = self._book.add_worksheet(self._name(name))
-        for i, column in enumerate(columns):
-            unit = f" [{column.unit}]" if column.unit and column.unit not in ("id", "count") else ""
-            sheet.set_column(i, i, _width(column, unit))
-        for i, column in enumerate(columns):
-            unit = f" [{column.unit}]" if column.unit and column.unit not in ("id", "count") else ""
-            sheet.write_string(0, i, column.name + unit, self._head)
-            sheet.write_comment(0, i, column.description, {"x_scale": 2})
+        sheet = self.book.add_worksheet(name)
+        shown = [each for i, column in enumerate(columns) for each in _shown(i, column, rows)]
+        for i, each in enumerate(shown):
+            sheet.set_column(i, i, _width(each.heading))
+        for i, each in enumerate(shown):
+            sheet.write_string(0, i, each.heading, self._head)
+            sheet.write_comment(0, i, each.column.description, {"x_scale": 2})
         kept = rows if total < self._max_rows else rows[: self._max_rows - 2]
         for position, row in enumerate(kept, start=1):
-            for i, value in enumerate(row):
-                self._cell(sheet, position, i, value, columns[i])
+            for i, each in enumerate(shown):
+                self._cell(sheet, position, i, each.value(row), each)
         if len(kept) < total:
             note = f"{total - len(kept):,} more rows do not fit into a sheet; the JSON report has them"
             sheet.write_string(len(kept) + 1, 0, note, self._bold)
         sheet.freeze_panes(1, 1)
-        sheet.autofilter(0, 0, max(1, len(kept)), len(columns) - 1)
+        sheet.autofilter(0, 0, max(1, len(kept)), len(shown) - 1)
 
-    def _cell(self, sheet: Any, row: int, i: int, value: Any, column: Column) -> None:
+    def _cell(self, sheet: Any, row: int, i: int, value: Any, shown: _Shown) -> None:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return
         if isinstance(value, bool):
             sheet.write_boolean(row, i, value)
         elif isinstance(value, (int, float)) and abs(value) <= _MAX_EXACT:
-            sheet.write_number(row, i, value, self._number(column))
+            sheet.write_number(row, i, value, self._number(shown))
         else:
             written = _fitting(str(value))
-            sheet.write_string(row, i, written, self._text if written.startswith(_FORMULA) else None)
+            sheet.write_string(row, i, written, self._texts[shown.heading in _WRAPPED, written.startswith(_FORMULA)])
 
-    def _number(self, column: Column) -> Any:
+    def _number(self, shown: _Shown) -> Any:
+        column = shown.column
         code = _FORMATS.get(column.unit, "#,##0" if column.type != "float64" else "#,##0.00")
+        if shown.divisor != 1:
+            code = "#,##0.000"
         if code not in self._numbers:
-            self._numbers[code] = self._book.add_format({"num_format": code})
+            self._numbers[code] = self.book.add_format({"num_format": code, "valign": "top"})
         return self._numbers[code]
 
-    def _name(self, name: str) -> str:
+    def name(self, name: str) -> str:
+        """A name that a sheet may have, and none has yet."""
         base = re.sub(r"[\[\]:*?/\\']", "_", name)[:_MAX_NAME] or "table"
         unique, number = base, 2
         while unique.lower() in self._names:
@@ -166,8 +188,32 @@ def _finding(finding: Finding) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _rows(table: Table, max_rows: int) -> list[tuple[Any, ...]]:
-    return table.head(max_rows).rows()
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A column of a sheet: one of a table, at `position`, divided by `divisor`."""
+
+    position: int
+    column: Column
+    heading: str
+    divisor: float = 1
+
+    def value(self, row: tuple[Any, ...]) -> Any:
+        """Its value in a row of the table."""
+        value = row[self.position]
+        return value if value is None or self.divisor == 1 else value / self.divisor
+
+
+def _shown(position: int, column: Column, rows: list[tuple[Any, ...]]) -> Iterator[_Shown]:
+    """The column as it is, and for times and sizes a second one, in the unit that suits the largest."""
+    suffix = {"ns": "_ns", "bytes": "_bytes"}.get(column.unit, "")
+    said = column.unit in ("id", "count", "fraction", "") or (suffix and column.name.endswith(suffix))
+    yield _Shown(position, column, column.name if said else f"{column.name} [{column.unit}]")
+    if column.unit not in _READABLE or column.type not in ("int64", "int32", "float64"):
+        return
+    largest = max((abs(row[position]) for row in rows if row[position] is not None), default=0)
+    divisor, unit = next((each for each in _READABLE[column.unit] if largest >= each[0]), _READABLE[column.unit][-1])
+    name = column.name.removesuffix(suffix).replace("_", " ")
+    yield _Shown(position, column, f"{name} [{unit}]", divisor)
 
 
 def _fitting(value: str) -> str:
@@ -175,6 +221,5 @@ def _fitting(value: str) -> str:
     return shown if len(shown) <= MAX_CHARACTERS else shown[: MAX_CHARACTERS - len(_CUT)] + _CUT
 
 
-def _width(column: Column, unit: str) -> int:
-    least = 48 if column.name in ("name", "message", "effect", "title", "summary", "what to do") else 12
-    return max(least, len(column.name) + len(unit) + 4)
+def _width(heading: str) -> int:
+    return max(_NAME_WIDTH if heading == "name" else _WRAPPED.get(heading, 12), len(heading) + 4)
