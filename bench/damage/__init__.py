@@ -1,0 +1,1 @@
+"""`python -m bench.damage`: what damage, crowds, kills and full disks do to an analysis, counted."""

@@ -1,0 +1,104 @@
+"""One damaged recording, analysed: what came of it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from bench.damage.mutations import damaged
+from bench.damage.recordings import Recording
+from stepscope.ingest import Options, open_trace
+from stepscope.model.errors import StepscopeError
+from stepscope.model.tables import TABLES
+from stepscope.reports import build
+
+READ: Final = "read"
+REFUSED: Final = "refused in a sentence"
+FAILED: Final = "failed"
+SILENT: Final = "lost rows in silence"
+HUNG: Final = "hung"
+DIED: Final = "died"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A recording by its position, and how often and with which seed it is damaged."""
+
+    recording: int
+    mutations: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a case; `detail` says more of what must not be."""
+
+    case: Case
+    verdict: str
+    detail: str = ""
+    seconds: float = 0.0
+    peak_kb: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """What an undamaged recording gives: rows by table, lines of health, seconds."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    health: frozenset[tuple[str, int]] = frozenset()
+    seconds: float = 0.0
+
+
+def clean(recording: Recording) -> Clean:
+    """Analyse a recording as it is."""
+    started = monotonic()
+    rows, health = _analysed(recording)
+    return Clean(rows, health, monotonic() - started)
+
+
+def outcome(case: Case, recordings: list[Recording], known: Mapping[int, Clean]) -> Outcome:
+    """Damage a recording and analyse it."""
+    recording, said = damaged(recordings[case.recording], case.mutations, case.seed)
+    before = known[case.recording]
+    started = monotonic()
+    try:
+        rows, health = _analysed(recording)
+    except StepscopeError as error:
+        verdict, detail = REFUSED, str(error)
+        if "\n" in detail:
+            verdict = FAILED
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        verdict = FAILED
+        detail = f"{type(error).__name__}: {str(error)[:160]} ({Path(where.filename).name}:{where.lineno}); {said}"
+    else:
+        fewer = {name: (number, rows[name]) for name, number in before.rows.items() if rows[name] < number}
+        verdict, detail = READ, ""
+        if fewer and health <= before.health:
+            verdict, detail = SILENT, f"{fewer}; {said}"
+    return Outcome(case, verdict, detail, monotonic() - started, _peak_kb())
+
+
+def _analysed(recording: Recording) -> tuple[dict[str, int], frozenset[tuple[str, int]]]:
+    folder = Path(tempfile.mkdtemp(prefix="damage-"))
+    try:
+        with open_trace(recording.write(folder), Options(cache=False)) as trace:
+            # Strict, so that an analysis that fails is an error here, and not a line of health.
+            report = build.build_report(trace, build.Options(strict=True))
+            rows = {table.name: int(trace.scalar(f"SELECT count(*) FROM {table.name}")) for table in TABLES}
+            health: Any = ((line.code, line.count) for line in report.health)
+            return {name: number for name, number in rows.items() if name != "health"}, frozenset(health)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _peak_kb() -> int:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,80 @@
+"""The damage that `bench.damage` does, in small: what it counts, and that it finds what must be found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from bench.damage import case as cases
+from bench.damage.case import FAILED, READ, REFUSED, SILENT, Case, Clean, clean, outcome
+from bench.damage.mutations import MUTATIONS, damaged
+from bench.damage.processes import crowds, full_disks, kills
+from bench.damage.recordings import Recording, recordings
+
+from stepscope.simulate import PRESETS, simulate
+from stepscope.simulate.settings import with_settings
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
+    return recordings(tmp_path_factory.mktemp("recordings"))
+
+
+def test_every_source_and_packing_is_there(known: list[Recording]) -> None:
+    sources = {recording.source.split(",")[0] for recording in known}
+    assert sources == {"kineto", "ascend", "nsight", "nsight-host", "memsnapshot"}
+    assert len(known) > len(sources)
+
+
+def test_a_seed_is_one_damage_and_every_mutation_does_some(known: list[Recording]) -> None:
+    recording = known[0]
+    assert damaged(recording, 3, 5) == damaged(recording, 3, 5)
+    told = " ".join(damaged(recording, 1, seed)[1] for seed in range(200))
+    assert all(mutation.__name__ in told for mutation in MUTATIONS)
+    changed = sum(damaged(recording, 1, seed)[0].files != recording.files for seed in range(50))
+    assert changed > 40
+
+
+def test_damaged_recordings_are_read_or_refused_and_losses_said(known: list[Recording]) -> None:
+    undamaged = {0: clean(known[0])}
+    verdicts = [outcome(Case(0, 1, seed), known, undamaged).verdict for seed in range(6)]
+    assert set(verdicts) <= {READ, REFUSED}
+
+
+def test_what_must_not_be_is_found(known: list[Recording], monkeypatch: pytest.MonkeyPatch) -> None:
+    def analysed(*_: object) -> tuple[dict[str, int], frozenset[tuple[str, int]]]:
+        return {"events": 9}, frozenset({("events-read", 10)})
+
+    monkeypatch.setattr(cases, "_analysed", analysed)
+    before = {0: Clean({"events": 10}, frozenset({("events-read", 10)}), 1.0)}
+    assert outcome(Case(0, 1, 1), known, before).verdict == SILENT
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(cases, "_analysed", fails)
+    found = outcome(Case(0, 1, 1), known, before)
+    assert found.verdict == FAILED
+    assert "ZeroDivisionError: oops (test_damage.py:" in found.detail
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="commands are forked")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_crowds_kills_and_full_disks_leave_nothing(tmp_path: Path) -> None:
+    import subprocess
+
+    simulate(with_settings(PRESETS["tiny"], ["ranks=2", "steps=2", "layers=1"]), tmp_path / "job")
+    assert all(callable(experiment) for experiment in (crowds, kills, full_disks))
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom time import monotonic\nfrom bench.damage import processes\n"
+        "folder = Path(sys.argv[1])\n"
+        "for experiment in (processes.crowds, processes.kills, processes.full_disks):\n"
+        "    counted = experiment(folder, folder / 'job', 3, 1, monotonic() + 60)\n"
+        "    assert counted.runs and not counted.failures and not counted.left, (experiment, counted)\n"
+    )
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
