@@ -132,15 +132,26 @@ def test_synchronous_copies_are_told_by_their_calls() -> None:
 
 
 def test_all_but_the_first_small_copy_of_a_step_can_go() -> None:
-    job = Copying()
+    job, outer = Copying(), []
     for number, at in enumerate((10_000, 30_000, 1_010_000, 1_030_000)):
-        job.facts.host("op", "aten::to", at - 5_000, 10_000)
+        outer.append(job.facts.host("op", "aten::to", at - 5_000, 10_000))
         job.facts.host("op", "aten::copy_", at - 4_000, 8_000)
         job.copy(at, 1_000, 1_024 * (number + 1), ("pinned", "device"))
     found = job.signals()(copying.packed)
     assert found.per_step == 2
     assert found.gone.bytes.tolist() == [2_048, 4_096]
-    assert found.operators.size == 2
+    assert found.calls.tolist() == [outer[1], outer[3]]
+    assert found.host_ns == 2 * 10_000
+
+
+def test_an_operator_that_does_more_than_copying_stays() -> None:
+    job = Copying()
+    for at in (10_000, 30_000):
+        job.facts.host("op", "aten::conv2d", at - 5_000, 10_000)
+        job.copy(at, 1_000, 1_024, ("pageable", "device"))
+        job.facts.kernel("gemm", at + 2_000, 1_000, launch=(at + 1_000, 500))
+    found = job.signals()(copying.packed)
+    assert found.calls.tolist() == found.gone.launch.tolist()
 
 
 def test_copies_are_exposed_where_their_device_does_nothing_else() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph, Stretches
+from stepscope.analyses.stepgraph.changes import all_launches
 from stepscope.model.columns import Spans, named
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
@@ -25,21 +27,58 @@ _DEEPEST: Final = 32
 _BETWEEN_NS: Final = 50_000
 
 
-def outermost(trace: Trace, operators: Ids) -> Ids:
-    """The outermost operator that each of these is a part of."""
+def outermost(trace: Trace, operators: Ids, work: Ids) -> Ids:
+    """The outermost operator around each of these that launches nothing but given work.
+
+    Args:
+        trace: The trace of one rank.
+        operators: int64[n], events.
+        work: Device activities.
+
+    Returns:
+        int64[n]; -1 where the operator itself launches something else, or nothing of it.
+    """
     spans, part = Spans(trace), trace.once(_parts)
+    wholly = _wholly(trace, work)
     rows = spans.rows(operators)
-    found: Ids = operators.copy()
-    left = np.flatnonzero((rows >= 0) & part[rows])
+    known = np.flatnonzero(rows >= 0)
+    left = known[wholly(rows[known])]
+    found: Ids = np.full(operators.size, -1)
+    found[left] = operators[left]
+    left = left[part[rows[left]]]
     around = rows[left]
     for _ in range(_DEEPEST):
         around = spans.around[around]
         deeper = (around >= 0) & part[around]
+        deeper[deeper] = wholly(around[deeper])
         if not deeper.any():
             break
         left, around = left[deeper], around[deeper]
         found[left] = spans.id[around]
     return found
+
+
+def _wholly(trace: Trace, work: Ids) -> Callable[[Ids], NDArray[np.bool_]]:
+    """Tells of positions in `Spans` whether these events launch some of this work, and nothing else."""
+    spans, launches = Spans(trace), trace.once(all_launches)
+    order = np.lexsort((launches.ts, launches.track))
+    track, ts = launches.track[order], launches.ts[order]
+    mine = np.isin(launches.event[order], work)
+    before = np.concatenate(([0], np.cumsum(mine)))
+    threads, low = np.unique(track, return_index=True)
+    bounds = dict(zip(threads.tolist(), zip(low.tolist(), [*low[1:].tolist(), track.size], strict=True), strict=True))
+
+    def test(rows: Ids) -> NDArray[np.bool_]:
+        found = np.zeros(rows.size, np.bool_)
+        for thread in np.unique(spans.track[rows]).tolist():
+            here = np.flatnonzero(spans.track[rows] == thread)
+            lo, hi = bounds.get(thread, (0, 0))
+            starts, lasted = spans.ts[rows[here]], np.maximum(spans.dur[rows[here]], 0)
+            first, last = (lo + np.searchsorted(ts[lo:hi], times) for times in (starts, starts + lasted))
+            found[here] = (last > first) & (before[last] - before[first] == last - first)
+        return found
+
+    return test
 
 
 def _parts(trace: Trace) -> NDArray[np.bool_]:
@@ -85,13 +124,14 @@ def one_call(s: Signals, found: Ranges) -> Change:
 
 
 def _calls(trace: Trace, w: Work, found: Ranges) -> tuple[Ids, Ids]:
-    """Outermost operators of all operations, or launches of kernels that have none; and the sequence of each."""
+    """Outermost operators that do nothing but these operations, else launches of kernels; and the sequence of each."""
     units, of = members(found)
-    known = w.op[units] >= 0
+    whole = outermost(trace, w.op[units], w.kernels[w.within(units)])
+    known = whole >= 0
     bare = units[~known]
     at = w.within(bare)
     alone = _launched_alone(w, at)
-    calls = np.append(outermost(trace, w.op[units[known]]), w.launches[at[alone]])
+    calls = np.append(whole[known], w.launches[at[alone]])
     return calls, np.append(of[known], np.repeat(of[~known], w.first[bare + 1] - w.first[bare])[alone])
 
 

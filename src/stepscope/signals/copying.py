@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.model.columns import Spans
 from stepscope.signals.calling import outermost
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
@@ -74,12 +75,14 @@ class Packed:
 
     Attributes:
         gone: Copies that go away: all but the first of each step.
-        operators: int64[m], their outermost operators.
+        calls: int64[m], the outermost operators that do nothing but such copies, else the calls that launch them.
+        host_ns: Time of these on the host, with waits.
         per_step: Copies per step.
     """
 
     gone: Transfers
-    operators: Ids
+    calls: Ids
+    host_ns: int
     per_step: float
 
 
@@ -90,9 +93,13 @@ def packed(s: Signals) -> Packed:
     first = np.zeros(found.event.size, np.bool_)
     first[np.unique(found.step, return_index=True)[1]] = True
     gone = found.where(~first)
-    operators = np.unique(outermost(s.trace, gone.op[gone.op >= 0]))
-    kept = outermost(s.trace, found.op[first & (found.op >= 0)])
-    return Packed(gone, np.setdiff1d(operators, kept), found.event.size / s(recorded_steps))
+    operators = outermost(s.trace, gone.op, gone.event)
+    calls = np.unique(np.where(operators >= 0, operators, gone.launch))
+    calls = calls[calls >= 0]
+    spans = Spans(s.trace)
+    rows = spans.rows(calls)
+    host = int(np.maximum(spans.dur[rows[rows >= 0]], 0).sum())
+    return Packed(gone, calls, host, found.event.size / s(recorded_steps))
 
 
 @signal()

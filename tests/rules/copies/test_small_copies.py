@@ -12,13 +12,17 @@ from transfer_support import copies
 
 def given(per_step: float) -> dict[object, object]:
     every = copies(*[{"bytes": 1024, "wait": 90, "waited": 500}] * 3)
-    found = Packed(every.where([False, True, True]), np.array([7]), per_step)
+    found = Packed(every.where([False, True, True]), np.array([7]), 9_000, per_step)
     return {packed: found, small: every, job.recorded_steps: 1, job.platform: "npu"}
 
 
 def test_all_but_one_go_away_with_their_operators_and_waits() -> None:
     (draft,) = drafts("CPY003", given(12.0))
-    assert draft.summary == ("12 copies per step to the device have 3.00 KiB in all; the host waits 1.53 µs for them.")
+    assert draft.summary == (
+        "12 copies per step to the device have 3.00 KiB in all; the host waits 1.53 µs for them. Without the first of "
+        "each step they take 9.20 µs of host and device."
+    )
+    assert draft.most_ns == 9_200
     assert draft.change is not None
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([11, 12], 0.0)]
     assert [(part.events.tolist(), part.factor) for part in draft.change.host] == [([7], 0.0)]

@@ -129,7 +129,7 @@ def _some(events: Events, text: str) -> Events:
 
 def launched_within(trace: Trace, events: Events) -> Events:
     """Device activities launched, or put in a queue for another thread to launch, while one of these events lasted."""
-    spans, launches = Spans(trace), _launches(trace)
+    spans, launches = Spans(trace), trace.once(all_launches)
     rows = spans.rows(events)
     rows = rows[rows >= 0]
     tracks, starts, ends = spans.track[rows], spans.ts[rows], spans.ts[rows] + spans.dur[rows]
@@ -141,7 +141,7 @@ def launched_within(trace: Trace, events: Events) -> Events:
     return np.unique(np.concatenate(found))
 
 
-class _Launches(NamedTuple):
+class Launches(NamedTuple):
     """Device activities, and the thread and time of their launch."""
 
     event: Events
@@ -149,12 +149,12 @@ class _Launches(NamedTuple):
     ts: Times
 
 
-def _launches(trace: Trace) -> _Launches:
+def all_launches(trace: Trace) -> Launches:
     """By the thread that launched, and again by the one that handed it over: what is launched for another is both's."""
     work, pieces = DeviceWork.of(trace), trace.once(handed)
     mine = work.launched & ~work.are("sync")
     event, track, ts = work.event[mine], work.thread[mine], work.called[mine]
-    parts = [_Launches(event, track, ts)]
+    parts = [Launches(event, track, ts)]
     for taker in np.unique(pieces.taker).tolist():
         its = np.flatnonzero(pieces.taker == taker)
         its = its[np.argsort(pieces.taken[its], kind="stable")]
@@ -162,5 +162,5 @@ def _launches(trace: Trace) -> _Launches:
         last = np.searchsorted(pieces.taken[its], ts[own], side="right") - 1
         own, last = own[last >= 0], its[last[last >= 0]]
         inside = ts[own] < pieces.done[last]
-        parts.append(_Launches(event[own[inside]], pieces.giver[last[inside]], pieces.given[last[inside]]))
-    return _Launches(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        parts.append(Launches(event[own[inside]], pieces.giver[last[inside]], pieces.given[last[inside]]))
+    return Launches(*(np.concatenate(column) for column in zip(*parts, strict=True)))
