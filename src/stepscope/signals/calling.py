@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def outermost(trace: Trace, operators: Ids, work: Ids) -> Ids:
     return found
 
 
-def _wholly(trace: Trace, work: Ids) -> Callable[[Ids], NDArray[np.bool_]]:
+def _wholly(trace: Trace, work: Ids) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
     """Tells of positions in `Spans` whether these events launch some of this work, and nothing else."""
     spans, launches = Spans(trace), trace.once(all_launches)
     order = np.lexsort((launches.ts, launches.track))
@@ -68,7 +68,7 @@ def _wholly(trace: Trace, work: Ids) -> Callable[[Ids], NDArray[np.bool_]]:
     threads, low = np.unique(track, return_index=True)
     bounds = dict(zip(threads.tolist(), zip(low.tolist(), [*low[1:].tolist(), track.size], strict=True), strict=True))
 
-    def test(rows: Ids) -> NDArray[np.bool_]:
+    def test(rows: NDArray[Any]) -> NDArray[np.bool_]:
         found = np.zeros(rows.size, np.bool_)
         for thread in np.unique(spans.track[rows]).tolist():
             here = np.flatnonzero(spans.track[rows] == thread)

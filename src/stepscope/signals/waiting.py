@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.runtime_calls import blocking_names, synchronising_names
+from stepscope.analyses.runtime_calls import blocking_names, held_up, synchronising_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.columns import Ids, Spans, on_host
 from stepscope.model.device_work import DIRECTIONS, Copies, DeviceWork
@@ -90,7 +90,7 @@ def _candidates(trace: Trace) -> NDArray[np.bool_]:
     rows = spans.rows(work.launch[number])
     returned = work.called[number] + np.maximum(work.call_ns[number], 0)
     waited = pageable | np.isin(spans.name[rows], blocking_names(trace))
-    waited &= returned >= work.ts[number] + work.dur[number]
+    waited &= held_up(returned, work.ts[number], work.ts[number] + work.dur[number])
     calls = np.append(calls, rows[waited])
     found = np.zeros(spans.id.size, np.bool_)
     found[calls[on_host(trace, spans.track[calls]) & (spans.step[calls] >= 0)]] = True

@@ -7,6 +7,7 @@ from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import job
 from stepscope.signals import synchronisation as sync
+from stepscope.signals.reads import Reads, number_reads
 
 
 def given(rate: float, *kinds: str) -> dict[object, object]:
@@ -21,7 +22,14 @@ def given(rate: float, *kinds: str) -> dict[object, object]:
     )
     place = sync.Place("cudaStreamSynchronize", "aten::_local_scalar_dense", "loss", None, n, 500 * n)
     other = sync.Place("cudaDeviceSynchronize", None, None, "elsewhere.py(1): f", 1, 900)
-    return {sync.scalar_reads: rate, sync.calls: calls, sync.places: (other, place), job.recorded_steps: 1}
+    reads = Reads(np.array([70]), np.array([80]), 4_000)
+    return {
+        number_reads: reads,
+        sync.scalar_reads: rate,
+        sync.calls: calls,
+        sync.places: (other, place),
+        job.recorded_steps: 1,
+    }
 
 
 def test_reads_are_found_with_their_place_and_only_theirs_are_unblocked() -> None:
@@ -29,6 +37,9 @@ def test_reads_are_found_with_their_place_and_only_theirs_are_unblocked() -> Non
     assert draft.summary.startswith("The host waits for a number from the device, 2 times per step (in loss): it is ")
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [0, 2]
+    assert [part.events.tolist() for part in draft.change.host + draft.change.device] == [[70], [80]]
+    assert draft.summary.endswith("reaches it. The reads take 4.50 µs with all that belongs to them.")
+    assert draft.most_ns == 4_500
 
 
 def test_the_first_advice_fits_what_is_read() -> None:

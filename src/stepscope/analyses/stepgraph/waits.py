@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.runtime_calls import held_up
 from stepscope.analyses.stepgraph import rows
 from stepscope.analyses.stepgraph.queues import Queue
 from stepscope.analyses.stepgraph.rows import Activities, Calls
@@ -23,9 +24,6 @@ _SKEW_SHARE = 10
 _PROMPT = 2
 _OWN_NS = 2_000
 _RETURN_NS = 5_000
-#: A call from pageable memory that lasts for this part of its copy is held up by it: it returns once the last piece is
-#: in the driver's buffer, and what is left then is small beside the copy. One that only staged a few bytes is not.
-_STAGING = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +159,11 @@ def _first_seen(chosen: NDArray[np.bool_], drained: NDArray[np.int64], whole: ND
 
 
 def _blocking_copies(activities: Activities, calls: Calls) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Calls that wait for what they copy, and the copies.
-
-    A call that copies from pageable memory to the device returns once all of it is staged, a little before the copy
-    ends: it waits while it overlaps its copy.
-    """
+    """Calls that wait for what they copy, and the copies."""
     copies = np.flatnonzero(np.isin(activities.kind, (rows.COPY, rows.SET)))
     call = calls.find(activities.launch[copies])
     copies, call = copies[call >= 0], call[call >= 0]
-    ts, end, returned = activities.ts[copies], activities.end[copies], calls.end[call]
-    blocks = (returned >= end) | (_STAGING * (returned - ts) >= end - ts)
+    blocks = held_up(calls.end[call], activities.ts[copies], activities.end[copies])
     blocks &= activities.pageable[copies] | calls.blocking[call]
     return call[blocks], copies[blocks]
 

@@ -11,7 +11,8 @@ Each of these operators lets the device run dry first: the host waits for one nu
 
 ## How it decides
 There must be at least `min_calls` such waits per step (`synchronisation.scalar_reads`). The price is what the step
-would save on its dependency graph if the calls did not wait.
+would save on its dependency graph if the calls did not wait, and the operators and copies that only read numbers were
+gone.
 
 ## What to try
 Keep numbers on the device: add losses up there and read the sum once in many steps; in generation, look for the end
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change
+from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -37,6 +38,7 @@ from stepscope.rules.synchronisation.wording import often, where
 from stepscope.signals import Signals
 from stepscope.signals.host import idle_ns
 from stepscope.signals.job import infers, recorded_steps
+from stepscope.signals.reads import number_reads
 from stepscope.signals.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
 
 _LATER = Action(
@@ -69,14 +71,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     those = [place for place in s(places) if place.scope in (SCALAR, RESULT)]
     sized = found.of(RESULT).events.size > found.of(SCALAR).events.size
     later = _ENDED if s.maybe(infers) else _LATER
-    blocked = int(found.dur.sum()) // s(recorded_steps)
+    blocked, gone = int(found.dur.sum()) // s(recorded_steps), s(number_reads)
+    reading = (gone.total_ns + int(found.of(RESULT).dur.sum())) // s(recorded_steps)
+    most = max(reading, blocked)
     yield Draft(
         title="Numbers are read from the device during the step",
         summary=f"The host waits for a number from the device, {often(rate)}{where(those)}: it is blocked for "
-        f"{duration(blocked)} of each step, and each time the device runs dry before new work reaches it.",
+        f"{duration(blocked)} of each step, and each time the device runs dry before new work reaches it"
+        + (f". The reads take {duration(reading)} with all that belongs to them." if reading > blocked else "."),
         actions=(_BRANCHLESS, later) if sized else (later, _BRANCHLESS),
-        change=Change(unblocked=found.events),
-        most_ns=s.maybe(idle_ns),
+        change=Change(unblocked=found.events, host=(Scaled(gone.operators, 0.0),), device=(Scaled(gone.copies, 0.0),)),
+        most_ns=min(most, idle) if (idle := s.maybe(idle_ns)) is not None else most,
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={scalar_reads.name: rate, "min_calls": limits["min_calls"]},
