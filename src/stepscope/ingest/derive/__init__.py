@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.ingest.derive.amounts import clean_amounts
 from stepscope.ingest.derive.clean import clean_times
+from stepscope.ingest.derive.clock import align_devices
 from stepscope.ingest.derive.collectives import derive_collectives
 from stepscope.ingest.derive.derived import Derived
 from stepscope.ingest.derive.devices import mark_used_devices
@@ -37,6 +38,7 @@ def derive(staging: Staging) -> int | None:
     """
     share_texts(staging)
     origin, overview = clean_times(staging)
+    overview = align_devices(staging, overview)
     clean_amounts(staging)
     steps = Steps.find(staging, overview)
     work = Work.read(staging, overview)

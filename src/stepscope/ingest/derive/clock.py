@@ -1,0 +1,250 @@
+"""By how much the device's clock is off the host's: estimated once, taken out of all times of devices, and reported.
+
+Device work can't begin before the call that launches it does, and a call that waits for the device can't return before
+that is done. Where recorded times say otherwise, and not just here and there, the clocks differ. Times stay as they are
+in a recording that nothing speaks against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.overview import Overview
+from stepscope.model import runtime_names
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+#: So many device activities tell; of longer recordings, those of evenly spaced windows.
+_SAMPLE: Final = 200_000
+_WINDOWS: Final = 16
+#: A launch needs this at least from the begin of the call to that of the kernel, and a wait this to return: the least
+#: that was seen in 40 recordings whose clocks agree.
+_LAUNCH_NS: Final = 4_000
+_RETURN_NS: Final = 1_000
+#: What comes up so many times, and in this share of all cases that could show it, is the clock's doing.
+_OFTEN: Final = 3
+_SHARE: Final = 0.01
+_WAITS_SHARE: Final = 0.5
+#: Clocks that differ by more are of another kind: time of another epoch, which no shift by a constant mends.
+_FARTHEST_NS: Final = 2_000_000
+#: A drift comes to this at least over the recording, and to so many times what windows deviate from it.
+_DRIFT_NS: Final = 20_000
+_CLEAR: Final = 4
+#: Lines are drawn through this part of the cases, so that one that is odd does not decide.
+_ODD: Final = 0.02
+
+_NOTHING: Final = np.iinfo(np.int64).min
+
+_DEVICE: Final = "track IN (SELECT track FROM tracks WHERE kind <> 'host')"
+_WORK_SQL: Final = f"""
+SELECT e.ts, e.ts + e.dur AS stop, e.track, e.correlation,
+    coalesce(c.direction = 'DtoH' AND 'pageable' IN (c.src_kind, c.dst_kind), false) AS away
+FROM raw_events e LEFT JOIN copies c ON c.event = e.id
+WHERE e.{_DEVICE} AND e.category IN ('kernel', 'collective', 'copy', 'set') AND e.dur > 0 AND e.correlation > 0
+    AND ($every = 0 OR e.ts % $every < $long)
+"""
+_CALLS_SQL: Final = f"""
+SELECT ts, ts + dur AS stop, track, coalesce(correlation, 0) AS correlation, name_id,
+    coalesce(correlation, 0) IN (SELECT correlation FROM clock_work) AS launches
+FROM raw_events
+WHERE NOT {_DEVICE} AND category IN ('launch', 'runtime', 'sync') AND dur >= 0
+    AND (correlation IN (SELECT correlation FROM clock_work) OR list_contains($waits, name_id))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What is added to times of devices: `ns` at the time 0, and `slope` per ns.
+
+    Attributes:
+        ns: Nanoseconds.
+        slope: Parts.
+        early: How many activities began before their launch.
+        returned: How many calls returned before what they waited for was done.
+        span: Time of the last activity.
+    """
+
+    ns: int
+    slope: float
+    early: int
+    returned: int
+    span: int
+
+    def at(self, times: NDArray[Any]) -> NDArray[np.float64]:
+        """What is added at these times."""
+        added: NDArray[np.float64] = self.ns + self.slope * times
+        return added
+
+
+def align_devices(staging: Staging, overview: Overview) -> Overview:
+    """Shift all times of devices by what their clock is off, and say so in health; what there is then.
+
+    Durations are measured by the same clock, and change as the times do.
+    """
+    if not _could_tell(overview):
+        return overview
+    found = offset(*_cases(staging, overview))
+    if found is None:
+        return overview
+    moved = f"greatest(ts + ({found.ns} + {found.slope!r} * ts)::BIGINT, 0)"
+    devices = ", ".join(str(track.number) for track in overview.tracks if track.number not in overview.hosts)
+    mine = f"track IN ({devices}) AND category <> 'sync'"  # waits are recorded by the host's clock
+    [body] = staging.one("SELECT sql FROM duckdb_views() WHERE view_name = 'raw_events' AND NOT internal")
+    inner = body.partition(" AS ")[2].rstrip(";")
+    staging.connection.execute(
+        f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE (CASE WHEN {mine} THEN {moved} ELSE ts END AS ts, "
+        f"CASE WHEN {mine} THEN dur + ({found.slope!r} * dur)::BIGINT ELSE dur END AS dur) FROM ({inner})"
+    )
+    first, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
+    amount = f"{first} ns" if first == last else f"{first} ns at the begin and {last} ns at the end"
+    staging.observe(
+        "clocks-aligned", "info", found.early + found.returned,
+        "device activities began before their launch, or ended after the call that waited for them",
+        f"the device's clock is off the host's: its times were shifted by {amount}",
+    )  # fmt: skip
+    return Overview.read(staging)
+
+
+def _could_tell(overview: Overview) -> bool:
+    on_device = any(
+        group.category in ("kernel", "collective", "copy", "set") and group.track not in overview.hosts
+        for group in overview.groups
+    )
+    return on_device and overview.on_host("launch", "runtime", "sync")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """n moments at which something bounds the shift.
+
+    Attributes:
+        at: int64[n].
+        bound: int64[n], the shift is at least, or at most, this.
+    """
+
+    at: Times
+    bound: Times
+
+
+def offset(least: Bounds, most: Bounds) -> Shift | None:
+    """The shift that fits the bounds; None if none is needed, or none fits."""
+    early, returned = int((least.bound > 0).sum()), int((most.bound < 0).sum())
+    systematic = early >= max(_OFTEN, _SHARE * least.bound.size)
+    systematic |= returned >= max(_OFTEN, _WAITS_SHARE * most.bound.size)
+    if not systematic:
+        return None
+    span = int(max(least.at.max(initial=0), most.at.max(initial=0)))
+    for shift in (_constant(least, most), _drifting(least, most)):
+        if shift is None:
+            continue
+        found = Shift(round(shift[0]), shift[1], early, returned, span)
+        wrong = int((found.at(least.at) < least.bound).sum() + (found.at(most.at) > most.bound).sum())
+        if wrong <= _ODD * (least.bound.size + most.bound.size):
+            return found
+    return None
+
+
+def _constant(least: Bounds, most: Bounds) -> tuple[float, float] | None:
+    """A shift that does not change, between what launches and waits need."""
+    low = float(np.quantile(least.bound, 1 - _ODD / 4)) if least.bound.size else -np.inf
+    high = float(np.quantile(most.bound, _ODD)) if most.bound.size else np.inf
+    if low > high:
+        return None
+    middle = (low + high) / 2 if np.isfinite(low) and np.isfinite(high) else None
+    if low > 0:
+        shift = low + _LAUNCH_NS if middle is None else min(low + _LAUNCH_NS, middle)
+    else:
+        shift = high - _RETURN_NS if middle is None else max(high - _RETURN_NS, middle)
+        # Rather let a wait return at once than work begin before its launch.
+        first = float(least.bound.max(initial=_NOTHING))
+        shift = max(shift, first) if first <= high + _RETURN_NS else shift
+    return shift, 0.0
+
+
+def _drifting(least: Bounds, most: Bounds) -> tuple[float, float] | None:
+    """A shift that changes steadily: the line through the middle of what is left to it, window by window."""
+    if not (least.bound.size and most.bound.size):
+        return None
+    edges = np.linspace(0, int(max(least.at.max(), most.at.max())) + 1, _WINDOWS + 1)
+    middles, shifts = [], []
+    for lo, hi in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        low, high = (side.bound[(side.at >= lo) & (side.at < hi)] for side in (least, most))
+        if low.size and high.size:
+            middles.append((lo + hi) / 2)
+            shifts.append((float(low.max()) + float(high.min())) / 2)
+    if len(middles) < _OFTEN:
+        return None
+    slope, ns = np.polyfit(middles, shifts, 1)
+    rest = float(np.std(np.array(shifts) - ns - slope * np.array(middles)))
+    if abs(slope) * (middles[-1] - middles[0]) < max(_DRIFT_NS, _CLEAR * rest):
+        return None
+    return float(ns), float(slope)
+
+
+def _cases(staging: Staging, overview: Overview) -> tuple[Bounds, Bounds]:
+    """What launches bound the shift from below with, and waits from above."""
+    groups = [group for group in overview.groups if group.track not in overview.hosts]
+    number = sum(group.number for group in groups)
+    span = max(group.last for group in groups) - min(group.first for group in groups)
+    every = span // _WINDOWS if number > _SAMPLE else 0
+    long = int(every * (_SAMPLE / number)) if every else 0
+    names = staging.connection.execute("SELECT name_id, name FROM names").fetchall()
+    waits = [
+        name_id for name_id, name in names
+        if runtime_names.is_synchronisation(name) and runtime_names.wait_scope(name) != "event"
+    ]  # fmt: skip
+    with staging.connection.cursor() as connection:
+        work = connection.execute(_WORK_SQL, {"every": every, "long": long}).fetchnumpy()
+        connection.register("clock_work", pa.table({"correlation": work["correlation"]}))
+        calls = connection.execute(_CALLS_SQL, {"waits": waits}).fetchnumpy()
+        connection.unregister("clock_work")
+    return bounds(work, calls, waits)
+
+
+def bounds(work: dict[str, Any], calls: dict[str, Any], waits: list[int]) -> tuple[Bounds, Bounds]:
+    """The same, given device work and host calls as columns."""
+    launching = np.flatnonzero(calls["launches"])
+    launching = launching[np.lexsort((calls["ts"][launching], calls["correlation"][launching]))]
+    key = calls["correlation"][launching]
+    at = np.minimum(np.searchsorted(key, work["correlation"]), max(key.size - 1, 0))
+    mine = np.flatnonzero(key[at] == work["correlation"]) if key.size else np.zeros(0, np.int64)
+    call = launching[at[mine]] if key.size else mine
+    ts, stop, called = work["ts"][mine], work["stop"][mine], calls["ts"][call]
+    # What was queued behind other work begins later than it could have: that bounds little, but is not wrong.
+    away = work["away"][mine]
+    copied = Bounds(stop[away], (calls["stop"][call] - stop)[away])
+    waited = _waited(calls, waits, stop, called, calls["track"][call])
+    most = Bounds(np.concatenate((copied.at, waited.at)), np.concatenate((copied.bound, waited.bound)))
+    return _close(Bounds(ts, called - ts)), _close(most)
+
+
+def _waited(calls: dict[str, Any], waits: list[int], stop: Times, called: Times, thread: NDArray[Any]) -> Bounds:
+    """What the return of waits bounds the shift with, given what threads had launched and when that ended."""
+    found_at, found = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    waiting = np.flatnonzero(np.isin(calls["name_id"], waits) & ~calls["launches"].astype(bool))
+    for track in np.unique(calls["track"][waiting]).tolist():
+        its, own = waiting[calls["track"][waiting] == track], np.flatnonzero(thread == track)
+        if not own.size:
+            continue
+        own = own[np.argsort(called[own], kind="stable")]
+        # All that the thread had launched is done when the call returns; what ended last is what it waited for.
+        last = np.maximum.accumulate(stop[own])
+        place = np.searchsorted(called[own], calls["ts"][its], side="left") - 1
+        its, place = its[place >= 0], place[place >= 0]
+        end, begun, returned = last[place], calls["ts"][its], calls["stop"][its]
+        took = returned - begun
+        # It waited if that ended well within the call; and where it seems to end much after it, it waited for less.
+        real = (end - begun > took // 2) & (end - returned < np.maximum(took // 4, 4 * _LAUNCH_NS))
+        found_at.append(end[real])
+        found.append((returned - end)[real])
+    return Bounds(np.concatenate(found_at).astype(np.int64), np.concatenate(found).astype(np.int64))
+
+
+def _close(found: Bounds) -> Bounds:
+    near = np.abs(found.bound) <= _FARTHEST_NS  # what lies farther apart was queued, or is of another kind
+    return Bounds(found.at[near], found.bound[near])

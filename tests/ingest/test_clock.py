@@ -1,0 +1,89 @@
+"""The offset between the clocks of host and device is taken out where it shows, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepscope.ingest.derive.clock import Bounds, offset
+from stepscope.model.trace import Trace
+from support import Facts
+
+US = 1_000
+
+
+def job(ahead: int = 0, ppm: float = 0.0, kernels: int = 40, every: int = 1_000 * US) -> Facts:
+    """Launches, kernels 8 µs after them, and a wait that returns 3 µs after each; the device's clock is ahead."""
+
+    def seen(time: int) -> int:
+        return time + ahead + round(time * ppm / 1e6)
+
+    f = Facts()
+    for number in range(kernels):
+        at = 100 * US + number * every
+        begin = at + 8 * US
+        f.kernel("k", seen(begin), seen(begin + 400 * US) - seen(begin), launch=(at, 5 * US))
+        f.host("sync", "cudaDeviceSynchronize", at + 10 * US, begin + 403 * US - at - 10 * US)
+    return f
+
+
+def delays(trace: Trace) -> np.ndarray:
+    """From launch to begin, ns."""
+    rows = trace.columns("SELECT k.ts - h.ts AS ns FROM kernels k JOIN spans h ON h.id = k.launch ORDER BY k.ts")
+    return rows["ns"]
+
+
+def aligned(trace: Trace) -> bool:
+    return bool(trace.scalar("SELECT count(*) FROM health WHERE code = 'clocks-aligned'"))
+
+
+@pytest.mark.parametrize("ahead", [0, 2 * US, -5 * US])
+def test_a_recording_that_nothing_speaks_against_stays_as_it_is(ahead: int) -> None:
+    trace = job(ahead).trace()
+    assert not aligned(trace)
+    assert set(delays(trace).tolist()) == {8 * US + ahead}
+
+
+@pytest.mark.parametrize("ahead", [-200 * US, -60 * US, -12 * US, 9 * US, 80 * US])
+def test_an_offset_is_taken_out(ahead: int) -> None:
+    found = job(ahead).trace()
+    assert aligned(found)
+    assert np.abs(delays(found) - 8 * US).max() <= 4 * US
+
+
+@pytest.mark.parametrize(("ahead", "ppm"), [(-100 * US, 5_000.0), (60 * US, -4_000.0)])
+def test_a_drift_is_taken_out(ahead: int, ppm: float) -> None:
+    found = job(ahead, ppm).trace()
+    assert np.abs(delays(found) - 8 * US).max() <= 6 * US
+    rows = found.columns("SELECT dur FROM kernels")
+    assert np.abs(rows["dur"] - 400 * US).max() <= 80  # the device's clock measures durations too
+
+
+def test_waits_recorded_beside_device_work_keep_the_time_of_the_host() -> None:
+    f = job(-60 * US)
+    f.kernel("Stream Synchronize", 110 * US, 98 * US, kind="sync")
+    rows = f.trace().columns("SELECT ts FROM kernels WHERE kind = 'sync'")
+    assert rows["ts"].tolist() == [110 * US - 48 * US]  # the first kernel, 60 µs early, is where time begins
+
+
+def test_single_odd_times_are_not_the_clocks_doing() -> None:
+    f = job(kernels=400)
+    for at in (50_000 * US, 60_000 * US):
+        f.kernel("odd", at, 10 * US, launch=(at + 500, 5 * US))
+    assert not aligned(f.trace())
+
+
+def test_without_anything_that_could_tell_nothing_is_shifted() -> None:
+    f = Facts()
+    f.kernel("k", 0, 10)
+    f.host("op", "aten::mm", 5, 10)
+    assert not aligned(f.trace())
+
+
+def bounds(*values: int) -> Bounds:
+    return Bounds(np.arange(len(values)) * 1_000_000, np.array(values, np.int64))
+
+
+def test_times_that_no_shift_mends_stay() -> None:
+    assert offset(bounds(*[50 * US, -40 * US] * 10), bounds(*[-30 * US, 60 * US] * 10)) is None
+    assert offset(bounds(50 * US, 60 * US), bounds()) is None
