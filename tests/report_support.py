@@ -102,6 +102,7 @@ def _waits(name: str) -> Finding:
     return Finding(
         "DAT001", "loader-wait", "data", "high", f"The step waits for {name}", f"1.50 ms go to {name}.",
         1_500_000, 0.2, 0.9, Evidence((0, 1), events=(3,)), (action,), (f"idle {name}",),
+        share=1 / 6,
     )  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def test_the_figures_that_a_reader_wants_first() -> None:
         ("mean step", "9.00 ms", "8.00 ms to 10.0 ms"),
         ("compute", "66.7 %", "6.00 ms per step"),
         ("idle", "19.4 %", "1.75 ms per step"),
-        ("mostly idle for", "data wait", "gain if gone ≤ 20.0 %"),
+        ("mostly idle for", "data wait", "16.7 % of the step"),
     ):
         assert f'<div><dt>{label}</dt><dd>{value}</dd><dd class="aside">{detail}</dd></div>' in html
 

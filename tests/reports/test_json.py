@@ -47,14 +47,16 @@ REPORT = {
         {
             "code": str, "name": str, "family": str, "severity": str, "title": str, "summary": str,
             "cost_ns": (int, type(None)), "gain_ceiling": (float, type(None)), "confidence": float,
-            "taken_ns": (int, type(None)), "inspect": str,
+            "taken_ns": (int, type(None)), "inspect": str, "share": (float, type(None)),
             "evidence": {"ranks": [int], "steps": [int], "ranges": [list], "events": [int], "rows": [dict],
                          "numbers": dict},
             "actions": [{"text": str, "before": str, "after": str, "page": str}],
             "symptoms": [str], "shown": bool, "page": str,
         }
     ],
-    "diagnosis": {"step_ns": (int, type(None)), "healthy": bool, "rules_asked": int, "rules_not_asked": [dict]},
+    "diagnosis": {
+        "step_ns": (int, type(None)), "healthy": bool, "accounts": dict, "rules_asked": int, "rules_not_asked": [dict],
+    },
 }  # fmt: skip
 TABLE = {
     "description": str,

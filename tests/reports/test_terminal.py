@@ -39,11 +39,11 @@ Where the time went ────────────────────
                    █ compute   ▓ exposed communication   ▒ exposed copy   · idle
 
 Why idle ────────────────────────────────── 1.75 ms of 9.00 ms per step (19.4 %)
- cause          per step  of the step                gain if gone  gaps
- data wait       1.50 ms       16.7 %  ██                ≤ 20.0 %   1.0
- host dispatch    250 µs        2.8 %  ▍                  ≤ 2.9 %   4.0
-   python         200 µs        2.2 %                               1.5
-   op overhead   50.0 µs        0.6 %                               2.5
+ cause          per step  of the step                gaps
+ data wait       1.50 ms       16.7 %  ██             1.0
+ host dispatch    250 µs        2.8 %  ▍              4.0
+   python         200 µs        2.2 %                 1.5
+   op overhead   50.0 µs        0.6 %                 2.5
 
 What ran ───────────────────────────────────────────────────────────────────────
  Kernels  total µs     %                count  mean µs  min µs  max µs

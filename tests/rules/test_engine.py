@@ -64,11 +64,31 @@ def test_a_rule_that_fails_is_noted_and_raises_where_asked_to(only) -> None:
         diagnose(trace, strict=True)
 
 
-def test_a_job_without_findings_is_healthy_and_knows_its_step(only) -> None:
+def test_a_job_without_findings_is_not_healthy_where_nobody_could_judge_the_device(only) -> None:
     only(registered(lambda *_: ()))
     diagnosis = diagnose(trace_of_two_steps().trace())
-    assert diagnosis.healthy
+    assert not diagnosis.healthy
+    assert diagnosis.unexplained is None
     assert diagnosis.step_ns == 1000
+
+
+@pytest.mark.parametrize(
+    ("took", "device", "healthy"),
+    [(950, "NVIDIA A100-SXM4-80GB", True), (850, "NVIDIA A100-SXM4-80GB", False), (950, "Unheard-of 1", False)],
+)
+def test_a_device_that_computes_nearly_all_of_the_step_and_is_known_is_well_used(only, took, device, healthy) -> None:
+    only(registered(lambda *_: ()))
+    facts = Facts()
+    facts.row("devices", device=0, name=device)
+    for number in range(3):
+        facts.step(number, 100_000 * number, 100_000)
+        for kernel in range(40):
+            begin = 100_000 * number + 2_500 * kernel
+            facts.kernel("k", begin + 10, 25 * took // 10, launch=(begin, 5))
+    diagnosis = diagnose(facts.trace())
+    assert diagnosis.healthy == healthy
+    assert (diagnosis.unexplained is None) == healthy
+    assert diagnosis.accounts[0].lost == pytest.approx(1 - took / 1000, abs=0.001)
 
 
 def test_a_rule_about_the_job_reads_the_signals_it_asked_for_of_every_rank(only) -> None:

@@ -18,6 +18,7 @@ from stepscope.model.trace import Trace
 MODULES: Final[tuple[str, ...]] = (
     "program",
     "step_budget",
+    "coverage",
     "phases",
     "idle_causes",
     "critical_path",

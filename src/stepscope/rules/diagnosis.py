@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from stepscope.rules.finding import Finding
+from stepscope.signals.accounting import Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,17 @@ class Diagnosis:
         findings: Ranked by what they cost, advice last.
         unasked: Rules that had nothing to look at.
         asked: Number of rules that could look at one rank at least.
-        step_ns: Length of the mean step on the slowest rank, ns; None without steps.
+        step_ns: Mean length of the typical steps on the slowest rank, ns; None without steps.
+        accounts: What the typical step of each rank goes to, by rank; none for ranks without device activity.
+        ranks: Number of ranks that were looked at.
     """
 
     findings: tuple[Finding, ...] = ()
     unasked: tuple[Unasked, ...] = ()
     asked: int = 0
     step_ns: int | None = None
+    accounts: Mapping[int, Account] = field(default_factory=dict)
+    ranks: int = 0
 
     @property
     def shown(self) -> tuple[Finding, ...]:
@@ -51,15 +56,32 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Whether rules could look, and none found anything that costs time worth mentioning, or a failure."""
-        wrong = any(finding.cost_ns is not None or finding.severity == "high" for finding in self.shown)
-        return self.asked > 0 and not wrong
+        """Whether rules could judge the typical step of every rank, and it goes to what the device is for.
+
+        A finding with a price says otherwise, and so does one about memory that is sure.
+        """
+        judged = self.ranks > 0 and len(self.accounts) == self.ranks
+        failed = any(one.failed for one in self.unasked)
+        return judged and not failed and not self._problems and all(one.clean for one in self.accounts.values())
+
+    @property
+    def _problems(self) -> tuple[Finding, ...]:
+        return tuple(one for one in self.shown if one.cost_ns is not None or one.severity == "high")
+
+    @property
+    def unexplained(self) -> Account | None:
+        """The typical step that goes to waiting most, where no finding with a price says why; else None."""
+        if self._problems:
+            return None
+        worst = max(self.accounts.values(), key=lambda one: one.lost, default=None)
+        return worst if worst is not None and not worst.clean else None
 
     def to_json(self) -> Mapping[str, Any]:
         """What the report's JSON says besides the findings."""
         return {
             "step_ns": self.step_ns,
             "healthy": self.healthy,
+            "accounts": {str(rank): asdict(one) for rank, one in self.accounts.items()},
             "rules_asked": self.asked,
             "rules_not_asked": [
                 {"code": one.code, "message": one.message, "hint": one.hint, "ranks": list(one.ranks)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from stepscope.analyses.narrow import typical_part
 from stepscope.model.errors import MissingInputError
@@ -15,7 +16,8 @@ from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered
 from stepscope.rules.settings import Settings
 from stepscope.rules.withheld import withheld
-from stepscope.signals import Signals
+from stepscope.signals import Signal, Signals
+from stepscope.signals.accounting import Account, account
 from stepscope.signals.enough import verdict
 from stepscope.signals.job import step_ns
 from stepscope.signals.program import program
@@ -57,7 +59,8 @@ class Diagnosing:
                 between()
         for sealed, seen, whole in ((self._sealed, signals, False), (self._sealed_whole, signals.whole, True)):
             reads = (one for rule in rules if rule.whole == whole for one in rule.rule.reads)
-            sealed[signals.rank] = seen.sealed((step_ns, verdict, program, *reads), strict=self.strict)
+            wanted: tuple[Signal[Any], ...] = (step_ns, verdict, program, account, *reads)
+            sealed[signals.rank] = seen.sealed(wanted, strict=self.strict)
 
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""
@@ -75,7 +78,18 @@ class Diagnosing:
             tuple(Unasked(*key, tuple(ranks)) for key, ranks in self._unasked.items()),
             len(self._asked),
             max((length for length in lengths if length is not None), default=None),
+            self._accounts(),
+            len(self._sealed),
         )
+
+    def _accounts(self) -> dict[int, Account]:
+        """Of the ranks of which enough is recorded."""
+        found = {}
+        for rank, signals in self._sealed.items():
+            told, enough = signals.maybe(account), self._sealed_whole[rank].maybe(verdict)
+            if told is not None and (enough is None or not enough.kind):
+                found[rank] = told
+        return found
 
     def _withheld(self, registered: Registered, ranks: Iterable[Signals], rank: int | None) -> bool:
         why = withheld(registered, self.settings, ranks)

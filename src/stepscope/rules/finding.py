@@ -78,7 +78,7 @@ class Finding:
         severity: One of `SEVERITIES`.
         title: What is wrong, a short phrase.
         summary: What was seen and why it matters, one to three sentences with figures.
-        cost_ns: What the mean step would save; null where the price is not one of time.
+        cost_ns: What the typical step would save; null where the price is not one of time.
         gain_ceiling: T / (T - cost) - 1; null without cost.
         confidence: Between 0 and 1.
         evidence: What to check it by.
@@ -88,6 +88,7 @@ class Finding:
         inspect: Command of the vendor's profiler for the kernel that it is about; empty if it is about none.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
             is certain and simple to change.
+        share: `cost_ns` as a share of the typical step; null without a price.
     """
 
     code: str
@@ -105,6 +106,7 @@ class Finding:
     taken_ns: int | None = None
     inspect: str = ""
     shown: bool = True
+    share: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from stepscope.reports.outline import PARTS, Bar, Bars, Section
+from stepscope.reports.outline import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.report import Report
 from stepscope.reports.text import plural
+from stepscope.reports.units import duration
 
 #: Up to this many bars are shown one by one.
 _MOST_BARS: Final = 12
+#: Steps that are not typical and are named one by one.
+_MOST_NAMED: Final = 6
+_ROLES: Final = {
+    "partial": "the recording begins or ends within",
+    "warm-up": "longer than the steps after",
+    "edge": "with what the profiler's start or stop adds",
+    "outlier": "much unlike the others",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +52,29 @@ def budget(report: Report, top: int) -> Section:
     if len(bars) > 1:
         mean = _mean(steps)
         bars.append(Bar("mean", mean.total, mean.parts))
-    aside = _aside(steps, places)
-    if partial := left_out(report):
-        aside += f" · without {plural(partial, 'step')} that the recording cuts off"
-    return Section("Where the time went", (Bars(tuple(bars)),), aside=aside)
+    aside = _aside(steps, places) if has_steps(report) else "no steps are known"
+    if atypical := left_out(report):
+        aside += f" · without {plural(atypical, 'step')} not typical"
+    return Section("Where the time went", (Bars(tuple(bars)), *_atypical(report)), aside=aside)
 
 
 def step_rows(report: Report) -> list[dict[str, Any]]:
-    """Rows of the budget that are about a step that was recorded to its end, or what comes closest to that."""
+    """Rows of the budget that are about a typical step, or what comes closest to that."""
     if "step_budget" not in report.tables:
         return []
     rows = report.tables["step_budget"].records()
     steps = [row for row in rows if row["step"] is not None]
-    return [row for row in steps if not row.get("partial")] or steps or rows
+    return [row for row in steps if row.get("typical", True)] or steps or rows
+
+
+def has_steps(report: Report) -> bool:
+    """Whether what is said is said per step, and not of the time in which devices were in use."""
+    rows = report.tables["step_budget"].records() if "step_budget" in report.tables else []
+    return not rows or any(row["step"] is not None and row.get("role") != "window" for row in rows)
 
 
 def left_out(report: Report) -> int:
-    """The number of steps that the recording begins or ends within, where others are whole."""
+    """The number of steps that are not typical, where others are."""
     if "step_budget" not in report.tables:
         return 0
     rows = report.tables["step_budget"].records()
@@ -68,11 +83,32 @@ def left_out(report: Report) -> int:
     return len(steps - whole)
 
 
+def _atypical(report: Report) -> Iterator[Line]:
+    """What the steps that are not typical are, and how long."""
+    if "step_budget" not in report.tables or not left_out(report):
+        return
+    rows = [
+        row
+        for row in report.tables["step_budget"].records()
+        if row["step"] is not None and not row.get("typical", True)
+    ]
+    by_role: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_role.setdefault(row["role"], []).append(row)
+    for role, same in by_role.items():
+        numbers = dict.fromkeys(row["number"] if row["number"] is not None else row["step"] for row in same)
+        shown = ", ".join(map(str, list(numbers)[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
+        times = [row["total_ns"] for row in same]
+        span = duration(min(times)) + (f" to {duration(max(times))}" if len(times) > 1 else "")
+        steps = "step" if len(numbers) == 1 else "steps"
+        yield Line(f"not counted: {steps} {shown} ({role}), {span}: {_ROLES.get(role, '')}", tone="info")
+
+
 def _steps(report: Report) -> list[_Step]:
     steps = []
     for row in step_rows(report):
-        number = row["number"] if row.get("number") is not None else row["step"]
-        name = "whole recording" if number is None else f"step {number}"
+        number = None if row.get("role") == "window" else row["step"] if row.get("number") is None else row["number"]
+        name = "in use" if number is None else f"step {number}"
         parts = tuple(row[f"{part}_ns"] for part, _ in PARTS)
         steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts))
     return steps

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from stepscope.reports.outline import PARTS, Figure
 from stepscope.reports.report import Report
-from stepscope.reports.sections.budget import step_rows
-from stepscope.reports.sections.idle import causes, gain
+from stepscope.reports.sections.budget import has_steps, step_rows
+from stepscope.reports.sections.idle import causes
 from stepscope.reports.text import plural
 from stepscope.reports.units import duration, percent, quantity
 
@@ -29,25 +29,27 @@ def _steps(report: Report) -> Iterator[Figure]:
     if not total:
         return
     times = [row["total_ns"] for row in rows]
-    if any(row["step"] is None for row in rows):
-        yield Figure("whole recording", duration(total // len(rows)), "no steps are known")
+    per_step = " per step" if has_steps(report) else ""
+    if not per_step:
+        yield Figure("in use", duration(total // len(rows)), "no steps are known")
     else:
         span = f"{duration(min(times))} to {duration(max(times))}" if len(rows) > 1 else ""
         yield Figure("mean step" if len(rows) > 1 else "step", duration(total // len(rows)), span)
     for part, name in PARTS:
         ns = sum(row[f"{part}_ns"] for row in rows)
         if ns >= _LEAST * total or part in ("compute", "idle"):
-            yield Figure(name, percent(ns / total), f"{duration(ns // len(rows))} per step")
+            yield Figure(name, percent(ns / total), f"{duration(ns // len(rows))}{per_step}")
 
 
 def _idle(report: Report) -> Iterator[Figure]:
-    """The cause that would gain most if it were gone."""
+    """The largest cause."""
     total = sum(row["total_ns"] for row in step_rows(report))
     found = {cause: sum(ns for ns, _ in details.values()) for cause, details in causes(report).items()}
     if found and total:
         cause = max(found, key=lambda name: (found[name], name))
         if found[cause] >= _LEAST * total:
-            yield Figure("mostly idle for", cause.replace("_", " "), f"gain if gone {gain(total, found[cause])}")
+            of = "of the step" if has_steps(report) else "of it"
+            yield Figure("mostly idle for", cause.replace("_", " "), f"{percent(found[cause] / total)} {of}")
 
 
 def _memory(report: Report) -> Iterator[Figure]:

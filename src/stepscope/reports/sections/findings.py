@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from stepscope.model.amounts import duration, percent
 from stepscope.reports.outline import Item, Line, Remedy, Section
 from stepscope.reports.report import Report
+from stepscope.reports.sections.budget import has_steps
 from stepscope.reports.sections.snapshot import is_snapshot, verdict
 from stepscope.reports.text import plural, visible
+from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Finding
 
 _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": "plain"}
 #: Least number of findings shown, whatever the number of rows asked for.
 _FEW: Final = 8
+#: A smaller share is not worth a word.
+_LEAST: Final = 0.01
 
 
 def findings(report: Report, top: int) -> Section:
@@ -25,36 +30,63 @@ def findings(report: Report, top: int) -> Section:
     step = diagnosis.step_ns
     kept = shown[: max(top, _FEW)]
     looks = is_snapshot(report)
-    blocks: list[Item | Line] = [_item(number, one, looks) for number, one in enumerate(kept, 1)]
+    marked = has_steps(report)
+    per_step = " per step" if marked else ""
+    blocks: list[Item | Line] = [_item(number, one, per_step, looks) for number, one in enumerate(kept, 1)]
     if looks:
         known = verdict(report)
         blocks[:0] = [] if known is None else [known]
-    elif diagnosis.healthy:
-        what = f"no finding costs 1 % of the step or more ({plural(diagnosis.asked, 'rule')} looked)"
-        blocks.insert(0, Line(what, tone="good"))
+    else:
+        blocks[:0] = _verdict(diagnosis, marked)
     if len(shown) > len(kept):
         blocks.append(Line(f"{len(shown) - len(kept):,} more findings are in the JSON report"))
     hidden = len(diagnosis.findings) - len(shown)
+    of = "the step" if marked else "the time"
     if hidden:
-        blocks.append(Line(f"{plural(hidden, 'finding')} below 1 % of the step not shown", "--all shows them"))
-    return Section("Findings", tuple(blocks), aside="" if looks else _aside(kept, step))
+        blocks.append(Line(f"{plural(hidden, 'finding')} below 1 % of {of} not shown", "--all shows them"))
+    return Section("Findings", tuple(blocks), aside="" if looks else _aside(kept, step, marked))
 
 
-def _aside(kept: tuple[Finding, ...], step: int | None) -> str:
+def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
+    """Whether all is well, and if not, and no finding says why, what is known of it."""
+    of = "the step" if marked else "the time"
+    looked = f"{plural(diagnosis.asked, 'rule')} looked"
+    if diagnosis.healthy:
+        computed = min(1 - one.lost for one in diagnosis.accounts.values())
+        text = f"the device computes for {percent(computed)} of {of}, and no rule found a cost of 1 % ({looked})"
+        yield Line(text, tone="good")
+        return
+    one = diagnosis.unexplained
+    if one is not None and one.lost >= _LEAST:
+        parts = ((one.idle, "idle"), (one.communication, "communication alone"), (one.copies, "copies alone"))
+        lost = ", ".join(f"{percent(share)} {name}" for share, name in parts if share >= _LEAST)
+        causes = ", ".join(f"{cause} {percent(share)}" for cause, share in one.causes)
+        text = f"the device computes nothing for {percent(one.lost)} of {of} ({lost}), and no rule explains it"
+        yield Line(f"{text} ({looked})", f"idle for: {causes}" if causes else "", "warning")
+    elif one is not None:
+        yield Line(f"no rule found a cost of 1 % of {of} ({looked})", tone="plain")
+    if one is not None and not one.known_device:
+        yield Line("the device is unknown here: its kernels were not held against what it can do", tone="info")
+    if not diagnosis.accounts and not diagnosis.shown:
+        yield Line(f"no rule found anything, but none could judge the device's time ({looked})", tone="info")
+
+
+def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
     priced = [finding for finding in kept if finding.cost_ns]
     if not priced or not step:
         return ""
-    return f"prices are what a step of {duration(step)} would save"
+    what = f"a step of {duration(step)}" if marked else f"{duration(step)} of use of the device"
+    return f"prices are what {what} would save"
 
 
-def _item(number: int, finding: Finding, looks: bool) -> Item:
+def _item(number: int, finding: Finding, per_step: str, looks: bool) -> Item:
     worth = "failed" if finding.severity == "high" else "advice"
     if finding.cost_ns is not None:
         worth = duration(finding.cost_ns)
-        if finding.gain_ceiling is not None:
-            share = finding.gain_ceiling / (1 + finding.gain_ceiling)
+        if finding.share is not None:
+            share = percent(finding.share)
             # A history need not consist of steps: the share is what counts.
-            worth = f"{percent(share)} of the time" if looks else f"{worth} per step, {percent(share)}"
+            worth = f"{share} of the time" if looks else f"{worth}{per_step}, {share}"
     where = finding.evidence.ranks
     if len(where) > 1:
         worth += f", {plural(len(where), 'rank')}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stepscope.reports.report import Report
 from stepscope.reports.sections import snapshot
+from stepscope.reports.sections.coverage import covered
 from stepscope.reports.text import cut, plural, visible
 
 _VERSIONS = (
@@ -36,7 +37,7 @@ def title(report: Report) -> str:
 def facts(report: Report) -> tuple[str, ...]:
     """What the recording is of: program, devices, ranks, events, versions."""
     recordings = list(report.sources.values())
-    events = (_devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event"))
+    events = (*covered(report), _devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event"))
     found = [_program(report), *(snapshot.facts(report) if snapshot.is_snapshot(report) else events)]
     attributes = recordings[0].attributes if recordings else {}
     for key, label in _VERSIONS:

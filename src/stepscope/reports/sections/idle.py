@@ -1,4 +1,4 @@
-"""Why the devices were idle: causes by the time they cost a step, and the gain if one were gone."""
+"""Why the devices were idle: causes by the time they cost a step."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 
 from stepscope.reports.outline import Grid, Heading, Section
 from stepscope.reports.report import Report
-from stepscope.reports.sections.budget import step_rows
-from stepscope.reports.units import NONE, duration, percent
+from stepscope.reports.sections.budget import has_steps, step_rows
+from stepscope.reports.units import duration, percent
 
 #: What is less than this share of a step is shown as 0.0 %.
 _LEAST: Final = 0.0005
@@ -23,11 +23,7 @@ _MEANING: Final = {
     "unknown": "the recording does not tell",
 }
 _HEADINGS: Final = (
-    Heading("cause", number=False),
-    Heading("per step"),
-    Heading("of the step"),
     Heading("", number=False, rank=5, bar=True),
-    Heading("gain if gone", rank=1),
     Heading("gaps", rank=2),
     Heading("meaning", number=False, rank=6),
 )
@@ -50,8 +46,10 @@ def idle(report: Report, top: int) -> Section:
             for detail, (ns, gaps) in sorted(details.items(), key=lambda item: -item[1][0]):
                 rows.append(_row("  " + (detail or "other").replace("_", " "), ns, gaps, total, len(steps), ""))
     shown = tuple(rows[: max(top, 10) * 2])
-    aside = f"{duration(idle_ns / len(steps))} of {duration(total / len(steps))} per step ({percent(idle_ns / total)})"
-    return Section("Why idle", (Grid(_HEADINGS, shown, hidden=len(rows) - len(shown), table="idle_causes"),), aside)
+    per, of = (" per step", "of the step") if has_steps(report) else ("", "of the time")
+    headings = (Heading("cause", number=False), Heading(per.strip() or "time"), Heading(of), *_HEADINGS)
+    aside = f"{duration(idle_ns / len(steps))} of {duration(total / len(steps))}{per} ({percent(idle_ns / total)})"
+    return Section("Why idle", (Grid(headings, shown, hidden=len(rows) - len(shown), table="idle_causes"),), aside)
 
 
 def _worth_showing(
@@ -64,13 +62,6 @@ def _worth_showing(
         if _sum(details) >= _LEAST * total
     }
     return kept or found
-
-
-def gain(total: float, removed: float) -> str:
-    """The gain ceiling of removing a part of the time: T/(T - R) - 1."""
-    if removed >= total:
-        return NONE
-    return f"≤ {100 * removed / (total - removed):.1f} %"
 
 
 def causes(report: Report) -> dict[str, dict[str | None, tuple[int, int]]]:
@@ -92,7 +83,7 @@ def _row(name: str, ns: int, gaps: int, total: int, steps: int, meaning: str) ->
     inner = name.startswith("  ")
     share: str | float = "" if inner else ns / total
     return (
-        name, duration(ns / steps), percent(ns / total), share, "" if inner else gain(total, ns),
+        name, duration(ns / steps), percent(ns / total), share,
         f"{gaps / steps:,.0f}" if gaps >= 10 * steps else f"{gaps / steps:.1f}", meaning,
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
     if source == "whole" and count and not looks:
         return Observation(
             "steps-none", "info", 1, "no steps are marked",
-            "the whole recording counts as one step",
+            "numbers are about the time in which the device was in use",
         )  # fmt: skip
     if source == "inferred":
         return Observation(

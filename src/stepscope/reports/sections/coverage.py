@@ -1,0 +1,59 @@
+"""What the recording covers, in a few words: how much was recorded, how busy the device was, which steps count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stepscope.reports.report import Report
+from stepscope.reports.sections.budget import has_steps, left_out, step_rows
+from stepscope.reports.text import plural, visible
+from stepscope.reports.units import duration, percent
+
+#: What lies outside the steps is named from this share of the recorded time on.
+_WORTH: Final = 0.1
+_OUTSIDE: Final = ("start-up", "between", "after")
+_NAMES: Final = {"start-up": "before the steps", "between": "between the steps", "after": "after the steps"}
+
+
+def covered(report: Report) -> Iterator[str]:
+    """`46.7 s recorded`, `device busy 91 % of the step`, `4 typical steps of 841 ms (of 6)`, and what lies outside."""
+    rows = report.tables["coverage"].records() if "coverage" in report.tables else []
+    if not rows:
+        return
+    rank = rows[0]["rank"]
+    longest = max(sum(row["total_ns"] for row in rows if row["rank"] == one) for one in {row["rank"] for row in rows})
+    yield f"{duration(longest)} recorded"
+    yield from _steps(report)
+    yield from _outside([row for row in rows if row["rank"] == rank], longest, has_steps(report))
+
+
+def _steps(report: Report) -> Iterator[str]:
+    rows = step_rows(report)
+    total = sum(row["total_ns"] for row in rows)
+    if not total:
+        return
+    busy = percent(1 - sum(row["idle_ns"] for row in rows) / total)
+    if not has_steps(report):
+        yield f"device busy {busy} of the {duration(total // len(rows))} in which it was in use, no steps known"
+        return
+    ranks = len({row["rank"] for row in rows})
+    number = round(len({(row["rank"], row["step"]) for row in rows}) / ranks)
+    others = round(left_out(report) / ranks)
+    of = f" (of {number + others} recorded)" if others else ""
+    yield f"{plural(number, 'typical step')} of {duration(total // len(rows))}{of}"
+    yield f"device busy {busy} of it"
+
+
+def _outside(rows: list[dict[str, Any]], recorded: int, marked: bool) -> Iterator[str]:
+    """What lies outside the steps, with the call or the copies that most of it goes to."""
+    for row in rows:
+        if row["part"] not in _OUTSIDE or row["total_ns"] < _WORTH * recorded:
+            continue
+        where = _NAMES[row["part"]] if marked else row["part"].replace("after", "after the last device work")
+        what = ""
+        if row["call"] is not None and row["call_ns"] > row["copies_ns"]:
+            what = f", {duration(row['call_ns'])} of it one {visible(row['call'])}"
+        elif row["copies_ns"] > _WORTH * row["total_ns"]:
+            what = f", {duration(row['copies_ns'])} of it copies"
+        yield f"{where} {duration(row['total_ns'])}{what}"
