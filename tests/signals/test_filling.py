@@ -136,3 +136,14 @@ def test_one_that_is_launched_late_or_finds_no_room_does_not_wait_for_that() -> 
 def test_where_queues_wait_for_each_other_it_abstains() -> None:
     with pytest.raises(MissingInputError, match="wait for each other"):
         beside(20, 20_000, wait=True)(apart)
+
+
+def test_few_launches_of_another_size_are_told_apart() -> None:
+    facts = Facts()
+    for number, blocks in enumerate((9999, 9999, 9999, 4)):
+        facts.kernel(
+            SUM, 200_000 * number, 150_000, launch=(200_000 * number, 5), grid=[blocks, 1, 1], block=[256, 1, 1]
+        )
+    found = on(facts)(sparse)
+    assert found.event.size == 1
+    assert [row["blocks"] for row in found.rows] == [4]

@@ -24,30 +24,33 @@ from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
 
-OCCUPANCY = TableSchema(
-    "occupancy",
-    "Kernels whose grid was recorded, by name. Numbers that differ between launches are means weighted by duration.",
-    (
-        *summary_columns("kernel", "the time of all kernels whose grid was recorded"),
-        RANK,
-        Column("device", "int32", "Device index; null if not recorded.", "", True),
-        number("blocks", "Blocks of a launch.", "count"),
-        number("threads", "Threads per block.", "count"),
-        number("registers", "Registers per thread; null if not recorded.", "count", nullable=True),
-        number("shared_bytes", "Shared memory per block; null if not recorded.", "bytes", nullable=True),
-        number("resident_blocks", "Blocks that a multiprocessor can hold at once; null if its limits are not recorded.",
-               "count", nullable=True),
-        text("limit", "What limits them in most of the time: threads, registers or shared memory; null likewise.",
+_MEANS: Final = "Numbers that differ between launches are means weighted by duration."
+_COLUMNS: Final = (
+    *summary_columns("kernel", "the time of all kernels whose grid was recorded"),
+    RANK,
+    Column("device", "int32", "Device index; null if not recorded.", "", True),
+    number("blocks", "Blocks of a launch.", "count"),
+    number("threads", "Threads per block.", "count"),
+    number("registers", "Registers per thread; null if not recorded.", "count", nullable=True),
+    number("shared_bytes", "Shared memory per block; null if not recorded.", "bytes", nullable=True),
+    number("resident_blocks", "Blocks that a multiprocessor can hold at once; null if its limits are not recorded.",
+           "count", nullable=True),
+    text("limit", "What limits them in most of the time: threads, registers or shared memory; null likewise.",
+         nullable=True),
+    number("waves", "blocks / (multiprocessors x resident blocks): how often the device is filled.", nullable=True),
+    fraction("tail", "Share of the places for blocks in all started waves that stay empty: 0 if the last wave is "
+             "full.", nullable=True),
+    fraction("fill", "min(blocks / multiprocessors, 1): share of multiprocessors that get a block.", nullable=True),
+    fraction("theoretical_occupancy", "Resident threads as a share of what a multiprocessor can hold.",
              nullable=True),
-        number("waves", "blocks / (multiprocessors x resident blocks): how often the device is filled.", nullable=True),
-        fraction("tail", "Share of the places for blocks in all started waves that stay empty: 0 if the last wave is "
-                 "full.", nullable=True),
-        fraction("fill", "min(blocks / multiprocessors, 1): share of multiprocessors that get a block.", nullable=True),
-        fraction("theoretical_occupancy", "Resident threads as a share of what a multiprocessor can hold.",
-                 nullable=True),
-        fraction("achieved_occupancy", "Estimated occupancy as recorded; null if not.", nullable=True),
-    ),
+    fraction("achieved_occupancy", "Estimated occupancy as recorded; null if not.", nullable=True),
 )  # fmt: skip
+OCCUPANCY: Final = TableSchema("occupancy", f"Kernels whose grid was recorded, by name. {_MEANS}", _COLUMNS)
+OCCUPANCY_GRIDS: Final = TableSchema(
+    "occupancy_grids",
+    f"Kernels whose grid was recorded, by name and number of blocks, so that launches of another size show. {_MEANS}",
+    _COLUMNS,
+)
 
 #: As doubles, which hold every product that occurs and overflow for none.
 _PRODUCT: Final = "(coalesce({0}[1], 1)::DOUBLE * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
@@ -70,6 +73,19 @@ def occupancy(trace: Trace) -> Table:
     Raises:
         MissingInputError: No kernel's grid was recorded.
     """
+    return _table(trace, OCCUPANCY)
+
+
+def occupancy_grids(trace: Trace) -> Table:
+    """The same for each number of blocks.
+
+    Raises:
+        MissingInputError: No kernel's grid was recorded.
+    """
+    return _table(trace, OCCUPANCY_GRIDS)
+
+
+def _table(trace: Trace, schema: TableSchema) -> Table:
     rows: dict[str, NDArray[Any]] = trace.columns(_SQL)
     if not rows["event"].size and not trace.scalar(_GRIDS_SQL):
         raise MissingInputError.of("grids")
@@ -79,7 +95,8 @@ def occupancy(trace: Trace) -> Table:
     work = DeviceWork.of(trace)
     at = work.rows(trace, rows.pop("event"))
     dur, device = work.dur[at], work.device[at]
-    groups = Groups.by(work.name[at], device)
+    sizes = np.unique(rows["blocks"], return_inverse=True)[1].reshape(-1)
+    groups = Groups.by(work.name[at], device, *([sizes] if schema is OCCUPANCY_GRIDS else []))
     first, total = groups.first, groups.sum(dur)
     weight = np.maximum(dur, 1).astype(np.float64)  # a kernel of no recorded duration has the weight of 1 ns
     measured, limiting = _measured(rows, _limits(trace, device))
@@ -92,7 +109,7 @@ def occupancy(trace: Trace) -> Table:
         "limit": _most(groups, limiting, weight),
         **{name: _mean(groups, values, weight) for name, values in (rows | measured).items()},
     }
-    return ordered_table(OCCUPANCY, columns, ("device",))
+    return ordered_table(schema, columns, ("device", "blocks"))
 
 
 def _limits(trace: Trace, device: NDArray[np.int32]) -> Columns:
@@ -158,4 +175,4 @@ def _most(groups: Groups, limiting: NDArray[np.int8], weight: NDArray[np.float64
     return [_LIMITS[most] if has else None for most, has in zip(time.argmax(1).tolist(), some.tolist(), strict=True)]
 
 
-ANALYSES = (Analysis(OCCUPANCY, occupancy),)
+ANALYSES = (Analysis(OCCUPANCY, occupancy), Analysis(OCCUPANCY_GRIDS, occupancy_grids))

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.peaks import MATRIX_CLASSES
+from stepscope.model.columns import names_by_id
+from stepscope.model.device_work import DeviceWork, Grids
+from stepscope.model.trace import Trace
 from stepscope.signals.job import recorded_ns
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
-_EVENTS_SQL: Final = """
-SELECT event, dur, name FROM kernels WHERE kind = 'compute' AND name IN (SELECT unnest($names)) ORDER BY event
-"""
 _CLASSES_SQL: Final = """
 SELECT name, any_value(op_class) AS op_class FROM kernels WHERE name IN (SELECT unnest($names)) GROUP BY name
 """
@@ -31,7 +31,7 @@ class Kernels:
         dur: int64[n].
         factor: float64[n], by how much each would take less if they did not.
         names: Those of the kernels, the one with the most time first.
-        rows: Their rows of the table `occupancy`, in that order.
+        rows: Their rows of the table `occupancy_grids`, the one with the most time first.
         of_step: Their time as a share of the recorded steps.
     """
 
@@ -57,21 +57,33 @@ def sparse(s: Signals) -> Kernels:
     # Libraries split products on purpose: few blocks with all of a multiprocessor's registers are right for them.
     others = {row["name"] for row in classes if row["op_class"] not in (*MATRIX_CLASSES, "collective", "optimizer")}
     kept = [row for row in rows if row["name"] in others]
-    return _of(s, kept, {row["name"]: max(row["fill"], 0.5) for row in kept})
+    if not kept:
+        nothing = np.zeros(0, np.int64)
+        return Kernels(nothing, nothing, np.zeros(0), (), (), 0.0)
+    ordered = sorted(kept, key=lambda row: (-row["total_ns"], row["name"], row["blocks"]))
+    work = DeviceWork.of(s.trace)
+    parts = [launches(s, row) for row in ordered]
+    at = np.concatenate(parts)
+    factor = np.repeat([max(row["fill"], 0.5) for row in ordered], [part.size for part in parts])
+    order = np.argsort(work.event[at], kind="stable")
+    share = float(work.dur[at].sum()) / s(recorded_ns)
+    names = tuple(dict.fromkeys(row["name"] for row in ordered))
+    return Kernels(work.event[at][order], work.dur[at][order], factor[order], names, tuple(ordered), share)
+
+
+def launches(s: Signals, row: dict[str, Any]) -> Ids:
+    """Positions in `DeviceWork` of the launches that a row of `occupancy_grids` is about."""
+    work, blocks = DeviceWork.of(s.trace), Grids.of(s.trace).blocks
+    mine = (work.name == s.trace.once(ids_by_name)[row["name"]]) & (np.abs(blocks - row["blocks"]) < 0.5)
+    device = -1 if row["device"] is None else row["device"]
+    return np.flatnonzero(mine & work.are("compute") & (work.device == device))
 
 
 def _rows(s: Signals) -> list[dict[str, Any]]:
-    rows = s.table("occupancy").arrow.to_pylist()
+    rows = s.table("occupancy_grids").arrow.to_pylist()
     return [row for row in rows if row["blocks"] and math.isfinite(row["blocks"])]
 
 
-def _of(s: Signals, rows: list[dict[str, Any]], factors: dict[str, float]) -> Kernels:
-    if not rows:
-        nothing = np.zeros(0, np.int64)
-        return Kernels(nothing, nothing, np.zeros(0), (), (), 0.0)
-    ordered = sorted(rows, key=lambda row: (-row["total_ns"], row["name"]))
-    names = list(dict.fromkeys(row["name"] for row in ordered))
-    found = s.trace.columns(_EVENTS_SQL, {"names": names})
-    factor = np.array([factors[name] for name in found["name"].tolist()], np.float64)
-    share = float(found["dur"].sum()) / s(recorded_ns)
-    return Kernels(found["event"], found["dur"], factor, tuple(names), tuple(ordered), share)
+def ids_by_name(trace: Trace) -> dict[str, int]:
+    """`name_id` by name; ask for it with `Trace.once`."""
+    return {name: name_id for name_id, name in trace.once(names_by_id).items()}

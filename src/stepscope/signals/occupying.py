@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from stepscope.analyses.peaks import MATRIX_CLASSES
-from stepscope.model.columns import names_by_id
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.signals.dominance import compute
+from stepscope.signals.filling import launches
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
@@ -27,7 +27,7 @@ _GOOD: Final = 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Occupying:
-    """A kernel with n launches that leaves most places for threads empty.
+    """A kernel with n launches of one size that leaves most places for threads empty.
 
     Attributes:
         name: The kernel's.
@@ -61,14 +61,13 @@ def places(s: Signals) -> tuple[Occupying, ...]:
     Products, convolutions and attention are left out: they keep their operands in registers and shared memory on
     purpose. So are kernels that are known to be near the roofline.
     """
-    rows = [row for row in s.table("occupancy").arrow.to_pylist() if _told(row)]
-    work, names, found = DeviceWork.of(s.trace), s.trace.once(names_by_id), s(compute)
+    rows = [row for row in s.table("occupancy_grids").arrow.to_pylist() if _told(row)]
+    work, found = DeviceWork.of(s.trace), s(compute)
     good = {one.name for one in found.kernels if one.efficiency is not None and one.efficiency >= _GOOD}
-    ids = {name: name_id for name_id, name in names.items()}
     matrix = [OP_CLASSES.index(name) for name in OP_CLASSES if name in MATRIX_CLASSES or name == "collective"]
     kernels = []
     for row in rows:
-        at = np.flatnonzero((work.name == ids[row["name"]]) & work.are("compute"))
+        at = launches(s, row)
         if row["name"] in good or not at.size or work.op_class[at[0]] in matrix:
             continue
         occupancy, limit = _limited(row)

@@ -8,7 +8,7 @@ or whose grid is too small to fill a quarter of these.
 A multiprocessor hides the time of memory accesses by switching to other threads. With few of them it waits.
 
 ## How it decides
-Occupancy follows from block size, registers, shared memory and grid (table `occupancy`). It must be below
+Occupancy follows from block size, registers, shared memory and grid (table `occupancy_grids`). It must be below
 `max_occupancy`, or below `max_filled` where the grid is what limits it, and such a kernel must take `min_share` of the
 step. The finding names the limit. It has no price: how much more threads would help depends on what each waits for.
 
@@ -70,7 +70,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         taken_ns=sum(one.total_ns for one in low) // steps,
         confidence=0.6,
         events=worst.events[:20],
-        rows=tuple({"table": "occupancy", "where": {"name": one.name}} for one in low[:3]),
+        rows=tuple({"table": "occupancy_grids", "where": {"name": one.name}} for one in low[:3]),
         numbers={"occupancy": round(worst.occupancy, 4), **limits},
     )
 

@@ -7,9 +7,10 @@ Kernels of 20 µs and more, other than products, launched with fewer blocks than
 A multiprocessor without a block does nothing until the kernel ends, if nothing else runs beside it.
 
 ## How it decides
-From the recorded grid and the device's number of multiprocessors (table `occupancy`, column `fill`). These kernels must
-take `min_share` of the step. The price is that of spreading them over the device, but never less than half of their
-time, since what makes a kernel have few blocks (a long dimension that is summed up) limits it otherwise.
+From the recorded grid and the device's number of multiprocessors (table `occupancy_grids`, column `fill`). These
+kernels must take `min_share` of the step. The price is that of spreading them over the device, but never less than
+half of their time, since what makes a kernel have few blocks (a long dimension that is summed up) limits it
+otherwise.
 
 ## What to try
 More parallel work per launch: larger batches, one call for several tensors, a reduction in two stages; or other work
@@ -56,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
-        rows=tuple({"table": "occupancy", "where": {"name": name}} for name in found.names[:3]),
+        rows=tuple({"table": "occupancy_grids", "where": {"name": name}} for name in found.names[:3]),
         numbers={f"{sparse.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
     )
 
