@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from bench.damage.case import DIED, HUNG, Case, Clean, Outcome, outcome
+from bench.damage.case import DIED, HUNG, Case, Clean, Outcome, clean, outcome
 from bench.damage.recordings import Recording
 
 _LOOK_SECONDS = 0.2
@@ -24,6 +24,7 @@ class _Worker:
         self.process = context.Process(target=_work, args=(theirs, recordings, dict(known)), daemon=True)
         self.process.start()
         theirs.close()
+        self.pipe.recv()  # it is warm
         self.case: Case | None = None
         self.since = 0.0
 
@@ -40,6 +41,9 @@ class _Worker:
 
 
 def _work(pipe: Connection, recordings: list[Recording], known: Mapping[int, Clean]) -> None:
+    # The first analysis of a process imports what all others find.
+    clean(recordings[0])
+    pipe.send(None)
     while True:
         pipe.send(outcome(pipe.recv(), recordings, known))
 

@@ -44,7 +44,7 @@ class _Memo:
 
 
 class Trace:
-    """The canonical tables of one or more ranks behind one DuckDB connection.
+    """The canonical tables of one or more ranks behind DuckDB, with a connection for each thread that asks.
 
     Every table of `stepscope.model.tables` is a view. A trace of a single rank also has the views that analyses
     read: `spans` (`events` without `args`, with `name_id` in place of `name`), `names(name_id, name)` and `activities`

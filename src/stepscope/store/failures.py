@@ -44,7 +44,8 @@ def storage_failure(error: Exception, root: Path) -> str | None:
         below = any(name.startswith(str(root)) or str(root).startswith(name) for name in where)
         if error.errno is not None:
             refused = error.errno in _FULL or (error.errno in _REASONS and below)
-            return (error.strerror or type(error).__name__) if refused else None
+            # Arrow says much more than what the system said.
+            return os.strerror(error.errno) if refused else None
     if isinstance(error, (OSError, duckdb.IOException, duckdb.OutOfMemoryException)):
         # DuckDB and Arrow say what the system said; what DuckDB spills to the disk must find room there too.
         for code in _REASONS:
