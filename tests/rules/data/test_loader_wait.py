@@ -7,7 +7,9 @@ from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import data, loading
 
-WAITS = data.Waits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(DataLoader)#_X.__next__",))
+WAITS = data.Waits(
+    np.array([3, 9]), np.array([0, 1000]), np.array([500, 400]), ("enumerate(DataLoader)#_X.__next__",) * 2
+)
 
 
 def given(share: float, in_process: bool | None = True) -> dict[object, object]:
@@ -20,7 +22,7 @@ def test_a_wait_of_half_the_step_is_found_with_what_to_do() -> None:
         "500 ns of each step (50.0 %) go to waiting for its batch; the main process loads them itself."
     )
     assert "num_workers" in draft.actions[0].after
-    assert draft.events.tolist() == [3]
+    assert draft.events.tolist() == [3, 9]
 
 
 def test_workers_that_do_not_keep_up_are_told_apart() -> None:
@@ -40,6 +42,11 @@ def test_batches_that_are_received_are_not_late(share: float, receives: bool) ->
 def test_just_below_the_threshold_nothing_is_found() -> None:
     assert drafts("DAT001", given(0.00999)) == []
     assert len(drafts("DAT001", given(0.0100))) == 1
+
+
+def test_a_single_wait_tells_nothing_of_the_others() -> None:
+    one = data.Waits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(DataLoader)#_X.__next__",))
+    assert drafts("DAT001", {**given(0.5), data.regular: one}) == []
 
 
 def test_the_threshold_can_be_set() -> None:

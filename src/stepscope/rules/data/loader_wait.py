@@ -74,6 +74,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if share < limits["min_share"]:
         return
     found, alone = s(regular), s(in_process)
+    if found.events.size < limits["min_waits"]:
+        return
     received = (s.maybe(receiving_share) or 0.0) if alone is False else 0.0
     taken_over = received >= limits["min_received"]
     how = {True: "the main process loads them itself", False: "its workers don't keep up", None: "it comes too late"}
@@ -100,6 +102,7 @@ RULE = Rule(
         Threshold(
             "min_share", 0.01, "share", "What costs less than 1 % of the step is not shown; torch-tb-profiler used 5 %."
         ),
+        Threshold("min_waits", 2, "count", "A single one may start the loader, or be an odd one."),
         Threshold("min_received", 0.5, "share", "Most of the wait: more workers would not shorten it."),
     ),
     check=check,

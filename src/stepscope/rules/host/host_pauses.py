@@ -47,7 +47,7 @@ _LOOK = Action(
 _CORES = Action(
     "Give the job cores of its own",
     before="docker run --cpus=8 ...",
-    after="docker run --cpuset-cpus=0-15 ...  # and fewer threads than cores: OMP_NUM_THREADS, num_workers",
+    after="docker run --cpuset-cpus=0-15 ...  # and fewer threads than cores: OMP_NUM_THREADS",
     page="host-cores",
 )
 

@@ -1,0 +1,86 @@
+"""The program runs on the host, before the device is used or after.
+
+## What it finds
+Recordings most of which lie before the device's first work or after its last, while the host computes: a model that is
+initialised on the host, a result that is checked or written there.
+
+## Why it matters
+What happens in these seconds is no part of any step, and no kernel or copy makes up for it. Runs that are short or
+often repeated consist of it.
+
+## How it decides
+Stretches in which the host runs and calls nothing of the device, without waits for a person, a peer or a point in time,
+must come to `min_share` of the recording and to `min_ns`, after the last work of the device; before its first one only
+where ranges or functions tell what they are (`outside.outside`). Where the recording has no steps the price is that
+time; else there is none, since it is no part of a step.
+
+## What to try
+Do that work on the device, load the result of an earlier run, or leave it out of runs that are measured.
+
+## Known limits
+Whether the program needs what it does there can't be seen. A profiler that was started late or stopped early shows
+nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stepscope.model.amounts import duration, percent
+from stepscope.rules.finding import Action
+from stepscope.rules.host.host_work import where
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.job import steps
+from stepscope.signals.outside import outside
+from stepscope.signals.own_work import Doing
+from stepscope.signals.system import longest
+
+_AFTER = Action(
+    "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured",
+    before="result = compute_on_device(x)\nassert close(result, compute_on_host(x))",
+    after="result = compute_on_device(x)\nif checking:\n    assert close(result[:1000], compute_on_host(x[:1000]))",
+)
+_BEFORE = Action(
+    "Build it on the device, or load what an earlier run has saved",
+    before='model = Model()  # initialises every weight on the host\nmodel.to("cuda")',
+    after='with torch.device("cuda"):\n    model = Model()',
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold the time before and after the device's work against the recording."""
+    found = s(outside)
+    share = found.after.found.total / found.recorded_ns
+    if share >= limits["min_share"] and found.after.found.total >= limits["min_ns"]:
+        yield _draft(s, found.after, share, "after the last work of the device", (_AFTER,), limits)
+    share = found.before.found.total / found.recorded_ns
+    told = bool(found.before.name or found.before.parts)
+    if told and share >= limits["min_share"] and found.before.found.total >= limits["min_ns"]:
+        yield _draft(s, found.before, share, "before the device is used for the first time", (_BEFORE,), limits)
+
+
+def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Action, ...], limits: Limits) -> Draft:
+    total = doing.found.total
+    return Draft(
+        title=f"The host computes {when}",
+        summary=f"For {duration(total)}, {percent(share)} of the recording, the program runs on the host {when}, "
+        f"outside of all steps: it calls nothing of the device and waits for nobody{where(doing)}.",
+        actions=actions,
+        cost_ns=None if s(steps) else total,
+        confidence=0.8,
+        ranges=longest(doing.found),
+        numbers={"share": round(share, 3), **limits},
+        key=when,
+    )
+
+
+RULE = Rule(
+    "HST014",
+    "unused-device",
+    thresholds=(
+        Threshold("min_share", 0.5, "share", "Most of the recording."),
+        Threshold("min_ns", 1e9, "ns", "What takes less is the start and the end of any program."),
+    ),
+    check=check,
+)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.signals import job
+from stepscope.signals.outside import Outside, outside
+from stepscope.signals.own_work import Doing
+from support import Facts
+
+S = 1_000_000_000
+
+
+def doing(seconds: float, name: str = "") -> Doing:
+    return Doing(Intervals.union_of([0], [int(seconds * S)]), name)
+
+
+def given(after: Doing, before: Doing, *, recorded: float = 40.0, steps: int = 0) -> dict[object, object]:
+    return {outside: Outside(before, after, int(recorded * S)), job.steps: steps}
+
+
+def test_time_after_the_last_work_is_found_and_priced_where_there_are_no_steps() -> None:
+    (draft,) = drafts("HST014", given(doing(38.3), doing(0.3)))
+    assert draft.summary == (
+        "For 38.3 s, 95.8 % of the recording, the program runs on the host after the last work of the device, outside "
+        "of all steps: it calls nothing of the device and waits for nobody, in code that the recording does not show."
+    )
+    assert draft.cost_ns == round(38.3 * S)
+    assert drafts("HST014", given(doing(38.3), doing(0.3), steps=5))[0].cost_ns is None
+
+
+def test_time_before_the_first_work_is_found_where_it_has_a_name() -> None:
+    assert drafts("HST014", given(doing(0), doing(30))) == []
+    (draft,) = drafts("HST014", given(doing(0), doing(30, "init_model"), steps=4))
+    assert "most of it in init_model" in draft.summary
+    assert draft.cost_ns is None
+
+
+def test_half_of_the_recording_and_a_second_are_the_least() -> None:
+    assert drafts("HST014", given(doing(19.9), doing(0))) == []
+    assert len(drafts("HST014", given(doing(20), doing(0)))) == 1
+    assert drafts("HST014", given(doing(0.99), doing(0), recorded=1)) == []
+
+
+def after_the_last_kernel(*calls: tuple[str, str, float, float]) -> Facts:
+    facts = Facts()
+    facts.kernel("gemm", S, S, launch=(S - 5_000, 4_000))
+    facts.host("runtime", "cudaFree", 30 * S, 1_000_000)
+    for category, name, begin, length in calls:
+        facts.host(category, name, int(begin * S), int(length * S))
+    return facts
+
+
+def test_a_program_that_goes_on_without_its_device_is_found_in_a_trace() -> None:
+    (finding,) = findings("HST014", after_the_last_kernel().trace())
+    assert "28.0 s" in finding.summary
+
+
+def test_waiting_for_a_person_is_not() -> None:
+    assert findings("HST014", after_the_last_kernel(("other", "getc", 3, 26)).trace()) == []
+
+
+def test_without_a_host_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST014", {})
