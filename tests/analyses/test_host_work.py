@@ -61,11 +61,25 @@ def test_recordings_without_most_launches_do_not_tell_work() -> None:
 def test_the_first_launch_of_a_kernel_loads_it() -> None:
     f = Facts()
     f.step(0, 0, 30 * MS)
-    f.kernel("gemm", 10 * MS + 5 * US, MS, launch=(0, 10 * MS))
+    f.kernel("copy", 20 * US, US, launch=(10 * US, 5 * US))
+    f.kernel("gemm", 10 * MS + 105 * US, MS, launch=(100 * US, 10 * MS))
     f.kernel("gemm", 20 * MS + 5 * US, MS, launch=(12 * MS, 8 * MS))
     got = causes(f.trace())
     assert got["host_dispatch", "first_use"] == 10 * MS
-    assert got["host_dispatch", "runtime_call"] == 8 * MS
+    assert got["host_dispatch", "runtime_call"] == 8 * MS + 5 * US
+
+
+@pytest.mark.parametrize(("length", "cause"), [(999_999, "runtime_call"), (1_000_000, "first_use")])
+def test_the_first_call_of_a_name_may_load_what_later_ones_find(length: int, cause: str) -> None:
+    f = Facts()
+    f.step(0, 0, 30 * MS)
+    f.kernel("gemm", 5 * US, MS, launch=(0, 2 * US))
+    f.host("runtime", "cudaEventCreateWithFlags", 2 * MS, length)
+    f.host("runtime", "cudaEventCreateWithFlags", 6 * MS, 2 * MS)
+    f.kernel("gemm", 20 * MS, MS, launch=(19 * MS, 5 * US))
+    got = causes(f.trace())
+    assert got["host_dispatch", cause] >= length
+    assert got["host_dispatch", "runtime_call"] >= 2 * MS
 
 
 def waiting(category: str, name: str) -> Causes:
@@ -90,10 +104,11 @@ def test_short_waits_are_for_the_work_before() -> None:
     assert len(unseen_work(f.trace())) == 0
 
 
-def test_work_that_starts_long_after_its_launch_before_anything_else_waits_for_what_is_not_recorded() -> None:
+def test_work_behind_an_event_of_idle_devices_waits_for_what_is_not_recorded() -> None:
     f = Facts()
-    f.host("runtime", "hipStreamWaitEvent", 0, 5 * US)
-    f.kernel("gemm", 400 * MS, MS, launch=(10 * US, 5 * US), stream="7")
+    f.kernel("copy", 20 * US, US, launch=(10 * US, 5 * US))
+    f.host("runtime", "hipStreamWaitEvent", 50 * US, 5 * US)
+    f.kernel("gemm", 400 * MS, MS, launch=(100 * US, 5 * US))
     f.step(0, 0, 402 * MS)
     got = causes(f.trace())
     assert got["unknown", "work not recorded"] > 399 * MS

@@ -31,10 +31,11 @@ def test_one_kernel_is_said_in_the_singular() -> None:
 
 
 def started(cold_ms: int, warm_steps: int) -> Facts:
-    """A step whose first launch takes so long, and warm ones of 40 kernels."""
+    """A step in which loading a kernel takes so long, and warm ones of 40 kernels."""
     facts = Facts()
     facts.step(0, 0, (cold_ms + 10) * MS)
-    facts.kernel("first", (cold_ms + 1) * MS, MS, launch=(0, cold_ms * MS))
+    facts.kernel("gemm", 20_000, 1_000, launch=(10_000, 5_000))
+    facts.kernel("first", (cold_ms + 1) * MS, MS, launch=(100_000, cold_ms * MS))
     at = (cold_ms + 10) * MS
     for number in range(warm_steps):
         facts.step(number + 1, at, 10 * MS)

@@ -25,6 +25,8 @@ _LEAST_NS, _MOST_NS = 1_000_000, 5_000_000
 #: A wait for a device that has nothing to do returns within microseconds; one that takes longer waits for work that
 #: the recording lacks.
 UNSEEN_NS: Final = 1_000_000
+#: A call that takes longer, and is the first of its name, loads or creates what later ones find.
+LOADING_NS: Final = 1_000_000
 _CALLS: Final = ("runtime", "launch", "sync", "queue")
 
 
@@ -58,6 +60,22 @@ def host_work(trace: Trace) -> Intervals:
     quiet = called.complement(int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1]))
     long = quiet.ends - quiet.starts >= least
     return Intervals(quiet.starts[long], quiet.ends[long])
+
+
+def first_calls(trace: Trace) -> Intervals:
+    """Long calls of the runtime that are the first of their name: they create the context, load a library or code.
+
+    Ask for it with `Trace.once`. Calls that launch are told by their kernels instead.
+    """
+    hosts = trace.once(host_states)
+    if hosts is None:
+        return Intervals.empty()
+    spans = Spans(trace)
+    calls = np.flatnonzero(spans.of("runtime") & np.isin(spans.track, hosts.feeders))
+    calls = calls[np.lexsort((spans.id[calls], spans.ts[calls]))]
+    first = calls[np.unique(spans.name[calls], return_index=True)[1]]
+    first = first[spans.dur[first] >= LOADING_NS]
+    return Intervals.union_of(spans.ts[first], spans.ts[first] + spans.dur[first])
 
 
 def unseen_work(trace: Trace) -> Intervals:

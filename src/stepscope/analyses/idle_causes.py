@@ -21,7 +21,7 @@ from stepscope.analyses import host_states as host
 from stepscope.analyses import idle_gaps as late
 from stepscope.analyses.device_time import DeviceTime, StepWindows, device_times, step_windows
 from stepscope.analyses.host_states import HostStates, host_states
-from stepscope.analyses.host_work import UNSEEN_NS, host_work, unseen_work
+from stepscope.analyses.host_work import LOADING_NS, UNSEEN_NS, first_calls, host_work, unseen_work
 from stepscope.analyses.idle_gaps import Gaps, activities, find_gaps, stream_waits
 from stepscope.analyses.needs import has_device
 from stepscope.analyses.registry import Analysis
@@ -76,8 +76,8 @@ IDLE_CAUSES = TableSchema(
         text(
             "detail",
             "What within the cause; null where there is no further split. `host_work`: the host called nothing of the "
-            "device for milliseconds; `first_use`: a launch call that loads its kernel; `work not recorded`: the host "
-            "waited for device work that the recording lacks.",
+            "device for milliseconds; `first_use`: a call that loads a kernel or a library; `work not recorded`: "
+            "the host waited for device work that the recording lacks.",
             nullable=True,
         ),
         ns("total_ns", "Idle time of that cause."),
@@ -111,8 +111,6 @@ _DISPATCH = np.array([_CALL, _OP, _PYTHON, _OTHER])
 #: What a thread does that calls nothing of the device, and what it does while it waits for the device or launches.
 _AT_WORK = np.array([_OP, _PYTHON, _OTHER])
 _WAITING = np.array([_BLOCKED, _CALL, _QUEUED])
-#: A launch call that takes longer, and is the first of its kernel, loads it.
-_LOADING_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +142,7 @@ def idle_causes(trace: Trace) -> Table:
         gaps = find_gaps({name: column[mine] for name, column in rows.items()}, waits, lo, hi)
         pieces = explain(gaps, hosts)
         if hosts is not None:
-            pieces = _long(pieces, trace.once(host_work), trace.once(unseen_work))
+            pieces = _long(pieces, *(trace.once(one) for one in (host_work, unseen_work, first_calls)))
             pieces = _behind_nothing(pieces, busy)
         found += _rows(trace.ranks[0], device, windows, pieces)
     return Table.from_rows(IDLE_CAUSES, found)
@@ -193,7 +191,7 @@ def _during_launch(gaps: Gaps, hosts: HostStates) -> Part:
     called = np.flatnonzero(gaps.call_ends > gaps.call_starts)
     tiles = hosts.overhead_timeline(int(gaps.starts.min(initial=0)), int(gaps.ends.max(initial=0)))
     starts, ends, index, tile = overlay(gaps.call_starts[called], gaps.call_ends[called], tiles[0], tiles[1])
-    long = gaps.call_ends[called[index]] - gaps.call_starts[called[index]] >= _LOADING_NS
+    long = gaps.call_ends[called[index]] - gaps.call_starts[called[index]] >= LOADING_NS
     call = np.where(gaps.fresh[called[index]] & long, _FIRST, _CALL)
     return starts, ends, called[index], np.where(tiles[2][tile] == 0, _PROFILER, call)
 
@@ -211,16 +209,17 @@ def _charge_refill(gaps: Gaps, starts: Times, gap: NDArray[np.int64], cause: NDA
     return np.where(drained[gap] & np.isin(cause, _DISPATCH), _REFILL, cause)
 
 
-def _long(pieces: Pieces, work: Intervals, unseen: Intervals) -> Pieces:
-    """Cut pieces where the host is at work of its own, or waits for what is not recorded."""
-    if not pieces.starts.size or not (len(work) or len(unseen)):
+def _long(pieces: Pieces, work: Intervals, unseen: Intervals, first: Intervals) -> Pieces:
+    """Cut pieces where the host is at work of its own, waits for what is not recorded, or makes a long first call."""
+    if not pieces.starts.size or not (len(work) or len(unseen) or len(first)):
         return pieces
     lo, hi = int(pieces.starts.min()), int(pieces.ends.max())
-    tile_starts, tile_ends, label = partition([unseen, work], lo, hi)
+    tile_starts, tile_ends, label = partition([unseen, work, first], lo, hi)
     starts, ends, piece, tile = overlay(pieces.starts, pieces.ends, tile_starts, tile_ends)
     cause, what = pieces.cause[piece], label[tile]
     cause = np.where((what == 0) & np.isin(cause, _WAITING), _UNSEEN, cause)
     cause = np.where((what == 1) & np.isin(cause, [*_AT_WORK, _REFILL]), _WORK, cause)
+    cause = np.where((what == 2) & np.isin(cause, [_CALL, _REFILL]), _FIRST, cause)
     return Pieces(starts, ends, pieces.gap[piece], cause)
 
 

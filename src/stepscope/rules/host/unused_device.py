@@ -11,8 +11,8 @@ often repeated consist of it.
 ## How it decides
 Stretches in which the host runs and calls nothing of the device, without waits for a person, a peer or a point in time,
 must come to `min_share` of the recording and to `min_ns`, after the last work of the device; before its first one only
-where ranges or functions tell what they are (`outside.outside`). Where the recording has no steps the price is that
-time; else there is none, since it is no part of a step.
+where ranges or functions tell what they are (`outside.outside`). There is no price, since that time is no part of a
+step; where the recording has no steps it comes before all that has one.
 
 ## What to try
 Do that work on the device, load the result of an earlier run, or leave it out of runs that are measured.
@@ -67,7 +67,7 @@ def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Act
         summary=f"For {duration(total)}, {percent(share)} of the recording, the program runs on the host {when}, "
         f"outside of all steps: it calls nothing of the device and waits for nobody{where(doing)}.",
         actions=actions,
-        cost_ns=None if s(steps) else total,
+        taken_ns=None if s(steps) else total,
         confidence=0.8,
         ranges=longest(doing.found),
         numbers={"share": round(share, 3), **limits},
@@ -83,4 +83,5 @@ RULE = Rule(
         Threshold("min_ns", 1e9, "ns", "What takes less is the start and the end of any program."),
     ),
     check=check,
+    whole=True,
 )
