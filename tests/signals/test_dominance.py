@@ -5,7 +5,7 @@ import pytest
 from operator_support import GEMM, Program
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.dominance import compiled, compute
+from stepscope.signals.dominance import compute, decoding
 from support import Facts
 
 US = 1000
@@ -57,6 +57,16 @@ def test_without_steps_it_is_the_span_of_the_device() -> None:
     assert found.busy == pytest.approx(0.8)
 
 
+def test_a_pause_longer_than_all_work_is_an_edge_of_the_recording() -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 0, 10 * US)
+    f.kernel("before the cut", 10 * US, 5 * US, launch=(US, 5 * US))
+    f.kernel("decode", 900 * US, 90 * US, launch=(7 * US, 5 * US))
+    f.kernel("decode", 995 * US, 5 * US, launch=(12 * US, 2 * US))
+    found = Signals.of(f.trace())(compute)
+    assert (found.length_ns, found.busy) == (100 * US, pytest.approx(0.95))
+
+
 def test_operands_of_another_size_are_another_row_with_a_rate_of_its_own() -> None:
     program = Program()
     program.facts.row("devices", device=0, name="NVIDIA A100-SXM4-80GB", used=True)
@@ -70,11 +80,14 @@ def test_operands_of_another_size_are_another_row_with_a_rate_of_its_own() -> No
     assert "1024" in small.shapes
 
 
-def test_kernels_of_the_compiler_tell_that_a_model_is_compiled() -> None:
-    f = Facts()
-    f.kernel("triton_poi_fused_add_0", 10 * US, 50 * US, launch=(0, 5 * US))
-    assert Signals.of(f.trace())(compiled)
-    assert not Signals.of(two_steps().trace())(compiled)
+def test_decode_steps_of_servers_are_told_from_others() -> None:
+    for name, expected in (("step[DECODE bs=32]", True), ("step[EXTEND bs=15 toks=15360]", False)):
+        f = Facts()
+        f.step(0, 0, 1000 * US)
+        f.host("annotation", name, 0, 900 * US)
+        f.host("op", "aten::mm", 10 * US, 20 * US)
+        f.kernel(GEMM, 50 * US, 500 * US, launch=(12 * US, 5 * US))
+        assert Signals.of(f.trace())(decoding) is expected
 
 
 def test_without_a_device_it_abstains() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +15,7 @@ from stepscope.analyses.peaks import known_devices, peak_rate
 from stepscope.model.columns import Spans, input_texts, inputs_at, names_by_id
 from stepscope.model.costs import Costs
 from stepscope.model.device_work import DeviceWork
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.kernel_names import OP_CLASSES, classify
 from stepscope.model.steps import Steps
 from stepscope.signals.signal import Signals, signal
@@ -24,7 +23,6 @@ from stepscope.signals.work import Ids
 
 #: Groups of kernels that are told apart; what is beyond them is too short to speak of.
 _MOST: Final = 20
-_INDUCTOR: Final = re.compile(r"triton_(poi|red|per|tem|for|unk)_")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,22 +98,28 @@ def compute(s: Signals) -> Dominance:
 
 
 @signal()
-def compiled(s: Signals) -> bool:
-    """Whether kernels that PyTorch's compiler made run in the steps."""
-    names = s.trace.once(names_by_id)
-    work = DeviceWork.of(s.trace)
-    used = np.flatnonzero(np.bincount(work.name[work.are("compute")]))
-    return any(_INDUCTOR.match(names[name_id]) for name_id in used.tolist())
+def decoding(s: Signals) -> bool:
+    """Whether most device time is that of a server's decode steps, which read all weights for few tokens."""
+    rows = s.table("phases").records()
+    busy = sum(row["device_ns"] or 0 for row in rows)
+    return 2 * sum(row["device_ns"] or 0 for row in rows if row["phase"] == "decode") > busy > 0
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
-    """Begin and end on the device of each complete step; without steps, of all that the device did."""
+    """Begin and end on the device of each complete step; without steps, of what the device did.
+
+    A pause that is longer than all that the device did is an edge of the recording and no part of a loop: then it is
+    the side of it on which more was done.
+    """
     windows, steps = s.trace.once(step_windows), Steps.of(s.trace)
     chosen = np.isin(windows.step, steps.step[steps.whole]) & (windows.ends > windows.starts)
     if chosen.any():
         return windows.starts[chosen], windows.ends[chosen]
-    devices = s.trace.once(device_times)
-    return np.array([min(one.first for one in devices)]), np.array([max(one.last for one in devices)])
+    busy = Intervals.union_of_all(one.busy for one in s.trace.once(device_times))
+    cuts = np.flatnonzero(busy.starts[1:] - busy.ends[:-1] > busy.total)
+    starts, ends = busy.starts[np.append(0, cuts + 1)], busy.ends[np.append(cuts, len(busy) - 1)]
+    most = int(np.argmax(busy.within(starts, ends)))
+    return starts[most : most + 1], ends[most : most + 1]
 
 
 def _inside(ts: Times, starts: Times, ends: Times) -> NDArray[np.bool_]:

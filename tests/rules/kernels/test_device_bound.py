@@ -5,8 +5,10 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Kind, Platform, Program
 from stepscope.signals import job
-from stepscope.signals.dominance import Alike, Dominance, compiled, compute
+from stepscope.signals.dominance import Alike, Dominance, compute, decoding
+from stepscope.signals.program import program
 
 MM = Alike(
     "ampere_bf16_gemm", "ampere_bf16_gemm", "gemm", "[[4096,4096],[4096,4096]]", np.array([7, 3]), 700, 0.7, 200e12, 0.4
@@ -14,13 +16,14 @@ MM = Alike(
 
 
 def given(
-    busy: float = 0.9, kernels: tuple[Alike, ...] = (MM,), platform: str = "cuda", made: bool = False
+    busy: float = 0.9, kernels: tuple[Alike, ...] = (MM,), platform: Platform = "cuda", made: bool = False
 ) -> dict[object, object]:
     roles: dict[str, float] = {}
     for one in kernels:
         roles[one.role] = roles.get(one.role, 0.0) + one.share
     found = Dominance(1000, busy, tuple(roles.items()), kernels)
-    return {compute: found, compiled: made, job.platform: platform, job.recorded_steps: 2}
+    told = Program(platform=platform, framework="pytorch", compiled=made)
+    return {compute: found, program: told, decoding: False, job.recorded_steps: 2}
 
 
 def alike(name: str, role: str, share: float, efficiency: float | None = None) -> Alike:
@@ -53,7 +56,7 @@ def test_it_names_classes_and_kernels_with_their_rates_and_has_no_price() -> Non
         ("merge", "other", "other", False, ""),
     ],
 )
-def test_the_remedy_fits_the_foremost_kernels(kernel: str, role: str, platform: str, made: bool, word: str) -> None:
+def test_the_remedy_fits_the_kernels(kernel: str, role: str, platform: Platform, made: bool, word: str) -> None:
     (draft,) = drafts("KRN015", given(kernels=(alike(kernel, role, 0.8),), platform=platform, made=made))
     assert word in draft.actions[0].after
 
@@ -62,6 +65,19 @@ def test_the_remedy_fits_the_foremost_kernels(kernel: str, role: str, platform: 
 def test_compiled_models_are_not_told_to_compile(role: str) -> None:
     (draft,) = drafts("KRN015", given(kernels=(alike("triton_poi_fused_add", role, 0.8),), made=True))
     assert not any("compile" in action.text + action.after for action in draft.actions)
+
+
+def test_decode_steps_want_narrower_weights_or_more_requests() -> None:
+    (draft,) = drafts("KRN015", {**given(platform="rocm"), decoding: True})
+    assert "FP8" in draft.actions[0].text
+
+
+@pytest.mark.parametrize(("kind", "word"), [("training", "autocast"), ("inference", "half()")])
+def test_products_in_fp32_want_sixteen_bits(kind: Kind, word: str) -> None:
+    told = Program(platform="cuda", framework="pytorch", kind=kind)
+    wide = alike("volta_sgemm_128x64_nn", "gemm", 0.8)
+    (draft,) = drafts("KRN015", {**given(kernels=(wide,)), program: told})
+    assert word in draft.actions[0].after
 
 
 def test_compute_must_be_most_of_the_step_or_one_kernel_a_large_part() -> None:

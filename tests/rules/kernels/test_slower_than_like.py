@@ -5,16 +5,18 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
 from stepscope.signals import job
-from stepscope.signals.dominance import Alike, compiled
+from stepscope.signals.dominance import Alike
 from stepscope.signals.likes import Slower, uneven
 from stepscope.signals.products import Dimensions
+from stepscope.signals.program import program
 
 
 def given(factor: float, share: float = 0.5) -> dict[object, object]:
     kernel = Alike("Cijk", "Cijk", "gemm", "[[15360,4096],[4096,24576]]", np.array([7, 8]), 800, share, 457e12, 0.35)
     slower = Slower(kernel, Dimensions(1, 15360, 24576, 4096), 457e12, 457e12 / factor, 3)
-    return {uneven: (slower,), job.platform: "rocm", compiled: False, job.recorded_steps: 2}
+    return {uneven: (slower,), program: Program(platform="rocm"), job.recorded_steps: 2}
 
 
 def test_the_price_is_the_rate_of_the_others() -> None:

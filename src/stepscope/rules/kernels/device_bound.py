@@ -32,8 +32,9 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.kernels.roles import WORDS, advice
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.dominance import Alike, Dominance, compiled, compute
-from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.dominance import Alike, Dominance, compute, decoding
+from stepscope.signals.job import recorded_steps
+from stepscope.signals.program import program
 from stepscope.signals.work import tensors
 
 #: Kernels and classes that a summary names.
@@ -55,11 +56,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     foremost = max(roles, key=lambda role: roles[role])
     named = [one for one in found.kernels if id(one) not in good and one.share >= _MENTIONED][:_NAMED]
+    names = tuple(one.name for one in named or found.kernels if one.role == foremost)
     yield Draft(
         title="Compute kernels are most of the step",
         summary=f"They run for {percent(found.busy)} of it: {_roles(found)}. {_listed(named)}"
         "Faster or fewer kernels are what would shorten the step.",
-        actions=advice(foremost, tuple(one.name for one in named), s(platform), s(compiled)),
+        actions=advice(foremost, names, s(program), s.maybe(decoding) is True),
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,
         events=(named or list(found.kernels))[0].events[:20],

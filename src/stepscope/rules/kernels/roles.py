@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
+from stepscope.model.kernel_names import classify
+from stepscope.model.program import Program
 from stepscope.rules.finding import Action
 
 #: How each class of kernels is written.
@@ -42,6 +44,23 @@ _GEMM_CUDA: Final = Action(
     before="model = torch.compile(model)",
     after='model = torch.compile(model, mode="max-autotune-no-cudagraphs")',
     page="tensor-shapes",
+)
+_DECODING: Final = Action(
+    "Each decode step reads all weights for a few tokens: take FP8 or 4-bit weights, or more requests per batch",
+    page="batch-size",
+)
+_NARROWER: Final = Action(
+    "Use mixed precision: matrix units do products and convolutions in 16 bits several times as fast",
+    before="loss = loss_fn(model(x), y)",
+    after='with torch.autocast("cuda", dtype=torch.float16):   # bf16 since Ampere; convolutions: channels_last, too\n'
+    "    loss = loss_fn(model(x), y)",
+    page="amp",
+)
+_NARROWER_INFERRING: Final = Action(
+    "Load the model in 16 bits: matrix units do products and convolutions several times as fast then",
+    before="model = Model.from_pretrained(name)",
+    after="model = Model.from_pretrained(name).half()   # bf16 since Ampere",
+    page="amp",
 )
 _GEMM: Final = Action("Choose sizes that the library has good kernels for, or narrower types", page="tensor-shapes")
 _ATTENTION_ROCM: Final = Action(
@@ -80,15 +99,20 @@ _ACCESS: Final = Action(
 )
 
 
-def advice(role: str, names: Sequence[str], platform: str, compiled: bool) -> tuple[Action, ...]:
+def advice(role: str, names: Sequence[str], told: Program, decoding: bool = False) -> tuple[Action, ...]:
     """What to do about the foremost kernels.
 
     Args:
         role: Their class.
         names: Names of kernels, the one with the most time first.
-        platform: As in `stepscope.signals.job.platform`.
-        compiled: Whether the model is compiled already.
+        told: The program.
+        decoding: Whether most device time is that of servers' decode steps.
     """
+    platform, compiled = told.platform, told.compiled is True
+    if role == "gemm" and decoding:
+        return (_DECODING, *((_GEMM_ROCM,) if platform == "rocm" else (_GEMM,)))
+    if role in ("gemm", "convolution") and platform == "cuda" and names and classify(names[0]).dtype == "fp32":
+        return (_NARROWER_INFERRING if told.infers else _NARROWER,)
     if role == "gemm" and names and _EXPERTS.search(names[0]):
         return {"rocm": (_EXPERTS_ROCM, _GEMM_ROCM), "cuda": (_EXPERTS_CUDA, _GEMM_CUDA)}.get(platform, (_GEMM,))
     if role == "gemm":
@@ -101,4 +125,6 @@ def advice(role: str, names: Sequence[str], platform: str, compiled: bool) -> tu
         return (_FUSE, _ACCESS)
     if role == "optimizer":
         return (_OPTIMIZER,)
+    if told.native:
+        return (_ACCESS,)
     return (_ACCESS, _LARGER) if platform in ("cuda", "rocm") else (_LARGER,)

@@ -29,9 +29,9 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.kernels.roles import advice
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.dominance import compiled
-from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.job import recorded_steps
 from stepscope.signals.likes import Slower, uneven
+from stepscope.signals.program import program
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -45,7 +45,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"Products of {_sizes(worst)} take {duration(worst.kernel.total_ns // steps)} per step "
         f"({percent(worst.kernel.share)}) at {quantity(worst.rate, 'FLOP/s')}, where other products of about that size "
         f"come to {quantity(worst.like, 'FLOP/s')}{_against(worst)}.",
-        actions=advice("gemm", (worst.kernel.name,), s(platform), s(compiled)),
+        actions=advice("gemm", (worst.kernel.name,), s(program)),
         change=Change(device=tuple(Scaled(one.kernel.events, round(one.factor, 3)) for one in slower)),
         confidence=0.6,
         events=worst.kernel.events[:20],
