@@ -119,6 +119,20 @@ def test_without_a_cache_nothing_is_left_behind(tmp_path, monkeypatch):
     assert not os.listdir(tmp_path / "tmp")  # noqa: PTH208
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list open files")
+def test_closed_traces_hold_no_files(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_bytes(trace_text())
+
+    def opened() -> int:
+        for _ in range(3):
+            open_trace(path, Options(cache=False)).close()
+            open_trace(path, Options(store=tmp_path / "store")).close()
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
+
+    assert opened() == opened()
+
+
 def test_progress_adds_up_to_the_size(tmp_path):
     path = tmp_path / "trace.json"
     path.write_bytes(trace_text() * 1)

@@ -11,7 +11,6 @@ from typing import Final
 
 from stepscope.ingest.options import Options
 from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
-from stepscope.model.scratch import remove_scratch, scratch_folder
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note
 from stepscope.readers.protocol import Progress, Reader, Source
@@ -21,9 +20,6 @@ from stepscope.store.failures import CannotStoreError
 from stepscope.store.manifest import read_manifest
 
 Sourced = tuple[Source, Reader]
-
-#: Nobody needs a temporary store to be any smaller.
-_NO_LIMIT: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Stores:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._temporary: list[Path] = []
+        self._temporary: list[Cache] = []
         self._cache = Cache(options.store) if options.cache else self._temporary_cache()
         self._spare: Cache | None = None
         self._contents: dict[Path, Contents] = {}
@@ -98,7 +94,7 @@ class Stores:
         for cache in self._caches():
             cache.release()
         while self._temporary:
-            remove_scratch(self._temporary.pop())
+            self._temporary.pop().remove()
 
     def _caches(self) -> list[Cache]:
         return [self._cache] if self._spare is None else [self._cache, self._spare]
@@ -165,14 +161,13 @@ class Stores:
 
     def _temporary_cache(self) -> Cache:
         try:
-            folder = scratch_folder()
+            self._temporary.append(Cache.temporary())
         except OSError as error:
             raise UserError(
                 f"there is no room for what is read: no temporary folder can be made ({error.strerror or error})",
                 hint="set TMPDIR or --store to a folder that can be written",
             ) from error
-        self._temporary.append(folder)
-        return Cache(folder, limit=_NO_LIMIT)
+        return self._temporary[-1]
 
     def _read_in_processes(self, missing: Sequence[_Wanted], progress: _Advance) -> None:
         # What starts processes takes a while to import.

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.scratch import remove_scratch, scratch_folder
 from stepscope.store.contents import Contents
 from stepscope.store.failures import CannotStoreError, storage_failure
 from stepscope.store.layout import MANIFEST, VERSION
@@ -28,6 +29,8 @@ from stepscope.store.manifest import is_whole, read_manifest
 from stepscope.store.stamp import code_stamp
 
 _DEFAULT_LIMIT: Final = 20 << 30
+#: Nobody needs a temporary cache to be any smaller.
+_NO_LIMIT: Final = 2**63
 #: Being written, or being removed.
 _TEMPORARY: Final = "tmp-"
 #: Complete, but for those only who use it now: its recording was changing, or a damaged store had its name.
@@ -78,6 +81,15 @@ class Cache:
         self._locks = Locks(self.root)
         self._taken: dict[str, Path] = {}
         self._distrusted: set[Path] = set()
+
+    @classmethod
+    def temporary(cls) -> Cache:
+        """One of this process, in the system's temporary folder; `remove` it.
+
+        Raises:
+            OSError: There is no place for it.
+        """
+        return cls(scratch_folder(), limit=_NO_LIMIT)
 
     def take(self, key: str, name: str = "") -> Path | None:
         """The complete store under `key`, which stays until `release`; None if there is none. It counts as a use.
@@ -146,6 +158,12 @@ class Cache:
             self._locks.release(folder.name)
             if folder.name.startswith(_ONCE):
                 self._remove(folder)
+
+    def remove(self) -> None:
+        """Remove the whole folder, which nobody else knows of, after letting go of all that was taken."""
+        self.release()
+        self._locks.forget()
+        remove_scratch(self.root)
 
     def entries(self) -> list[Entry]:
         """All stored recordings, least recently used first."""

@@ -65,6 +65,16 @@ class Locks:
                 del held.users[name]
                 held.unlock(name)
 
+    def forget(self) -> None:
+        """Close the file, unless something is locked: the folder is going to be removed."""
+        with _GUARD:
+            key = (os.getpid(), _identity(self._path))
+            held = _FILES.get(key)
+            if held is not None and not held.users:
+                del _FILES[key]
+                if held.descriptor >= 0:
+                    os.close(held.descriptor)
+
 
 class _Held:
     """What this process has locked in one file."""
