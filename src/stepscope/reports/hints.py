@@ -22,7 +22,8 @@ _RANGES: Final = "record with --trace=cuda,nvtx and mark parts of the program wi
 def how_to_record(needs: Input, reader: str, program: Program) -> str | None:
     """What to do for an input to be there next time; None if the recording of such a program never has it."""
     how = HOW_TO_RECORD[reader].get(needs)
-    if how is None or (needs == "loader" and not _loads(program)):
+    # A loop without a recorded loader may have none: only where there is one is more of it worth asking for.
+    if how is None or (needs == "loader" and not program.loader):
         return None
     if reader == "nsight" and not program.pytorch:
         return None if needs in _OF_FRAMEWORKS else _RANGES if needs == "modules" else how
@@ -40,7 +41,3 @@ def how_to_mark(program: Program) -> str:
     if program.recorder == "memsnapshot" or program.kind in ("serving", "diffusion"):
         return ""
     return "call prof.step() after each iteration"
-
-
-def _loads(program: Program) -> bool:
-    return program.pytorch and (program.loader or program.trains)

@@ -77,6 +77,8 @@ _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
         ),
     ),
     ("not compiled", re.compile(r"torch\.compile\((?!.*mode=\"max-autotune)|[Cc]ompile the (model|module|function)")),
+    ("directives", re.compile(r"#pragma|\bOpenMP\b|\bOpenACC\b|!\$(omp|acc)")),
+    ("kernels of its own", re.compile(r"<<<|cudaMemcpy|hipMemcpy|aclrtMemcpy|cudaMalloc|cudaStream[BWS]|cudaEvent")),
     # A server's model is not the user's to wrap.
     ("loop of its own", re.compile(r"\bmodel\(|\bmodel = |\btrain\(")),
     ("vllm", re.compile(r"\bvllm serve\b|--enforce-eager")),

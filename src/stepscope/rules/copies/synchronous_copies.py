@@ -40,6 +40,13 @@ _CALLS = {
 }
 _CUDA = ("cudaMemcpy(dst, src, n, kind);", "cudaMemcpyAsync(dst, src, n, kind, stream);")
 
+_TENSORS = Action(
+    "Copy tensors from page-locked memory, and don't wait for them",
+    before="x = x.to(device)",
+    after="x = x.pin_memory().to(device, non_blocking=True)",
+    page="pinned-memory",
+)
+
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold such copies against the step."""
@@ -53,7 +60,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="Copies are synchronous",
         summary=f"{max(found.event.size // steps, 1):,} copies per step, {size} in all, are done by "
         f"calls that return when they are done; the host waits {duration(found.blocked_ns // steps)}.",
-        actions=(Action("Copy asynchronously on a stream", before=before, after=after, page="pinned-memory"),),
+        actions=(
+            Action("Copy asynchronously on a stream", before=before, after=after, page="pinned-memory"),
+            _TENSORS,
+        ),
         change=Change(unblocked=found.held),
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
