@@ -72,6 +72,16 @@ def test_kernels_that_take_no_time():
     assert codes(facts) == {"duration-zero": 1}
 
 
+@pytest.mark.parametrize(("dur", "severity"), [(2_000, "info"), (2_001, "warning")])
+def test_what_is_shorter_than_the_clocks_tick_has_no_duration(dur: int, severity: str) -> None:
+    facts = Facts()
+    for number in range(4):
+        facts.kernel("gemm", 10_000 * number, dur, launch=(10_000 * number, 1_000))
+    facts.kernel("tiny", 90_000, 0, launch=(80_000, 1_000))
+    rows = facts.trace().sql("SELECT severity, count FROM health WHERE code = 'duration-zero'").to_pylist()
+    assert rows == [{"severity": severity, "count": 1}]
+
+
 def test_kernels_that_overlap_on_a_stream_but_not_those_that_touch_or_run_elsewhere():
     facts = usual()
     facts.kernel("early", 350, 100, launch=(60, 5))

@@ -11,10 +11,11 @@ from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
 from stepscope.signals.enough import verdict
 
-#: Families that need events which belong together, and those that need a job that is under way as well.
+#: Families that need a job that is under way. A batch is waited for at the start as it is later.
+_RUNNING: Final = ("host", "synchronisation", "copies", "kernels", "system", "communication", "cluster", "ascend")
+#: Those that need events which belong together.
 _WHOLE: Final = ("data", "host", "synchronisation", "copies", "kernels", "system")
-_RUNNING: Final = (*_WHOLE, "communication", "cluster", "ascend")
-_FAMILIES: Final = {"few": _RUNNING, "first use": _RUNNING, "thinned": _WHOLE}
+_FAMILIES: Final = {"few": (*_RUNNING, "data"), "first use": _RUNNING, "thinned": _WHOLE}
 
 
 def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals]) -> MissingInputError | None:

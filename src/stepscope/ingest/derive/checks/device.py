@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.ingest.derive.activities import SYNC
 from stepscope.ingest.derive.checks.share import share
 from stepscope.ingest.derive.derived import Derived
 from stepscope.store.staging import Observation
+
+#: So many durations tell the resolution of the clock.
+_TELLING: Final = 3
 
 
 def zero_durations(derived: Derived) -> Observation | None:
@@ -16,10 +22,20 @@ def zero_durations(derived: Derived) -> Observation | None:
     zero, of = int(np.count_nonzero(derived.activities.instant & work)), int(np.count_nonzero(work))
     if not zero:
         return None
+    if _ticks(derived.activities.dur[work & ~derived.activities.instant]):
+        return Observation(
+            "duration-zero", "info", zero, f"device activities ({share(zero, of)}) have a duration of zero",
+            "none: times are recorded in whole microseconds, and they took less",
+        )  # fmt: skip
     return Observation(
         "duration-zero", "warning" if zero * 100 > of else "info", zero,
         f"device activities ({share(zero, of)}) have a duration of zero", "their time is missing from sums",
     )  # fmt: skip
+
+
+def _ticks(durations: NDArray[np.int64]) -> bool:
+    """Whether the recording counts whole microseconds: by chance one duration in a thousand is a multiple of them."""
+    return bool(durations.size >= _TELLING and not (durations % 1_000).any())
 
 
 def overlaps(derived: Derived) -> Observation | None:
