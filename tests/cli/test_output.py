@@ -164,13 +164,14 @@ def test_a_recording_of_an_input_is_never_overwritten(job: Path, capsys: pytest.
 
 
 def test_a_report_beside_its_recordings_is_no_recording(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = job / "rank7.json"
+    report, workbook = job / "rank7.json", job / "rank8.xlsx"
     for _ in range(2):
-        assert run(["analyze", str(job), "--no-cache", "--json", str(report)]) == 0
+        assert run(["analyze", str(job), "--no-cache", "--json", str(report), "--xlsx", str(workbook)]) == 0
     document = json.loads(report.read_text())
     assert [line["code"] for line in document["health"] if line["severity"] == "error"] == []
     assert [rank["rank"] for rank in document["ranks"]] == [0, 1]
-    assert any("rank7.json" in line["message"] for line in document["health"] if line["code"] == "files-skipped")
+    [skipped] = [line for line in document["health"] if line["code"] == "files-skipped"]
+    assert (skipped["count"], skipped["message"][-22:]) == (3, "rank7.json, rank8.xlsx")
     capsys.readouterr()
     assert run(["analyze", str(report)]) == 2
     assert "rank7.json is what stepscope wrote about a recording; " in capsys.readouterr().err

@@ -184,7 +184,7 @@ def test_a_recording_that_changes_while_it_is_read(tmp_path, monkeypatch, parall
     with open_trace(paths, options) as trace:
         assert trace.ranks == (0, 1)
         [note] = [note for note in trace.notes if note[0] == "input-changed"]
-        assert note[1:4] == ("warning", 1, "recordings changed while they were read: b.json")
+        assert note[1:4] == ("warning", 1, "b.json changed while it was read")
         assert len(Cache(tmp_path / "store").entries()) == 1
     with open_trace(paths, options) as trace:
         assert "input-changed" not in codes(trace)

@@ -60,9 +60,11 @@ def _skipped_notes(found: Recognised) -> list[Note]:
         return []
     shown = ", ".join(str(path.name) for path in found.skipped[:5])
     more = f" and {len(found.skipped) - 5} more" if len(found.skipped) > 5 else ""
+    one = len(found.skipped) == 1
+    message = f"{shown} is no recording" if one else f"files are no recordings: {shown}{more}"
     return [
         (
-            "files-skipped", "info", len(found.skipped), f"files are no recordings: {shown}{more}",
+            "files-skipped", "info", len(found.skipped), message,
             "none; give the path of a file to force it to be read",
         )
     ]  # fmt: skip

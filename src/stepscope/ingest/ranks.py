@@ -38,7 +38,9 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
     if conflicts:
         notes.append(
             (
-                "rank-conflict", "warning", conflicts, "recordings claim a rank that another one has",
+                "rank-conflict", "warning", conflicts,
+                "a recording claims a rank that another one has" if conflicts == 1
+                else "recordings claim a rank that another one has",
                 "they were given free numbers; if they are steps of one rank, analyse them one by one",
             )
         )  # fmt: skip
@@ -46,7 +48,8 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
     if missing and len(recordings) > 1:
         notes.append(
             (
-                "rank-unknown", "info", missing, "recordings do not tell their rank",
+                "rank-unknown", "info", missing,
+                "a recording does not tell its rank" if missing == 1 else "recordings do not tell their rank",
                 "ranks were taken from file names or from the order of files and processes",
             )
         )  # fmt: skip
@@ -54,7 +57,9 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
     if size > len(recordings):
         notes.append(
             (
-                "ranks-missing", "info", size - len(recordings), f"ranks of the job's {size} are not given",
+                "ranks-missing", "info", size - len(recordings),
+                f"a rank of the job's {size} is not given" if size - len(recordings) == 1
+                else f"ranks of the job's {size} are not given",
                 "in collectives, waiting can't be told from transfer; give the recordings of all ranks",
             )
         )  # fmt: skip

@@ -31,6 +31,8 @@ _MARKS: Final = (
     (b"\xff\xfe\x00\x00", "UTF-32"), (b"\x00\x00\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
 )  # fmt: skip
+#: A part of every workbook, which is an archive of what is no recording.
+_WORKBOOK: Final = "[Content_Types].xml"
 #: How stepscope's own reports begin.
 _REPORT: Final = re.compile(rb'\s*\{\s*"schema":\s*"stepscope\.')
 
@@ -159,6 +161,9 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
     if not found.is_new(path):
         return
     members = content.archive_members(path)
+    if _WORKBOOK in members:
+        found.skipped.append(path)
+        return
     if len(members) > 1:
         least = YES
     for source in [Source(path, member) for member in members] or [Source(path)]:

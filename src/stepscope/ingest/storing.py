@@ -78,8 +78,10 @@ class Stores:
             names = ", ".join(source.path.name for source in self.changed)
             notes.append(
                 (
-                    "input-changed", "warning", len(self.changed), f"recordings changed while they were read: {names}",
-                    "what was whole is analysed; run again when they are written to the end",
+                    "input-changed", "warning", len(self.changed),
+                    f"{names} changed while it was read" if len(self.changed) == 1
+                    else f"recordings changed while they were read: {names}",
+                    "what was whole is analysed; run again when it is written to the end",
                 )
             )  # fmt: skip
         return notes
