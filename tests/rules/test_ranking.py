@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.rules.pricing import Priced
 from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered, Rule
@@ -97,3 +100,25 @@ def test_a_cost_of_the_whole_step_has_no_ceiling() -> None:
 def test_causes_that_name_each_other_do_not_vanish_both() -> None:
     found = ranked([priced("A", 100_000, symptom_of=("B",)), priced("B", 90_000, symptom_of=("A",))], 0.01)
     assert [f.code for f in found] == ["A"]
+
+
+def changing(code: str, cost: int, rest: int, *events: int) -> Priced:
+    one = priced(code, cost)
+    change = Change(device=(Scaled(np.array(events, np.int64), 0.0),))
+    return replace(one, draft=replace(one.draft, change=change), rest_ns=rest)
+
+
+def test_what_is_shown_is_what_those_above_leave() -> None:
+    found = ranked([changing("A", 300_000, 300_000, 1, 2), changing("B", 200_000, 150_000, 2, 3, 4)], 0.01)
+    assert [(f.code, f.cost_ns, f.alone_ns) for f in found] == [("A", 300_000, None), ("B", 150_000, 200_000)]
+    assert sum(f.cost_ns or 0 for f in found) <= STEP
+
+
+def test_what_another_finding_prices_already_is_named_below_it() -> None:
+    one = changing("A", 300_000, 300_000, 1, 2, 3)
+    (found,) = ranked([one, changing("B", 200_000, 20_000, 2, 3, 4)], 0.01)
+    assert found.symptoms == ("B",)
+    apart = ranked([one, changing("B", 200_000, 20_000, 3, 4, 5)], 0.01)
+    assert [(f.code, f.cost_ns) for f in apart] == [("A", 300_000), ("B", 20_000)]
+    hidden = ranked([one, changing("B", 200_000, 5_000, 4, 5)], 0.01)
+    assert [f.shown for f in hidden] == [True, False]

@@ -12,7 +12,8 @@ from stepscope.model.trace import Trace
 from stepscope.rules.diagnosis import Diagnosis, Unasked
 from stepscope.rules.fitting import fitting
 from stepscope.rules.pricing import Priced, priced
-from stepscope.rules.ranking import ranked
+from stepscope.rules.ranking import leading, ranked
+from stepscope.rules.remaining import after_others
 from stepscope.rules.rule import Draft, Registered
 from stepscope.rules.settings import Settings
 from stepscope.rules.withheld import withheld
@@ -48,7 +49,7 @@ class Diagnosing:
             between: Called after each rule.
         """
         signals = Signals.of(typical_part(trace), trace)
-        rules = self.settings.chosen()
+        rules, before = self.settings.chosen(), len(self._found)
         for registered in rules:
             check = registered.rule.check
             if check is not None and not self._withheld(registered, (signals.whole,), signals.rank):
@@ -57,6 +58,11 @@ class Diagnosing:
                 for draft in self._drafts(registered, lambda c=check, s=seen, v=limits: c(s, v), signals.rank):  # type: ignore[misc]
                     self._keep(registered, draft, signals)
                 between()
+        mine = self._found[before:]
+        lead = leading(mine, self.settings.least)
+        after = after_others([mine[position] for position in lead], signals, self.settings.least)
+        for position, one in zip(lead, after, strict=True):
+            self._found[before + position] = one
         for sealed, seen, whole in ((self._sealed, signals, False), (self._sealed_whole, signals.whole, True)):
             reads = (one for rule in rules if rule.whole == whole for one in rule.rule.reads)
             wanted: tuple[Signal[Any], ...] = (step_ns, verdict, program, account, *reads)

@@ -78,7 +78,8 @@ class Finding:
         severity: One of `SEVERITIES`.
         title: What is wrong, a short phrase.
         summary: What was seen and why it matters, one to three sentences with figures.
-        cost_ns: What the typical step would save; null where the price is not one of time.
+        cost_ns: What the typical step would save, once what stands above it on the same rank is fixed; null where the
+            price is not one of time.
         gain_ceiling: T / (T - cost) - 1; null without cost.
         confidence: Between 0 and 1.
         evidence: What to check it by.
@@ -86,6 +87,7 @@ class Finding:
         symptoms: Titles of findings that this one is the cause of.
         taken_ns: Without a price: what it is about takes so much of a step; null where that is not said.
         inspect: Command of the vendor's profiler for the kernel that it is about; empty if it is about none.
+        alone_ns: What the typical step would save by this alone; null where that is no other than `cost_ns`.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
             is certain and simple to change.
         share: `cost_ns` as a share of the typical step; null without a price.
@@ -105,6 +107,7 @@ class Finding:
     symptoms: tuple[str, ...] = ()
     taken_ns: int | None = None
     inspect: str = ""
+    alone_ns: int | None = None
     shown: bool = True
     share: float | None = None
 

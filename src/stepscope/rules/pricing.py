@@ -23,6 +23,7 @@ class Priced:
         cost_ns: Per step; None for advice.
         step_ns: Mean length of the typical step, which the cost is a part of; None where the recording has none.
         inspect: Command that looks inside the kernel that it is about; empty if it is about none.
+        rest_ns: What remains of the cost once the findings above it are fixed; None where that was not asked.
     """
 
     registered: Registered
@@ -31,6 +32,7 @@ class Priced:
     cost_ns: int | None
     step_ns: int | None
     inspect: str = ""
+    rest_ns: int | None = None
 
 
 def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:

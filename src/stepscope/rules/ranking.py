@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from stepscope.rules.finding import Evidence, Finding
 from stepscope.rules.pricing import Priced
+from stepscope.rules.remaining import share_events
 
 #: Least cost as a share of the step of each severity.
 _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
@@ -29,7 +30,18 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
     """
     merged = _over_ranks(found)
     findings = [_finding(one, least) for one in merged]
-    return tuple(sorted(_folded(merged, findings), key=_order))
+    above = _above(merged, findings)
+    for position, cause in _repeating(merged, findings, above).items():
+        above[position] = cause
+    # What is shown of each is what the ones above it leave.
+    left = [_left(one, finding, least) for one, finding in zip(merged, findings, strict=True)]
+    return tuple(sorted(_folded(findings, left, above), key=_order))
+
+
+def leading(found: Sequence[Priced], least: float) -> list[int]:
+    """Positions of the findings that are no symptom of another one."""
+    above = _above(found, [_finding(one, least) for one in found])
+    return [position for position in range(len(found)) if position not in above]
 
 
 def _order(finding: Finding) -> tuple[bool, bool, int, bool, float, str, str]:
@@ -87,27 +99,54 @@ def _finding(one: Priced, least: float) -> Finding:
     )  # fmt: skip
 
 
-def _folded(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that are no symptom of another one; the first cause names all that it explains."""
+def _left(one: Priced, finding: Finding, least: float) -> Finding:
+    """The finding with the price that remains once those above it are fixed."""
+    if one.rest_ns is None or one.rest_ns == one.cost_ns:
+        return finding
+    return replace(_finding(replace(one, cost_ns=one.rest_ns), least), alone_ns=one.cost_ns)
+
+
+def _repeating(found: Sequence[Priced], findings: Sequence[Finding], above: Mapping[int, int]) -> dict[int, int]:
+    """Findings of which little remains once another one is fixed that changes most of the same events; by position."""
+    order = [position for position in range(len(found)) if position not in above and findings[position].shown]
+    order.sort(key=lambda position: -(found[position].rest_ns or 0))
+    repeated: dict[int, int] = {}
+    for number, position in enumerate(order):
+        one = found[position]
+        if one.rest_ns is None or one.cost_ns is None or 2 * one.rest_ns >= one.cost_ns:
+            continue
+        same = [other for other in order[:number] if other not in repeated and share_events(one, found[other])]
+        if same:
+            repeated[position] = same[0]
+    return repeated
+
+
+def _above(found: Sequence[Priced], findings: Sequence[Finding]) -> dict[int, int]:
+    """By position of each finding that is a symptom of another one, the position of that."""
     above: dict[int, int] = {}
-
-    def first_cause(position: int) -> int:
-        while position in above:
-            position = above[position]
-        return position
-
     # The cheapest first: where two rules take each other for the cause, the more expensive finding stays.
     for position in sorted(range(len(findings)), key=lambda position: _order(findings[position]), reverse=True):
         cause = _cause(found, findings, position)
-        if cause is not None and first_cause(cause) != position:
+        if cause is not None and _first_cause(cause, above) != position:
             above[position] = cause
+    return above
+
+
+def _first_cause(position: int, above: Mapping[int, int]) -> int:
+    while position in above:
+        position = above[position]
+    return position
+
+
+def _folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[int, int]) -> list[Finding]:
+    """The findings that are below no other one; the first cause names all that it explains."""
     below: dict[int, list[str]] = {}
     for position in above:
-        if findings[position].shown:
-            below.setdefault(first_cause(position), []).append(findings[position].title)
+        if alone[position].shown:
+            below.setdefault(_first_cause(position, above), []).append(alone[position].title)
     return [
         replace(finding, symptoms=tuple(sorted(below.get(position, ()))))
-        for position, finding in enumerate(findings)
+        for position, finding in enumerate(left)
         if position not in above
     ]
 
