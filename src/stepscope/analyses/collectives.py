@@ -15,7 +15,6 @@ from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.schema import Column, TableSchema, count, ident, ns, number, size, summary_columns, text
-from stepscope.model.steps import Steps
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
@@ -172,7 +171,6 @@ def _calls(trace: Trace) -> Columns:
     if summed.any():
         # When compute ran is not known; null means the same there.
         rows["device"][summed & (trace.scalar(_OVERLAPPED_SQL) != 0)] = _HOST
-        rows["step"][summed] = _step_at(Steps.of(trace), rows["ts"][summed])
     if ((rows["device"] != _HOST) & ~summed).any():
         for device in trace.once(device_times):
             mine = rows["device"] == (-1 if device.device is None else device.device)
@@ -181,13 +179,6 @@ def _calls(trace: Trace) -> Columns:
     rows["factor"] = _factors(rows)
     rows["bus"] = _rate(rows["bytes"], rows["dur"]) * rows["factor"]
     return rows
-
-
-def _step_at(steps: Steps, ts: Times) -> NDArray[np.int32]:
-    """The step that each time falls in, -1 where none."""
-    at = np.searchsorted(steps.ts, ts, side="right") - 1
-    inside = (at >= 0) & (ts < np.append(steps.stop, 0)[at])
-    return np.where(inside, np.append(steps.step, -1)[at], -1)
 
 
 def _factors(rows: Columns) -> NDArray[np.float64]:

@@ -49,6 +49,7 @@ MODULES: Final[tuple[str, ...]] = (
     "memory_timeline",
     "memory_peaks",
     "memory_steps",
+    "memory_components",
     "memory_churn",
     "memory_snapshot",
     "memory_snapshot_timeline",

@@ -56,7 +56,7 @@ STEP_BUDGET = TableSchema(
 
 #: Steps that the profiler summed up, by the number in their names, in µs.
 _SUMS_SQL: Final = """
-SELECT s.step, s.number, s.ts AS start, s.ts + s.dur AS stop, s.partial,
+SELECT s.step, s.number, s.ts AS start, s.ts + s.dur AS stop, s.partial, s.typical, s.role,
     round(1000 * max(value) FILTER (WHERE metric = 'Computing'))::BIGINT AS compute,
     round(1000 * max(value) FILTER (WHERE metric = 'Communication(Not Overlapped)'))::BIGINT AS exposed,
     round(1000 * max(value) FILTER (WHERE metric = 'Communication'))::BIGINT AS comm,
@@ -87,21 +87,24 @@ def step_budget(trace: Trace) -> Table:
     return Table.from_rows(STEP_BUDGET, rows)
 
 
-def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[int | bool | None, ...]]:
+def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Rows of a rank that holds sums only."""
 
-    def row(step: int | None, start: int, stop: int, number: int | None, partial: bool | None, *ns_: int) -> Any:
+    def row(step: int | None, start: int, stop: int, number: int | None, kind: tuple[Any, ...], *ns_: int) -> Any:
         compute, exposed, free, comm = ns_
         total = compute + exposed + free
-        return (rank, None, step, total, compute, exposed, 0, free, comm, 0, number, start, stop, partial)
+        return (rank, None, step, total, compute, exposed, 0, free, comm, 0, number, start, stop, *kind)
 
     sums = ("compute", "exposed", "free", "comm")
     rows = [
-        row(s["step"], s["start"], s["stop"], s["number"], s["partial"], *(s[name] or 0 for name in sums))
+        row(
+            s["step"], s["start"], s["stop"], s["number"], (s["partial"], s["typical"], s["role"]),
+            *(s[name] or 0 for name in sums),
+        )
         for s in steps
-    ]
+    ]  # fmt: skip
     whole = [sum(s[name] or 0 for s in steps) for name in sums]
-    return [*rows, row(None, steps[0]["start"], steps[-1]["stop"], None, None, *whole)]
+    return [*rows, row(None, steps[0]["start"], steps[-1]["stop"], None, (None, None, None), *whole)]
 
 
 def _device_rows(

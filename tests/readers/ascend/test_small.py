@@ -111,6 +111,11 @@ def test_both_exports_give_the_whole_job(job: Trace) -> None:
     assert job.sql('SELECT "group", description, size, ranks FROM groups').to_pydict()["description"] == ["dp"]
 
 
+def test_parts_of_collectives_are_of_their_step(job: Trace) -> None:
+    steps = "SELECT DISTINCT e.step FROM comm_tasks p JOIN events e ON e.id = p.event"
+    assert job.sql(steps).to_pylist() == [{"step": 0}]
+
+
 def test_the_step_budget_of_the_small_job(job: Trace) -> None:
     [step] = [r for r in analyses()["step_budget"].run(job).records() if r["step"] is not None]
     assert step["total_ns"] == 1_000_000

@@ -151,3 +151,66 @@ def test_steps_of_kernel_details_have_their_numbers(tmp_path: Path) -> None:
         ]
         found = {row["detail"] for row in analyses()["idle_causes"].run(trace).records()}
         assert found == {"host not recorded"}
+
+
+def _health(path: Path) -> dict[str, int]:
+    with open_fresh(path) as trace:
+        return {row["code"]: row["count"] for row in trace.sql("SELECT code, count FROM health").to_pylist()}
+
+
+def test_sums_of_more_than_the_events_are_told(tmp_path: Path) -> None:
+    """Tables that were cut after some rows look whole; what the profiler counted tells that they are not."""
+    output = write_sums(tmp_path)
+    kernel = {"Name": "Mul", "Type": "Mul", "Accelerator Core": "AI_VECTOR_CORE", "Duration(us)": "10"}
+    rows = [{**kernel, "Start Time(us)": at(begin) + "\t"} for begin in (0, 50)]
+    reduce = {**kernel, "Name": "hcom_allReduce__097_5_1", "Accelerator Core": "HCCL", "Start Time(us)": at(90) + "\t"}
+    write_csv(output / "kernel_details.csv", [*rows, reduce])
+    counts = [{"OP Type": "Mul", "Core Type": "AI_VECTOR_CORE", "Count": "5"},
+              {"OP Type": "MatMul", "Core Type": "AI_CORE", "Count": "2"}]  # fmt: skip
+    write_csv(output / "op_statistic.csv", counts)
+    found = _health(tmp_path)
+    assert found["kernels-missing"] == 5
+    assert found["collectives-missing"] == 1
+    write_csv(output / "op_statistic.csv", [{**counts[0], "Count": "2"}])
+    assert "kernels-missing" not in _health(tmp_path)
+
+
+def test_a_table_of_another_week_is_told(tmp_path: Path) -> None:
+    from readers.ascend.small import write_text
+
+    output = write_text(tmp_path)
+    record = {"Component": "APP", "Timestamp(us)": f"{BEGIN - 14 * 86_400_000_000}.000\t", "Total Reserved(MB)": "1"}
+    write_csv(output / "memory_record.csv", [record])
+    assert _health(tmp_path)["samples-misplaced"] == 1
+
+
+def test_memory_of_components_and_of_blocks_from_before(tmp_path: Path) -> None:
+    from readers.ascend.small import write_text
+
+    output = write_text(tmp_path)
+    columns = ("Component", "Timestamp(us)", "Total Allocated(MB)", "Total Reserved(MB)")
+    totals = [("PTA", 10, "100", "200"), ("GE", 20, "30", "40"), ("PTA", 30, "150", "200"), ("PTA", 40, "90", "200")]
+    rows = [dict(zip(columns, (name, at(ts) + "\t", a, r), strict=True)) for name, ts, a, r in totals]
+    write_csv(output / "memory_record.csv", rows)
+    columns = ("Name", "Size(KB)", "Allocation Time(us)", "Release Time(us)", "Allocation Total Allocated(MB)",
+               "Release Total Allocated(MB)", "Device Type")  # fmt: skip
+    blocks = [
+        ("aten::mm", "1024", at(30), "", "150", "", "NPU:0"),
+        ("aten::add", "-2048", "", at(40), "", "90", "NPU:0"),  # taken before the recording
+        ("cann::Mul", "512", at(20), "", "30", "", "NPU:0"),  # of another allocator
+    ]
+    write_csv(output / "operator_memory.csv", [dict(zip(columns, row, strict=True)) for row in blocks])
+    with open_fresh(tmp_path) as trace:
+        found = trace.sql("SELECT ts, bytes, allocated FROM memory WHERE bytes IS NOT NULL ORDER BY ts").to_pylist()
+        assert found == [
+            {"ts": 20_000, "bytes": 512 << 10, "allocated": None},
+            {"ts": 30_000, "bytes": 1 << 20, "allocated": 150 << 20},
+            {"ts": 40_000, "bytes": -2 << 20, "allocated": 90 << 20},
+        ]
+        [peak] = analyses()["memory_peaks"].run(trace).records()
+        assert (peak["device"], peak["peak_bytes"], peak["peak_reserved_bytes"]) == (0, 150 << 20, 200 << 20)
+        components = analyses()["memory_components"].run(trace).records()
+        assert [(c["name"], c["total"], c["peak_bytes"] >> 20, c["peak_ts"]) for c in components] == [
+            ("PTA", "reserved", 200, 10_000), ("PTA", "allocated", 150, 30_000), ("GE", "reserved", 40, 20_000),
+            ("GE", "allocated", 30, 20_000),
+        ]  # fmt: skip

@@ -53,7 +53,7 @@ def derive(staging: Staging) -> int | None:
             give_back()
         activities, stored, events = derive_kernels(staging, overview, steps, work, hosts, classes.result())
         writing.start_activities(stored)
-        writing.start_device_events(overview, work, events, hosts.work)
+        writing.start_device_events(overview, work, events, hosts.work, steps.places())
         writing.start_memory(hosts.allocations)
         writing.start_flows(activities, hosts.arrows)
         steps, chain, launches = steps.complete(hosts.per_step), hosts.chain, counted(hosts.launches)

@@ -64,7 +64,6 @@ def _all_in_place(overview: Overview, moments: dict[str, tuple[int, int]]) -> bo
 
 def _drop_misplaced(staging: Staging) -> int:
     """Drop events that have no place in time; returns their number."""
-    connection = staging.connection
     middle, first = staging.one(
         "SELECT median(ts)::BIGINT, min(ts) FILTER (WHERE ts > 0) FROM raw_events WHERE id % (1 + (SELECT count(*) "
         "FROM raw_events) // 100000) = 0 AND ts <> 0"
@@ -83,8 +82,14 @@ def _drop_misplaced(staging: Staging) -> int:
         "events have no usable start time (zero, or more than a week away from all others)",
         "they are left out of every number; sums over the recording are too low",
     )
-    for table in _MOMENTS:
-        connection.execute(f"DELETE FROM {table} WHERE {condition}")
+    lost = sum(staging.one(f"DELETE FROM {table} WHERE {condition}")[0] for table in _MOMENTS)
+    staging.observe(
+        "samples-misplaced",
+        "warning",
+        int(lost),
+        "samples of memory or counters, or ends of arrows, are more than a week away from all events",
+        "they are left out: a table of another recording may lie beside this one",
+    )
     return int(dropped)
 
 

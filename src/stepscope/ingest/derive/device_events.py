@@ -25,14 +25,21 @@ SELECT id, ts, dur, track, NULL::INTEGER AS depth, NULL::BIGINT AS parent, name_
     external_id
 FROM device_events
 """
+#: What is no activity belongs to the step of the collective that it is a part of, else to that in which it begins.
 _ALL_SQL: Final = f"""
 SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id, e.category, coalesce(n.step, e.step) AS step,
     e.correlation, e.external_id
 FROM ({_ACTIVITIES_SQL}) e LEFT JOIN nested_work n USING (id)
 UNION ALL
-SELECT id, ts, dur, track, NULL, NULL, name_id, category, NULL, correlation, external_id
-FROM raw_events
-WHERE track IN (SELECT track FROM tracks WHERE kind <> 'host') AND id NOT IN (SELECT id FROM device_events)
+SELECT o.id, o.ts, o.dur, o.track, NULL, NULL, o.name_id, o.category,
+    coalesce(w.step, CASE WHEN o.ts < p.stop THEN p.step END), o.correlation, o.external_id
+FROM (
+    FROM raw_events
+    WHERE track IN (SELECT track FROM tracks WHERE kind <> 'host') AND id NOT IN (SELECT id FROM device_events)
+) o
+LEFT JOIN (SELECT event, any_value(collective) AS collective FROM comm_tasks GROUP BY 1) t ON t.event = o.id
+LEFT JOIN device_events w ON w.id = t.collective
+ASOF LEFT JOIN step_places p ON o.ts >= p.start
 ORDER BY track, ts, id
 """
 

@@ -73,6 +73,11 @@ class Steps:
         """Whether the recording says where steps begin."""
         return self.source in ("profiler", "annotation")
 
+    def places(self) -> pa.Table:
+        """Where each step lies on the host: columns step, start and stop."""
+        step = pa.array(range(self.starts.size), pa.int32())
+        return pa.table({"step": step, "start": pa.array(self.starts), "stop": pa.array(self.stops)})
+
     def at(self, ts: Times) -> NDArray[np.int32]:
         """Index of the step that each time falls in, -1 where none."""
         index = np.searchsorted(self.starts, ts, side="right") - 1

@@ -84,9 +84,12 @@ class Writing:
         """Write `activities`."""
         self._start(ACTIVITIES.name, "SELECT * FROM derived", derived=activities)
 
-    def start_device_events(self, overview: Overview, work: Work, events: pa.Table, nested: pa.Table) -> None:
-        """Write the events of devices, by `device_events`, and what is around those on host threads."""
-        self._start("events-device", device_events_sql(overview, work), device_events=events, nested_work=nested)
+    def start_device_events(
+        self, overview: Overview, work: Work, events: pa.Table, nested: pa.Table, places: pa.Table
+    ) -> None:
+        """Write the events of devices, by `device_events`, what is around those on host threads, and their steps."""
+        views = {"device_events": events, "nested_work": nested, "step_places": places}
+        self._start("events-device", device_events_sql(overview, work), **views)
 
     def start_memory(self, owners: pa.Table) -> None:
         """Write `memory`, given the events around rows of `raw_memory`."""

@@ -9,6 +9,8 @@ from stepscope.store.staging import Staging
 
 _KIB: Final = 1 << 10
 _MIB: Final = 1 << 20
+#: Blocks of the graph engine, whose totals are its own and not those of the framework's allocator.
+_OTHER: Final = "cann::"
 
 #: The profiler gives no addresses here: a block is called by its row, counted from 1. Its thread is that of the event
 #: of the same name in which it was taken.
@@ -27,23 +29,32 @@ FROM (
 ) m ORDER BY m.ts, m.row
 """
 
+#: Totals of the framework's allocator: blocks tell them only when one is taken or given back in the recording.
 _TOTALS: Final = """
 INSERT INTO raw_memory BY NAME
 SELECT ts, d.device, max(value) FILTER (WHERE name = 'PTA allocated')::BIGINT AS allocated,
     max(value) FILTER (WHERE name = 'PTA reserved')::BIGINT AS reserved
-FROM ascend_counters, (SELECT min(device) AS device FROM ascend_device) d
+FROM ascend_counters,
+    (SELECT coalesce((SELECT min(device) FROM ascend_blocks), (SELECT min(device) FROM ascend_device)) AS device) d
 WHERE unit = 'memory' AND name IN ('PTA allocated', 'PTA reserved') GROUP BY 1, 2 ORDER BY 1
 """
 
 
 def read_operator_memory(staging: Staging, table: CsvTable) -> None:
-    """Blocks of `operator_memory.csv`."""
+    """Blocks of `operator_memory.csv`.
+
+    What was taken before the recording and given back in it has a negative size there, and no time of allocation.
+    """
+    own = f"coalesce({table.text('Name')}, '') NOT LIKE '{_OTHER}%'"
+    totals = ", ".join(
+        f"CASE WHEN {own} THEN {table.scaled(_MIB, f'{when} Total {what}(MB)')} END"
+        for when in ("Allocation", "Release")
+        for what in ("Allocated", "Reserved")
+    )
     staging.connection.execute(
         f"INSERT INTO ascend_blocks SELECT row, {table.text('Name')}, {_device(table)}, "
-        f"{table.scaled(_KIB, 'Size(KB)')}, {table.nanoseconds('Allocation Time(us)')}, "
-        f"{table.nanoseconds('Release Time(us)')}, {table.scaled(_MIB, 'Allocation Total Allocated(MB)')}, "
-        f"{table.scaled(_MIB, 'Allocation Total Reserved(MB)')}, {table.scaled(_MIB, 'Release Total Allocated(MB)')}, "
-        f"{table.scaled(_MIB, 'Release Total Reserved(MB)')} FROM {table.name}"
+        f"abs({table.scaled(_KIB, 'Size(KB)')}), {table.nanoseconds('Allocation Time(us)')}, "
+        f"{table.nanoseconds('Release Time(us)')}, {totals} FROM {table.name}"
     )
 
 
@@ -72,10 +83,9 @@ def read_modules(staging: Staging, table: CsvTable) -> None:
 
 
 def stage_memory(staging: Staging) -> None:
-    """Allocations and frees of all blocks; the framework's totals where no single blocks are told of."""
+    """Allocations and frees of all blocks, and the framework's totals."""
     staging.connection.execute(_EVENTS)
-    if staging.one("SELECT count(*) FROM ascend_blocks") == (0,):
-        staging.connection.execute(_TOTALS)
+    staging.connection.execute(_TOTALS)
 
 
 def _device(table: CsvTable) -> str:

@@ -14,7 +14,7 @@ from stepscope.readers.ascend.info import add_groups, attributes, collection_end
 from stepscope.readers.ascend.link import link
 from stepscope.readers.ascend.reader import DETAILS, NAME, SQLITE
 from stepscope.readers.ascend.stage import stage, stage_collectives
-from stepscope.readers.ascend.sums import gather_sums, sums_by_name, take_sums_for_events
+from stepscope.readers.ascend.sums import gather_sums, observe_missing, sums_by_name, take_sums_for_events
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
@@ -37,6 +37,8 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")
     if events == (0,) and not take_sums_for_events(staging, collection_end(result.info)):
         raise _nothing_in(source, staging)
+    if events != (0,):
+        observe_missing(staging)
     link(staging)
     stage(staging)
     members = add_groups(staging, told.metadata)

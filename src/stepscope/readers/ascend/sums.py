@@ -54,6 +54,16 @@ FROM (
 WHERE ns > 0 ORDER BY c.first NULLS LAST, try_cast(s.step AS BIGINT)
 """
 
+#: Types of kernels that `op_statistic.csv` counted more often than there are events; a few at the edges are as usual.
+_KERNELS_MISSING: Final = """
+SELECT CASE WHEN sum(counted) > 1.02 * sum(coalesce(seen, 0)) THEN sum(counted - coalesce(seen, 0))::BIGINT END
+FROM (SELECT subject, max(value)::BIGINT AS counted FROM recorded
+    WHERE source = 'operators' AND metric = 'Count' GROUP BY 1)
+LEFT JOIN (SELECT op_type || ' ' || core AS subject, count(*) AS seen FROM ascend_device
+    WHERE kind = 'compute' AND op_type IS NOT NULL AND core IS NOT NULL GROUP BY 1) USING (subject)
+WHERE counted > coalesce(seen, 0) AND EXISTS (FROM ascend_device WHERE kind = 'compute' AND core IS NOT NULL)
+"""
+
 _COLLECTIVES: Final = """
 INSERT INTO ascend_device BY NAME
 SELECT row_number() OVER (ORDER BY ts, name) + {first} - 1 AS i, ts, dur,
@@ -108,6 +118,21 @@ def take_sums_for_events(staging: Staging, end: int | None) -> bool:
         "operators and idle causes are missing; keep trace_view.json and kernel_details.csv",
     )  # fmt: skip
     return bool(found or collectives)
+
+
+def observe_missing(staging: Staging) -> None:
+    """Say where the profiler's sums are of more than the events that are at hand: tables that were cut."""
+    [names] = staging.one("SELECT count(DISTINCT name) FROM ascend_sums ANTI JOIN (SELECT name FROM ascend_device) "
+                          "USING (name)")  # fmt: skip
+    staging.observe(
+        "collectives-missing", "warning", names, "collectives that the profiler summed up are not among its events",
+        "they are missing from every number; the files may be cut, or of another recording",
+    )  # fmt: skip
+    [kernels] = staging.one(_KERNELS_MISSING)
+    staging.observe(
+        "kernels-missing", "warning", kernels or 0, "kernels that the profiler counted are not among its events",
+        "device time is too low; the files may be cut, or of another recording",
+    )  # fmt: skip
 
 
 def sums_by_name(staging: Staging) -> dict[str, Sum]:
