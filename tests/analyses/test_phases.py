@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stepscope.analyses.phases import phases
 from stepscope.analyses.step_budget import step_budget
-from stepscope.ingest.opening import open_trace
+from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
 from stepscope.model.trace import Trace
+from stepscope.simulate import SimJob, simulate
 from support import Facts, shared
 
 US = 1000
@@ -228,3 +230,20 @@ def test_recordings_split_as_their_experts_say(path: tuple[str, ...], phase: str
     found = split(trace)
     mine = [values[0] / 1e6 for (_, name), values in found.items() if name == phase]
     assert host[0] <= sorted(mine)[len(mine) // 2] <= host[1]
+
+
+@pytest.mark.parametrize("format", ["kineto", "ascend"])
+def test_simulated_training_splits_alike_in_every_format(format: str, tmp_path: Path) -> None:
+    job = SimJob(
+        layers=2, hidden=256, sequence=128, batch=4, steps=3, device="a100" if format == "kineto" else "ascend910b2"
+    )
+    simulate(job, tmp_path / ("trace.json" if format == "kineto" else "prof"), format)
+    trace = open_trace(tmp_path, Options(cache=False))
+    found = split(trace.rank(trace.ranks[0]))
+    for step in {number for number, _ in found}:
+        mine = {phase: values for (number, phase), values in found.items() if number == step}
+        assert {"data_loading", "forward", "backward", "optimizer"} <= set(mine)
+        # A backward pass does about twice the arithmetic of the forward pass.
+        forward, backward = (mine[phase][1] or 0 for phase in ("forward", "backward"))
+        assert 1.2 * forward < backward < 4 * forward
+        assert mine.get("rest", (0, 0, 0))[1] == 0
