@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stepscope.analyses.narrow import Filter, narrowed
 from stepscope.model.program import Program
 from stepscope.rules.inspecting import command
 from stepscope.rules.registry import all_rules
@@ -75,3 +76,12 @@ def test_findings_about_other_things_have_none() -> None:
     assert command(all_rules()["KRN015"], operator, signals) == ""
     assert command(all_rules()["KRN015"], nothing, signals) == ""
     assert command(all_rules()["KRN015"], kernel, Signals(0, signals.given)) == ""
+
+
+def test_launches_before_the_typical_steps_count() -> None:
+    f, [_, event] = launched(FLASH, FLASH)
+    whole = f.trace()
+    typical = narrowed(whole, Filter(since=150 * US))
+    draft = Draft("", "", (), events=np.array([event]))
+    signals = Signals(0, {program: Program(platform="cuda")}, typical, _whole=Signals(0, _trace=whole))
+    assert "--launch-skip 1 " in command(all_rules()["KRN015"], draft, signals)

@@ -32,7 +32,7 @@ def command(registered: Registered, draft: Draft, signals: Signals) -> str:
     if registered.family not in _FAMILIES or not draft.events.size:
         return ""
     try:
-        told, trace = signals(program), signals.trace
+        told, trace = signals(program), signals.whole.trace
     except MissingInputError:
         return ""
     work = DeviceWork.of(trace)
