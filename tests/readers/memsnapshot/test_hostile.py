@@ -14,7 +14,7 @@ from readers.memsnapshot.snapshots import History, block, opened, segment, snaps
 from stepscope.model.errors import UserError
 from stepscope.readers.memsnapshot.checked import CheckedPickle
 from stepscope.readers.memsnapshot.guard import MemoryGuard
-from stepscope.readers.memsnapshot.load import _PlainUnpickler
+from stepscope.readers.memsnapshot.load import _PlainUnpickler, _text
 
 _CODE = "echo pwned > {target}"
 
@@ -165,3 +165,16 @@ def test_lists_that_share_and_contain_themselves_are_taken_once(tmp_path: Path) 
     with opened(write(tmp_path, content)) as trace:
         counts = [trace.scalar(f"SELECT count(*) FROM {name}") for name in ("allocator_events", "segments", "blocks")]
         assert counts == [1, 1, 1]
+
+
+@pytest.mark.parametrize("part", [b"{},", b"[],", b"0.1,", b'"",'])
+def test_json_that_would_take_far_more_memory_than_it_is_long_is_refused_unread(part: bytes) -> None:
+    blocks = (b"[" if not number else part * ((1 << 20) // len(part)) for number in range(200))
+    with pytest.raises(UserError, match="more memory as JSON than the limit of 1 GiB and a tenth of its size"):
+        _text(blocks, "memory.json")
+
+
+def test_json_as_snapshots_are_written_is_admitted() -> None:
+    frame = b'{"name": "forward", "filename": "/home/me/project/package/module.py", "line": 123}, '
+    block = b'{"action": "alloc", "addr": 123456789012, "size": 4096, "stream": 0, "frames": [' + frame * 12 + b"]}, "
+    assert len(_text((block * 900 for _ in range(100)), "memory.json")) == 90_000 * len(block)

@@ -36,6 +36,20 @@ CREATE TEMP VIEW usable_entries AS SELECT * REPLACE (
 """
 
 
+#: Part of entries whose list is not known yet.
+_UNASSIGNED: Final = -1
+_ADOPT_SQL: Final = f"""
+UPDATE recorded_entries SET part = ?, seq = seq - ? WHERE part = {_UNASSIGNED} AND seq >= ? AND seq < ?
+"""
+
+
+class Taken:
+    """What stands in a list for an entry that has been taken out."""
+
+
+TAKEN: Final = Taken()
+
+
 class History:
     """Takes dictionaries out of lists, as soon as they are there, and stages what they say in `recorded_entries`.
 
@@ -51,6 +65,9 @@ class History:
         self._counts: list[int] = []
         self._pending: list[pa.Table] = []
         self._waiting = 0
+        self._streamed: list[dict[str, Any]] = []
+        self._streams = 0
+        self._adopted = 0
         staging.connection.execute(_SQL)
         staging.connection.execute(_VIEW)
 
@@ -65,6 +82,30 @@ class History:
             items[:] = [self.block(item) for item in items]
         elif "total_size" in last and not any(items is known for known in self.segment_lists):
             self.segment_lists.append(items)
+
+    def stream(self, entry: dict[str, Any]) -> Taken:
+        """Take an entry whose list is not at hand yet; `adopt` says later which list it was in."""
+        self._streamed.append(entry)
+        if len(self._streamed) >= _BATCH:
+            self._stage_streamed()
+        return TAKEN
+
+    def _stage_streamed(self) -> None:
+        self._add(_UNASSIGNED, self._streams, self._streamed)
+        self._streams += len(self._streamed)
+        self._streamed = []
+
+    def adopt(self, items: list[Any]) -> int:
+        """Make the streamed entries that stand in a list, the next ones in order, a part; returns its number."""
+        self._stage_streamed()
+        self.flush()
+        count = sum(item is TAKEN for item in items)
+        part = self._parts[id(items)] = len(self._counts)
+        self._kept.append(items)
+        self._counts.append(count)
+        self._staging.connection.execute(_ADOPT_SQL, [part, self._adopted, self._adopted, self._adopted + count])
+        self._adopted += count
+        return part
 
     def take(self, items: list[Any]) -> int:
         """Take the entries of one device's history; returns the number of their part."""

@@ -13,11 +13,13 @@ from typing import Any, Final
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot.checked import CheckedPickle
 from stepscope.readers.memsnapshot.guard import MemoryGuard
-from stepscope.readers.memsnapshot.history import History
+from stepscope.readers.memsnapshot.history import TAKEN, History
 from stepscope.readers.memsnapshot.values import rows_of
 
-#: JSON is loaded as a whole. Recordings of this size are pickles.
-_LONGEST_JSON: Final = 4 << 30
+#: JSON is loaded as a whole: its text twice for a moment, then up to so many bytes for each value, list and dictionary.
+_PER_VALUE: Final = 32
+_PER_CONTAINER: Final = 64
+_ALLOWANCE: Final = 1 << 30
 
 
 @dataclass(slots=True)
@@ -102,19 +104,15 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
     Raises:
         UnusableInputError: It is no JSON.
     """
-    data = bytearray()
-    for block in blocks:
-        data += block
-        if len(data) > _LONGEST_JSON:
-            raise UnusableInputError(f"{label} is longer than 4 GiB as JSON", hint="write the snapshot as a pickle")
-    text = data.decode("utf-8", errors="replace").lstrip("\ufeff")
-    del data
+    text = _text(blocks, label)
     frames: dict[tuple[object, object, object], dict[str, Any]] = {}
 
-    def compact(value: dict[str, Any]) -> dict[str, Any]:
-        """One dictionary for all frames that are equal, and one number for a stack."""
-        if "action" in value:
-            history.stacks.number(value.get("frames"))
+    def compact(value: dict[str, Any]) -> Any:
+        """Entries and blocks are taken as soon as they are read; of equal frames there is one dictionary."""
+        if "action" in value and "stage" not in value:
+            return history.stream(value)
+        if "state" in value and "size" in value:
+            return history.block(value)
         if "filename" in value and "name" in value and "line" in value:
             key = (str(value["filename"]), str(value["line"]), str(value["name"]))
             return frames.setdefault(key, value)
@@ -129,6 +127,23 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
             f"{label} is damaged: its JSON can't be read ({reason})", hint="write the snapshot again, as a pickle"
         ) from error
     return _from_top(top, history)
+
+
+def _text(blocks: Iterator[bytes], label: str) -> str:
+    """The whole text, if there is room for what it makes."""
+    data = bytearray()
+    commas = containers = 0
+    for block in blocks:
+        data += block
+        commas += block.count(b",")
+        containers += block.count(b"[") + block.count(b"{")
+        needed = 2 * len(data) + _PER_VALUE * commas + _PER_CONTAINER * containers
+        if needed > _ALLOWANCE + len(data) // 10:
+            raise UnusableInputError(
+                f"{label} would take more memory as JSON than the limit of 1 GiB and a tenth of its size",
+                hint="write the snapshot as a pickle, as torch.cuda.memory._dump_snapshot does",
+            )
+    return data.decode("utf-8", errors="replace").lstrip("\ufeff")
 
 
 def _from_top(top: Any, history: History) -> Loaded:
@@ -147,7 +162,10 @@ def _from_top(top: Any, history: History) -> Loaded:
         for device, items in enumerate(traces if isinstance(traces, list) else []):
             if not isinstance(items, list):
                 continue
-            part = history.take(items) if items else history.part_of(items)
+            if any(item is TAKEN for item in items):
+                part: int | None = history.adopt(items)
+            else:
+                part = history.take(items) if items else history.part_of(items)
             if part is not None:
                 loaded.devices.setdefault(part, device)
     history.flush()

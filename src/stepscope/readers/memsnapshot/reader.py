@@ -31,7 +31,7 @@ class MemorySnapshotReader:
         text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
         if not text.startswith((b"{", b"[")) or b'"ph"' in text:
             return NO
-        return YES if (marked and b'"blocks"' in text) or _TIMELINE.match(text) else NO
+        return YES if (marked and (b'"blocks"' in text or b'"device_traces"' in text)) or _TIMELINE.match(text) else NO
 
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
         """Stage segments, blocks, the history of every device, and what is derived from them together."""
