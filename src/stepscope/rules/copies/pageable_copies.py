@@ -83,8 +83,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _actions(where: str, away: bool) -> tuple[Action, ...]:
     pin = Action(
         "Let the loader put batches into page-locked memory, and copy without waiting",
-        before=f'loader = DataLoader(dataset, num_workers=8)\nx = x.to("{where}")',
-        after=f'loader = DataLoader(dataset, num_workers=8, pin_memory=True)\nx = x.to("{where}", non_blocking=True)',
+        before=f'loader = DataLoader(dataset)\nx = x.to("{where}")',
+        after=f'loader = DataLoader(dataset, pin_memory=True)\nx = x.to("{where}", non_blocking=True)',
         page="pinned-memory",
     )
     inputs = Action(
