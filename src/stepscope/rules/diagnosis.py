@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from stepscope.rules.finding import Finding
 from stepscope.signals.accounting import Account
+
+#: Findings that the times of this recording are not those of the job: the profiler's own cost, and too little recorded.
+_OF_THE_RECORDING: Final = ("REC002", "REC013")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,11 @@ class Diagnosis:
 
     @property
     def unexplained(self) -> Account | None:
-        """The typical step that goes to waiting most, where no finding with a price says why; else None."""
-        if self._problems:
+        """The typical step that goes to waiting most, where no finding with a price says why; else None.
+
+        Where it goes to the recording itself, or too little of the job is in it, the finding about that says so.
+        """
+        if self._problems or any(one.code in _OF_THE_RECORDING for one in self.shown):
             return None
         worst = max(self.accounts.values(), key=lambda one: one.lost, default=None)
         return worst if worst is not None and not worst.clean else None

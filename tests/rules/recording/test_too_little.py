@@ -3,9 +3,12 @@ from __future__ import annotations
 import pytest
 
 from rule_support import job_drafts
+from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.engine import diagnose
+from stepscope.rules.finding import Evidence, Finding
 from stepscope.rules.settings import Settings
-from stepscope.signals import enough, recording
+from stepscope.signals import enough, job, recording
+from stepscope.signals.accounting import Account
 from support import Facts
 
 FEW = enough.Verdict("few", "Too little is recorded: only 4 kernels and copies ran on the device, 30.0 µs in all.")
@@ -48,3 +51,17 @@ def test_rules_about_time_are_not_asked_unless_selected() -> None:
     assert {one.code for one in found.unasked} >= {"HST001", "KRN001", "SYN001", "COM001"}
     assert all(finding.family in ("memory", "recording") for finding in found.findings)
     assert "HST001" not in {one.code for one in diagnose(trace, Settings(select=("HST001",)), strict=True).unasked}
+
+
+@pytest.mark.parametrize(("code", "explains"), [("REC013", True), ("REC002", True), ("REC008", False)])
+def test_idle_time_that_is_the_recordings_needs_no_rule(code: str, explains: bool) -> None:
+    account = Account(0.9, 0.0, 0.0, (), True)
+    finding = Finding(code, "n", "recording", "advice", "T", "S", None, None, 1.0, Evidence(), ())
+    diagnosis = Diagnosis((finding,), asked=1, accounts={0: account}, ranks=1)
+    assert (diagnosis.unexplained is None) is explains
+
+
+def test_what_else_the_recording_lacks_matters_less() -> None:
+    lacks = {**given(FEW), recording.gaps: {"steps": 0.9, "stacks": 0.9, "lost": 2.0}, job.platform: "cuda"}
+    assert [len(job_drafts(code, {0: lacks})) for code in ("REC001", "REC005", "REC008")] == [1, 0, 0]
+    assert [len(job_drafts("REC005", {0: {**lacks, enough.verdict: enough.Verdict()}}))] == [1]

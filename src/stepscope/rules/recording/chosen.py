@@ -9,12 +9,15 @@ from typing import Final
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
+from stepscope.signals.enough import Verdict, verdict
 from stepscope.signals.job import platform
 from stepscope.signals.recording import KINDS, gaps, profiler
 
 MOST: Final = 3
 #: What every rule of the family reads of each rank.
-READS: Final = (gaps, profiler, platform)
+READS: Final = (gaps, profiler, platform, verdict)
+#: Where too little of the job is recorded (REC013), only these are worth saying besides.
+_EVEN_SO: Final = ("lost", "overhead", "device", "host")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ class Lacking:
 
 def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
     """What is known of a kind of gap if it is among the most useful to fill, else None."""
+    little = all((s.maybe(verdict) or Verdict()).kind in ("few", "first use") for s in signals.values())
+    if little and kind not in _EVEN_SO:
+        return None
     weights: dict[str, float] = {}
     ranks: dict[str, list[int]] = {}
     for rank, s in sorted(signals.items()):

@@ -29,6 +29,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
 from stepscope.signals.enough import Verdict, verdict
+from stepscope.signals.job import step_ns
 from stepscope.signals.recording import profiler
 
 _TITLES: Final = {
@@ -66,9 +67,11 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         title=_TITLES[first.kind],
         summary=f"{first.text} Nothing is said of what is slow.",
         actions=(_WHOLE,) if first.kind == "thinned" else (_WARM.get(recorder, _WARM["any"]),),
+        # It is said before all else.
+        taken_ns=max(signals[next(iter(found))].maybe(step_ns) or 0, 1_000),
         confidence=1.0,
         ranks=tuple(found),
     )
 
 
-RULE = Rule("REC013", "too-little", job_check=job_check, reads=(verdict, profiler))
+RULE = Rule("REC013", "too-little", job_check=job_check, reads=(verdict, profiler, step_ns))
