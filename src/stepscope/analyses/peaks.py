@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from stepscope.model import dtypes
-from stepscope.model.devices import Device, match
+from stepscope.model.devices import DESCRIPTION, Device, described
 from stepscope.model.trace import Trace
 
 #: A query for the limits of every device in use. A device that the recording does not describe has those of the
@@ -35,8 +35,8 @@ def known_devices(trace: Trace) -> dict[int, Device]:
     A device that the recording does not describe counts as one of those that it does, if they are all alike:
     recorders disagree on how devices are numbered.
     """
-    rows = trace.rows("SELECT device, name FROM devices ORDER BY device")
-    named = {row["device"]: match(row["name"]) for row in rows if row["name"]}
+    rows = trace.rows(f"SELECT {DESCRIPTION} FROM devices ORDER BY device")
+    named = {row["device"]: described(row) for row in rows if row["name"]}
     known = {index: device for index, device in named.items() if device is not None}
     if len(known) == len(named) and len({device.name for device in known.values()}) == 1:
         other = next(iter(known.values()))

@@ -5,11 +5,28 @@ All rates are dense, without sparsity; every row names its source. Figures that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any, Final
 
 from stepscope.model.device_table import DEVICES, Device
+from stepscope.model.device_table.derived import derived
 
-__all__ = ["DEVICES", "Device", "match"]
+__all__ = ["DESCRIPTION", "DEVICES", "Device", "described", "match"]
+
+#: Columns of `devices` that `described` reads.
+DESCRIPTION: Final = "device, name, compute_capability, sms, clock_hz, memory_bandwidth, memory_bytes"
+
+
+def described(row: Mapping[str, Any]) -> Device | None:
+    """The device that a row of `devices` describes: out of the table, else with rates derived from the description."""
+    known = match(row["name"])
+    if known is not None or not row["name"]:
+        return known
+    return derived(
+        row["name"], row["compute_capability"], row["sms"], row["clock_hz"], row["memory_bandwidth"],
+        row["memory_bytes"],
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)

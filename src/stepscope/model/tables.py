@@ -302,6 +302,8 @@ DEVICES = TableSchema(
         size("shared_bytes_per_sm", "Shared memory per multiprocessor; null if not recorded.", nullable=True),
         Column("warp_size", "int32", "Threads per warp; null if not recorded.", "", True),
         text("compute_capability", "Architecture version as recorded; null if not.", nullable=True),
+        Column("clock_hz", "int64", "Highest clock of its units in Hz; null if not recorded.", "", True),
+        Column("memory_bandwidth", "int64", "To and from its memory; null if not recorded.", "bytes/s", True),
     ),
 )
 

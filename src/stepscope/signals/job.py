@@ -6,14 +6,14 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.model.devices import Device, match
+from stepscope.model.devices import DESCRIPTION, Device, described
 from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
 from stepscope.signals.program import program
 from stepscope.signals.signal import Signals, signal
 
-_DEVICE_SQL: Final = """
-SELECT name FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT 1
+_DEVICE_SQL: Final = f"""
+SELECT {DESCRIPTION} FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT 1
 """
 
 
@@ -49,8 +49,9 @@ def recorded_ns(s: Signals) -> int:
 
 @signal()
 def device(s: Signals) -> Device | None:
-    """The row of the device table for the device in use; None if its name is not recorded or not in the table."""
-    return match(s.trace.scalar(_DEVICE_SQL))
+    """The device in use: out of the table, else with rates derived from its description; None if neither is known."""
+    rows = s.trace.rows(_DEVICE_SQL)
+    return described(rows[0]) if rows else None
 
 
 @signal()

@@ -15,7 +15,7 @@ from stepscope.store.staging import Staging
 _GPU: Final = Columns(
     ints=(
         "id", "cuDevice", "deviceId", "totalMemory", "smCount", "maxWarpsPerSm", "threadsPerWarp", "maxRegistersPerSm",
-        "maxShmemPerSm", "computeMajor", "computeMinor", "smMajor", "smMinor",
+        "maxShmemPerSm", "computeMajor", "computeMinor", "smMajor", "smMinor", "clockRate", "memoryBandwidth",
     ),
     texts=("name", "uuid"),
 )  # fmt: skip
@@ -25,9 +25,12 @@ _CUDA_GPU: Final = Columns(
     ints=(
         "deviceId", "numMultiprocessors", "globalMemorySize", "computeCapabilityMajor", "computeCapabilityMinor",
         "maxWarpsPerMultiprocessor", "numThreadsPerWarp", "maxRegistersPerMultiprocessor",
-        "maxSharedMemoryPerMultiprocessor",
-    )
+        "maxSharedMemoryPerMultiprocessor", "coreClockRate", "globalMemoryBandwidth",
+    ),
+    texts=("name",),
 )  # fmt: skip
+#: They give the memory in MiB, the clock in kHz and the bandwidth in kB/s; no GPU has less than this many bytes.
+_LEAST_BYTES: Final = 1 << 26
 
 
 class Devices:
@@ -104,14 +107,16 @@ def _insert(staging: Staging, number: int, gpu: dict[str, Any] | None, old: dict
     warps = _known(gpu.get("maxWarpsPerSm"), old.get("maxWarpsPerMultiprocessor"))
     row: dict[str, Any] = {
         "device": number,
-        "name": gpu.get("name"),
+        "name": gpu.get("name") or old.get("name"),
         "used": False,
-        "memory_bytes": _known(gpu.get("totalMemory"), old.get("globalMemorySize")),
+        "memory_bytes": _known(gpu.get("totalMemory"), _bytes(old.get("globalMemorySize"))),
         "sms": _known(gpu.get("smCount"), old.get("numMultiprocessors")),
         "max_threads_per_sm": warp * warps if warp and warps and warp * warps < 2**31 else None,
         "registers_per_sm": _known(gpu.get("maxRegistersPerSm"), old.get("maxRegistersPerMultiprocessor")),
         "shared_bytes_per_sm": _known(gpu.get("maxShmemPerSm"), old.get("maxSharedMemoryPerMultiprocessor")),
         "warp_size": warp,
+        "clock_hz": _known(gpu.get("clockRate"), 1000 * (old.get("coreClockRate") or 0)),
+        "memory_bandwidth": _known(gpu.get("memoryBandwidth"), 1000 * (old.get("globalMemoryBandwidth") or 0)),
         "compute_capability": None if major is None else f"{major}.{minor or 0}",
     }
     for name in ("sms", "registers_per_sm", "warp_size"):
@@ -120,6 +125,11 @@ def _insert(staging: Staging, number: int, gpu: dict[str, Any] | None, old: dict
     names = ", ".join(row)
     marks = ", ".join("?" for _ in row)
     staging.connection.execute(f"INSERT INTO devices ({names}) VALUES ({marks})", list(row.values()))
+
+
+def _bytes(size: int | None) -> int | None:
+    """A size of memory in bytes, which may have been given in MiB."""
+    return size << 20 if size is not None and 0 < size < _LEAST_BYTES else size
 
 
 def _known(*values: int | None) -> int | None:

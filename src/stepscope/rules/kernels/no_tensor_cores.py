@@ -55,7 +55,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not found.event.size or found.of_eligible < limits["min_unused"] or found.of_step < limits["min_share"]:
         return
     known = s(device)
-    tf32 = known is not None and "tf32" in known.matrix and known.vendor == "nvidia"
+    # On GeForce cards TF32 peaks no higher than fp32.
+    tf32 = known is not None and known.vendor == "nvidia" and known.matrix.get("tf32", 0) > known.vector.get("fp32", 0)
     per_step = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="Products don't use the fast matrix units",
