@@ -33,7 +33,8 @@ COLLECTIVES = TableSchema(
         *summary_columns("collective", "the time of all collectives"),
         RANK,
         _DEVICE,
-        text("group", "Process group, `default` where not recorded."),
+        text("group", "Process group, `default` where not recorded; of one that is called by a long number, what it is "
+             "for and its ranks."),
         _WORLD,
         text("size_class", "Range of sizes, such as `1 to 16 MiB`; `unknown` where not recorded."),
         size("bytes", "Sum of the sizes; null where unknown.", nullable=True),
@@ -86,6 +87,12 @@ WHERE coalesce(k.ts, s.ts) IS NOT NULL
 ORDER BY ts, c.event
 """
 _HOST: Final = -2
+#: HCCL's groups are called by hashes of 19 digits.
+_NUMBERED_SQL: Final = """
+SELECT "group", any_value(description) AS description, any_value(ranks) AS ranks FROM groups
+WHERE description <> '' AND regexp_full_match("group", '\\d{8,}') GROUP BY 1 ORDER BY 1
+"""
+_RANKS_SHOWN: Final = 8
 #: Where the profiler's sums say that nothing was overlapped, each call is exposed.
 _OVERLAPPED_SQL: Final = """
 SELECT sum(value) FROM recorded WHERE source = 'steps' AND metric = 'Overlapped'
@@ -118,13 +125,14 @@ def collectives(trace: Trace) -> Table:
     algorithm = _rate(moved, total)
     best = np.full(first.size, -1.0)
     np.maximum.at(best, groups.index, np.nan_to_num(rows["bus"], nan=-1.0))
+    labels = _labels(trace)
     columns = {
         **groups.summary(rows["dur"]),
         "name": name.at(first),
         "share": shares(total, int(total.sum())),
         "rank": np.full(first.size, trace.ranks[0]),
         "device": nullable(rows["device"][first], rows["device"][first] < 0),
-        "group": group.at(first),
+        "group": [labels.get(one, one) for one in group.at(first)],
         "world_size": nullable(rows["world_size"][first], rows["world_size"][first] < 0),
         "size_class": [[*(label for _, label in _CLASSES), "unknown"][i] for i in size_class[first].tolist()],
         "bytes": nullable(moved, moved < 0),
@@ -135,6 +143,18 @@ def collectives(trace: Trace) -> Table:
         "best_bus_bandwidth": nullable(best, best < 0),
     }
     return ordered_table(COLLECTIVES, columns, ("device", "group", "bytes"))
+
+
+def _labels(trace: Trace) -> dict[str, str]:
+    """What groups that are called by long numbers are for, and their ranks: `pp of ranks 0, 2`."""
+    found = {}
+    for row in trace.rows(_NUMBERED_SQL):
+        ranks = row["ranks"] or []
+        shown = ", ".join(map(str, ranks[:_RANKS_SHOWN])) + ", …" * (len(ranks) > _RANKS_SHOWN)
+        found[row["group"]] = f"{row['description']} of ranks {shown}" if ranks else str(row["description"])
+    # Two groups of one name and the same ranks are still two.
+    twice = {label for label in found.values() if list(found.values()).count(label) > 1}
+    return {group: label for group, label in found.items() if label not in twice}
 
 
 def collective_calls(trace: Trace) -> Table:

@@ -74,6 +74,8 @@ def test_a_rank_with_sums_has_steps_collectives_and_a_budget(tmp_path: Path) -> 
             ("all_reduce", 10_000_000, 100_000_000, 10_000_000, 0),
         ]
         assert calls[1]["ts"] - calls[0]["ts"] == 79_000_000
+        groups = {row["name"]: row["group"] for row in analyses()["collectives"].run(trace).records()}
+        assert groups == {"send_recv": "pp of ranks 1, 3", "all_reduce": "dp_cp of ranks 0, 1"}
         [idle] = [row for row in analyses()["idle_causes"].run(trace).records() if row["step"] is not None]
         assert (idle["detail"], idle["total_ns"]) == ("host not recorded", 10_000_000)
         codes = {row["code"] for row in trace.sql("SELECT code FROM health").to_pylist()}

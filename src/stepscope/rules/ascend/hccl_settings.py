@@ -50,7 +50,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield Draft(
             title="Settings of HCCL stand in the way",
             summary=f"Transfers that nothing is computed behind take {percent(share)} of the step, with "
-            f"{len(actions)} settings of HCCL that may slow them down.",
+            f"{len(actions)} setting{'s' * (len(actions) > 1)} of HCCL that may slow them down.",
             actions=tuple(actions),
             confidence=0.5,
             rows=({"table": "collectives", "where": {}},),
