@@ -27,7 +27,7 @@ def test_a_healthy_history_earns_its_mark(tmp_path: Path) -> None:
     assert (
         "nothing is wrong with the memory, as far as its history tells: the peak of 10.0 MiB is older than the " in text
     )
-    assert "older than the recording 90.0 %, temporaries 10.0 %" in text
+    assert "older than the recording (parameters and states, as a rule) 90.0 %, temporaries 10.0 %" in text
     assert "In use over time" in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from stepscope.analyses.memory_snapshot_peaks import OLDER
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.reports.outline import Line
 from stepscope.reports.report import Report
@@ -14,6 +15,8 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 _WIDTH: Final = 60
 #: Purposes below this share of the peak are not worth a word.
 _LEAST: Final = 0.02
+#: What was there before a recording and stays is the model, as a rule.
+_KEPT: Final = " (parameters and states, as a rule)"
 #: Of health, what is about events and steps, which snapshots are no recordings of.
 UNSAID: Final = frozenset({"events-read", "steps-none"})
 
@@ -101,7 +104,10 @@ def _makeup(report: Report) -> str:
     if not by_device:
         return ""
     held = max(by_device.values(), key=lambda rows: sum(int(row["bytes"]) for row in rows))
-    told = ", ".join(f"{visible(row['name'])} {percent(row['share'])}" for row in held if row["share"] >= _LEAST)
+    told = ", ".join(
+        f"{visible(row['name'])}{_KEPT if row['name'] == OLDER else ''} {percent(row['share'])}"
+        for row in held if row["share"] >= _LEAST
+    )  # fmt: skip
     return f"the peak of {quantity(sum(row['bytes'] for row in held), 'bytes')} is {told}"
 
 
