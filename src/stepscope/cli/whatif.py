@@ -78,7 +78,10 @@ def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
         more = percent(found.gain_ceiling)
         times = f"{duration(found.new_ns):>10}  {duration(found.saved_ns):>10}"
         lines.append(f"{visible(name):{width}}  {times}  {share:>11}  {more:>10}")
-    lines += ["", f"Unchanged, the graph misses the recorded steps by {percent(base.residual, 2)}."]
+    if base.residual is None:
+        lines += ["", "No host is recorded: what it needed between two activities is taken to stay as it is."]
+    else:
+        lines += ["", f"Unchanged, the graph misses the recorded steps by {percent(base.residual, 2)}."]
     return "\n".join(lines) + "\n"
 
 

@@ -43,6 +43,7 @@ class Updates:
         others: Other operators called by them.
         kinds: Distinct operators that update one tensor and are called for a good part of the tensors.
         fused: Whether one of them works on lists of tensors, or does all of the update at once.
+        host_ns: Time of the steps on the host.
     """
 
     events: NDArray[np.int64]
@@ -53,6 +54,7 @@ class Updates:
     others: int
     kinds: int
     fused: bool
+    host_ns: int = 0
 
 
 @signal()
@@ -90,6 +92,7 @@ def updates(s: Signals) -> Updates:
         int(count[~update].sum()),
         int(np.count_nonzero(2 * counted >= counted.max(initial=0))) if counted.size else 0,
         fused or any("_foreach_" in name or "fused" in name.lower() for name in called_names),
+        int(spans.dur[steps].sum()),
     )
 
 

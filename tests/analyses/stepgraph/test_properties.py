@@ -76,7 +76,8 @@ def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) ->
     nodes = graph.built.graph.nodes
     assert (graph.replay(Change()) == nodes.end).all()
     base = graph.predict(Change())
-    assert (base.saved_ns, base.residual) == (0, 0)
+    assert base.saved_ns == 0
+    assert base.residual == (0 if graph.built.threads.main >= 0 else None)
     activities, calls, selection = graph.built.activities.event, graph.built.calls.id, graph.built.selection
     for factor in (0.0, 0.5, 2.0):
         for change in (

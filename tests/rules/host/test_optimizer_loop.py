@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,15 @@ def test_a_fused_one_moves_each_tensor_once() -> None:
     assert (tiny.events.tolist(), tiny.factor) == ([5], 0.1)
     assert (long.events.tolist(), long.factor) == ([6, 7], pytest.approx(7 / 27))
     assert draft.change.host[0].events.tolist() == [4, 8]
+    assert draft.change.host[0].factor == 0.1
+
+
+def test_a_fused_step_takes_no_longer_for_a_long_loop() -> None:
+    signals = given(900)
+    signals[optimizer.updates] = replace(signals[optimizer.updates], host_ns=20_000_000)  # type: ignore[type-var]
+    (draft,) = drafts("HST008", signals)
+    assert draft.change is not None
+    assert draft.change.host[0].factor == 0.005
 
 
 def test_an_optimizer_of_one_pass_moves_no_less_when_fused() -> None:

@@ -93,7 +93,8 @@ class Prediction:
         removed_ns: Time per step that the change itself takes away, hidden or not. A step can save more than that
             only where other ranks, which are taken to change too, come to their collectives sooner.
         steps: Which steps the mean is of, indices into `steps`.
-        residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it.
+        residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it; None
+            where no host is recorded, since gaps that have no other reason are then kept as they are.
     """
 
     base_ns: int
@@ -101,7 +102,7 @@ class Prediction:
     saved_ns: int
     removed_ns: int
     steps: tuple[int, ...]
-    residual: float
+    residual: float | None
 
     @property
     def gain_ceiling(self) -> float:

@@ -55,7 +55,8 @@ class StepGraph:
         number = len(self.built.selection.counted)
         gone = min(removed_ns(self.effects, change, timing), self.base_ns)
         base, new, removed = (ns // number for ns in (self.base_ns, total, gone))
-        off = abs(self.base_ns - recorded) / max(recorded, 1)
+        told = self.built.threads.main >= 0
+        off = abs(self.base_ns - recorded) / max(recorded, 1) if told else None
         return Prediction(base, new, base - new, removed, self.built.selection.counted, off)
 
     def replay(self, change: Change) -> Times:
