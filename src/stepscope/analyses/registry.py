@@ -17,6 +17,7 @@ from stepscope.model.trace import Trace
 #: Modules of this package; each defines `ANALYSES`, a tuple of `Analysis`.
 MODULES: Final[tuple[str, ...]] = (
     "program",
+    "serving",
     "step_budget",
     "coverage",
     "phases",

@@ -6,6 +6,7 @@ from collections import Counter
 from os.path import commonpath
 from pathlib import Path
 
+from stepscope.model.serving_names import Pass
 from stepscope.reports.report import Report
 from stepscope.reports.sections import snapshot
 from stepscope.reports.sections.coverage import covered
@@ -51,7 +52,18 @@ def facts(report: Report) -> tuple[str, ...]:
 def _program(report: Report) -> str:
     """What ran; of ranks that differ, what most of them are."""
     said = Counter(str(program) for program in report.programs.values() if str(program))
-    return cut(said.most_common(1)[0][0], 100) if said else ""
+    return ", ".join(filter(None, (cut(said.most_common(1)[0][0], 100), _passes(report)))) if said else ""
+
+
+def _passes(report: Report) -> str:
+    """`prefill of 888 tokens, 10,300 tokens/s`: the pass of a server that took the device longest."""
+    rows = report.tables["serving"].records() if "serving" in report.tables else []
+    if not rows:
+        return ""
+    row = max(rows, key=lambda row: row["device_ns"] or 0)
+    rate = f", {row['tokens_per_s']:,.0f} tokens/s" if row["tokens_per_s"] else ""
+    more = f" and {plural(len(rows) - 1, 'other pass', 'other passes')}" if len(rows) > 1 else ""
+    return f"{Pass(row['phase'], row['requests'], row['tokens'])}{rate}{more}"
 
 
 def _devices(report: Report) -> str:

@@ -200,7 +200,7 @@ MEMORY: Final = (
 
 #: Every table that a page shows something of.
 SHOWN: Final = frozenset(
-    {"program", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
+    {"program", "serving", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
     | {"allocator_timeline"}
     | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES, *MEMORY)}
 )
