@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: time. (Task queues of the host's own may hold a launch back for some 10 % of a step.)
 _LATE_NS: Final = 1_000_000
 _LATE: Final = 0.2
+_LITTLE: Final = 0.05
 
 
 def backlog(by_track: NDArray[np.int64], track: NDArray[Any], launched: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -48,11 +49,22 @@ def backlog_end(activities: Activities, step_ns: int) -> int | None:
     end: int | None = None
     if (earlier & working).any():
         end = int((activities.ts + activities.dur)[earlier & working].max())
-    launched = np.flatnonzero(working & (activities.launch >= 0))
-    if launched.size:
-        first = launched[int(activities.ts[launched].argmin())]
-        start = int(activities.ts[first])
-        busy = end is not None and end >= start - _LATE_NS
-        if not busy and start - int(activities.launch_ts[first]) > max(_LATE_NS, _LATE * step_ns):
-            end = start
-    return end
+    late = _late_start(activities, np.flatnonzero(working & (activities.launch >= 0)), step_ns)
+    return end if late is None or (end is not None and end >= late - _LATE_NS) else late
+
+
+def _late_start(activities: Activities, launched: NDArray[np.int64], step_ns: int) -> int | None:
+    """When work began that had waited in its queue for long while the device did nothing that is recorded.
+
+    Little may have run before that: what another queue had not to wait with.
+    """
+    order = launched[np.argsort(activities.ts[launched], kind="stable")]
+    if not order.size:
+        return None
+    ts, dur = activities.ts[order], activities.dur[order]
+    done = np.cumsum(dur)
+    early = done - dur <= _LITTLE * done[-1]
+    reach = np.maximum.accumulate(np.concatenate((activities.launch_ts[order[:1]], (ts + dur)[:-1])))
+    waited = ts - np.maximum(reach, activities.launch_ts[order])
+    late = np.flatnonzero(early & (waited > max(_LATE_NS, _LATE * step_ns)))
+    return int(ts[late[-1]]) if late.size else None

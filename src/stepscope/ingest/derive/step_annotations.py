@@ -15,7 +15,9 @@ from stepscope.store.staging import Staging
 
 #: Words that name a step; an epoch is taken only where nothing shorter is marked.
 _STEP: Final = re.compile(
-    r"(?<![a-z])(?:train|training|eval|val|test)?_?(?:step|iter|iteration|batch)s?(?![a-z])", re.I
+    r"(?<![a-z])(?:train|training|eval|val|test)?_?(?:step|iter|iteration|batch)s?(?![a-z])"
+    r"|^execute_(?:#_)?context_#",  # of servers: tokens or requests, and how many of them are being generated
+    re.I,
 )
 _EPOCH: Final = re.compile(r"(?<![a-z])epochs?(?![a-z])", re.I)
 #: Parts of a step, whatever else they are called: a micro-batch, an optimizer's step, a layer.

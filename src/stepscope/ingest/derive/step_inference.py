@@ -21,6 +21,11 @@ Names = NDArray[np.int64]
 #: Share of the sequence that must match itself one period later.
 LEAST_MATCH: Final = 0.95
 LEAST_PERIODS: Final = 3
+#: Where only a part of the sequence repeats it takes more of them, and most of the device's time.
+MORE_PERIODS: Final = 5
+_MOST_WORK: Final = 0.8
+#: Two halves of a period are of the same work if so many of their names are.
+_SAME_WORK: Final = 0.9
 #: Shorter sequences are loops over kernels, not steps.
 LEAST_LENGTH: Final = 4
 
@@ -73,6 +78,47 @@ def find_steps(names: Names, gaps: Times) -> Cuts | None:
     partial[0] = starts[0] > 0 or length[0] < lag - lag // _WHOLE
     partial[-1] |= length[-1] < lag - lag // _WHOLE
     return Cuts(positions, partial)
+
+
+def periodic_part(names: Names, durs: Times) -> slice | None:
+    """The stretch of a sequence that repeats, if it is most of the work; it begins and ends with whole periods.
+
+    Args:
+        names: int64[n], what ran.
+        durs: int64[n], how long each ran.
+    """
+    longest = names.size // MORE_PERIODS
+    for lag in _candidates(names):
+        if not LEAST_LENGTH <= lag <= longest or np.unique(names[-2 * lag : -lag]).size < 2:
+            continue
+        low, high = _best_run(names[lag:] == names[:-lag])
+        periods = (high - low) // lag + 1
+        part = slice(low, low + periods * lag)
+        enough = periods >= MORE_PERIODS and durs[part].sum() >= _MOST_WORK * durs.sum()
+        if enough and np.unique(names[part][:lag]).size > 1:
+            return part
+    return None
+
+
+def halved(names: Names, cuts: Cuts) -> Cuts:
+    """Periods that consist of twice the same work in another order, as where directions alternate, cut in halves."""
+    edges = np.append(cuts.positions, names.size)
+    middles = (edges[:-1] + edges[1:]) // 2
+    most = int(names.max(initial=0)) + 1
+    for low, middle, high in zip(edges[:-1].tolist(), middles.tolist(), edges[1:].tolist(), strict=True):
+        one, other = (np.bincount(names[part], minlength=most) for part in (slice(low, middle), slice(middle, high)))
+        if np.abs(one - other).sum() > 2 * (1 - _SAME_WORK) * (high - low) or np.count_nonzero(one) < LEAST_LENGTH:
+            return cuts
+    return Cuts(np.sort(np.concatenate((cuts.positions, middles))), np.repeat(cuts.partial, 2))
+
+
+def _best_run(same: NDArray[np.bool_]) -> tuple[int, int]:
+    """Begin and end of the stretch with the most matches, each mismatch weighed as 1 / (1 - LEAST_MATCH) of them."""
+    score = np.cumsum(np.where(same, 1.0, -LEAST_MATCH / (1 - LEAST_MATCH)))
+    before = np.minimum.accumulate(np.concatenate(([0.0], score[:-1])))
+    high = int((score - before).argmax())
+    low = int(np.concatenate(([0.0], score))[: high + 1].argmin())
+    return low, high + 1
 
 
 def find_period(names: Names) -> int | None:
@@ -128,7 +174,7 @@ def _phase(gaps: Times, lag: int) -> int:
     A sequence of whole periods begins where they do: a profiler that is told to record some steps records those.
     """
     rest = gaps.size % lag
-    if min(rest, lag - rest) <= lag // _WHOLE:
+    if min(rest, lag - rest) <= max(lag // _WHOLE, 1):
         return 0
     idle = np.zeros(lag, np.int64)
     np.add.at(idle, np.arange(1, gaps.size) % lag, np.maximum(gaps[1:], 0))

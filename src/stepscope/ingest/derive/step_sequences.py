@@ -1,16 +1,21 @@
-"""The sequences in which steps are looked for: kernels of the busiest queue, else operators of the busiest thread."""
+"""The sequences in which steps are looked for: work of the busiest queue, else operators or ranges of a thread.
+
+Programs that are not PyTorch's have loops of few kernels, with copies between them, and work of their own before and
+after: there the part that repeats is enough, if it is most of what the device does.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.ingest.derive.step import Step
-from stepscope.ingest.derive.step_inference import Cuts, Names, find_steps
+from stepscope.ingest.derive.step_inference import Cuts, Names, find_steps, halved, periodic_part
 from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
 
 #: By number: a few collectives can outlast all compute, and tell little.
@@ -31,10 +36,29 @@ FROM raw_events e LEFT JOIN (
 WHERE e.track = ? AND e.category IN ('kernel', 'collective') ORDER BY e.ts, e.id
 """
 
+#: The same with copies, which a loop of one kernel may consist of.
+_WORK_SQL: Final = _KERNELS_SQL.replace("('kernel', 'collective')", "('kernel', 'collective', 'copy', 'set')")
 _OPERATORS_SQL: Final = """
 SELECT name_id, ts, ts + coalesce(dur, 0) AS stop, ts AS begin, ts + coalesce(dur, 0) AS done, true AS launched
 FROM raw_events WHERE track = ? AND category = 'op' ORDER BY ts, dur DESC, id
 """
+
+_RANGES_SQL: Final = _OPERATORS_SQL.replace("'op'", "'annotation'")
+#: Whose events, of which category, and queries to try one after the other where the program has no operators.
+_SEQUENCES: Final = (
+    ("device", "kernel", (_KERNELS_SQL, _WORK_SQL)),
+    ("host", "op", (_OPERATORS_SQL,)),
+    ("host", "annotation", (_RANGES_SQL,)),
+)
+#: The last steps of a loop are at most so many times as long as the first, unless hardly any is shorter than the one
+#: before it.
+_ALIKE: Final = 3
+_RISING: Final = 0.7
+
+_NAMES_SQL: Final = """
+SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
+"""
+_LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
 
 #: Calls that a loop over steps is never inside of.
 _WRAPPERS_SQL: Final = """
@@ -49,6 +73,7 @@ class Sequence:
 
     Attributes:
         names: int64[n].
+        durs: int64[n], how long each ran.
         gaps: int64[n], idle time before each.
         begins: int64[n], when the host began it.
         ends: int64[n], when the host was done with it.
@@ -56,28 +81,65 @@ class Sequence:
     """
 
     names: Names
+    durs: Times
     gaps: Times
     begins: Times
     ends: Times
     launched: NDArray[np.bool_]
 
+    def part(self, part: slice) -> Sequence:
+        """A stretch of it."""
+        return Sequence(*(getattr(self, one.name)[part] for one in fields(self)))
+
 
 def inferred_steps(staging: Staging) -> list[Step]:
     """The periods of the device's work, or of the host's if there is no device; empty if there are none."""
-    for kind, category, query in (("device", "kernel", _KERNELS_SQL), ("host", "op", _OPERATORS_SQL)):
+    [operators] = staging.one("SELECT count(*) FROM raw_events WHERE category = 'op'")
+    plain = not operators and not _is_network(staging)
+    for kind, category, query in _SEQUENCES:
         [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
         if track is None:
             continue
-        rows = staging.connection.execute(query, [track]).fetchnumpy()
-        if kind == "host":
-            outermost = rows["ts"] >= _reach(rows["stop"])
-            rows = {name: values[outermost] for name, values in rows.items()}
-        sequence = _sequence(rows)
-        cuts = find_steps(sequence.names, sequence.gaps)
-        if cuts is None or _inside_one_call(staging, sequence, cuts):
-            return []
-        return _steps(sequence, cuts)
+        for ran in query if plain else query[:1]:
+            rows = staging.connection.execute(ran, [track]).fetchnumpy()
+            if kind == "host":
+                outermost = rows["ts"] >= _reach(rows["stop"])
+                rows = {name: values[outermost] for name, values in rows.items()}
+            steps = _periods(staging, _sequence(rows), not plain)
+            if steps:
+                return steps
+        return []
     return []
+
+
+def _is_network(staging: Staging) -> bool:
+    """Whether kernels of neural networks ran, whose layers repeat inside a step."""
+    names = staging.connection.execute(_NAMES_SQL).fetchall()
+    return any(classify(name).op_class in _LAYERS for (name,) in names)
+
+
+def _periods(staging: Staging, sequence: Sequence, all_of_it: bool) -> list[Step]:
+    """The periods of a sequence; of `all_of_it`, or of most of it."""
+    part = slice(0, sequence.names.size)
+    cuts = find_steps(sequence.names, sequence.gaps)
+    if cuts is None and not all_of_it:
+        found = periodic_part(sequence.names, sequence.durs)
+        part = part if found is None else found
+        cuts = None if found is None else find_steps(sequence.names[part], sequence.gaps[part])
+    sequence = sequence.part(part)
+    if cuts is None or _inside_one_call(staging, sequence, cuts):
+        return []
+    if not all_of_it:
+        cuts = halved(sequence.names, cuts)
+    steps = _steps(sequence, cuts)
+    return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
+
+
+def _grows(lengths: Times) -> bool:
+    """Whether the same work is done on ever larger data, as a sweep does, which is no loop over steps."""
+    third = max(lengths.size // 3, 1)
+    rising = np.count_nonzero(np.diff(lengths) > 0) >= _RISING * max(lengths.size - 1, 1)
+    return bool(rising and np.median(lengths[-third:]) > _ALIKE * np.median(lengths[:third]))
 
 
 def _reach(stops: Times) -> Times:
@@ -90,7 +152,9 @@ def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
     reach = _reach(rows["stop"])
     gaps = np.zeros(reach.size, np.int64)
     gaps[1:] = np.maximum(rows["ts"][1:] - reach[1:], 0)
-    return Sequence(rows["name_id"].astype(np.int64), gaps, rows["begin"], rows["done"], rows["launched"])
+    return Sequence(
+        rows["name_id"].astype(np.int64), rows["stop"] - rows["ts"], gaps, rows["begin"], rows["done"], rows["launched"]
+    )
 
 
 def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:

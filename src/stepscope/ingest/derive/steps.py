@@ -14,6 +14,7 @@ from stepscope.ingest.derive.backlog import backlog_end
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.step import Step
 from stepscope.ingest.derive.step_annotations import annotated_steps
+from stepscope.ingest.derive.step_marks import loaded_steps
 from stepscope.ingest.derive.step_roles import roles_of
 from stepscope.ingest.derive.step_sequences import inferred_steps
 from stepscope.model.intervals import Times
@@ -29,6 +30,10 @@ _NUMBER: Final = re.compile(r"#\s*(\d+)", re.ASCII)
 _RECORDED_SQL: Final = """
 SELECT name, ts, dur FROM raw_events JOIN names USING (name_id) JOIN tracks USING (track)
 WHERE category = 'step' AND kind = 'host' AND dur > 0 ORDER BY dur DESC, id
+"""
+_LAST_SQL: Final = """
+SELECT max(ts + coalesce(dur, 0)) FROM raw_events
+WHERE category IN ('op', 'python', 'runtime', 'sync', 'launch', 'kernel', 'collective', 'copy', 'set')
 """
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
 #: From the launch of the first device work, or its begin where that is not recorded, to the end of the last.
@@ -133,7 +138,7 @@ class Steps:
             return begin
         earlier = backlog_end(activities, int(end[0] - begin[0]))
         if self.source == "whole" and (activities.kind != SYNC).any():
-            earlier = int(activities.ts[activities.kind != SYNC].min())
+            earlier = max(int(activities.ts[activities.kind != SYNC].min()), -1 if earlier is None else earlier)
         begin[1:] = np.maximum(begin[1:], np.maximum.accumulate(end)[:-1])
         if earlier is not None:
             # The recording may end before any of its own work begins.
@@ -146,6 +151,7 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
     for source, find, category in (
         ("profiler", _recorded_steps, "step"),
         ("annotation", annotated_steps, "annotation"),
+        ("annotation", loaded_steps, "dataloader"),
         ("inferred", inferred_steps, None),
     ):
         steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
@@ -164,7 +170,11 @@ def _recorded_steps(staging: Staging) -> list[Step]:
     """What the profiler recorded as steps; where threads record the same step, the longest record of it."""
     chosen: list[Step] = []
     by_name: dict[str, list[Step]] = {}
+    [last] = staging.one(_LAST_SQL)
     for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
+        if last is not None and ts + dur - last > dur // 2:
+            # Nobody ended it: it lasts long after all else that is recorded.
+            continue
         others = by_name.setdefault(name, [])
         if all(ts >= other.ts + other.dur or ts + dur <= other.ts for other in others):
             others.append(Step(name, _number(name), ts, dur))
