@@ -26,8 +26,9 @@ _WINDOWS: Final = 16
 #: that was seen in 40 recordings whose clocks agree.
 _LAUNCH_NS: Final = 4_000
 _RETURN_NS: Final = 1_000
-#: What comes up so many times, and in this share of all cases that could show it, is the clock's doing.
-_OFTEN: Final = 3
+#: What comes up so many times, launches and waits, and in this share of all cases that could show it, is the clock's
+#: doing. A handful of launches tells too little to move everything by.
+_LAUNCHES, _OFTEN = 8, 3
 _SHARE: Final = 0.01
 _WAITS_SHARE: Final = 0.5
 #: Clocks that differ by more are of another kind: time of another epoch, which no shift by a constant mends.
@@ -134,7 +135,7 @@ class Bounds:
 def offset(least: Bounds, most: Bounds) -> Shift | None:
     """The shift that fits the bounds; None if none is needed, or none fits."""
     early, returned = int((least.bound > 0).sum()), int((most.bound < 0).sum())
-    systematic = early >= max(_OFTEN, _SHARE * least.bound.size)
+    systematic = early >= max(_LAUNCHES, _SHARE * least.bound.size)
     systematic |= returned >= max(_OFTEN, _WAITS_SHARE * most.bound.size)
     if not systematic:
         return None
