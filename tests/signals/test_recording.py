@@ -166,3 +166,13 @@ def test_one_rank_alone_with_collectives_of_an_unknown_number_of_ranks() -> None
     event = facts.kernel("ncclDevKernel_AllReduce", 2_990, 120, launch=(2_900, 5), kind="comm")
     facts.row("collectives", event=event, group="0", collective="all_reduce")
     assert "ranks" in of(facts.trace())
+
+
+def test_what_the_profiler_was_told_to_record_is_not_advised() -> None:
+    facts = Facts()
+    for number in range(3):
+        facts.step(number, 1_000 * number, 1_000)
+        facts.host("op", "aten::mm", 1_000 * number, 20)
+        facts.kernel(GEMM, 1_000 * number + 10, 980, launch=(1_000 * number + 2, 5))
+    trace = facts.trace(reader="kineto", attributes={"record_shapes": True})
+    assert "shapes" not in of(trace)

@@ -18,6 +18,7 @@ from stepscope.signals.communication import calls
 from stepscope.signals.idleness import causes
 from stepscope.signals.job import step_ns
 from stepscope.signals.observing import observed_share
+from stepscope.signals.program import program
 from stepscope.signals.signal import Signals, signal
 
 #: Observations of health that mean that something was recorded and is gone.
@@ -136,7 +137,7 @@ def _level(s: Signals) -> float:
 
 def _shapes(s: Signals) -> float:
     length = s.maybe(step_ns)
-    if _has(s, "shapes") or not _has(s, "operators") or not length:
+    if _has(s, "shapes") or _asked(s, "record_shapes") or not _has(s, "operators") or not length:
         return 0.0
     steps = max(Steps.of(s.trace).typical_steps.size, 1)
     return int(s.trace.scalar(_MATRIX_SQL) or 0) / steps / length
@@ -144,14 +145,14 @@ def _shapes(s: Signals) -> float:
 
 def _stacks(s: Signals) -> float:
     known = s.maybe(causes)
-    if known is None or _has(s, "stacks") or not _has(s, "operators"):
+    if known is None or _has(s, "stacks") or _asked(s, "with_stack") or not _has(s, "operators"):
         return 0.0
     return sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
 
 
 def _memory(s: Signals) -> float:
     known = s.maybe(causes)
-    return 0.0 if known is None or _has(s, "memory") else known.get("allocation", 0.0)
+    return 0.0 if known is None or _has(s, "memory") or _asked(s, "profile_memory") else known.get("allocation", 0.0)
 
 
 def _history(s: Signals) -> float:
@@ -164,6 +165,11 @@ def _has(s: Signals, what: str) -> bool:
     if s.trace.once(recorded_events).names(_CATEGORIES.get(what, ())):
         return True
     return what in _HAS_SQL and bool(s.trace.scalar(_HAS_SQL[what]))
+
+
+def _asked(s: Signals, setting: str) -> bool:
+    """Whether the profiler was told to record it: to tell it again is of no use."""
+    return setting in s(program).recorded
 
 
 def _has_device(s: Signals) -> bool:
