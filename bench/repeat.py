@@ -12,22 +12,28 @@ from typing import Any, Final
 _IDS: Final = ("External id", "correlation", "Ev Idx", "Python id", "Python parent id", "Record function id")
 
 
-def repeat(source: Path, target: Path, size: int) -> int:
-    """Write `source` (.json or .json.gz) to `target` as often as needed for `size` bytes; returns the repetitions."""
+def repeat(source: Path, target: Path, size: int, least_events: int = 0) -> int:
+    """Write `source` (.json or .json.gz) to `target` as often as needed for so many bytes and events.
+
+    Returns:
+        The repetitions.
+    """
     opener = gzip.open if source.suffix == ".gz" else open
     with opener(source, "rt", encoding="utf-8") as file:
         trace = json.load(file, strict=False)
+    if isinstance(trace, list):  # traces of 2021 are a bare list
+        trace = {"traceEvents": trace}
     events = trace.pop("traceEvents")
-    timed = [event for event in events if event.get("ph") != "M"]
-    span = max(e["ts"] + e.get("dur", 0) for e in timed) - min(e["ts"] for e in timed) + 1000
+    timed = [event for event in events if event.get("ph") != "M" and "ts" in event]
+    span = max(float(e["ts"]) + float(e.get("dur", 0)) for e in timed) - min(float(e["ts"]) for e in timed) + 1000
     stride = 1 + max((_largest_id(event) for event in timed), default=0)
-    numbers = [_step_number(event) for event in timed if event["name"].startswith("ProfilerStep#")]
+    numbers = [_step_number(event) for event in timed if str(event.get("name")).startswith("ProfilerStep#")]
     steps = 1 + max(numbers) - min(numbers) if numbers else 0
     count = 0
     with target.open("w", encoding="utf-8") as out:
         out.write(json.dumps(trace)[:-1] + (', "traceEvents": [\n' if trace else '"traceEvents": [\n'))
         out.write(",\n".join(_dumps(event) for event in events if event.get("ph") == "M"))
-        while out.tell() < size:
+        while out.tell() < size or count * len(timed) < least_events:
             for event in timed:
                 out.write(",\n" + _dumps(_shifted(event, span * count, stride * count, steps * count)))
             count += 1
@@ -36,13 +42,13 @@ def repeat(source: Path, target: Path, size: int) -> int:
 
 
 def _shifted(event: dict[str, Any], time: float, ids: int, steps: int) -> dict[str, Any]:
-    moved = {**event, "ts": round(event["ts"] + time, 3)}
+    moved = {**event, "ts": round(float(event["ts"]) + time, 3)}
     if "id" in event and isinstance(event["id"], int):
         moved["id"] = event["id"] + ids
     args = event.get("args")
     if args:
         moved["args"] = {k: v + ids if k in _IDS and isinstance(v, int) and v > 0 else v for k, v in args.items()}
-    if steps and event["name"].startswith("ProfilerStep#"):
+    if steps and str(event.get("name")).startswith("ProfilerStep#"):
         moved["name"] = f"ProfilerStep#{_step_number(event) + steps}"
     return moved
 

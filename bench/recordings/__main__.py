@@ -13,13 +13,14 @@ from bench.recordings.answer import answer
 from bench.recordings.label import Label, labels
 from bench.recordings.score import Verdict, figures, judge
 
-_LABELLED = Path(__file__).resolve().parents[3] / "shared" / "traces"
+#: The folder of labelled recordings beside the checkout.
+LABELLED = Path(__file__).resolve().parents[3] / "shared" / "traces"
 
 
 def main() -> None:
     """Judge every labelled recording and print two Markdown tables; exit with 1 if an analysis or a rule failed."""
     parser = argparse.ArgumentParser(prog="python -m bench.recordings", description=__doc__)
-    parser.add_argument("--labels", type=Path, default=_LABELLED, help="folder with labels-*.json and the recordings")
+    parser.add_argument("--labels", type=Path, default=LABELLED, help="folder with labels-*.json and the recordings")
     parser.add_argument("--only", default="", help="only recordings whose path contains this")
     parser.add_argument("--store", type=Path, help="folder that keeps what was read; a temporary one if absent")
     parser.add_argument("--processes", type=int, default=2, help="recordings judged at a time")

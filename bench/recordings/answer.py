@@ -65,7 +65,7 @@ def answer(path: Path, store: Path) -> Answer:
         " ".join(_words(finding) for finding in diagnosis.shown).lower(),
         _page(report),
         _most(row for row in steps if not row["partial"]),
-        _most(row for row in steps if row["typical"]),
+        _most(row for row in steps if row.get("typical", not row["partial"])),
         diagnosis.step_ns,
         (
             *(one.table for one in report.abstentions if one.failed),
