@@ -158,4 +158,4 @@ def test_what_the_recording_cuts_off_is_no_part_of_the_mean() -> None:
     section = budget(build_report(facts.trace()), 10)
     assert [bar.label for bar in section.blocks[0].rows] == ["step 0", "step 1", "mean"]  # type: ignore[union-attr]
     assert section.blocks[0].rows[-1].parts[0] == 40  # type: ignore[union-attr]
-    assert section.aside == "2 steps · without 1 step that the recording cuts off"
+    assert section.aside == "2 steps · without 1 step not typical"

@@ -16,9 +16,9 @@ _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
 _EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
-#: What can't be priced stands where it would if this part of the time that it is about could be saved: more than a
-#: tenth is not to be expected of tuning kernels with which nothing else is wrong.
-_UNPRICED: Final = 0.1
+#: What can't be priced stands where it would if this part of the time that it is about could be saved. Kernels with
+#: which nothing is known to be wrong seldom give more, and what has a price and a remedy comes before them.
+_UNPRICED: Final = 0.05
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
