@@ -42,7 +42,7 @@ def test_usual_operators_and_calls_just_miss() -> None:
 
 
 def test_a_device_that_hardly_waits_or_waits_for_something_else_just_misses() -> None:
-    assert drafts("HST003", given(share=0.0999, idle=0.1)) == []
+    assert drafts("HST003", given(share=0.0299, idle=0.03)) == []
     assert drafts("HST003", given(share=0.2, idle=0.41)) == []
     assert len(drafts("HST003", given(share=0.2, idle=0.4))) == 1
 

@@ -90,7 +90,7 @@ RULE = Rule(
     "HST003",
     "operator-overhead",
     thresholds=(
-        Threshold("min_share", 0.1, "share", "xprof and msprof-analyze warn from 10 % of idle time on."),
+        Threshold("min_share", 0.03, "share", "xprof warns of launches from 3 % of the step on."),
         Threshold("min_part", 0.5, "share", "Where most idle time has another cause, that one is to be removed first."),
         Threshold(
             "max_operator", 8_000, "ns", "Several times the 0.4 to 1.2 µs that profiled jobs on current hosts show."

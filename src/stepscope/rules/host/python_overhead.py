@@ -85,7 +85,7 @@ RULE = Rule(
     "HST004",
     "python-overhead",
     thresholds=(
-        Threshold("min_share", 0.1, "share", "xprof and msprof-analyze warn from 10 % of idle time on."),
+        Threshold("min_share", 0.03, "share", "xprof warns of launches from 3 % of the step on."),
         Threshold(
             "min_part", 0.33, "share", "Where operators and calls take twice as much, these are to be made fewer first."
         ),

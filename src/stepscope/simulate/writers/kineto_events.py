@@ -172,7 +172,7 @@ class Events:
         if spec.collective is not None:
             graph = f', "Seq": {sequence}'
         elif spec.kind in ("copy", "set"):
-            graph = f', "memory bandwidth (GB/s)": {spec.bytes / (end - begin):.6f}'
+            graph = f', "memory bandwidth (GB/s)": {spec.bytes / max(end - begin, 1):.6f}'
         if end > self.last:
             self.last = end
         return (
