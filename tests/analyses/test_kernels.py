@@ -22,10 +22,21 @@ def test_kernels_are_summed_by_name_longest_first() -> None:
     )  # fmt: skip
     assert gemm == {
         "name": GEMM, "count": 2, "total_ns": 400, "mean_ns": 200, "median_ns": 100, "min_ns": 100, "max_ns": 300,
-        "share": 400 / 20_400, "rank": 0, "op_class": "gemm", "kind": "compute", "p99_ns": 300, "short": 2,
+        "share": 400 / 20_400, "rank": 0, "op_class": "gemm", "kind": "compute", "core": None, "p99_ns": 300,
+        "short": 2,
         "tensor_core": True, "dtype": "bf16", "occupancy": 0.625, "blocks": 8, "threads": 128, "registers": 96,
         "shared_bytes": 1024, "streams": 1,
     }  # fmt: skip
+
+
+def test_kinds_of_cores_are_told_apart() -> None:
+    """A mean over short kernels of one core and long ones of another says nothing of either."""
+    f = Facts()
+    for ts, dur, core in ((0, 100, "AI_CORE"), (200, 100, "AI_CORE"), (400, 18_000, "MIX_AIC")):
+        f.kernel("MatMulV3", ts, dur, core=core)
+    assert [(r["core"], r["count"], r["mean_ns"]) for r in kernels(f.trace()).records()] == [
+        ("MIX_AIC", 1, 18_000), ("AI_CORE", 2, 100),
+    ]  # fmt: skip
 
 
 def test_mean_is_rounded_down_and_median_is_the_lower_middle() -> None:

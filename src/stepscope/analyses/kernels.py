@@ -29,12 +29,14 @@ _ATTRIBUTION = text(
 
 KERNELS = TableSchema(
     "kernels",
-    "One row per kernel name: device activities of every kind but waits of queues.",
+    "One row per kernel name, and kind of core that it ran on where that is recorded: device activities of every kind "
+    "but waits of queues.",
     (
         *summary_columns("kernel", _SHARE_OF),
         RANK,
         _OP_CLASS,
         _KIND,
+        ACTIVITIES["core"],
         ns("p99_ns", "Duration that 99 % do not exceed."),
         count("short", f"How many took less than {SHORT_NS // 1000} µs."),
         flag("tensor_core", "Whether it uses matrix units, from the name; null if unknown.", nullable=True),
@@ -51,15 +53,15 @@ KERNELS = TableSchema(
 _PRODUCT = "coalesce({0}[1], 1)::BIGINT * coalesce({0}[2], 1) * coalesce({0}[3], 1)"
 _KERNELS_SQL = f"""
 SELECT *, {SHARE_SQL} FROM (
-    SELECT name, {SUMMARY_SQL}, any_value(op_class ORDER BY ts) AS op_class, kind,
+    SELECT name, {SUMMARY_SQL}, any_value(op_class ORDER BY ts) AS op_class, kind, core,
         quantile_disc(dur, 0.99)::BIGINT AS p99_ns, count(*) FILTER (WHERE dur < {SHORT_NS}) AS short,
         bool_or(tensor_core) AS tensor_core, any_value(dtype) AS dtype,
         sum(occupancy * dur) / nullif(sum(dur) FILTER (WHERE occupancy IS NOT NULL), 0) AS occupancy,
         quantile_disc({_PRODUCT.format("grid")}, 0.5) FILTER (WHERE grid IS NOT NULL) AS blocks,
         quantile_disc({_PRODUCT.format("block")}, 0.5) FILTER (WHERE block IS NOT NULL) AS threads,
         max(registers) AS registers, max(shared_bytes) AS shared_bytes, count(DISTINCT track) AS streams
-    FROM kernels WHERE kind <> 'sync' GROUP BY name, kind
-) ORDER BY total_ns DESC, name, kind
+    FROM kernels WHERE kind <> 'sync' GROUP BY name, kind, core
+) ORDER BY total_ns DESC, name, kind, core
 """
 
 KERNEL_CLASSES = TableSchema(
