@@ -13,6 +13,8 @@ from stepscope.analyses.stepgraph.events import EVENT_NS
 from stepscope.analyses.stepgraph.purposes import Purposes
 from stepscope.model.intervals import Times
 
+#: A bucket of gradients that links still move at about their rate.
+_BUCKET = 4 << 20
 #: Time of an edge that holds nothing back.
 NEVER = -(1 << 62)
 
@@ -90,7 +92,8 @@ class Overlap:
         """The activity after which the data of each one is there, int64; -1 where it is as recorded.
 
         The gradients of a backward pass become ready one after the other: a reduction that was only begun when that
-        was over could have begun when as much of it was done, by time, as of the step's reductions, by size.
+        was over could have begun when as much of it was done, by time, as of the step's reductions, by size. The
+        only one of a step could have been divided into buckets.
         """
         a, purposes = self.built.activities, self.purposes
         ready = np.full(activities.size, -1)
@@ -105,6 +108,12 @@ class Overlap:
             size = np.maximum(purposes.bytes[which], 1).astype(np.float64)
             share = np.cumsum(size) / size.sum()
             done = np.cumsum(a.end[backward] - a.ts[backward])
-            at = np.minimum(np.searchsorted(done, share * done[-1] - 0.5), backward.size - 1)
+            needed = share * done[-1]
+            if which.size == 1:
+                # One for all gradients can be divided: its last bucket alone needs the last of them.
+                pieces = max(int(size[0]) // _BUCKET, 1)
+                rest = (a.end[which] - a.ts[which]) * (1 - 1 / pieces)
+                needed = np.maximum(needed - rest, done[-1] / pieces)
+            at = np.minimum(np.searchsorted(done, needed - 0.5), backward.size - 1)
             ready[mine[late]] = backward[at[late]]
         return ready
