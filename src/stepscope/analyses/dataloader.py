@@ -36,8 +36,6 @@ def dataloader(trace: Trace) -> Table:
     Raises:
         MissingInputError: The recording shows no data loader.
     """
-    # Where nothing of the host is recorded, it is not the loader that is missing.
-    need_host(trace, ("op", "python", "annotation", "dataloader", "runtime", "launch", "sync"), "operators")
     need_host(trace, ("dataloader",), "loader")
     spans, every = Spans(trace), Steps.of(trace)
     at = np.flatnonzero(spans.of("dataloader"))
