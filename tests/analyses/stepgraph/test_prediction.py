@@ -34,7 +34,7 @@ def predict(trace: Trace, change: Change) -> Prediction:
     assert (graph.replay(Change()) == graph.built.graph.nodes.end).all()
     found = graph.predict(change)
     assert graph.predict(Change()).saved_ns == 0
-    assert found.residual == 0
+    assert not found.residual  # none where no host is recorded
     assert found.saved_ns == found.base_ns - found.new_ns
     return found
 
@@ -441,3 +441,12 @@ def test_a_single_reduction_at_the_end_could_be_divided_into_buckets(mebibytes: 
     new = predict(f.trace(), Change(overlapped=ids(reduction))).new_ns
     # Its last bucket takes 30 µs after the last gradient, so that it begins after the second of the four kernels.
     assert new == pytest.approx(expected * US, abs=5 * US)
+
+
+def test_a_step_that_sums_tell_of_is_no_host() -> None:
+    f = Facts()
+    f.step(0, 0, 900 * US)
+    f.kernel("k", 0, 100 * US, kind="compute")
+    sent = f.kernel("send", 100 * US, 600 * US, kind="comm", stream="20")
+    f.kernel("k", 750 * US, 100 * US, kind="compute")
+    assert saved(f.trace(), device(0.0, sent)) == 600 * US

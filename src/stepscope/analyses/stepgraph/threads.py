@@ -17,6 +17,7 @@ from stepscope.analyses.grouping import Groups
 from stepscope.analyses.recorded_events import recorded_events
 from stepscope.analyses.stepgraph.selection import Selection
 from stepscope.model.columns import Spans, on_host
+from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
@@ -93,6 +94,8 @@ def _main(trace: Trace) -> int:
     """The host thread with the most steps, of several the one that begins first; -1 if none is recorded."""
     events = trace.once(recorded_events)
     mine = events.host & ~events.of(("overhead", "other"))
+    if DeviceWork.of(trace).event.size and not (mine & ~events.of(("step",))).any():
+        return -1  # steps that sums tell of, beside the device's work: what the host did is not recorded
     threads = Groups.by(events.track[mine])
     if not threads.count.size:
         return -1
