@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -66,7 +67,7 @@ def _wholly(trace: Trace, work: Ids) -> Callable[[NDArray[Any]], NDArray[np.bool
     mine = np.isin(launches.event[order], work)
     before = np.concatenate(([0], np.cumsum(mine)))
     threads, low = np.unique(track, return_index=True)
-    bounds = dict(zip(threads.tolist(), zip(low.tolist(), [*low[1:].tolist(), track.size], strict=True), strict=True))
+    bounds = dict(zip(threads.tolist(), pairwise([*low.tolist(), track.size]), strict=True))
 
     def test(rows: NDArray[Any]) -> NDArray[np.bool_]:
         found = np.zeros(rows.size, np.bool_)

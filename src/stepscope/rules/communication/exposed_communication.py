@@ -120,13 +120,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     costly = np.argsort(-found.exposed_transfer, kind="stable")
     movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer)
     kind = _costliest(found)
+    exposed = int(found.exposed_transfer.sum()) // found.steps
     apart = "" if found.known else "; on the recordings at hand, waiting for other ranks can't be told apart from that"
     yield Draft(
         title="Communication stands in the way of compute",
-        summary=f"{duration(int(found.exposed_transfer.sum()) // found.steps)} of each step ({percent(share)}) are "
+        summary=f"{duration(exposed)} of each step ({percent(share)}) are "
         f"collectives, mostly {kind}, that nothing is computed behind{apart}.",
         actions=_actions(kind, s.maybe(megatron) is True),
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
+        most_ns=exposed,
         confidence=0.9 if found.known else 0.6,
         events=found.event[costly[:20]],
         rows=({"table": "collectives", "where": {"name": kind}},),
