@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from operator_support import Program
@@ -7,6 +8,7 @@ from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals, attention, fusions
+from stepscope.signals.calling import outermost
 from support import Facts
 
 X, ROW = (4096, 1024), (4096, 1)
@@ -157,3 +159,11 @@ def test_without_a_device_it_abstains_since_operators_only_take_the_time_of_laun
         facts.row("op_inputs", event=op, shapes=shape)
     with pytest.raises(MissingInputError, match="no device activity"):
         Signals.of(facts.trace())(attention.unfused)
+
+
+def test_no_operator_is_around_work_of_which_no_launch_is_recorded() -> None:
+    facts = Facts()
+    operator = facts.host("op", "aten::mul", 0, 10)
+    kernel = facts.kernel("mul_kernel", 20, 5)
+    found = outermost(facts.trace(), np.array([operator]), np.array([kernel]))
+    assert found.tolist() == [-1]

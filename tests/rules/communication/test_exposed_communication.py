@@ -22,6 +22,7 @@ def test_exposed_transfer_is_found_and_overlapping_it_is_what_is_priced() -> Non
     assert "3.00 µs of each step (10.0 %)" in draft.summary
     assert draft.change is not None
     assert draft.change.overlapped.tolist() == [0, 1, 2, 3, 4, 5]
+    assert draft.most_ns == 3_000  # the price is no higher than the sentence
     assert draft.confidence == 0.9
     assert "DistributedDataParallel" in draft.actions[0].after
 
