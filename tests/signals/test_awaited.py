@@ -7,7 +7,7 @@ from stepscope.signals import Signals, awaited, cluster
 from support import Facts
 
 
-def all_reduce(waits: dict[int, int], *, world: int = 8, ranks: list[int] | None = None) -> Signals:
+def all_reduce(waits: dict[int, int | None], *, world: int = 8, ranks: list[int] | None = None) -> Signals:
     """One collective of 10 µs that moves data for 1 µs, and single waits in it by rank of the group."""
     facts = Facts()
     facts.step(0, 0, 100_000)
@@ -41,6 +41,12 @@ def test_where_most_peers_are_waited_for_nobody_is_named() -> None:
 def test_without_recorded_waits_it_is_not_known() -> None:
     with pytest.raises(MissingInputError, match="for whom"):
         all_reduce({})(awaited.peers)
+
+
+def test_a_wait_without_a_length_tells_nothing() -> None:
+    assert all_reduce({1: 9_000, 2: None}, world=3)(awaited.peers) == {}
+    with pytest.raises(MissingInputError, match="for whom"):
+        all_reduce({5: None})(awaited.peers)
 
 
 def test_what_both_ranks_at_hand_wait_is_for_another_one() -> None:

@@ -18,6 +18,7 @@ _WAITS_SQL: Final = """
 SELECT p.collective, p.dst::BIGINT AS peer, max(s.dur)::BIGINT AS ns
 FROM comm_tasks p JOIN spans s ON s.id = p.event
 WHERE p.kind = 'wait' AND p.collective IS NOT NULL AND p.dst IS NOT NULL AND p.dst IS DISTINCT FROM p.src
+    AND s.dur IS NOT NULL
 GROUP BY ALL ORDER BY p.collective, ns DESC, peer
 """
 _GROUPS_SQL: Final = """
