@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from stepscope.analyses.critical_path import critical_path
@@ -67,6 +67,14 @@ def recording(host: list[Any], kernels: list[Any], steps: list[int]) -> Trace:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(HOST, max_size=12), st.lists(KERNELS, max_size=10), STEPS)
+# Work of before the recording is in the way of every step; of all but the last one.
+@example([], [("compute", 1_020, 754, "7", None, "2"), ("comm", 1_138, 821, "7", (813, 84), "2")], [41, 92, 536, 747])
+@example(
+    [(("op", "aten::mm"), 148, 137, "1")],
+    [("comm", 1_066, 314, "7", (670, 95), "2"), ("comm", 1_009, 103, "7", None, "1")],
+    [92, 588, 667],
+)
+@example([], [("compute", 0, 700, "7", None, "1"), ("compute", 750, 50, "7", (600, 10), "1")], [0, 300, 600, 900])
 def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) -> None:
     trace = recording(host, kernels, steps)
     try:

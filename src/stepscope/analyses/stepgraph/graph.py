@@ -103,9 +103,8 @@ def windows(built: Built, ends: Times) -> tuple[Times, Times]:
     if begin is None or end is None:
         return _windows_of_devices(built, last)
     stops = np.maximum(end, last)
-    starts = np.array(begin)
-    # Work of before the recording is in the way of its first step alone.
-    starts[0] = max(int(starts[0]), built.selection.begin)
+    # Work of before the recording may be in the way of several steps.
+    starts = np.maximum(begin, built.selection.floor)
     starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(stops)[:-1])
     return starts, np.maximum(stops, starts)
 

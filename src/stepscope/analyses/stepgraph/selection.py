@@ -34,7 +34,8 @@ class Selection:
         starts: int64[n], begins on the host.
         ends: int64[n], ends on the host.
         window_ns: int64[n], time that each step owns, as in `step_budget`.
-        begin: When the first of them begins on the devices.
+        floor: int64[n], before this a step owns no time, for the devices are busy with work that is no counted step's:
+            of before the recording, or of a step before these. The begin of time where nothing is in the way.
         lead: 0 or 1.
         available: Typical steps of the recording.
         whole: Whether no steps were found, and the recording counts as one.
@@ -44,7 +45,7 @@ class Selection:
     starts: Times
     ends: Times
     window_ns: Times
-    begin: int
+    floor: Times
     lead: int
     available: int
     whole: bool
@@ -68,7 +69,7 @@ def select_steps(trace: Trace) -> Selection:
     """
     rows = trace.columns(_STEPS_SQL)
     windows = trace.once(step_windows)
-    if not rows["step"].size or int(windows.ends[-1]) <= int(windows.starts[0]):
+    if not (windows.ends > windows.starts).any():
         raise MissingInputError("the recording has no steps", hint="record some whole steps of the job")
     length, typical, work = windows.ends - windows.starts, rows["typical"].astype(np.bool_), rows["work"]
     if not typical.any():
@@ -81,11 +82,18 @@ def select_steps(trace: Trace) -> Selection:
         rows["ts"][part],
         rows["stop"][part],
         length[part],
-        int(windows.starts[low - lead]),
+        _floor(rows["ts"][part], windows.starts[part], windows.ends[part]),
         lead,
         int(np.count_nonzero(typical)),
         bool(rows["whole"].any()),
     )
+
+
+def _floor(ts: Times, starts: Times, ends: Times) -> Times:
+    """The begins of steps on the devices, where their begin on the host and the steps before do not explain them."""
+    explained = np.array(ts)
+    explained[1:] = np.maximum(ts[1:], np.maximum.accumulate(ends)[:-1])
+    return np.where(starts > explained, starts, np.iinfo(np.int64).min)
 
 
 def _run(length: Times, typical: NDArray[np.bool_], work: NDArray[np.int64]) -> tuple[int, int]:
