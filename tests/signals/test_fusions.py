@@ -54,6 +54,7 @@ def test_the_host_calls_one_operator_in_place_of_all() -> None:
     assert stretches.factor == pytest.approx(1 / 6)
     assert (stretches.ends - stretches.starts).tolist() == [60_000, 60_000]
     assert found.change.host == ()
+    assert (found.host_ns, found.host_after_ns, found.saved_ns) == (120_000, 20_000, 2 * 64_000 + 100_000)
 
 
 def test_operators_around_an_operator_go_with_it() -> None:
@@ -77,6 +78,7 @@ def test_time_in_which_something_else_goes_on_stays() -> None:
     assert found.change.time == ()
     (part,) = found.change.host
     assert part.events.size == 6
+    assert found.host_after_ns == pytest.approx(found.host_ns / 6, abs=1)
 
 
 def test_kernels_without_operators_go_with_their_launches_but_not_with_a_graph_s() -> None:

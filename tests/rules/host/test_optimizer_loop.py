@@ -25,9 +25,18 @@ def given(calls: float, kinds: int = 9, platform: str = "cuda") -> dict[object, 
 def test_a_loop_over_tensors_is_found() -> None:
     (draft,) = drafts("HST008", given(900))
     assert draft.summary == (
-        "The optimizer calls 900 operators per step that update one tensor each; their kernels take 102 µs."
+        "The optimizer calls 900 operators per step that update one tensor each; its steps take 102 µs of the "
+        "device's time."
     )
     assert "fused=True" in draft.actions[0].after
+
+
+def test_the_host_s_time_is_told_too_since_it_is_saved() -> None:
+    signals = given(900)
+    signals[optimizer.updates] = replace(signals[optimizer.updates], host_ns=20_000_000)  # type: ignore[type-var]
+    (draft,) = drafts("HST008", signals)
+    assert draft.summary.endswith("; its steps take 102 µs of the device's time and 20.0 ms of the host's.")
+    assert draft.most_ns == 20_102_000
 
 
 def test_a_fused_one_moves_each_tensor_once() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fusion_support import CHANGE, sequences
@@ -16,6 +18,19 @@ def test_it_says_how_often_as_what_and_what_would_remain() -> None:
     )
     assert draft.change is CHANGE
     assert draft.events.tolist() == [4, 5, 6]
+
+
+def test_the_host_s_time_is_told_where_fewer_calls_shorten_it_and_no_price_is_higher_than_both() -> None:
+    (draft,) = drafts("KRN009", sequences(norms, 0.2))
+    assert draft.most_ns == 1_000
+    signals = sequences(norms, 0.2)
+    signals[norms] = replace(signals[norms], host_ns=24_000, host_after_ns=6_000)  # type: ignore[type-var]
+    (draft,) = drafts("KRN009", signals)
+    assert draft.summary.endswith(
+        "they take 2.00 µs of the device's time and 8.00 µs of the host's per step where one operator would take "
+        "about 1.00 µs and 2.00 µs."
+    )
+    assert draft.most_ns == 7_000
 
 
 def test_the_remedy_is_that_of_the_platform() -> None:

@@ -57,16 +57,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     moves = _ADAM_MOVES if found.kinds >= _ADAM_KINDS else _SGD_MOVES
     left = min(moves / (_LOOP_MOVES * max(found.kinds, 1)), 1.0)
     tiny = found.kernel_ns < _TINY_NS
-    device = int(found.kernel_ns.sum()) // s(recorded_steps)
+    times = ((found.kernel_ns.sum(), "of the device's time"), (found.host_ns, "of the host's"))
+    taken = [f"{duration(int(ns) // s(recorded_steps))} {whose}" for ns, whose in times if ns]
     yield Draft(
         title="The optimizer updates tensors one by one",
         summary=f"The optimizer calls {round(number):,} operators per step that update one tensor each"
-        + (f"; their kernels take {duration(device)}." if device else "."),
+        + (f"; its steps take {' and '.join(taken)}." if taken else "."),
         actions=_actions(s(platform)),
         change=Change(
             device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),
             host=(Scaled(np.union1d(found.events, found.handed), _host_left(found)),),
         ),
+        most_ns=sum(int(ns) for ns, _ in times) // s(recorded_steps) or None,
         confidence=0.95,
         events=np.concatenate((found.events[:10], found.kernels[:10])),
         numbers={tensor_updates.name: number, "min_calls": limits["min_calls"]},

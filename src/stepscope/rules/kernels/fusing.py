@@ -41,13 +41,19 @@ def fused(
         return
     steps = s(recorded_steps)
     number = f"{'' if found.alike else 'up to '}{len(found.letters)}"
-    before, after = (duration(ns // steps) for ns in (found.before_ns, found.after_ns))
+    before, after, host, left = (
+        duration(ns // steps) for ns in (found.before_ns, found.after_ns, found.host_ns, found.host_after_ns)
+    )
+    shorter = found.host_ns > found.host_after_ns
+    times = f"{before} of the device's time and {host} of the host's" if shorter else before
     yield Draft(
         title=words[0],
         summary=f"{_often(found.count / steps)}, {words[1]} runs as {number} operations one after another "
-        f"({parts(found)}): they take {before} per step where one operator would take about {after}.",
+        f"({parts(found)}): they take {times} per step where one operator would take about {after}"
+        f"{f' and {left}' if shorter else ''}.",
         actions=tuple(actions),
         change=found.change,
+        most_ns=found.saved_ns // steps,
         confidence=found.confidence,
         events=found.events,
         ranges=found.ranges,
