@@ -16,14 +16,11 @@ LARGE = {"nested_events": 2, "joined_activities": 1, "concurrent_events": 1, "ke
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run these tests once as they are, and once as if what they read were large."""
+    """Run tests of small traces once as they are, and once as if what they read were large."""
     parts = Path(str(metafunc.definition.path)).relative_to(Path(__file__).parent).parts
     # The step graph's own limits are tested where it is.
-    if (
-        parts[0] in _BOTH_SIDES
-        and "stepgraph" not in parts
-        and metafunc.definition.get_closest_marker("one_size") is None
-    ):
+    small = "shared" not in metafunc.function.__code__.co_names
+    if parts[0] in _BOTH_SIDES and small and "stepgraph" not in parts:
         metafunc.parametrize("sizes", ["small", "large"], indirect=True)
 
 

@@ -244,3 +244,10 @@ def test_rows_without_a_start_are_counted(export, opened):
     export.kernel("gemm", "?#", 2600, 6)
     export.call("cudaLaunchKernel_v7000", "x", 1400, 7)
     assert codes(opened(export))["events-untimed"] == 2
+
+
+def test_ranges_without_a_start_are_counted(export, opened):
+    export.kernel("gemm", 1500, 2500, 5)
+    export.row("NVTX_EVENTS", start=None, end=10, eventType=59, text="lost", globalTid=1)
+    export.row("NVTX_EVENTS", start=None, end=None, eventType=75, text="the name of a domain", globalTid=1)
+    assert codes(opened(export))["events-untimed"] == 1

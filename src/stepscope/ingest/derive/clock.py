@@ -7,7 +7,7 @@ in a recording that nothing speaks against.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -85,12 +85,18 @@ class Shift:
 def align_devices(staging: Staging, overview: Overview) -> Overview:
     """Shift all times of devices by what their clock is off, and say so in health; what there is then.
 
-    Durations are measured by the same clock, and change as the times do.
+    Durations stay as recorded: a drift of some parts in a million changes none by more than its clock resolves, and
+    sums are to be exact. Nothing is moved to before the trace's origin.
     """
     if not _could_tell(overview):
         return overview
     found = offset(*_cases(staging, overview))
     if found is None:
+        return overview
+    origin = min(group.first for group in overview.groups)
+    first = min(group.first for group in overview.groups if group.track not in overview.hosts)
+    found = replace(found, ns=max(found.ns, origin - first - int(found.slope * first)))
+    if (found.ns, found.slope) == (0, 0.0):
         return overview
     moved = f"greatest(ts + ({found.ns} + {found.slope!r} * ts)::BIGINT, 0)"
     devices = ", ".join(str(track.number) for track in overview.tracks if track.number not in overview.hosts)
@@ -98,11 +104,11 @@ def align_devices(staging: Staging, overview: Overview) -> Overview:
     [body] = staging.one("SELECT sql FROM duckdb_views() WHERE view_name = 'raw_events' AND NOT internal")
     inner = body.partition(" AS ")[2].rstrip(";")
     staging.connection.execute(
-        f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE (CASE WHEN {mine} THEN {moved} ELSE ts END AS ts, "
-        f"CASE WHEN {mine} THEN dur + ({found.slope!r} * dur)::BIGINT ELSE dur END AS dur) FROM ({inner})"
+        f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE (CASE WHEN {mine} THEN {moved} ELSE ts END AS ts) "
+        f"FROM ({inner})"
     )
-    first, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
-    amount = f"{first} ns" if first == last else f"{first} ns at the begin and {last} ns at the end"
+    begin, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
+    amount = f"{begin} ns" if begin == last else f"{begin} ns at the begin and {last} ns at the end"
     staging.observe(
         "clocks-aligned", "info", found.early + found.returned,
         "device activities began before their launch, or ended after the call that waited for them",

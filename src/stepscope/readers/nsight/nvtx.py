@@ -59,8 +59,8 @@ SELECT id, start, stop, type, global_tid, global_tid - (global_tid & 16777215), 
     details IS NOT NULL, payload, payload_bytes
 FROM nsight_split
 """
-_OF_RANGES: Final = f"type IN ({', '.join(map(str, (*_PUSH_POP, *_START_END, *_MARK)))})"
-_IS_RANGE: Final = f"start IS NOT NULL AND {_OF_RANGES}"
+_RANGE_TYPES: Final = f"IN ({', '.join(map(str, (*_PUSH_POP, *_START_END, *_MARK)))})"
+_IS_RANGE: Final = f"start IS NOT NULL AND type {_RANGE_TYPES}"
 _LABELS: Final = f"""
 CREATE TABLE nsight_ranges AS
 SELECT n.id, n.start, n.stop, n.type, n.global_tid, n.process, n.domain, n.text, n.has_details,
@@ -115,7 +115,7 @@ def load_nvtx(intake: Intake, stop: int | None) -> None:
     """Stage ranges and marks; a range that was still open ends at `stop`, the end of the recording."""
     connection = intake.staging.connection
     connection.execute(_TABLE)
-    for _ in intake.chunks("NVTX_EVENTS", _COLUMNS, _OF_RANGES):
+    for _ in intake.chunks("NVTX_EVENTS", _COLUMNS, f"eventType {_RANGE_TYPES}"):
         connection.execute(_SPLIT)
         connection.execute(_FILL)
         connection.execute(_INPUTS)
