@@ -63,6 +63,15 @@ def test_names_of_ranges_come_from_texts_strings_and_domains(export, opened):
     ]  # fmt: skip
 
 
+def test_ranges_without_a_start_are_counted(export, opened):
+    export.nvtx(DOMAIN, "lib", None, None, domainId=4)
+    export.nvtx(PUSH_POP, "whole", 0, 100)
+    export.nvtx(PUSH_POP, "cut", None, 90)
+    trace = opened(export)
+    assert codes(trace)["events-untimed"] == 1
+    assert trace.sql("SELECT name FROM events").to_pydict() == {"name": ["whole"]}
+
+
 def test_a_domain_number_means_another_domain_in_another_process(export, opened):
     for pid, name in ((7, "one"), (8, "other")):
         export.nvtx(DOMAIN, name, 0, None, domainId=1, globalTid=global_tid(pid))
