@@ -38,6 +38,13 @@ def test_a_step_that_nobody_ended_is_none() -> None:
     assert found(f.trace())[0][0] == "whole"
 
 
+def test_a_step_may_end_with_what_nothing_records() -> None:
+    f = Facts()
+    f.step(1, 0, 1_000)
+    f.kernel("k", 30, 20, launch=(20, 5))
+    assert found(f.trace()) == [("profiler", 0, 1_000)]
+
+
 def simulation(f: Facts, steps: int, *, grows: bool = False, swaps: bool = False) -> None:
     """A program that is not PyTorch's: set-up, a loop with copies, and a summary."""
     at = 0

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 #: A first or last step with less than this share of the others' work is cut off (as in torch-tb-profiler).
 _WHOLE_STEP: Final = 0.8
 
+#: A recorded step of which more than this share lies after all else that is recorded was never ended. A step may well
+#: end with a long wait or with work of the host that nothing records; the one that was seen had 99.99 % of it.
+_OPEN: Final = 0.99
+
 _NUMBER: Final = re.compile(r"#\s*(\d+)", re.ASCII)
 _RECORDED_SQL: Final = """
 SELECT name, ts, dur FROM raw_events JOIN names USING (name_id) JOIN tracks USING (track)
@@ -172,7 +176,7 @@ def _recorded_steps(staging: Staging) -> list[Step]:
     by_name: dict[str, list[Step]] = {}
     [last] = staging.one(_LAST_SQL)
     for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
-        if last is not None and ts + dur - last > dur // 2:
+        if last is not None and ts + dur - last > _OPEN * dur:
             # Nobody ended it: it lasts long after all else that is recorded.
             continue
         others = by_name.setdefault(name, [])
