@@ -105,7 +105,7 @@ def test_the_cache_holds_all_ranks(tmp_path, monkeypatch):
     options = Options(store=tmp_path / "store")
     with open_trace(path, options) as trace:
         first = [tables(trace.rank(rank)) for rank in trace.ranks]
-    monkeypatch.setattr("stepscope.ingest.opening._read_one", None)
+    monkeypatch.setattr("stepscope.ingest.reading.read_recording", None)
     with open_trace(path, options) as trace:
         for rank, found in zip(trace.ranks, first, strict=True):
             assert_same(found, tables(trace.rank(rank)))
