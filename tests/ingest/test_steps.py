@@ -183,8 +183,8 @@ def test_a_recording_without_events_has_no_steps() -> None:
         ("v100_resnet50_workers0", "profiler", 6),
         ("mi300_sglang_prefilldecode", "annotation", 1),
         ("mi210_gpu_only", "whole", 1),
-        ("b200_ws8_eager", "whole", 1),
-        ("rocm_vllm_piecewise_graphs", "whole", 1),
+        ("b200_ws8_eager", "annotation", 1),
+        ("rocm_vllm_piecewise_graphs", "annotation", 1),
         ("mi250_minitoy_train", "profiler", 2),
     ],
 )
@@ -213,8 +213,8 @@ def test_inference_finds_what_the_profiler_recorded(
 ) -> None:
     path = shared("kineto", recording, "trace.json.gz")
     recorded = open_trace(path, Options(cache=False)).sql("SELECT median(dur) AS dur FROM steps").to_pylist()[0]["dur"]
-    monkeypatch.setattr("stepscope.ingest.derive.steps._recorded_steps", lambda _: [])
-    monkeypatch.setattr("stepscope.ingest.derive.steps.annotated_steps", lambda _: [])
+    for marked in ("_recorded_steps", "annotated_steps", "loaded_steps"):
+        monkeypatch.setattr(f"stepscope.ingest.derive.steps.{marked}", lambda _: [])
     rows = open_trace(path, Options(cache=False)).sql("SELECT source, dur, partial FROM steps").to_pylist()
     if not steps_in_it:
         assert [row["source"] for row in rows] == ["whole"]
