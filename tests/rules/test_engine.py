@@ -52,6 +52,17 @@ def test_a_rule_that_lacks_input_is_noted_with_what_to_record(only) -> None:
     assert not diagnosis.healthy
 
 
+@pytest.mark.parametrize(("steps", "summary"), [(2, "9 copies per step."), (0, "9 copies.")])
+def test_findings_speak_of_steps_only_where_there_are_some(only, steps, summary) -> None:
+    only(registered(lambda *_: [Draft("Copies", "9 copies per step.", (), cost_ns=500)]))
+    facts = Facts()
+    for number in range(steps):
+        facts.step(number, number * 1000, 1000)
+    facts.kernel("gemm", 100, 700, launch=(50, 20))
+    (finding,) = diagnose(facts.trace()).findings
+    assert finding.summary == summary
+
+
 def test_a_rule_that_fails_is_noted_and_raises_where_asked_to(only) -> None:
     def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         raise ZeroDivisionError

@@ -17,10 +17,11 @@ from stepscope.rules.remaining import after_others
 from stepscope.rules.rule import Draft, Registered
 from stepscope.rules.settings import Settings
 from stepscope.rules.withheld import withheld
+from stepscope.rules.wording import without_steps
 from stepscope.signals import Signal, Signals
 from stepscope.signals.accounting import Account, account
 from stepscope.signals.enough import verdict
-from stepscope.signals.job import step_ns
+from stepscope.signals.job import step_ns, stepless
 from stepscope.signals.program import program
 
 
@@ -65,7 +66,7 @@ class Diagnosing:
             self._found[before + position] = one
         for sealed, seen, whole in ((self._sealed, signals, False), (self._sealed_whole, signals.whole, True)):
             reads = (one for rule in rules if rule.whole == whole for one in rule.rule.reads)
-            wanted: tuple[Signal[Any], ...] = (step_ns, verdict, program, account, *reads)
+            wanted: tuple[Signal[Any], ...] = (step_ns, stepless, verdict, program, account, *reads)
             sealed[signals.rank] = seen.sealed(wanted, strict=self.strict)
 
     def finish(self) -> Diagnosis:
@@ -125,7 +126,8 @@ class Diagnosing:
         actions = fitting(listed, signals.maybe(program))
         # Advice on recording that the program can't follow is none.
         if actions or registered.family != "recording":
-            self._found.append(priced(registered, replace(draft, actions=actions), signals))
+            summary = without_steps(draft.summary) if signals.maybe(stepless) else draft.summary
+            self._found.append(priced(registered, replace(draft, summary=summary, actions=actions), signals))
 
     def _note(self, code: str, message: str, hint: str, failed: bool, rank: int | None) -> None:
         ranks = self._unasked.setdefault((code, message, hint, failed), [])

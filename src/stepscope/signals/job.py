@@ -32,6 +32,13 @@ def steps(s: Signals) -> int:
     return int(np.count_nonzero(Steps.of(s.trace).whole))
 
 
+@signal()
+def stepless(s: Signals) -> bool:
+    """Whether no steps were found, so that the trace counts as one."""
+    found = Steps.of(s.trace).found
+    return bool(found.size and not found.any())
+
+
 @signal("count")
 def recorded_steps(s: Signals) -> int:
     """Number of steps, partial ones and a trace that counts as one step included; at least 1."""

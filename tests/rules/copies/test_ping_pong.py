@@ -19,7 +19,7 @@ def given(pairs: int, steps: int) -> dict[object, object]:
 def test_copies_there_and_back_go_away() -> None:
     (draft,) = drafts("CPY005", given(1, 1))
     assert draft.summary == (
-        "1 times per step, data are copied to the host and as many bytes back, 1.00 MiB each way; the copies take "
+        "Once per step, data are copied to the host and as many bytes back, 1.00 MiB each way; the copies take "
         "200 ns, and the host waits 320 ns."
     )
     assert draft.change is not None

@@ -30,6 +30,7 @@ from stepscope.model.amounts import duration, quantity
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.copying import round_trips
 from stepscope.signals.job import recorded_steps
@@ -52,7 +53,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Data go to the host and come back",
-        summary=f"{pairs:,.0f} times per step, data are copied to the host and as many bytes back, "
+        summary=f"{often(pairs).capitalize()}, data are copied to the host and as many bytes back, "
         f"{quantity(found.bytes.sum() / 2 / steps, 'bytes')} each way; the copies take "
         f"{duration(int(found.dur.sum()) // steps)}, and the host waits {duration(found.blocked_ns // steps)}.",
         actions=(_STAY,),

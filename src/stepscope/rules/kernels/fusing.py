@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Threshold
+from stepscope.rules.wording import often
 from stepscope.signals import Signal, Signals
 from stepscope.signals.fusions import Fusion
 from stepscope.signals.job import recorded_steps
@@ -48,7 +49,7 @@ def fused(
     times = f"{before} of the device's time and {host} of the host's" if shorter else before
     yield Draft(
         title=words[0],
-        summary=f"{_often(found.count / steps)}, {words[1]} runs as {number} operations one after another "
+        summary=f"{often(found.count / steps).capitalize()}, {words[1]} runs as {number} operations one after another "
         f"({parts(found)}): they take {times} per step where one operator would take about {after}"
         f"{f' and {left}' if shorter else ''}.",
         actions=tuple(actions),
@@ -72,8 +73,3 @@ def parts(found: Fusion) -> str:
 
 def _distinct(found: Fusion) -> list[str]:
     return list(dict.fromkeys(found.operators))
-
-
-def _often(rate: float) -> str:
-    number = round(rate)
-    return "Once per step" if number <= 1 else f"{number:,} times per step"

@@ -32,7 +32,8 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.synchronisation.wording import often, where
+from stepscope.rules.synchronisation.wording import where
+from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.host import idle_ns
 from stepscope.signals.job import platform, recorded_steps

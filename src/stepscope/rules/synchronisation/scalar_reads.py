@@ -34,7 +34,8 @@ from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.synchronisation.wording import often, where
+from stepscope.rules.synchronisation.wording import where
+from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.host import idle_ns
 from stepscope.signals.job import infers, recorded_steps
