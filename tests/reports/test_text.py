@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.reports.text import cut, plural, visible
+from stepscope.model.amounts import plural
+from stepscope.reports.text import cut, visible
 
 
 @pytest.mark.parametrize(

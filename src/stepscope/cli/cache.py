@@ -14,7 +14,8 @@ def ls(store: Store = None) -> None:
     """List the stored recordings, the least recently used first."""
     from datetime import datetime, timezone
 
-    from stepscope.reports.text import plural, visible
+    from stepscope.model.amounts import plural
+    from stepscope.reports.text import visible
     from stepscope.reports.units import quantity
     from stepscope.store.cache import Cache
 
@@ -30,8 +31,8 @@ def ls(store: Store = None) -> None:
 @cache.command("clear")
 def clear(store: Store = None) -> None:
     """Remove all stored recordings, but those that are in use."""
+    from stepscope.model.amounts import plural
     from stepscope.model.errors import StepscopeError
-    from stepscope.reports.text import plural
     from stepscope.reports.units import quantity
     from stepscope.store.cache import Cache
 

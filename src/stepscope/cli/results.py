@@ -24,7 +24,8 @@ def write_table(batches: Answer, out: IO[str]) -> None:
     """Aligned columns, the first thousand rows."""
     from rich.cells import cell_len, set_cell_size
 
-    from stepscope.reports.text import cut, plural, visible
+    from stepscope.model.amounts import plural
+    from stepscope.reports.text import cut, visible
 
     names = [visible(name) for name in batches.schema.names]
     rows: list[list[str]] = []

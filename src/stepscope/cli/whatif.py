@@ -63,8 +63,8 @@ def _rank(trace: Trace, wanted: int | None) -> int:
 
 
 def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
-    from stepscope.model.amounts import duration, percent
-    from stepscope.reports.text import plural, visible
+    from stepscope.model.amounts import duration, percent, plural
+    from stepscope.reports.text import visible
 
     if not changes:
         return "Nothing in this recording can be changed.\n"

@@ -40,3 +40,8 @@ def percent(fraction: float | None, decimals: int = 1) -> str:
     if fraction is None or not math.isfinite(fraction):
         return NONE
     return f"{100 * fraction:,.{decimals}f} %"
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """A number with its noun: `1 step`, `12,082 events`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"

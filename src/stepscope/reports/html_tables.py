@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any, Final
 
+from stepscope.model.amounts import plural
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
 from stepscope.reports.html_blocks import anchor, scrolled, table_anchor, text_class
 from stepscope.reports.report import Report
-from stepscope.reports.text import cut, plural
+from stepscope.reports.text import cut
 from stepscope.reports.units import Scale, scale
 
 #: Rows of a table beyond which a page gets too slow to be useful, and characters of a cell.

@@ -24,11 +24,6 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 1)] + "…"
 
 
-def plural(number: int, noun: str, many: str = "") -> str:
-    """A number with its noun: `1 step`, `12,082 events`."""
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
-
-
 def _escape(character: str) -> str:
     code = ord(character)
     if character in _SHORT:

@@ -27,8 +27,8 @@ def given(found: Transfers, step_ns: int = 1_000_000, **more: object) -> dict[ob
 def test_copies_and_the_host_s_waiting_are_told_with_what_pinning_changes() -> None:
     (draft,) = drafts("CPY001", given(copies(COPY)))
     assert draft.summary == (
-        "1 copies per step, 1.00 MiB in all, go through the driver's buffer at 2.62 GB/s, and the host waits 400 µs "
-        "for them."
+        "1 copy per step, 1.00 MiB in all, goes through the driver's buffer at 2.62 GB/s, and the host waits 400 µs "
+        "for it."
     )
     assert draft.change is not None
     # 2 µs and 1 MiB at 10 GB/s, of 400 µs.

@@ -19,8 +19,8 @@ def given(per_step: float) -> dict[object, object]:
 def test_all_but_one_go_away_with_their_operators_and_waits() -> None:
     (draft,) = drafts("CPY003", given(12.0))
     assert draft.summary == (
-        "12 copies per step to the device have 3.00 KiB in all; the host waits 1.53 µs for them. Without the first of "
-        "each step they take 9.20 µs of host and device."
+        "12 copies per step to the device have 3.00 KiB in all; the host waits 1.53 µs for them. All but one per "
+        "step take 9.20 µs of host and device."
     )
     assert draft.most_ns == 9_200
     assert draft.change is not None

@@ -23,7 +23,7 @@ def given(step_ns: int, platform: str = "cuda", steps: int = 1) -> dict[object, 
 def test_a_copy_by_a_waiting_call_is_found() -> None:
     (draft,) = drafts("CPY002", given(10_000))
     assert draft.summary == (
-        "1 copies per step, 1.00 MiB in all, are done by calls that return when they are done; the host waits 1.00 µs."
+        "1 copy per step, 1.00 MiB in all, is done by calls that return only afterwards; the host waits 1.00 µs."
     )
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [50]

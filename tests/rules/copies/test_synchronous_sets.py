@@ -17,7 +17,7 @@ def given(step_ns: int) -> dict[object, object]:
 
 def test_a_set_that_the_host_waits_for_is_found() -> None:
     (draft,) = drafts("CPY006", given(10_000))
-    assert draft.summary == ("1 sets of page-locked or managed memory per step keep the host waiting for 1.00 µs.")
+    assert draft.summary == ("1 set of page-locked or managed memory per step keeps the host waiting for 1.00 µs.")
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [50]
 

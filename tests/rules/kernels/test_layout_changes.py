@@ -16,7 +16,7 @@ def given(of_step: float, platform: str = "cuda") -> dict[object, object]:
 
 def test_conversions_are_found_and_taken_away() -> None:
     (draft,) = drafts("KRN007", given(0.05))
-    assert draft.summary == "1 kernels per step only reorder tensors, 500 ns per step (5.0 %)."
+    assert draft.summary == "1 kernel per step only reorders tensors, 500 ns per step (5.0 %)."
     assert draft.change is not None
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([3, 4], 0.0)]
     assert [(part.events.tolist(), part.factor) for part in draft.change.host] == [([1], 0.0)]

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stepscope.model.amounts import plural
 from stepscope.reports.outline import PARTS, Bar, Bars, Line, Section
 from stepscope.reports.report import Report
-from stepscope.reports.text import plural
 from stepscope.reports.units import duration
 
 #: Up to this many bars are shown one by one.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.model.amounts import plural
 from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import has_steps, left_out, step_rows
-from stepscope.reports.text import plural, visible
+from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent
 
 #: What lies outside the steps is named from this share of the recorded time on.

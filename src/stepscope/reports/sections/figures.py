@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.model.amounts import plural
 from stepscope.reports.outline import PARTS, Figure
 from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import has_steps, step_rows
 from stepscope.reports.sections.idle import causes
-from stepscope.reports.text import plural
 from stepscope.reports.units import duration, percent, quantity
 
 #: A part of the step below this share is no figure of its own.

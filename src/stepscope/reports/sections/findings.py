@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.outline import Item, Line, Remedy, Section
 from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import has_steps
 from stepscope.reports.sections.snapshot import is_snapshot, verdict
-from stepscope.reports.text import plural, visible
+from stepscope.reports.text import visible
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Finding
 

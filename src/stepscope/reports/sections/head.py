@@ -6,11 +6,12 @@ from collections import Counter
 from os.path import commonpath
 from pathlib import Path
 
+from stepscope.model.amounts import plural
 from stepscope.model.serving_names import Pass
 from stepscope.reports.report import Report
 from stepscope.reports.sections import snapshot
 from stepscope.reports.sections.coverage import covered
-from stepscope.reports.text import cut, plural, visible
+from stepscope.reports.text import cut, visible
 
 _VERSIONS = (
     ("cuda_runtime_version", "CUDA"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from stepscope.model.amounts import plural
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
 from stepscope.reports.outline import Line, Section
 from stepscope.reports.report import Report
 from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
-from stepscope.reports.text import plural, visible
+from stepscope.reports.text import visible
 
 _NOT_COMPUTED = "not-computed"
 

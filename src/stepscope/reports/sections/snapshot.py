@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stepscope.analyses.memory_snapshot_peaks import OLDER
-from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.reports.outline import Line
 from stepscope.reports.report import Report
-from stepscope.reports.text import plural, visible
+from stepscope.reports.text import visible
 
 _READER: Final = "memsnapshot"
 _BARS: Final = "▁▂▃▄▅▆▇█"

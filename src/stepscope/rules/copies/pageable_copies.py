@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.model.amounts import duration, quantity
+from stepscope.model.amounts import duration, plural, quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules import native
 from stepscope.rules.changes import scaled_each
@@ -64,11 +64,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if cost < limits["min_share"] or not in_most_steps(s, found):
         return
     steps, size = s(recorded_steps), int(found.bytes.sum())
+    number = max(found.event.size // steps, 1)
     rate = quantity(size * 1e9 / max(int(found.dur.sum()), 1), "bytes/s")
     yield Draft(
         title="Copies use pageable memory",
-        summary=f"{max(found.event.size // steps, 1):,} copies per step, {quantity(size / steps, 'bytes')} in all, go "
-        f"through the driver's buffer at {rate}, and the host waits {duration(found.blocked_ns // steps)} for them.",
+        summary=f"{plural(number, 'copy', 'copies')} per step, {quantity(size / steps, 'bytes')} in all, "
+        f"{'goes' if number == 1 else 'go'} through the driver's buffer at {rate}, and the host waits "
+        f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}.",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         change=Change(device=scaled_each(found.event, pinned_factors(s, found)), unblocked=found.held),
         events=found.longest,

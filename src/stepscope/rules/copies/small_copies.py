@@ -44,8 +44,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Many small copies",
         summary=f"{found.per_step:,.0f} copies per step to the device have {size} in all; the host waits "
-        f"{duration(every.blocked_ns // steps)} for them. Without the first of each step they take {duration(most)} "
-        "of host and device.",
+        f"{duration(every.blocked_ns // steps)} for them. All but one per step take {duration(most)} of host "
+        "and device.",
         actions=_actions(torch_device(s(platform))),
         change=Change(device=(Scaled(gone.event, 0.0),), host=(Scaled(found.calls, 0.0),), unblocked=gone.held),
         most_ns=most,

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.model.amounts import duration, quantity
+from stepscope.model.amounts import duration, plural, quantity
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -55,11 +55,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not found.event.size or cost < limits["min_share"] or not in_most_steps(s, found):
         return
     steps, (before, after) = s(recorded_steps), _CALLS.get(s(platform), _CUDA)
+    number = max(found.event.size // steps, 1)
     size = quantity(found.bytes.sum() / steps, "bytes")
     yield Draft(
         title="Copies are synchronous",
-        summary=f"{max(found.event.size // steps, 1):,} copies per step, {size} in all, are done by "
-        f"calls that return when they are done; the host waits {duration(found.blocked_ns // steps)}.",
+        summary=f"{plural(number, 'copy', 'copies')} per step, {size} in all, {'is' if number == 1 else 'are'} done by "
+        f"calls that return only afterwards; the host waits {duration(found.blocked_ns // steps)}.",
         actions=(
             Action("Copy asynchronously on a stream", before=before, after=after, page="pinned-memory"),
             _TENSORS,

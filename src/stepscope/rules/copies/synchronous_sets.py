@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.model.amounts import duration
+from stepscope.model.amounts import duration, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -45,10 +45,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not found.event.size or cost < limits["min_share"]:
         return
     steps = s(recorded_steps)
+    number = max(found.event.size // steps, 1)
     yield Draft(
         title="Sets of memory are synchronous",
-        summary=f"{max(found.event.size // steps, 1):,} sets of page-locked or managed memory per step keep the host "
-        f"waiting for {duration(found.blocked_ns // steps)}.",
+        summary=f"{plural(number, 'set')} of page-locked or managed memory per step "
+        f"{'keeps' if number == 1 else 'keep'} the host waiting for {duration(found.blocked_ns // steps)}.",
         actions=(_ASYNC,),
         change=Change(unblocked=found.held),
         events=found.longest,

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stepscope.analyses.stepgraph import Change, Scaled
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -44,9 +44,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not found.convolutions or found.of_step < limits["min_share"]:
         return
     steps = s(recorded_steps)
+    number = max(found.event.size // steps, 1)
     yield Draft(
         title="Tensors change their layout around operators",
-        summary=f"{max(found.event.size // steps, 1):,} kernels per step only reorder tensors, "
+        summary=f"{plural(number, 'kernel')} per step only {'reorders' if number == 1 else 'reorder'} tensors, "
         f"{duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}).",
         actions=(_channels_last(torch_device(s(platform))),),
         change=Change(device=(Scaled(found.event, 0.0),), host=(Scaled(found.launches, 0.0),)),
