@@ -61,11 +61,24 @@ def test_a_drift_is_taken_out(ahead: int, ppm: float) -> None:
     assert rows["dur"].tolist() == [recorded] * 40
 
 
+@pytest.mark.parametrize("ahead", [-200 * US, 80 * US])
+def test_times_begin_at_0_again_and_differ_as_recorded_on_each_clock(ahead: int) -> None:
+    f = job(ahead)
+    f.host("op", "first on the host", 0, 10)
+    f.kernel("first on the device", 5 * US, 10 * US)
+    f.kernel("next", 300, 100, kind="copy")
+    trace = f.trace()
+    assert aligned(trace)
+    assert trace.scalar("SELECT min(ts) FROM spans") == 0
+    begins = {row["name"]: row["ts"] for row in trace.rows("SELECT name, ts FROM kernels WHERE name <> 'k'")}
+    assert begins["first on the device"] - begins["next"] == 5 * US - 300
+
+
 def test_waits_recorded_beside_device_work_keep_the_time_of_the_host() -> None:
     f = job(-60 * US)
     f.kernel("Stream Synchronize", 110 * US, 98 * US, kind="sync")
     rows = f.trace().columns("SELECT ts FROM kernels WHERE kind = 'sync'")
-    assert rows["ts"].tolist() == [110 * US - 48 * US]  # the first kernel, 60 µs early, is where time begins
+    assert rows["ts"].tolist() == [110 * US - 100 * US]  # the first launch is where time begins
 
 
 def test_single_odd_times_are_not_the_clocks_doing() -> None:

@@ -38,7 +38,8 @@ def derive(staging: Staging) -> int | None:
     """
     share_texts(staging)
     origin, overview = clean_times(staging)
-    overview = align_devices(staging, overview)
+    if origin is not None:
+        origin, overview = align_devices(staging, overview, origin)
     clean_amounts(staging)
     steps = Steps.find(staging, overview)
     work = Work.read(staging, overview)

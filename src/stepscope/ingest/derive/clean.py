@@ -50,9 +50,15 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
     # The events are many: a view over them costs less than writing them again.
     staging.connection.execute("ALTER TABLE raw_events RENAME TO recorded_events")
     staging.connection.execute(f"CREATE VIEW raw_events AS SELECT * REPLACE (ts - {origin} AS ts) FROM recorded_events")
-    for table in moments:
-        staging.connection.execute(f"UPDATE {table} SET ts = ts - ?", [origin])
+    move_moments(staging, -origin)
     return origin, overview
+
+
+def move_moments(staging: Staging, by: int) -> None:
+    """Add so many ns to all times but those of events."""
+    for table, first, _ in staging.connection.execute(_BOUNDS_SQL).fetchall() if by else ():
+        if first is not None:
+            staging.connection.execute(f"UPDATE {table} SET ts = ts + ?", [by])
 
 
 def _all_in_place(overview: Overview, moments: dict[str, tuple[int, int]]) -> bool:

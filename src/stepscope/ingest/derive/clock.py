@@ -7,13 +7,14 @@ in a recording that nothing speaks against.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stepscope.ingest.derive.clean import move_moments
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model import runtime_names
 from stepscope.model.intervals import Times
@@ -82,31 +83,35 @@ class Shift:
         return added
 
 
-def align_devices(staging: Staging, overview: Overview) -> Overview:
-    """Shift all times of devices by what their clock is off, and say so in health; what there is then.
+def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[int, Overview]:
+    """Shift all times of devices by what their clock is off, and say so in health.
 
     Durations stay as recorded: a drift of some parts in a million changes none by more than its clock resolves, and
-    sums are to be exact. Nothing is moved to before the trace's origin.
+    sums are to be exact. Whatever is the first event then is at 0.
+
+    Args:
+        staging: The recording, with times from 0 on.
+        overview: What there is.
+        origin: The time on the recording's clock that is 0.
+
+    Returns:
+        The time on the recording's clock that is 0 now, and what there is.
     """
     if not _could_tell(overview):
-        return overview
+        return origin, overview
     found = offset(*_cases(staging, overview))
     if found is None:
-        return overview
-    origin = min(group.first for group in overview.groups)
-    first = min(group.first for group in overview.groups if group.track not in overview.hosts)
-    found = replace(found, ns=max(found.ns, origin - first - int(found.slope * first)))
-    if (found.ns, found.slope) == (0, 0.0):
-        return overview
-    moved = f"greatest(ts + ({found.ns} + {found.slope!r} * ts)::BIGINT, 0)"
+        return origin, overview
     devices = ", ".join(str(track.number) for track in overview.tracks if track.number not in overview.hosts)
     mine = f"track IN ({devices}) AND category <> 'sync'"  # waits are recorded by the host's clock
+    moved = f"CASE WHEN {mine} THEN ts + ({found.ns} + {found.slope!r} * ts)::BIGINT ELSE ts END"
+    [first] = staging.one(f"SELECT min({moved}) FROM raw_events")
     [body] = staging.one("SELECT sql FROM duckdb_views() WHERE view_name = 'raw_events' AND NOT internal")
     inner = body.partition(" AS ")[2].rstrip(";")
     staging.connection.execute(
-        f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE (CASE WHEN {mine} THEN {moved} ELSE ts END AS ts) "
-        f"FROM ({inner})"
+        f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE ({moved} - {first} AS ts) FROM ({inner})"
     )
+    move_moments(staging, -first)
     begin, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
     amount = f"{begin} ns" if begin == last else f"{begin} ns at the begin and {last} ns at the end"
     staging.observe(
@@ -114,7 +119,7 @@ def align_devices(staging: Staging, overview: Overview) -> Overview:
         "device activities began before their launch, or ended after the call that waited for them",
         f"the device's clock is off the host's: its times were shifted by {amount}",
     )  # fmt: skip
-    return Overview.read(staging)
+    return origin + first, Overview.read(staging)
 
 
 def _could_tell(overview: Overview) -> bool:
