@@ -98,7 +98,9 @@ def test_findings_are_the_same(pair: tuple[Trace, Trace]) -> None:
     assert text ^ database <= {"HST001", "HST003", "ASC007"}
     assert text & {"HST001", "HST003"}
     assert database & {"HST001", "HST003"}
-    assert {"SYN002", "SYN003", "DAT001", "ASC003", "ASC012"} <= text & database
+    assert {"CLU005", "SYN002", "SYN003", "ASC003", "ASC012"} <= text & database
+    # One step has one batch: that it came late may be the start of the loader.
+    assert "DAT001" not in text | database
 
 
 def test_the_critical_path_has_no_gaps(pair: tuple[Trace, Trace]) -> None:
@@ -161,6 +163,7 @@ def test_one_job_gives_the_same_report(tmp_path: Path) -> None:
     text = _report(write_text(tmp_path / "text"))
     database = _report(write_database(tmp_path / "ascend_pytorch_profiler_3.db"))
     assert len([name for name, rows in text[0].items() if rows]) > 10
-    assert len(text[1]) > 5
+    # Of three kernels nothing is said but that they are too few; findings are compared on the recordings.
+    assert [code for code, *_ in text[1]] == ["REC013"]
     for one, other in zip(text, database, strict=True):
         assert one == other
