@@ -19,7 +19,11 @@ def test_each_batch_of_the_loader_begins_an_iteration() -> None:
         f.host("dataloader", NEXT, 100 * i, 10)
         f.host("op", f"aten::op{i}", 100 * i + 15, 30)
         f.kernel(f"k{i * i}", 100 * i + 30, 20, launch=(100 * i + 20, 5))
-    assert found(f.trace()) == [("annotation", 100 * i, 100 if i < 3 else 25) for i in range(4)]
+    trace = f.trace()
+    assert found(trace) == [("annotation", 100 * i, 100 if i < 3 else 25) for i in range(4)]
+    assert trace.rows("SELECT severity, count FROM health WHERE code = 'steps-loaded'") == [
+        {"severity": "info", "count": 4}
+    ]
 
 
 def test_two_batches_are_no_loop() -> None:

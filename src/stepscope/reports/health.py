@@ -96,7 +96,7 @@ class Abstention:
 
 
 #: Observations of steps that nobody marked.
-_UNMARKED: Final = ("steps-none", "steps-inferred")
+_UNMARKED: Final = ("steps-none", "steps-inferred", "steps-loaded")
 
 
 def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Program]) -> list[HealthLine]:

@@ -160,6 +160,12 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
     ):
         steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
         if steps:
+            if find is loaded_steps:
+                staging.observe(
+                    "steps-loaded", "info", len(steps),
+                    "steps reach from one batch of the data loader to the next, since none are marked",
+                    "what is done between two batches counts as one step",
+                )  # fmt: skip
             return source, steps
     first, last = staging.one(_SPAN_SQL)
     if first is None:
