@@ -183,7 +183,9 @@ def _check_invariants(trace: Trace) -> None:
         "device work that is no kernel": (
             "SELECT id FROM spans e JOIN tracks USING (rank, track) "
             "ANTI JOIN kernels k ON k.event = e.id AND k.rank = e.rank "
-            "WHERE kind = 'device' AND category NOT IN ('annotation', 'other', 'overhead')"
+            "WHERE kind = 'device' AND category NOT IN ('annotation', 'other', 'overhead') "
+            # Of a rank of which only sums are at hand, collectives are known and no kernels.
+            "AND NOT (category = 'collective' AND rank IN (SELECT rank FROM health WHERE code = 'sums-only'))"
         ),
         "an event that is two kernels": "SELECT event FROM kernels GROUP BY rank, event HAVING count(*) > 1",
         "an unknown kind of work": f"SELECT event FROM kernels WHERE kind NOT IN {KERNEL_KINDS}",
