@@ -118,11 +118,12 @@ class TestWhichCallsCount:
     def test_rates_are_per_step_and_per_launch(self) -> None:
         facts = busy_step()
         facts.step(2, 1_000_000, 1_000_000)
+        facts.kernel("k", 1_000_100, 500_000, launch=(1_000_050, 10))
         for at in (1000, 2000, 3000):
             facts.host("sync", "cudaDeviceSynchronize", at, 500)
         facts.host("sync", "cudaStreamSynchronize", 4000, 500)
         found = signals(facts)
-        assert (found(sync.device_waits), found(sync.stream_waits), found(sync.per_launch)) == (1.5, 0.5, 4.0)
+        assert (found(sync.device_waits), found(sync.stream_waits), found(sync.per_launch)) == (1.5, 0.5, 2.0)
 
     def test_without_device_or_runtime_there_is_nothing_to_say(self) -> None:
         facts = Facts()

@@ -70,18 +70,19 @@ def _thinned(s: Signals) -> Verdict | None:
 
 
 def _first_use(s: Signals) -> Verdict | None:
-    """Most of the time goes to what happens once, and too few steps are without it."""
+    """Most of the time goes to what happens once, and too few steps are typical.
+
+    The whole device span counts: steps leave out the start-up that lies in or before the first one.
+    """
+    once = [
+        row["total_ns"]
+        for row in s.table("idle_causes").arrow.to_pylist()
+        if row["step"] is None and (row["cause"] == "allocation" or row["detail"] == "first_use")
+    ]
+    taken = sum(once)
+    span = sum(row["total_ns"] for row in s.table("step_budget").arrow.to_pylist() if row["step"] is None)
     steps = Steps.of(s.trace)
-    inside = bool(steps.found.any())
-    rows = s.table("idle_causes").arrow.to_pylist()
-    once = [row for row in rows if row["cause"] == "allocation" or row["detail"] == "first_use"]
-    taken = sum(row["total_ns"] for row in once if (row["step"] is not None) == inside)
-    budget = s.table("step_budget").arrow.to_pylist()
-    span = sum(row["total_ns"] for row in budget if (row["step"] is not None) == inside)
-    if taken < _MOSTLY * span:
-        return None
-    cold = {row["step"] for row in once if row["share"] > 1 - _MOSTLY}
-    if np.count_nonzero(~np.isin(steps.step[steps.whole], list(cold - {None}))) >= FEW_STEPS:
+    if taken < _MOSTLY * span or np.count_nonzero(steps.typical & steps.found) >= FEW_STEPS:
         return None
     text = (
         f"{duration(taken)} of {duration(span)} go to first launches, which load their kernels, and to memory from the "
