@@ -61,9 +61,10 @@ def test_recordings_without_most_launches_do_not_tell_work() -> None:
 def test_the_first_launch_of_a_kernel_loads_it() -> None:
     f = Facts()
     f.step(0, 0, 30 * MS)
-    f.kernel("copy", 20 * US, US, launch=(10 * US, 5 * US))
-    f.kernel("gemm", 10 * MS + 105 * US, MS, launch=(100 * US, 10 * MS))
-    f.kernel("gemm", 20 * MS + 5 * US, MS, launch=(12 * MS, 8 * MS))
+    # A step begins after a late start of nearly all of its work; here a part of it has run by then.
+    f.kernel("copy", 20 * US, 80 * US, launch=(10 * US, 5 * US))
+    f.kernel("gemm", 10 * MS + 105 * US, MS // 2, launch=(100 * US, 10 * MS))
+    f.kernel("gemm", 20 * MS + 5 * US, MS // 2, launch=(12 * MS, 8 * MS))
     got = causes(f.trace())
     assert got["host_dispatch", "first_use"] == 10 * MS
     assert got["host_dispatch", "runtime_call"] == 8 * MS + 5 * US
@@ -106,9 +107,9 @@ def test_short_waits_are_for_the_work_before() -> None:
 
 def test_work_behind_an_event_of_idle_devices_waits_for_what_is_not_recorded() -> None:
     f = Facts()
-    f.kernel("copy", 20 * US, US, launch=(10 * US, 5 * US))
-    f.host("runtime", "hipStreamWaitEvent", 50 * US, 5 * US)
-    f.kernel("gemm", 400 * MS, MS, launch=(100 * US, 5 * US))
+    f.kernel("copy", 20 * US, 100 * US, launch=(10 * US, 5 * US))
+    f.host("runtime", "hipStreamWaitEvent", 150 * US, 5 * US)
+    f.kernel("gemm", 400 * MS, MS, launch=(200 * US, 5 * US))
     f.step(0, 0, 402 * MS)
     got = causes(f.trace())
     assert got["unknown", "work not recorded"] > 399 * MS

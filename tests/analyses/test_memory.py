@@ -191,6 +191,7 @@ def test_peak_and_rest_of_each_step() -> None:
 def test_steps_without_any_change_have_the_level_before() -> None:
     f = example()
     f.step(2, 200, 100)
+    f.host("op", "aten::mm", 290, 5)  # something ended it
     assert memory_steps(f.trace()).rows()[-1] == (0, 0, 2, 200, True, 2000, 2000, 2000, 0)
     with pytest.raises(MissingInputError):
         memory_steps(Facts().trace())
