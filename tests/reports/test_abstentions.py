@@ -7,7 +7,7 @@ import typing
 import pytest
 
 from stepscope.analyses.registry import Analysis
-from stepscope.ingest.inputs import HOW_TO_RECORD
+from stepscope.ingest.inputs import SOURCES
 from stepscope.ingest.recognise import READERS
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import ABSENCES, Input
@@ -37,10 +37,10 @@ def messages(*abstentions: Abstention) -> list[tuple[str, str]]:
 
 
 def test_every_reader_says_what_it_may_hold() -> None:
-    assert set(HOW_TO_RECORD) == {reader.name for reader in READERS}
+    assert set(SOURCES) == {reader.name for reader in READERS}
     kinds = set(typing.get_args(Input))
     assert set(ABSENCES) == kinds
-    assert set().union(*HOW_TO_RECORD.values()) == kinds  # else nobody could ever record it
+    assert set().union(*(source.inputs for source in SOURCES.values())) == kinds  # else nobody could ever record it
 
 
 def test_tables_that_lack_the_same_share_a_line() -> None:
@@ -94,7 +94,7 @@ def test_the_page_says_it_once_and_the_json_says_all(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(build, "analyses", lambda: analyses)
     facts = Facts()
     facts.step(1, 0, 100)
-    monkeypatch.setitem(HOW_TO_RECORD, "facts", HOW_TO_RECORD["kineto"])  # type: ignore[arg-type]
+    monkeypatch.setitem(SOURCES, "facts", SOURCES["kineto"])  # type: ignore[arg-type]
     report = build.build_report(facts.trace())
     assert [line.message for line in report.health if line.code == "not-computed"] == [
         "a, c were not computed: the recording has no Python stacks"

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from stepscope.analyses.registry import Analysis
 from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.program import Program
 from stepscope.model.schema import TableSchema, count, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK
@@ -86,6 +88,24 @@ def test_an_analysis_that_fails_does_not_stop_the_others(monkeypatch: pytest.Mon
     assert len(report.table("by_step")) == 2
     with pytest.raises(ZeroDivisionError):
         build_report(trace, Options(strict=True))
+
+
+def test_a_program_that_can_not_be_told_is_said_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(trace: Trace) -> Program:
+        raise KeyError("oops")
+
+    def abstain(trace: Trace) -> Table:
+        raise MissingInputError.of("stacks")
+
+    use(monkeypatch, Analysis(SCHEMA, abstain))
+    monkeypatch.setattr("stepscope.reports.build.program_of", fail)
+    trace = two_steps().trace(reader="kineto")
+    for options in (Options(), Options(tables=("numbers",))):
+        found = {line.code: line.message for line in build_report(trace, options).health}
+        assert found["analysis-failed"] == "program was not computed: it failed (KeyError)"
+        assert found["not-computed"] == "numbers was not computed: the recording has no Python stacks"
+        with pytest.raises(KeyError):
+            build_report(trace, replace(options, strict=True))
 
 
 def test_steps_are_chosen_by_recorded_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,22 @@
-"""How what a recording lacks is recorded, by the reader of the recording; quick to import, unlike the readers."""
+"""What recordings hold, by the name of their reader; quick to import, unlike the readers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from stepscope.model.inputs import Input
-from stepscope.readers.ascend.inputs import INPUTS as ASCEND
-from stepscope.readers.kineto.inputs import INPUTS as KINETO
-from stepscope.readers.memsnapshot.inputs import INPUTS as MEMSNAPSHOT
-from stepscope.readers.nsight.inputs import INPUTS as NSIGHT
+from stepscope.model.source import Source
+from stepscope.readers.ascend.inputs import SOURCE as ASCEND
+from stepscope.readers.kineto.inputs import SOURCE as KINETO
+from stepscope.readers.memsnapshot.inputs import SOURCE as MEMSNAPSHOT
+from stepscope.readers.nsight.inputs import SOURCE as NSIGHT
 
-#: Of each reader, the kinds of input that its recordings may hold, and how each is recorded.
-HOW_TO_RECORD: Final[Mapping[str, Mapping[Input, str]]] = {
+SOURCES: Final[Mapping[str, Source]] = {
     "ascend": ASCEND, "kineto": KINETO, "memsnapshot": MEMSNAPSHOT, "nsight": NSIGHT,
 }  # fmt: skip
+_OTHER: Final = Source()
+
+
+def source_of(reader: str) -> Source:
+    """What recordings of a reader hold; of a reader that is not known, nothing special."""
+    return SOURCES.get(reader, _OTHER)

@@ -84,16 +84,25 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
             options.strict,
         )
         look = diagnosing.look_at if diagnosing is not None else None
-        answers: dict[str, Table | Abstention] = {}
+        answers: dict[str, _Answer] = {}
         for number, (name, answer) in enumerate(question.ask_all(wanted, look)):
             options.progress(f"rank {rank}: {name}", position * len(wanted) + number, len(ranks) * len(wanted))
             answers[name] = answer
+        program = Program()
+        if not options.tables or any(isinstance(answer, MissingInputError) for answer in answers.values()):
+            known = question.program()
+            if isinstance(known, Program):
+                program = known
+            else:
+                answers[PROGRAM.name] = known
         if not options.tables and isinstance(answers.get(PROGRAM.name), Table):
-            programs[rank] = program_of(one)
-        for analysis in wanted:
-            answer = answers[analysis.name]
+            programs[rank] = program
+        for name in dict.fromkeys((*parts, *answers)):
+            answer = answers[name]
             if isinstance(answer, Table):
-                parts[analysis.name].append(answer.arrow)
+                parts[name].append(answer.arrow)
+            elif isinstance(answer, MissingInputError):
+                abstentions.append(Abstention.lacking(name, answer, question.recording, program))
             else:
                 abstentions.append(answer)
     merged = Abstention.merged(abstentions, len(ranks))
@@ -112,6 +121,8 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
 
 #: Looks for findings in a trace, and does something else after every rule.
 _Look = Callable[[Trace, Callable[[], None]], None]
+#: Why there is no table is told by what it lacks, once it is known what ran, or by a failure.
+_Answer = Table | MissingInputError | Abstention
 
 
 def _nothing() -> None:
@@ -129,11 +140,11 @@ class _Question:
     strict: bool
 
     @property
-    def _recording(self) -> tuple[int, Recording]:
+    def recording(self) -> tuple[int, Recording]:
         [item] = self.whole.recordings.items()
         return item
 
-    def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[tuple[str, Table | Abstention]]:
+    def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[tuple[str, _Answer]]:
         """Name and answer of each question; several are worked out at a time, each thread on a connection of its own.
 
         The last ones come first: rules begin with what the first ones tell, and who asks for what another thread is
@@ -145,7 +156,7 @@ class _Question:
         """
         local = threading.local()
 
-        def ask(analysis: Analysis) -> Table | Abstention:
+        def ask(analysis: Analysis) -> _Answer:
             if not hasattr(local, "question"):
                 whole = self.whole.for_thread()
                 within = whole if self.within is self.whole else self.within.for_thread()
@@ -155,7 +166,7 @@ class _Question:
             between()
             return answer
 
-        large = self._recording[1].events > SIZES.concurrent_events
+        large = self.recording[1].events > SIZES.concurrent_events
         between = self.forget if large else _nothing
         workers = 1 if large else min(4, os.cpu_count() or 1)
         with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
@@ -168,21 +179,21 @@ class _Question:
             if looking is not None:
                 looking.result()
 
-    def _program(self) -> Program:
-        """What the rank ran. Where that fails, its own table says so; hints are then those for any program."""
+    def program(self) -> Program | Abstention:
+        """What the rank ran. Where that fails, health says so; hints are then those for any program."""
         try:
             return program_of(self.whole)
-        except Exception:
+        except Exception as error:
             if self.strict:
                 raise
-            return Program()
+            return Abstention.failing(PROGRAM.name, error, self.recording)
 
     def forget(self) -> None:
         """Keep nothing large for other questions."""
         for trace in {self.whole, self.within}:
             trace.forget(SIZES.kept_bytes)
 
-    def ask(self, analysis: Analysis) -> Table | Abstention:
+    def ask(self, analysis: Analysis) -> _Answer:
         """The answer to one question.
 
         Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones
@@ -192,11 +203,11 @@ class _Question:
         try:
             table = (self.whole if by_step else self.within).once(analysis.run)
         except MissingInputError as error:
-            return Abstention.lacking(analysis.name, error, self._recording, self._program())
+            return error
         except Exception as error:
             if self.strict:
                 raise
-            return Abstention.failing(analysis.name, error, self._recording)
+            return Abstention.failing(analysis.name, error, self.recording)
         return rows_of_steps(table, self.steps, self.numbers) if by_step and self.steps is not None else table
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.ingest.inputs import HOW_TO_RECORD
+from stepscope.ingest.inputs import SOURCES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.program import Program
@@ -69,7 +69,7 @@ class Abstention:
     ) -> Abstention:
         """For a table of one rank that lacks its input; how that is recorded, profiler and program decide."""
         rank, recording = source
-        if error.needs is None or recording.reader not in HOW_TO_RECORD:
+        if error.needs is None or recording.reader not in SOURCES:
             return cls(table, error.message, error.hint, False, (rank,), needs=error.needs)
         single = error.needs == "collectives" and (recording.world_size or 1) == 1
         how = None if single else how_to_record(error.needs, recording.reader, program)

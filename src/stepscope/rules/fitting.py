@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from stepscope.ingest.inputs import source_of
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action, Need
 
@@ -30,7 +31,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "infers": lambda p: p.infers,
     "serves": lambda p: p.kind == "serving",
     "loop of its own": lambda p: p.kind not in ("serving", "diffusion"),
-    "loads": lambda p: p.pytorch and (p.loader or (p.kind in ("training", "unknown") and p.recorder != "memsnapshot")),
+    "loads": lambda p: p.pytorch and (p.loader or (p.kind in ("training", "unknown") and source_of(p.recorder).timed)),
     "not compiled": lambda p: p.compiled is not True,
     "no graphs": lambda p: not p.graphs,
     "compiled": lambda p: p.compiled is True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from stepscope.ingest.inputs import source_of
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.signal import Signals, signal
 
@@ -13,8 +14,8 @@ _PREFIX: Final = "env."
 
 @signal()
 def recorded(s: Signals) -> bool:
-    """Whether the recording is that of an Ascend profiler."""
-    return s.trace.recordings[s.rank].reader == "ascend"
+    """Whether the recording is that of an Ascend profiler, which sees no other devices."""
+    return source_of(s.trace.recordings[s.rank].reader).platform == "npu"
 
 
 def need_ascend(s: Signals) -> None:

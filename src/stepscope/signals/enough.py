@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.device_time import device_times
+from stepscope.ingest.inputs import source_of
 from stepscope.model.amounts import duration, percent
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.steps import Steps
@@ -60,7 +61,7 @@ def _thinned(s: Signals) -> Verdict | None:
     """Most of the numbers of operators are missing."""
     row = s.trace.columns(_NUMBERS_SQL)
     kept, numbers = int(row["kept"][0]), int(row["numbers"][0])
-    if s.trace.recordings[s.rank].reader != "kineto" or kept < _TELLING or kept >= _KEPT * numbers:
+    if not source_of(s.trace.recordings[s.rank].reader).numbered or kept < _TELLING or kept >= _KEPT * numbers:
         return None
     text = (
         f"The recording is thinned: {percent(kept / numbers)} of the operators between its first and its last are "

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.recorded_events import names_of, passing, recorded_events
+from stepscope.ingest.inputs import source_of
 from stepscope.model import runtime_names
 from stepscope.model.columns import Spans
 from stepscope.model.device_work import DeviceWork
@@ -103,7 +104,8 @@ def _device(s: Signals) -> float:
 def _host(s: Signals) -> float:
     if not _has_device(s):
         return 0.0
-    silent = not s.trace.once(recorded_events).on_host(_HOST) or (s(profiler) == "kineto" and not _has(s, "operators"))
+    by_operators = source_of(s(profiler)).by_operators and not _has(s, "operators")
+    silent = by_operators or not s.trace.once(recorded_events).on_host(_HOST)
     return 1.0 if silent else 0.0
 
 
@@ -129,10 +131,10 @@ def _ranks(s: Signals) -> float:
 
 
 def _level(s: Signals) -> float:
-    recording = s.trace.recordings[s.rank]
-    if recording.reader != "ascend" or not _has_device(s):
+    if not _has_device(s):
         return 0.0
-    return 0.4 if recording.attributes.get("profiler_level", "Level1") in ("Level0", "Level_none") else 0.0
+    attributes = s.trace.recordings[s.rank].attributes
+    return 0.4 if attributes.get("profiler_level", "Level1") in ("Level0", "Level_none") else 0.0
 
 
 def _shapes(s: Signals) -> float:

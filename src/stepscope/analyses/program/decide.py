@@ -11,6 +11,7 @@ from stepscope.analyses.program.compiled import compiled_share, graph_share, is_
 from stepscope.analyses.program.names import ProgramNames, program_names
 from stepscope.analyses.program.platform import platform_of
 from stepscope.analyses.recorded_events import recorded_events
+from stepscope.ingest.inputs import source_of
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.program import Framework, Kind, Program
 from stepscope.model.trace import Trace
@@ -38,7 +39,7 @@ def _decided(trace: Trace) -> Program:
     names, why = trace.once(program_names), Evidence()
     [recording] = trace.recordings.values()
     executable = str(recording.attributes.get("executable", ""))
-    framework = _framework(names, recording.reader, why)
+    framework = _framework(names, source_of(recording.reader).framework, why)
     language = _language(framework, names, executable, why)
     if framework == "unknown" and language in ("c++", "native"):
         framework = "native"
@@ -78,10 +79,10 @@ def _first(patterns: marks.Marks, names: Iterable[str], aspect: str, why: Eviden
     return ""
 
 
-def _framework(names: ProgramNames, reader: str, why: Evidence) -> Framework:
+def _framework(names: ProgramNames, usual: Framework, why: Evidence) -> Framework:
     found = _first(marks.FRAMEWORK_NAMES, (*names.work, *names.files), "framework", why)
     # Profilers that come with a framework record that framework.
-    return cast("Framework", found or ("unknown" if reader == "nsight" else "pytorch"))
+    return cast("Framework", found or usual)
 
 
 def _language(

@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.analyses.program.names import ProgramNames
 from stepscope.analyses.recorded_events import names_of
+from stepscope.ingest.inputs import source_of
 from stepscope.model.devices import match
 from stepscope.model.program import Platform
 from stepscope.model.trace import Trace
@@ -41,19 +42,20 @@ _KERNELS: Final[tuple[tuple[Platform, re.Pattern[str]], ...]] = (
 def platform_of(trace: Trace, names: ProgramNames) -> Platform:
     """The platform of a trace of one rank: `cpu` if it has no device work, `other` if nothing tells."""
     [recording] = trace.recordings.values()
+    source = source_of(recording.reader)
     name = trace.scalar(_DEVICE_SQL)
     known = match(name)
     if known is not None and known.vendor in _VENDORS:
         return _VENDORS[known.vendor]
-    if recording.reader == "ascend":
-        return "npu"
+    if source.platform is not None:
+        return source.platform
     calls = [call for _, call in names_of(trace, ("runtime", "launch", "sync"))]
     for texts, patterns in (([name or ""], _DEVICES), (calls, _CALLS), (names.kernels, _KERNELS)):
         for platform, pattern in patterns:
             if any(pattern.search(one) for one in texts):
                 return platform
-    if recording.reader == "memsnapshot":
-        return "npu" if any("torch_npu" in file for file in names.files) else "cuda"
-    if recording.reader == "nsight":
-        return "cuda"
+    if any("torch_npu/" in file for file in names.files):
+        return "npu"
+    if source.likely is not None:
+        return source.likely
     return "other" if names.kernels else "cpu"

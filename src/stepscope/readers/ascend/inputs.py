@@ -1,23 +1,26 @@
-"""What recordings of this kind may hold, and how it is recorded."""
+"""What recordings of this kind hold, and how it is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from stepscope.model.inputs import Input
+from stepscope.model.source import Source
 
 #: How each kind of input is recorded with torch_npu.profiler.
-INPUTS: Final[Mapping[Input, str]] = {
-    "device": "record with activities=[CPU, NPU]",
-    "operators": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
-    "shapes": "record with record_shapes=True",
-    "stacks": "record with with_stack=True",
-    "modules": "record with with_modules=True or with_stack=True, or annotate with record_function",
-    "calls": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
-    "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
-    "collectives": "record the ranks with activities=[CPU, NPU] and profiler_level Level1",
-    "links": "record with profiler_level Level1 or Level2",
-    "summaries": "keep step_trace_time.csv, op_statistic.csv, api_statistic.csv and communication.json, or analysis.db",
-    "allocations": "record with profile_memory=True",
-}
+SOURCE: Final = Source(
+    inputs={
+        "device": "record with activities=[CPU, NPU]",
+        "operators": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
+        "shapes": "record with record_shapes=True",
+        "stacks": "record with with_stack=True",
+        "modules": "record with with_modules=True or with_stack=True, or annotate with record_function",
+        "calls": "record with activities=[CPU, NPU] and keep trace_view.json or the database",
+        "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
+        "collectives": "record the ranks with activities=[CPU, NPU] and profiler_level Level1",
+        "links": "record with profiler_level Level1 or Level2",
+        "summaries": "keep step_trace_time.csv, op_statistic.csv, api_statistic.csv and communication.json, "
+        "or analysis.db",
+        "allocations": "record with profile_memory=True",
+    },
+    platform="npu",
+)

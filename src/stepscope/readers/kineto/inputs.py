@@ -1,22 +1,25 @@
-"""What recordings of this kind may hold, and how it is recorded."""
+"""What recordings of this kind hold, and how it is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from stepscope.model.inputs import Input
+from stepscope.model.source import Source
 
 #: How each kind of input is recorded with torch.profiler.
-INPUTS: Final[Mapping[Input, str]] = {
-    "device": "record the device as well as the host (activities=[CPU, CUDA])",
-    "grids": "record with activities=[CPU, CUDA] and a PyTorch that writes them (1.8 or later)",
-    "operators": "record the host as well as the device (activities=[CPU, CUDA])",
-    "shapes": "record with record_shapes=True",
-    "stacks": "record with with_stack=True",
-    "modules": "record with with_stack=True, or annotate with torch.profiler.record_function",
-    "calls": "record the device as well as the host (activities=[CPU, CUDA])",
-    "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
-    "collectives": "record the ranks with their devices (activities=[CPU, CUDA])",
-    "allocations": "record with profile_memory=True",
-}
+SOURCE: Final = Source(
+    inputs={
+        "device": "record the device as well as the host (activities=[CPU, CUDA])",
+        "grids": "record with activities=[CPU, CUDA] and a PyTorch that writes them (1.8 or later)",
+        "operators": "record the host as well as the device (activities=[CPU, CUDA])",
+        "shapes": "record with record_shapes=True",
+        "stacks": "record with with_stack=True",
+        "modules": "record with with_stack=True, or annotate with torch.profiler.record_function",
+        "calls": "record the device as well as the host (activities=[CPU, CUDA])",
+        "loader": "profile the loop over a torch DataLoader, not only its body, or name a record_function like one",
+        "collectives": "record the ranks with their devices (activities=[CPU, CUDA])",
+        "allocations": "record with profile_memory=True",
+    },
+    by_operators=True,
+    numbered=True,
+)

@@ -1,16 +1,21 @@
-"""What recordings of this kind may hold, and how it is recorded."""
+"""What recordings of this kind hold, and how it is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from stepscope.model.inputs import Input
+from stepscope.model.source import Source
 
 #: How each kind of input is recorded with torch.cuda.memory.
-INPUTS: Final[Mapping[Input, str]] = {
-    "modules": "annotate with torch.profiler.record_function, in PyTorch 2.6 or later",
-    "allocations": "call torch.cuda.memory._record_memory_history() at the start of the program",
-    "snapshot": "call torch.cuda.memory._dump_snapshot()",
-    "history": "call torch.cuda.memory._record_memory_history() at the start of the program",
-}
+SOURCE: Final = Source(
+    inputs={
+        "modules": "annotate with torch.profiler.record_function, in PyTorch 2.6 or later",
+        "allocations": "call torch.cuda.memory._record_memory_history() at the start of the program",
+        "snapshot": "call torch.cuda.memory._dump_snapshot()",
+        "history": "call torch.cuda.memory._record_memory_history() at the start of the program",
+    },
+    likely="cuda",
+    marking="",
+    marking_elsewhere="",
+    timed=False,
+)

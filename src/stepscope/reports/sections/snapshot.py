@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stepscope.analyses.memory_snapshot_peaks import OLDER
+from stepscope.ingest.inputs import source_of
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.reports.outline import Line
 from stepscope.reports.report import Report
 from stepscope.reports.text import visible
 
-_READER: Final = "memsnapshot"
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _WIDTH: Final = 60
 #: Purposes below this share of the peak are not worth a word.
@@ -23,7 +23,7 @@ UNSAID: Final = frozenset({"events-read", "steps-none"})
 
 def is_snapshot(report: Report) -> bool:
     """Whether all recordings are memory snapshots or their kin."""
-    return bool(report.sources) and all(one.reader == _READER for one in report.sources.values())
+    return bool(report.sources) and all(not source_of(one.reader).timed for one in report.sources.values())
 
 
 def facts(report: Report) -> tuple[str, ...]:
