@@ -46,6 +46,17 @@ def test_a_refill_ends_at_the_next_wait() -> None:
     assert {row["name"]: row["refill_ns"] for row in rows} == {"cudaStreamSynchronize": 10, "cudaDeviceSynchronize": 20}
 
 
+def test_work_of_the_host_after_a_wait_is_no_refill() -> None:
+    """Relaunching takes microseconds; 40 ms without a call of the runtime are the program's own work."""
+    f = Facts()
+    f.kernel("k", 0, 50_000, launch=(0, 5_000))
+    f.host("sync", "cudaStreamSynchronize", 20_000, 40_000)
+    f.kernel("k", 40_070_000, 50_000, launch=(40_060_000, 5_000))
+    f.kernel("k", 40_200_000, 50_000, launch=(40_150_000, 5_000))
+    [row] = synchronisations(f.trace()).records()
+    assert row["refill_ns"] == 40_070_000 - 40_060_000
+
+
 def test_queries_and_waits_of_queues_do_not_block_the_host() -> None:
     f = Facts()
     f.kernel("k", 50, 100, launch=(10, 5))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.device_time import DeviceTime, device_times
 from stepscope.analyses.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.host_tree import HostTree, host_trees
+from stepscope.analyses.host_work import host_work
 from stepscope.analyses.needs import need_calls
 from stepscope.analyses.recorded_events import listed
 from stepscope.analyses.registry import Analysis
@@ -42,7 +43,8 @@ SYNCHRONISATIONS = TableSchema(
            f"something last before it returned. {_NO_DEVICE}", nullable=True),
         ns("idle_ns", f"The rest: the device had nothing to do. {_NO_DEVICE}", nullable=True),
         ns("refill_ns", "Time for which that device stayed idle after the call returned: until its next activity "
-           f"began, or the next such call. {_NO_DEVICE}", nullable=True),
+           f"began, or the next such call. What `idle_causes` counts as `host_work` is left out. {_NO_DEVICE}",
+           nullable=True),
     ),
 )  # fmt: skip
 
@@ -160,11 +162,13 @@ def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, An
         nothing = [None] * groups.count.size
         return {"busy_ns": nothing, "idle_ns": nothing, "refill_ns": nothing}
     which, following = _waited_for(devices, calls.end), _next_call(calls)
+    at_work = trace.once(host_work)
     busy, refill = np.zeros(calls.ts.size, np.int64), np.zeros(calls.ts.size, np.int64)
     for number, device in enumerate(devices):
         mine = which == number
         busy[mine] = device.busy.within(calls.ts[mine], calls.end[mine])
-        refill[mine] = _refill(device, calls.end[mine], following[mine])
+        idle = _refill(device, calls.end[mine], following[mine])
+        refill[mine] = idle - at_work.within(calls.end[mine], calls.end[mine] + idle)
     total, worked = groups.sum(calls.end - calls.ts), groups.sum(busy)
     return {"busy_ns": worked, "idle_ns": total - worked, "refill_ns": groups.sum(refill)}
 
