@@ -137,6 +137,34 @@ def test_layers_inside_one_module_are_no_steps() -> None:
     assert brief(f)[0][0] == "whole"
 
 
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("FSDP::pre_forward (blocks.{}._wrapped)", "whole"),
+        ("transformer.h.{}.attn", "whole"),
+        ("layer {}", "whole"),
+        ("request {}", "inferred"),
+    ],
+)
+def test_periods_that_are_in_one_numbered_layer_each_are_no_steps(name: str, source: str) -> None:
+    """A part of one pass begins and ends within the layers, so that their sequence is a loop's."""
+    f = Facts()
+    for i in range(8):
+        f.host("op", name.format(12 + i), 1000 * i, 100)
+        for k in range(9):
+            f.kernel(f"k{k}", 1000 * i + 100 * k + 50, 8, launch=(1000 * i + 100 * k, 2))
+    assert {row["source"] for row in steps(f)} == {source}
+
+
+def test_a_loop_through_all_numbered_layers_has_steps() -> None:
+    f = Facts()
+    for i in range(5):
+        for layer in range(9):
+            f.host("op", f"layers.{layer}", 1000 * i + 100 * layer, 90)
+            f.kernel(f"k{layer}", 1000 * i + 100 * layer + 50, 8, launch=(1000 * i + 100 * layer, 2))
+    assert [row["source"] for row in steps(f)] == ["inferred"] * 5
+
+
 def test_operators_tell_where_there_is_no_device() -> None:
     f = Facts()
     for i in range(5):

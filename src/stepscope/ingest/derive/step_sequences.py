@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.ingest.derive.step import Step
 from stepscope.ingest.derive.step_inference import Cuts, Names, find_steps, halved, periodic_part
+from stepscope.ingest.derive.step_layers import are_layers
 from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
@@ -132,6 +133,8 @@ def _periods(staging: Staging, sequence: Sequence, all_of_it: bool) -> list[Step
     if not all_of_it:
         cuts = halved(sequence.names, cuts)
     steps = _steps(sequence, cuts)
+    if are_layers(staging, np.array([step.ts for step in steps], np.int64)):
+        return []
     return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stepscope.model.amounts import plural
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
 from stepscope.reports.outline import Line, Section
@@ -10,6 +12,8 @@ from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import visible
 
 _NOT_COMPUTED = "not-computed"
+#: Observations that begin so are about the recording: their count says how many ranks have it.
+_OF_ALL: Final = ("no ", "the ", "there ", "calls ", "of a rank ")
 
 
 def health(report: Report, top: int) -> Section:
@@ -45,6 +49,11 @@ def _line(same: list[HealthLine]) -> Line:
     number = sum(line.count for line in same)
     ranks = sorted({line.rank for line in same if line.rank is not None})
     where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else ""
-    counted = f"{number:,} " if number > 1 and first.message[:1].islower() and not first.message[:1].isdigit() else ""
+    counted = f"{number:,} " if number > 1 and _is_counted(first.message) else ""
     effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
     return Line(visible(f"{counted}{first.message}{where}"), visible(effect), first.severity)
+
+
+def _is_counted(message: str) -> bool:
+    """Whether an observation is one of things that can be many, such as `events are ...`."""
+    return message[:1].islower() and not message.startswith(_OF_ALL)

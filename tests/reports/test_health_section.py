@@ -1,0 +1,22 @@
+"""How observations of several ranks become one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.reports.health import HealthLine
+from stepscope.reports.sections.health import _line
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("events were read", "2 events were read (2 ranks)"),
+        ("no steps are marked", "no steps are marked (2 ranks)"),
+        ("the recording ends in the middle", "the recording ends in the middle (2 ranks)"),
+        ("of a rank only the sums are at hand", "of a rank only the sums are at hand (2 ranks)"),
+        ("3 options are off", "3 options are off (2 ranks)"),
+    ],
+)
+def test_only_what_can_be_many_is_counted(message: str, said: str) -> None:
+    assert _line([HealthLine("code", "info", message, "none", rank=rank) for rank in (0, 1)]).text == said
