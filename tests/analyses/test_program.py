@@ -135,6 +135,36 @@ def test_groups_tell_of_pipelines() -> None:
     assert ran(facts, reader="ascend").parallel == {"pipeline"}
 
 
+def staged(*groups: tuple[str, int]) -> Facts:
+    facts = kernels(Facts(), "aclnnMatmul_MatMulV3Common_MatMulV3")
+    event = facts.kernel("hcom_send__1", 60_000, 1_000, kind="comm")
+    facts.row("collectives", event=event, group="7", collective="send")
+    for number, (what, size) in enumerate(groups):
+        facts.row("groups", group=str(number), description=what, size=size)
+    return facts
+
+
+def test_a_group_of_one_rank_is_no_parallelism() -> None:
+    assert ran(staged(("pp", 2), ("mp", 2), ("tp", 1)), reader="ascend").parallel == {"pipeline"}
+    assert ran(staged(("pp", 2), ("mp", 4), ("tp", 2), ("cp", 2)), reader="ascend").parallel == {
+        "pipeline", "tensor", "context"
+    }  # fmt: skip
+    assert ran(staged(("mp", 2)), reader="ascend").parallel == {"tensor"}
+
+
+def test_sizes_that_the_job_told_count() -> None:
+    told = {"distributed.tensor_model_parallel_size": 4, "distributed.context_parallel_size": 1}
+    facts = staged(("pp", 2), ("cp", 2))
+    assert program_of(facts.trace(reader="ascend", attributes=told)).parallel == {"pipeline", "tensor"}
+
+
+def test_a_host_that_was_not_recorded_is_known_as_such() -> None:
+    facts = Facts()
+    facts.kernel("aclnnMatmul_MatMulV3Common_MatMulV3", 0, 1_000)
+    assert not ran(facts, reader="ascend").host
+    assert ran(kernels(Facts(), "aclnnMatmul_MatMulV3Common_MatMulV3"), reader="ascend").host
+
+
 def test_the_table_says_what_is_known_and_why() -> None:
     facts = kernels(Facts(), "triton_poi_fused_add_0")
     rows = {row["aspect"]: (row["value"], row["evidence"]) for row in program(facts.trace(reader="kineto")).records()}

@@ -31,6 +31,7 @@ PROGRAMS = {
     "c++": Program(framework="native", platform="cuda", language="c++", recorder="nsight"),
     "openmp": Program(framework="native", platform="cuda", language="native", offload="openmp", recorder="nsight"),
     "jax": Program("training", "jax", "cuda", "python", compiled=True, recorder="nsight"),
+    "device only": Program("training", "pytorch", "npu", "python", host=False),
     "unknown": Program(platform="cuda", recorder="nsight"),
 }
 _PYTORCH = r"torch|DataLoader|num_workers|prof\.step|emit_nvtx|model\(|optimizer|\.to\("
@@ -38,6 +39,7 @@ _PYTORCH = r"torch|DataLoader|num_workers|prof\.step|emit_nvtx|model\(|optimizer
 FORBIDDEN = {
     "compiled": r"[Cc]ompile the model",
     "pipeline": r"torch\.cuda|nvidia-smi|NCCL_|cuda[A-Z]|DistributedDataParallel\(model, grad",
+    "device only": r"torch\.cuda|nvidia-smi|NCCL_|cuda[A-Z]|for p in model\.parameters\(\):\n +dist",
     "inference": r"backward\(\)|optimizer\.|DataLoader|num_workers|train\(batch\)",
     "rocm": r"nvidia-smi|CUDNN_ATTENTION|nsys |\bnpu|torch_npu",
     "vllm": r"train\(batch\)|DataLoader|backward\(\)|launch_server|y = model\(x\)",

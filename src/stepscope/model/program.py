@@ -35,8 +35,9 @@ class Program:
         network: Class of the model, for example `Qwen3ForCausalLM`; empty if not told.
         compiled: Whether most device work comes out of a graph compiler; None if not told.
         graphs: Whether most device work is replayed from graphs.
-        parallel: `ddp`, `fsdp`, `deepspeed`, `dataparallel`, `tensor`, `pipeline`, `expert`, `embedding`,
+        parallel: `ddp`, `fsdp`, `deepspeed`, `dataparallel`, `tensor`, `pipeline`, `context`, `expert`, `embedding`,
             `mpi`.
+        host: Whether operators or calls of the host are recorded: what the device alone shows is not all that ran.
         loader: Whether a data loader of the framework is seen.
         executable: Base name of the program's file; empty if not told.
         recorder: What made the recording: `kineto`, `nsight`, `ascend` or `memsnapshot`.
@@ -54,6 +55,7 @@ class Program:
     compiled: bool | None = None
     graphs: bool = False
     parallel: frozenset[str] = frozenset()
+    host: bool = True
     loader: bool = False
     executable: str = ""
     recorder: str = ""
@@ -112,7 +114,8 @@ class Program:
     def _ways(self) -> list[str]:
         names = {
             "ddp": "DDP", "fsdp": "FSDP", "deepspeed": "DeepSpeed", "dataparallel": "DataParallel",
-            "tensor": "tensor parallel", "pipeline": "pipeline parallel", "expert": "expert parallel",
+            "context": "context parallel", "tensor": "tensor parallel", "pipeline": "pipeline parallel",
+            "expert": "expert parallel",
             "embedding": "sharded embeddings", "mpi": "MPI",
         }  # fmt: skip
         ways = [names[way] for way in sorted(self.parallel) if way in names]

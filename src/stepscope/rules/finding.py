@@ -23,7 +23,7 @@ Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
 Need = Literal[
     "pytorch", "python", "native", "kernels of its own", "directives", "cuda", "rocm", "cuda or rocm", "npu",
     "may train", "trains", "infers", "serves", "loop of its own", "loads", "not compiled", "compiled", "no graphs",
-    "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced", "vllm", "sglang",
+    "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced", "host not recorded", "vllm", "sglang",
 ]  # fmt: skip
 
 

@@ -37,7 +37,10 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "compiled": lambda p: p.compiled is True,
     "ddp": lambda p: "ddp" in p.parallel,
     "fsdp": lambda p: "fsdp" in p.parallel,
-    "gradients reduced by hand": lambda p: p.trains and not p.parallel & {"ddp", "fsdp", "deepspeed", "pipeline"},
+    "gradients reduced by hand": lambda p: (
+        p.host and p.trains and not p.parallel & {"ddp", "fsdp", "deepspeed", "pipeline"}
+    ),
+    "host not recorded": lambda p: not p.host,
     "vllm": lambda p: p.kind == "serving" and "vLLM" in p.libraries,
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,

@@ -29,7 +29,9 @@ def test_exposed_transfer_is_found_and_overlapping_it_is_what_is_priced() -> Non
 
 def test_gathers_are_prefetched_and_exchanges_are_split() -> None:
     gathers = some_calls(4, name=["all_gather", "all_gather", "reduce_scatter", "reduce_scatter"])
-    assert "forward_prefetch" in drafts("COM001", given(gathers, 0.1))[0].actions[0].after
+    unseen, seen, *_ = drafts("COM001", given(gathers, 0.1))[0].actions
+    assert "forward_prefetch" in seen.after
+    assert "host not recorded" in unseen.needs
     exchanges = some_calls(4, name="all_to_all")
     assert "async_op" in drafts("COM001", given(exchanges, 0.1))[0].actions[0].after
 

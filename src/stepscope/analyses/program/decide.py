@@ -17,6 +17,7 @@ from stepscope.model.program import Framework, Kind, Program
 from stepscope.model.trace import Trace
 
 _OPTIONS: Final = ("record_shapes", "with_stack", "profile_memory", "with_modules", "with_flops")
+_OF_HOST: Final = ("op", "python", "module", "runtime", "launch")
 _PYTHON: Final = re.compile(r"^(i?python|pt_main_thread|jupyter|torchrun|pytest)|\(i?python", re.ASCII)
 _IN_PYTHON: Final = frozenset(("pytorch", "jax", "tensorflow", "mindspore", "paddle", "cupy"))
 #: Names of kernels with types are C++, written out or mangled; those of OpenMP have the mangled name inside.
@@ -61,6 +62,7 @@ def _decided(trace: Trace) -> Program:
         compiled=compiled,
         graphs=bool(is_mostly(graphs)),
         parallel=_parallel(trace, names, why),
+        host=trace.once(recorded_events).on_host(_OF_HOST) > 0,
         loader=bool(trace.once(recorded_events).names(("dataloader",))),
         executable=executable,
         recorder=recording.reader,
@@ -156,8 +158,15 @@ def _parallel(trace: Trace, names: ProgramNames, why: Evidence) -> frozenset[str
         groups = [str(part) for row in trace.rows(_GROUPS_SQL) for part in row.values() if part]
         for way, pattern in marks.PARALLEL_GROUPS:
             seen[way] = names.first(pattern, groups)
+        # In a pipeline of whole layers, all ranks of a model are those of the pipeline.
+        if not (seen["tensor"] or seen["pipeline"]):
+            seen["tensor"] = names.first(marks.MODEL_GROUPS, groups)
         for way, pattern in marks.PARALLEL_NAMES:
             seen[way] = seen.get(way) or names.first(pattern, names.work, names.files)
+    for way, argument in marks.PARALLEL_SIZES.items():
+        size = recording.attributes.get(argument)
+        if isinstance(size, int):
+            seen[way] = f"{argument} = {size}" if size > 1 else ""
     told = {way: mark for way, mark in seen.items() if mark}
     if told:
         why["parallel"] = "; ".join(told.values())

@@ -105,9 +105,19 @@ PARALLEL_NAMES: Final[Marks] = (
 #: The same by what the recording says a process group is for.
 PARALLEL_GROUPS: Final[Marks] = (
     ("pipeline", re.compile(r"^(pp|pipeline)\b|PIPELINE|^pp_", re.IGNORECASE)),
-    ("tensor", re.compile(r"^(tp|tensor|mp)(\b|_)|TENSOR_MODEL", re.IGNORECASE)),
+    ("tensor", re.compile(r"^(tp|tensor)(\b|_)|TENSOR_MODEL", re.IGNORECASE)),
     ("expert", re.compile(r"^(ep|expert)(\b|_)", re.IGNORECASE)),
+    ("context", re.compile(r"^(cp|context)(\b|_)|CONTEXT_PARALLEL_GROUP", re.IGNORECASE)),
 )
+#: Groups of all ranks that share one copy of the model, by whatever way.
+MODEL_GROUPS: Final = re.compile(r"^mp(\b|_)", re.IGNORECASE)
+#: What the job's own arguments say of it.
+PARALLEL_SIZES: Final = {
+    "pipeline": "distributed.pipeline_model_parallel_size",
+    "tensor": "distributed.tensor_model_parallel_size",
+    "expert": "distributed.expert_model_parallel_size",
+    "context": "distributed.context_parallel_size",
+}
 
 #: Classes that say which model it is, the more telling ones first.
 NETWORKS: Final = (

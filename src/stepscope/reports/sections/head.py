@@ -10,9 +10,11 @@ from stepscope.model.amounts import plural
 from stepscope.model.serving_names import Pass
 from stepscope.reports.report import Report
 from stepscope.reports.sections import snapshot
+from stepscope.reports.sections.budget import step_rows
 from stepscope.reports.sections.coverage import covered
 from stepscope.reports.text import cut, visible
 
+_NO_DEVICE = "no device activity"
 _VERSIONS = (
     ("cuda_runtime_version", "CUDA"),
     ("hip_runtime_version", "HIP"),
@@ -71,7 +73,8 @@ def _devices(report: Report) -> str:
     """`8 × Tesla V100-SXM2-32GB`."""
     names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
     if not names:
-        return "no device activity"
+        # Of some devices neither number nor name is recorded, but when they worked.
+        return "unnamed device" if any(row["total_ns"] > row["idle_ns"] for row in step_rows(report)) else _NO_DEVICE
     return ", ".join(f"{number} × {name}" if number > 1 else cut(name, 60) for name, number in names.items())
 
 

@@ -102,6 +102,15 @@ _MEGATRON = Action(
     "# tensor parallelism: --tp-comm-overlap",
     page="overlapping-communication",
 )
+#: What reduces gradients is seen on the host only.
+_EITHER = Action(
+    "Reduce gradients while the backward pass still runs: DistributedDataParallel does it by itself, Megatron and its "
+    "like when told to",
+    before="--use-distributed-optimizer",
+    after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+    page="overlapping-communication",
+    needs=("host not recorded", "gradients are reduced"),
+)
 _ASIDE = Action(
     "Issue it asynchronously as soon as its data is there, and wait only where its result is read",
     before="dist.broadcast(batch, src=0)",
@@ -149,13 +158,13 @@ def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
     if kind in (*_SHARDED, "all_reduce") and of_megatron:
         return (_MEGATRON,)
     if kind in _SHARDED:
-        return _PREFETCH, _ACCUMULATE
+        return _EITHER, _PREFETCH, _ACCUMULATE
     if kind == "all_to_all":
         return (_EXCHANGE,)
     if kind in ("send", "recv", "send_recv"):
         return (_STAGES,)
     if kind in ("all_reduce", "reduce"):
-        return _REDUCE, _COMPRESS, _ACCUMULATE, _FEWER
+        return _REDUCE, _EITHER, _COMPRESS, _ACCUMULATE, _FEWER
     return _ASIDE, _FEWER
 
 
