@@ -44,6 +44,14 @@ def test_without_steps_the_time_in_which_the_device_is_in_use_stands_apart() -> 
     }
 
 
+def test_a_call_counts_with_the_part_of_it_that_lies_there() -> None:
+    f = Facts()
+    f.host("runtime", "cudaMalloc", 0, 30 * MS)
+    f.kernel("long", 40 * MS, 900 * MS, launch=(38 * MS, MS))
+    f.host("sync", "cudaDeviceSynchronize", 39 * MS, 901 * MS)
+    assert parts(f)["start-up"][3:] == ("cudaMalloc", 30 * MS)
+
+
 def test_a_recording_of_the_host_alone_is_never_busy() -> None:
     f = Facts()
     f.host("op", "aten::mm", 0, 100)

@@ -100,6 +100,13 @@ def test_kernels_without_a_launch_inside_steps_and_before_them():
     assert found["warm-up-leaked"] == 1
 
 
+def test_nobody_launches_what_the_driver_moves():
+    facts = usual()
+    moved = facts.kernel("Memcpy HtoD (Unified Memory)", 500, 10, kind="copy", stream="13")
+    facts.row("copies", event=moved, direction="HtoD", bytes=65536, src_kind="managed", dst_kind="managed")
+    assert "kernels-without-launch" not in codes(facts)
+
+
 def test_launches_without_a_kernel_are_worth_a_warning_if_they_are_many():
     facts = usual()
     facts.host("launch", "cudaLaunchKernel", 500, 5, correlation=900)

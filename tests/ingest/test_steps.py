@@ -122,6 +122,14 @@ def test_a_loop_without_marks_is_cut_at_the_launch_of_each_first_kernel() -> Non
     assert [r["end"] for r in rows] == [1000, 2000, 3000, 3905]
 
 
+def test_without_steps_work_that_was_queued_before_the_recording_is_use_of_the_device() -> None:
+    f = Facts()
+    f.kernel("Memcpy HtoD", 0, 5_000_000, kind="copy")  # its launch is older than the recording
+    f.kernel("k", 5_000_200, 3_000_000, launch=(50, 5))
+    [row] = steps(f)
+    assert (row["source"], row["begin"], row["end"]) == ("whole", 0, 8_000_200)
+
+
 def test_layers_of_one_forward_are_no_steps() -> None:
     f = Facts()
     loop(f, 1, layers=12)

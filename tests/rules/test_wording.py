@@ -27,6 +27,11 @@ def test_how_often(rate: float, text: str) -> None:
         ("200 copies per step, 3.00 MiB in all, wait", "200 copies, 3.00 MiB in all, wait"),
         ("1.00 ms of each step (9.0 %) go to waiting", "1.00 ms of the time (9.0 %) go to waiting"),
         ("For 30.0 % of the step the device waits", "For 30.0 % of the time the device waits"),
+        ("Numbers are read from the device during the step", "Numbers are read from the device"),
+        (
+            "Faster or fewer kernels are what would shorten the step.",
+            "Faster or fewer kernels are what would shorten it.",
+        ),
         ("Fewer than three whole steps are recorded", "Fewer than three whole steps are recorded"),
     ],
 )

@@ -54,6 +54,18 @@ class TestIdleTime:
         assert s(host.idle_share) == pytest.approx(0.6)
         assert (s(host.line).starts.min(), s(host.line).ends.max()) == (10 * MS, 15 * MS)
 
+    @pytest.mark.parametrize(("every", "gaps"), [(20_000, 50.0), (400_000, 4.0)])
+    def test_gaps_of_short_steps_count_by_the_millisecond(self, every: int, gaps: float) -> None:
+        """A loop of four kernels that come late: in steps of 80 µs they are many, in steps of 1.6 ms they are not."""
+        facts = Facts()
+        for number in range(5):
+            at = number * 4 * every
+            facts.step(number, at, 4 * every)
+            for begin in range(at, at + 4 * every, every):
+                facts.host("op", "prepare", begin, every * 3 // 4)
+                facts.kernel("k", begin + every * 9 // 10, every // 10, launch=(begin + every * 3 // 4, every // 10))
+        assert signals(facts)(host.dispatch_gaps) == pytest.approx(gaps, rel=0.1)
+
     def test_without_a_device_there_is_nothing_to_say(self) -> None:
         facts = Facts()
         facts.step(1, 0, MS)

@@ -32,7 +32,7 @@ COVERAGE = TableSchema(
         ns("copies_ns", "Time in it in which copies or sets ran."),
         text("call", "The call of the device's runtime that took longest in it, by itself at least a tenth of it; null "
              "if none did.", nullable=True),
-        ns("call_ns", "Its duration.", nullable=True),
+        ns("call_ns", "How much of that part it took.", nullable=True),
     ),
 )  # fmt: skip
 
@@ -69,13 +69,14 @@ def coverage(trace: Trace) -> Table:
         starts, ends = (np.array([getattr(part, edge) for part in mine], np.int64) for edge in ("start", "end"))
         total = int((ends - starts).sum())
         at = np.searchsorted(starts, spans.ts[calls], side="right") - 1
-        inside = calls[(at >= 0) & (spans.ts[calls] < ends[np.maximum(at, 0)])]
-        longest = inside[int(spans.dur[inside].argmax())] if inside.size else -1
-        telling = longest >= 0 and spans.dur[longest] >= _TELLING * total
+        stop = np.minimum(spans.ts[calls] + spans.dur[calls], ends[np.maximum(at, 0)])
+        length = np.where(at >= 0, np.maximum(stop - spans.ts[calls], 0), 0)
+        longest = int(length.argmax()) if length.size else -1
+        telling = longest >= 0 and length[longest] >= max(_TELLING * total, 1)
         rows.append((
             trace.ranks[0], name, sum(part.step for part in mine), total, int(busy.within(starts, ends).sum()),
-            int(copies.within(starts, ends).sum()), names[int(spans.name[longest])] if telling else None,
-            int(spans.dur[longest]) if telling else None,
+            int(copies.within(starts, ends).sum()), names[int(spans.name[calls[longest]])] if telling else None,
+            int(length[longest]) if telling else None,
         ))  # fmt: skip
     return Table.from_rows(COVERAGE, rows)
 

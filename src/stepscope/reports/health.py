@@ -97,6 +97,8 @@ class Abstention:
 
 #: Observations of steps that nobody marked.
 _UNMARKED: Final = ("steps-none", "steps-inferred", "steps-loaded")
+#: That of a recording of the host alone.
+_NO_DEVICE: Final = "no-device"
 
 
 def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Program]) -> list[HealthLine]:
@@ -112,9 +114,10 @@ def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Progr
 
 def _advised(line: HealthLine, programs: Mapping[int, Program]) -> HealthLine:
     """An observation with how to record it better, where that depends on the program."""
-    if line.code not in _UNMARKED or line.rank is None or line.rank not in programs:
+    program = programs.get(line.rank) if line.rank is not None else None
+    if program is None or line.code not in (*_UNMARKED, _NO_DEVICE):
         return line
-    how = how_to_mark(programs[line.rank])
+    how = how_to_record("device", program.recorder, program) if line.code == _NO_DEVICE else how_to_mark(program)
     return replace(line, effect="; ".join(part for part in (line.effect, how) if part))
 
 

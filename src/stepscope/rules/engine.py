@@ -126,8 +126,9 @@ class Diagnosing:
         actions = fitting(listed, signals.maybe(program))
         # Advice on recording that the program can't follow is none.
         if actions or registered.family != "recording":
-            summary = without_steps(draft.summary) if signals.maybe(stepless) else draft.summary
-            self._found.append(priced(registered, replace(draft, summary=summary, actions=actions), signals))
+            if signals.maybe(stepless):
+                draft = replace(draft, title=without_steps(draft.title), summary=without_steps(draft.summary))
+            self._found.append(priced(registered, replace(draft, actions=actions), signals))
 
     def _note(self, code: str, message: str, hint: str, failed: bool, rank: int | None) -> None:
         ranks = self._unasked.setdefault((code, message, hint, failed), [])

@@ -19,6 +19,7 @@ from stepscope.rules.finding import Action, Need
 CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "pytorch": lambda p: p.pytorch,
     "python": lambda p: p.language == "python",
+    "other python": lambda p: p.language == "python" and not p.pytorch,
     "native": lambda p: p.native and p.language != "python",
     "kernels of its own": lambda p: p.native and p.language != "python" and p.offload not in ("openmp", "openacc"),
     "directives": lambda p: p.native and p.offload in ("openmp", "openacc"),

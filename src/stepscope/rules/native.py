@@ -111,9 +111,31 @@ _NARROWER: Final = Action(
     needs=("kernels of its own", "cuda"),
 )
 
+_READ_LESS: Final = Action(
+    "Look at the number once in many iterations, and leave it on the device where only kernels use it",
+    before="for (...) {\n  step<<<g, b>>>(d, r);\n  cudaMemcpy(&norm, r, sizeof norm, cudaMemcpyDeviceToHost);\n"
+    "  if (norm < eps) break;\n}",
+    after="cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);   // where a library returns it\n"
+    "for (...) {\n  step<<<g, b>>>(d, r);\n  if (i % 20) continue;\n"
+    "  cudaMemcpy(&norm, r, sizeof norm, cudaMemcpyDeviceToHost);\n  if (norm < eps) break;\n}",
+    page="synchronisation",
+    needs=("kernels of its own",),
+)
+_REDUCE_LESS: Final = Action(
+    "Look at the reduced number once in many iterations: each region that returns one is waited for",
+    page="synchronisation",
+    needs=("directives",),
+)
+_MOVED_ONCE: Final = Action(
+    "Keep arrays on the device between operations, move each once, and from page-locked memory",
+    page="pinned-memory",
+    needs=("other python",),
+)
+
 #: What keeps data on the device, and what makes copies of it quick.
-COPYING: Final = (_REGION, _LOCKED_BY_COMPILER, _PAGE_LOCKED, _RESIDENT)
-KEEPING: Final = (_REGION, _RESIDENT)
+COPYING: Final = (_REGION, _LOCKED_BY_COMPILER, _PAGE_LOCKED, _RESIDENT, _MOVED_ONCE)
+KEEPING: Final = (_REGION, _RESIDENT, _MOVED_ONCE)
+READING: Final = (_READ_LESS, _REDUCE_LESS)
 OVERLAPPING: Final = (_STREAMS, _NOWAIT)
 PACKING: Final = (_REGION, _PACKED)
 WAITING: Final = (_NOWAIT, _IN_ORDER)

@@ -7,8 +7,9 @@ from typing import Final
 
 #: Of a recording without steps the same is true of the time in which devices were in use.
 _WITHOUT_STEPS: Final = (
-    (re.compile(r" (?:per|in each|in every) step\b"), ""),
+    (re.compile(r" (?:per|in each|in every|during the) step\b"), ""),
     (re.compile(r"\bof (?:the|each|a) step\b"), "of the time"),
+    (re.compile(r"\bshorten the step\b"), "shorten it"),
 )
 
 

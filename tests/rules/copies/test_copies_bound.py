@@ -4,7 +4,12 @@ import pytest
 
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.rules.engine import drafts_of
 from stepscope.rules.finding import Finding
+from stepscope.rules.fitting import fitting
+from stepscope.rules.registry import all_rules
+from stepscope.signals import Signals
 from support import Facts
 
 
@@ -40,6 +45,20 @@ def test_the_price_is_at_most_what_the_copies_take_alone() -> None:
 def test_half_of_the_step_decides() -> None:
     assert found(copy_ns=499_000) == []
     assert len(found(copy_ns=500_000)) == 1
+
+
+@pytest.mark.parametrize(("memory", "locked"), [("pageable", True), ("pinned", False)])
+def test_only_memory_that_is_not_page_locked_yet_is_to_be_locked(memory: str, locked: bool) -> None:
+    facts = Facts()
+    for number in range(3):
+        at = number * 1_000_000
+        facts.step(number, at, 1_000_000)
+        event = facts.kernel("Memcpy HtoD", at + 20_000, 700_000, launch=(at + 100, 5_000), kind="copy")
+        facts.row("copies", event=event, direction="HtoD", bytes=16 << 20, src_kind=memory, dst_kind="device")
+    (draft,) = drafts_of(all_rules()["CPY007"], Signals.of(facts.trace()))
+    remedies = fitting(draft.actions, Program(framework="native", platform="cuda", language="c++"))
+    assert any("page-locked memory, once" in action.text for action in remedies) == locked
+    assert any("Keep on the device" in action.text for action in remedies)
 
 
 def test_without_copies_the_rule_abstains() -> None:

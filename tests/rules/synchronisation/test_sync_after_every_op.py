@@ -5,7 +5,10 @@ import pytest
 
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
 from stepscope.rules.engine import diagnose
+from stepscope.rules.fitting import fitting
+from stepscope.rules.registry import all_rules
 from stepscope.rules.settings import Settings
 from stepscope.signals import job
 from stepscope.signals import synchronisation as sync
@@ -49,11 +52,22 @@ def test_launches_that_block_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("platform", "variable"), [("npu", "ASCEND_LAUNCH_BLOCKING=1"), ("rocm", "AMD_SERIALIZE_KERNEL=3")]
+    ("platform", "waits", "variable"),
+    [("npu", 40, "ASCEND_LAUNCH_BLOCKING=1"), ("rocm", 0, "AMD_SERIALIZE_KERNEL=3")],
 )
-def test_the_variable_is_that_of_the_platform(platform: str, variable: str) -> None:
-    (draft,) = drafts("SYN005", given(40, 1.0, platform=platform))
+def test_the_variable_is_that_of_the_platform(platform: str, waits: int, variable: str) -> None:
+    (draft,) = drafts("SYN005", given(waits, waits / 40, 0.0 if waits else 0.9, platform))
     assert any(variable in action.before for action in draft.actions)
+
+
+@pytest.mark.parametrize("platform", ["cuda", "rocm"])
+def test_calls_that_wait_are_not_the_variables_doing(platform: str) -> None:
+    """CUDA and HIP wait inside the launch where the variable is set: a call that is seen is the program's own."""
+    (draft,) = drafts("SYN005", given(40, 1.0, platform=platform))
+    assert not any("unset" in action.after for action in draft.actions)
+    native = Program(framework="native", platform="cuda", language="c++")
+    remedies = fitting((*draft.actions, *all_rules()["SYN005"].rule.elsewhere), native)
+    assert any("run in order" in action.text for action in remedies)
 
 
 def test_just_below_the_thresholds_nothing_is_found() -> None:

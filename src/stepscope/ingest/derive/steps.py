@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.activities import SYNC, Activities
-from stepscope.ingest.derive.backlog import backlog_end
+from stepscope.ingest.derive.backlog import backlog, backlog_end
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.step import Step
 from stepscope.ingest.derive.step_annotations import annotated_steps
@@ -141,8 +141,12 @@ class Steps:
         if not begin.size:
             return begin
         earlier = backlog_end(activities, int(end[0] - begin[0]))
-        if self.source == "whole" and (activities.kind != SYNC).any():
-            earlier = max(int(activities.ts[activities.kind != SYNC].min()), -1 if earlier is None else earlier)
+        working = activities.kind != SYNC
+        if self.source == "whole" and working.any():
+            first = int(activities.ts[working].min())
+            # Recorded work of before the recording is use of the device as well: it is in no other step's way.
+            queued = backlog(activities.by_track, activities.track, activities.launch >= 0) & working
+            earlier = first if earlier is None or queued.any() else max(first, earlier)
         begin[1:] = np.maximum(begin[1:], np.maximum.accumulate(end)[:-1])
         if earlier is not None:
             # The recording may end before any of its own work begins.

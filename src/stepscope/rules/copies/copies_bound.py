@@ -32,7 +32,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.copying import with_host
 from stepscope.signals.job import recorded_steps
-from stepscope.signals.transfers import exposed_ns, in_most_steps, share
+from stepscope.signals.transfers import PAGEABLE, Transfers, exposed_ns, in_most_steps, share
 
 _KEEP = Action(
     "Keep on the device what every step uses; offload only what does not fit",
@@ -62,7 +62,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{quantity(size, 'bytes')} per step go over the link to the host, and for {duration(alone)} "
         f"({percent(share(s, exposed))} of the step) the device does nothing else: no other work is long enough to "
         "hide them.",
-        actions=(_KEEP, _SMALLER),
+        actions=(_KEEP, _SMALLER, *_elsewhere(found)),
         change=Change(device=(Scaled(found.event, 0.0),)),
         most_ns=alone,
         confidence=0.8,
@@ -70,6 +70,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "copies", "where": {}},),
         numbers={"exposed_ns": alone, **limits},
     )
+
+
+def _elsewhere(found: Transfers) -> tuple[Action, ...]:
+    """What to do in native programs; memory that is page-locked already is not to be locked."""
+    pageable = found.between(PAGEABLE)
+    return native.COPYING if 2 * found.bytes[pageable].sum() >= found.bytes.sum() else native.KEEPING
 
 
 RULE = Rule(
@@ -81,6 +87,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    elsewhere=native.COPYING,
     symptom_of=("CPY001", "CPY002", "CPY005"),
 )

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import where
@@ -54,6 +55,7 @@ _ENDED = Action(
     after="while not (tokens == eos).any(dim=1).all():\n    for _ in range(16):  # what follows eos is cut off later\n"
     "        tokens = decode(tokens)",
     page="synchronisation",
+    needs=("pytorch",),
 )
 _BRANCHLESS = Action(
     "Decide on the device in place of the host",
@@ -102,4 +104,5 @@ RULE = Rule(
     ),
     check=check,
     symptom_of=("SYN005", "HST006"),
+    elsewhere=native.READING,
 )

@@ -32,6 +32,7 @@ import numpy as np
 
 from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -92,9 +93,8 @@ def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 
 def _actions(platform: str) -> tuple[Action, ...]:
-    # CANN waits by calls of its own; CUDA and HIP inside the launch.
-    both = (_remove(platform), _unset(platform))
-    return both[::-1] if platform == "npu" else both
+    # CANN waits by calls of its own; CUDA and HIP inside the launch, where no call that waits is seen.
+    return (_unset(platform), _remove(platform)) if platform == "npu" else (_remove(platform),)
 
 
 def _unset(platform: str) -> Action:
@@ -130,4 +130,5 @@ RULE = Rule(
     ),
     check=check,
     symptom_of=("ASC008",),
+    elsewhere=native.WAITING,
 )

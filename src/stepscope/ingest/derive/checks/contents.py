@@ -34,7 +34,7 @@ def device_activity(derived: Derived) -> Observation | None:
         )  # fmt: skip
     return Observation(
         "no-device", "warning", 1, "no device activity was recorded",
-        "there is no device time; record with ProfilerActivity.CUDA",
+        "there is no device time",
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: Launches that are expected to have no device work are few: empty copies, and those after the last record.
 _LOST_SHARE: Final = 0.02
+_MIGRATIONS_SQL: Final = "SELECT event FROM copies WHERE src_kind = 'managed' AND dst_kind = 'managed'"
 #: Device time in graphs below this share is not worth a line.
 _GRAPH_SHARE: Final = 0.01
 
@@ -46,7 +47,7 @@ def launched_before(derived: Derived) -> Observation | None:
 
 def kernels_without_launch(derived: Derived) -> Observation | None:
     """Work whose launch is not in the recording, but for what precedes it."""
-    explained = _early(derived.activities) | _warm_up(derived)
+    explained = _early(derived.activities) | _warm_up(derived) | _migrations(derived)
     count = int(np.count_nonzero(_unlaunched(derived.activities) & ~explained))
     of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
@@ -112,6 +113,13 @@ def _warm_up(derived: Derived) -> NDArray[np.bool_]:
     steps, found = derived.steps, derived.activities
     begin = int(steps.starts[0]) if steps.source == "profiler" and steps.starts.size else 0
     return _unlaunched(found) & (found.ts + found.dur <= begin)
+
+
+def _migrations(derived: Derived) -> NDArray[np.bool_]:
+    """Moves of managed memory: the driver makes them where a page is touched, and nobody launches them."""
+    moved = derived.staging.connection.execute(_MIGRATIONS_SQL).fetchnumpy()["event"]
+    found: NDArray[np.bool_] = np.isin(derived.activities.event, moved)
+    return found
 
 
 def _early(activities: Activities) -> NDArray[np.bool_]:
