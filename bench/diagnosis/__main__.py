@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 from bench.diagnosis.answers import ANSWERS
 from bench.diagnosis.case import Outcome, judged
 from bench.diagnosis.cases import Case, cases
 from bench.diagnosis.families import FAMILIES
+from bench.diagnosis.kept import keep, kept, key_of
 from bench.diagnosis.score import Score, price_error, score
 
 
@@ -25,24 +23,31 @@ def main() -> None:
     parser.add_argument("--fault", action="append", help="only cases with this fault")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--clean", action="store_true", help="leave out what real recordings are full of")
-    parser.add_argument("--json", type=Path, help="keep every outcome")
+    parser.add_argument("--out", type=Path, help="keep every outcome here, and skip those that are here already")
     parser.add_argument("--verbose", action="store_true", help="show every case that went wrong")
     options = parser.parse_args()
     family = FAMILIES[options.family]
     chosen = cases(family, options.healthy, options.each, options.pairs, options.fault or ())
+    known = kept(options.out)
     outcomes = []
     with ProcessPoolExecutor(options.processes) as executor:
-        for outcome in executor.map(partial(_judged, not options.clean), chosen):
+        # Cases are drawn here while others are judged already.
+        awaited = [
+            known.get(key_of(case)) or executor.submit(_judged, case, not options.clean, options.out) for case in chosen
+        ]
+        for one in awaited:
+            outcome = one if isinstance(one, Outcome) else one.result()
             outcomes.append(outcome)
             if options.verbose:
                 _show(outcome)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1), encoding="utf-8")
     print(_text(options.family, score(outcomes)))
 
 
-def _judged(reality: bool, case: Case) -> Outcome:
-    return judged(*case, reality=reality)
+def _judged(case: Case, reality: bool, out: Path | None) -> Outcome:
+    outcome = judged(*case, reality=reality)
+    if out is not None:
+        keep(outcome, out)
+    return outcome
 
 
 def _show(outcome: Outcome) -> None:
