@@ -12,9 +12,12 @@ FAMILIES: Final = (
     "recording",
 )  # fmt: skip
 
-#: What a finding is about: high costs a tenth of the step or more, or the program failed over it; medium three
+#: What a finding is about: high costs a tenth of the step or more, or the program fails over it; medium three
 #: hundredths, low less; advice has no price in time.
 SEVERITIES: Final = ("high", "medium", "low", "advice")
+
+#: What becomes of the program over a finding, whatever it cost before.
+Fate = Literal["", "failed", "will fail"]
 
 Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
 
@@ -92,6 +95,7 @@ class Finding:
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
             is certain and simple to change.
         share: `cost_ns` as a share of the typical step; null without a price.
+        fate: What becomes of the program over it, which puts it first; mostly nothing.
     """
 
     code: str
@@ -111,6 +115,7 @@ class Finding:
     alone_ns: int | None = None
     shown: bool = True
     share: float | None = None
+    fate: Fate = ""
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""

@@ -45,13 +45,12 @@ def leading(found: Sequence[Priced], least: float) -> list[int]:
 
 
 def _order(finding: Finding) -> tuple[bool, bool, int, bool, float, str, str]:
-    """What the program failed over, then by cost; advice by how sure it is, what to record next time after that."""
+    """What the program fails over, then by cost; advice by how sure it is, what to record next time after that."""
     weight = _weight(finding)
     advice = finding.cost_ns is None and not weight
     sure = finding.confidence if advice else 0.0
-    failed = finding.cost_ns is None and finding.severity == "high"
     later = advice and finding.family == "recording"
-    return not failed, advice, -weight, later, -sure, finding.code, finding.title
+    return not finding.fate, advice, -weight, later, -sure, finding.code, finding.title
 
 
 def _weight(finding: Finding) -> int:
@@ -80,7 +79,7 @@ def _finding(one: Priced, least: float) -> Finding:
     share = one.cost_ns / one.step_ns if one.cost_ns is not None and one.step_ns else None
     priced = one.cost_ns is not None
     severity = next(name for bound, name in _SEVERITIES if (share or 0.0) >= bound) if priced else "advice"
-    severity = "high" if draft.fatal else severity
+    severity = "high" if draft.fate else severity
     gain = None
     if one.cost_ns is not None and one.step_ns and one.cost_ns < one.step_ns:
         gain = one.step_ns / (one.step_ns - one.cost_ns) - 1
@@ -95,7 +94,7 @@ def _finding(one: Priced, least: float) -> Finding:
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=draft.taken_ns if one.cost_ns is None else None,
-        inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share,
+        inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share, fate=draft.fate,
     )  # fmt: skip
 
 

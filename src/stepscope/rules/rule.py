@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.rules.finding import FAMILIES, Action
+from stepscope.rules.finding import FAMILIES, Action, Fate
 from stepscope.signals import Signal, Signals
 
 #: Families whose rules look at all that was recorded.
@@ -56,7 +56,7 @@ class Draft:
         rows: Rows of tables, see `Evidence`.
         numbers: Signals that decided, and their values.
         always: Show it however little it costs: it is certain, and simple to change.
-        fatal: The program failed over it, whatever it cost before: it comes first.
+        fate: The program failed over it, or will before long, whatever it costs until then: it comes first.
         key: Tells apart several findings of one rule on one rank.
         ranks: Ranks concerned, for rules about the whole job; else the rank it was found on.
     """
@@ -75,7 +75,7 @@ class Draft:
     rows: tuple[Mapping[str, Any], ...] = ()
     numbers: Mapping[str, int | float | str] = field(default_factory=dict)
     always: bool = False
-    fatal: bool = False
+    fate: Fate = ""
     key: str = ""
     ranks: tuple[int, ...] = ()
 

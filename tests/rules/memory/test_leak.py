@@ -9,6 +9,7 @@ from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import driver_memory, memory
+from stepscope.signals.job import infers
 from stepscope.signals.memory import Growth
 
 MIB = 1 << 20
@@ -23,6 +24,18 @@ def test_a_level_that_rises_with_every_step_is_found() -> None:
     (draft,) = drafts("MEM006", given([100, 124, 148, 172]))
     assert "Each step leaves 24.0 MiB more in use than the one before it; 72.0 MiB over 4 steps." in draft.summary
     assert ".detach()" in draft.actions[0].after
+
+
+@pytest.mark.parametrize(
+    ("left", "trains", "fate"),
+    [(20_000 * 24 - 1, True, "will fail"), (20_000 * 24, True, ""), (9, False, ""), (None, True, "will fail")],
+)
+def test_what_fills_the_device_within_a_training_comes_first(left: int | None, trains: bool, fate: str) -> None:
+    facts = {**given([100, 124, 148, 172]), infers: not trains}
+    if left is not None:
+        facts[memory.fullest] = memory.Peak(0, 172 * MIB, False, None, (172 + left) * MIB, None)
+    (draft,) = drafts("MEM006", facts)
+    assert draft.fate == fate
 
 
 def test_a_level_that_stays_or_falls_once_is_not() -> None:

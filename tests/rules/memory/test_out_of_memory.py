@@ -35,7 +35,7 @@ def test_it_names_the_place_the_request_and_what_holds_the_memory() -> None:
         "cached, the largest piece 10.0 MiB: this process had used the memory up. In use: activations 95.2 %, "
         "parameters 4.8 %; most at proj/model.py:41 (forward) 21.0 GiB."
     )
-    assert draft.fatal
+    assert draft.fate == "failed"
     assert [action.page for action in draft.actions] == ["flash-attention", "activation-checkpointing", "batch-size"]
 
 

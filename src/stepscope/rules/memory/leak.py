@@ -12,7 +12,8 @@ cache without bound.
 The least memory in use within each complete step must rise in every one of at least `min_steps` steps that follow
 each other, by at least `min_bytes` on average. In a memory snapshot the analysis of what was not returned names the
 call stacks that leave memory behind in most steps. Where allocations are not recorded, memory that the allocator
-takes from the driver in every later step without ever giving any back is a hint of less weight.
+takes from the driver in every later step without ever giving any back is a hint of less weight. A job that trains and
+fills the device's memory within `most_steps` at that rate will fail, which comes before what costs time.
 
 ## What to try
 Keep numbers, not tensors: `.detach()` or `.item()` for what is collected; empty lists at the end of an epoch; release
@@ -29,13 +30,16 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
-from stepscope.rules.finding import Action
+from stepscope.rules.finding import Action, Fate
 from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.driver_memory import driver_calls
-from stepscope.signals.job import platform
-from stepscope.signals.memory import Growth, growth, same_sizes, unreturned
+from stepscope.signals.job import infers, platform
+from stepscope.signals.memory import Growth, fullest, growth, same_sizes, unreturned
+
+#: Bytes of the largest device that is sold (B300, MI355X), where the recording does not say how much there is.
+_LARGEST = 288 * 10**9
 
 _DETACH = Action(
     "Keep numbers, not tensors with their graphs",
@@ -61,6 +65,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             summary=f"{worst['place']} leaves {quantity(worst['bytes_per_step'], 'bytes')} behind in each step, "
             f"{quantity(worst['bytes'], 'bytes')} so far.",
             actions=(_DETACH,),
+            fate=_fate(s, worst["bytes_per_step"] or 0, limits),
             rows=({"table": "memory_unreturned", "where": {"stack": worst["stack"]}},),
             numbers={"bytes per step": worst["bytes_per_step"] or 0, **limits},
         )
@@ -73,6 +78,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 summary=f"Each step leaves {quantity(per_step, 'bytes')} more in use than the one before it; "
                 f"{quantity(int(one.levels[-1] - one.levels[0]), 'bytes')} over {one.levels.size} steps.",
                 actions=(_DETACH, _who(torch_module(s.maybe(platform) or "other"))),
+                fate=_fate(s, per_step, limits),
                 rows=({"table": "memory_timeline", "where": {"device": one.device}},),
                 numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
             )
@@ -101,6 +107,13 @@ def _who(module: str) -> Action:
     )
 
 
+def _fate(s: Signals, per_step: int, limits: Limits) -> Fate:
+    """Whether the memory left will not last; what inference keeps from step to step has an end of its own."""
+    most = s.maybe(fullest)
+    left = _LARGEST if most is None else (most.total or 0) - most.used
+    return "will fail" if left < limits["most_steps"] * per_step and s.maybe(infers) is False else ""
+
+
 def _rises(one: Growth, limits: Limits) -> bool:
     rises = one.increases
     return rises.size >= limits["min_steps"] and bool((rises > 0).all()) and rises.mean() >= limits["min_bytes"]
@@ -117,6 +130,7 @@ RULE = Rule(
             "Growth in three steps after the first is no warm-up, as in torch's own tools for snapshots.",
         ),
         Threshold("min_bytes", 2**20, "bytes", "Less does not fill a device of 80 GB within 80,000 steps."),
+        Threshold("most_steps", 20_000, "count", "Few trainings have fewer steps: growth that slow may outlast one."),
     ),
     check=check,
 )

@@ -59,7 +59,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{_asking(first)}{_amounts(first)}: {_REASONS[first['verdict']]}{more}.{_holders(makeup)}",
         actions=tuple(_actions(s, first["verdict"], makeup, limits)),
         confidence=1.0,
-        fatal=True,
+        fate="failed",
         rows=({"table": "out_of_memory", "where": {"ts": first["ts"]}},),
         numbers={"failed": len(failed), "verdict": first["verdict"], **limits},
     )
