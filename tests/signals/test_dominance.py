@@ -95,3 +95,27 @@ def test_without_a_device_it_abstains() -> None:
     f.host("op", "aten::mm", 0, 100)
     with pytest.raises(MissingInputError, match="no device activity"):
         Signals.of(f.trace())(compute)
+
+
+def test_arithmetic_alone_tells_enough_of_what_it_keeps_busy() -> None:
+    """Recordings without element types tell no bytes; a product at 60 % of the peak is busy with nothing else."""
+    product = 2 * 4096**3
+    for share, efficiency in ((0.6, 0.6), (0.4, None)):
+        program = Program()
+        program.facts.row("devices", device=0, name="NVIDIA A100-SXM4-80GB")
+        long = int(product / (share * 312e12) * 1e9)
+        op, _ = program.call("aten::mm", kernel=GEMM, dur=long)
+        program.facts.row("op_inputs", event=op, shapes="[[4096, 4096], [4096, 4096]]")
+        (only,) = Signals.of(program.facts.trace())(compute).kernels
+        assert only.rate == pytest.approx(share * 312e12, rel=1e-3)
+        assert only.efficiency == (efficiency and pytest.approx(efficiency, rel=1e-3))
+
+
+def test_counters_of_an_npu_tell_how_busy_its_cubes_were() -> None:
+    f = Facts()
+    events = [f.kernel(GEMM, at * US, long * US) for at, long in ((0, 300), (400, 100))]
+    for event, share in zip(events, (0.8, 0.4), strict=True):
+        f.row("kernel_metrics", event=event, metric="aic_mac_ratio", value=share)
+        f.row("kernel_metrics", event=event, metric="cube_utilization", value=0.9)
+    (only,) = Signals.of(f.trace())(compute).kernels
+    assert only.efficiency == pytest.approx((0.8 * 300 + 0.4 * 100) / 400 * 0.9)

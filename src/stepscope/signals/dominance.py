@@ -11,18 +11,27 @@ from numpy.typing import NDArray
 from stepscope.analyses.device_time import device_times, step_windows
 from stepscope.analyses.grouping import Groups
 from stepscope.analyses.needs import need_device
-from stepscope.analyses.peaks import known_devices, peak_rate
+from stepscope.analyses.peaks import MATRIX_CLASSES, known_devices, peak_rate
 from stepscope.model.columns import Spans, input_texts, inputs_at, names_by_id
 from stepscope.model.costs import Costs
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.kernel_names import OP_CLASSES, classify
 from stepscope.model.steps import Steps
+from stepscope.model.trace import Trace
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.work import Ids
 
+#: What the counters of an NPU say of its cubes: the part of the time in which they multiplied, over all of them.
+_CUBES_SQL: Final = """
+SELECT event, max(value) FILTER (metric IN ('aic_mac_ratio', 'mac_ratio'))
+    * max(value) FILTER (metric = 'cube_utilization') AS multiplying
+FROM kernel_metrics WHERE event IN (SELECT event FROM kernels) GROUP BY event HAVING multiplying IS NOT NULL
+"""
 #: Groups of kernels that are told apart; what is beyond them is too short to speak of.
 _MOST: Final = 20
+#: From this part of the peak on a kernel is bound by arithmetic, however much memory it moves.
+_BUSY: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +47,8 @@ class Alike:
         total_ns: Time of all of them.
         share: That time as a share of the steps.
         rate: FLOP/s; None if their FLOPs are not known.
-        efficiency: Least time over time; None if FLOPs, bytes or peaks are not known.
+        efficiency: Least time over time, or the part of the device's cubes that multiplied; None if FLOPs or peaks are
+            not known, or bytes of what computes little.
     """
 
     name: str
@@ -136,7 +146,7 @@ def _kernels(s: Signals, at: Ids, length: int) -> tuple[Alike, ...]:
     groups = Groups.by(work.name[at], inputs)
     total = groups.sum(work.dur[at])
     names, texts, devices = s.trace.once(names_by_id), s.trace.once(input_texts), known_devices(s.trace)
-    found = []
+    found, cubes = [], s.trace.once(_cubes)
     for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
         own = at[groups.index == group]
         own = own[np.argsort(-work.dur[own], kind="stable")]
@@ -146,14 +156,28 @@ def _kernels(s: Signals, at: Ids, length: int) -> tuple[Alike, ...]:
         rate = flops * 1e9 / time if (costs.flops[own] > 0).all() else None
         efficiency = None
         known = devices.get(int(work.device[first]))
-        if rate is not None and known is not None and known.memory_bandwidth and (costs.bytes[own] >= 0).all():
+        if rate is not None and known is not None:
             units = None if costs.tensor_core[first] < 0 else bool(costs.tensor_core[first])
             peak = peak_rate(known, role, costs.types[costs.dtype[first]], units)
-            if peak is not None:
-                efficiency = max(flops / peak[1], moved / known.memory_bandwidth) * 1e9 / time
+            told = known.memory_bandwidth and (costs.bytes[own] >= 0).all()
+            moving = moved / known.memory_bandwidth if told and known.memory_bandwidth else 0.0
+            # Arithmetic alone tells what a kernel that it keeps busy comes to at least.
+            if peak is not None and (told or rate >= _BUSY * peak[1]):
+                efficiency = max(flops / peak[1], moving) * 1e9 / time
+        if efficiency is None and role in MATRIX_CLASSES and np.isfinite(cubes[own]).all():
+            efficiency = float((cubes[own] * work.dur[own]).sum()) / time
         name = names[int(work.name[first])]
         found.append(
             Alike(name, classify(name).short, role, text.get("shapes", ""), work.event[own], time, time / length, rate,
                   efficiency)
         )  # fmt: skip
     return tuple(found)
+
+
+def _cubes(trace: Trace) -> NDArray[np.float64]:
+    """Part of the cubes that multiplied, for each activity of `DeviceWork`; NaN where there is no counter of it."""
+    told, rows = DeviceWork.of(trace).event, trace.columns(_CUBES_SQL)
+    found = np.full(told.size, np.nan)
+    order = np.argsort(told, kind="stable")
+    found[order[np.searchsorted(told, rows["event"], sorter=order)]] = rows["multiplying"]
+    return found
