@@ -18,7 +18,8 @@ from stepscope.simulate.writers.nsight_device import short_name
 JOBS = {
     "two ranks": SimJob(ranks=2, steps=2, layers=1, with_stack=True),
     "sharded": SimJob(ranks=2, steps=2, layers=1, parallel="fsdp"),
-    "graph": SimJob(steps=2, layers=1, graph=True),
+    # An export also holds what took memory before the steps. No wait for a batch lies between, which a trace lacks.
+    "graph": SimJob(steps=2, layers=1, graph=True, load_ns=100_000),
     "inference": SimJob(steps=2, layers=1, training=False, workers=1),
     "reads numbers": SimJob(steps=2, layers=2, items_per_step=2, sync_each_step=True, copy_stream=True),
     "pageable": SimJob(steps=2, layers=1, pinned=False, workers=0),

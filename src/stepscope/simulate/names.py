@@ -51,6 +51,10 @@ def attention_name(device: Device, dtype: str, width: int, backward: bool) -> st
             f"fmha_cutlass{'B' if backward else 'F'}_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::"
             f"Attention{way}Kernel<float, cutlass::arch::Sm80, true, 64, 64, 64, true, true>::Params)"
         )
+    if device.capability[0] == 9:
+        # FlashAttention-2 was written for the generation before; what is fast on this one is cuDNN's.
+        what = f"{'bprop' if backward else 'fprop'}_wgmma_{'bf16' if dtype == 'bf16' else 'f16'}"
+        return f"cudnn_generated_fort_native_sdpa_sm90_flash_{what}_knob_7_64x128x{width}_4x1x1_kernel0_0"
     if backward:
         traits = f"Flash_bwd_kernel_traits<{width}, 64, 128, 8, 2, 4, 4, true, false, {element}>"
         return (

@@ -10,7 +10,8 @@ from stepscope.simulate.job import SimJob
 class Loader:
     """Batches in order: batch ``i`` is made by worker ``i mod N``, which starts once the batch was asked for.
 
-    With ``N`` workers and a prefetch factor ``p``, batch ``i`` is asked for when batch ``i - N p`` is taken.
+    With ``N`` workers and a prefetch factor ``p``, batch ``i`` is asked for when batch ``i - N p`` is taken; the first
+    ones when the job begins to iterate.
     """
 
     __slots__ = ("_ready", "_rng", "_taken", "job", "next_index")
@@ -32,6 +33,8 @@ class Loader:
     def ready_at(self, now: int) -> int:
         """When the next batch lies in the queue; ``now`` is when it is asked for."""
         job, index = self.job, self.next_index
+        if not index:
+            self._ready, self._taken = [now] * len(self._ready), [now] * len(self._taken)
         asked = self._taken[index % len(self._taken)]
         worker = index % job.workers
         ready = max(asked, self._ready[worker]) + self.load_ns()
