@@ -18,12 +18,15 @@ def real(job: SimJob) -> SimJob:
     remain.
     """
     rng = random.Random(f"reality {job.seed}")
+    ahead = job.workers * job.prefetch
     npu = DEVICES[job.device].vendor == "huawei"
     begin = rng.choice(("start", "edge", "clean", "clean"))
     job = replace(
         job,
-        # Three steps at least are left of which none is an edge.
-        steps=max(job.steps, 5),
+        # While the job starts, its loader gets ahead by all that it may. A recording that begins later shows what comes
+        # after; one that holds the start is long enough for that to be most of it. Three steps at least are no edge.
+        steps=max(job.steps, 5) + 2 * ahead * (begin == "start" and not npu),
+        warmup_steps=max(job.warmup_steps, 1 + ahead * (begin != "start" or npu)),
         profiler_stop_ns=rng.choice((0, 3_000_000, 33_000_000)),
         first_use_ns=rng.choice((200_000, 3_000_000)),
         library_copies=rng.random() < 0.5,
