@@ -80,7 +80,7 @@ def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
 
 
 def _item(number: int, finding: Finding, per_step: str, looks: bool) -> Item:
-    worth = finding.fate or "advice"
+    worth: str = finding.fate or "advice"
     if finding.cost_ns is not None:
         worth = duration(finding.cost_ns)
         if finding.share is not None:
