@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stepscope.analyses.narrow import Filter, narrowed
+import numpy as np
+
+from stepscope.analyses.narrow import Filter, narrowed, typical_part
 from stepscope.model.columns import Spans, inputs_of, named
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.steps import Steps
@@ -45,6 +47,30 @@ def test_what_a_narrowed_trace_lacks_has_no_position() -> None:
     assert {one for one, at in zip(whole.id.tolist(), found.tolist(), strict=True) if at >= 0} == kept
     assert inputs_of(part).tolist() == [-1] * len(kept)
     assert Steps.of(part).step.tolist() == [1]
+
+
+def test_columns_of_a_part_keep_the_order_whatever_order_rows_come_in() -> None:
+    trace, _ = _job()
+    whole = Spans(trace)
+    inside = whole.step == 1
+    for order in ("id", "id DESC", "dur, hash(id)"):
+        # Queries with joins return rows in another order now and then, and each column is a query of its own.
+        spans = Spans(trace.narrowed({"spans": f"SELECT * FROM whole.spans WHERE step = 1 ORDER BY {order}"}))
+        for name in ("id", "ts", "dur", "track", "name", "category", "step"):
+            assert getattr(spans, name).tolist() == getattr(whole, name)[inside].tolist()
+
+
+def test_the_part_of_typical_steps_asks_for_no_join() -> None:
+    facts = Facts()
+    for number in range(40):
+        facts.host("step", f"ProfilerStep#{number}", 1_000 * number, 900)
+        facts.kernel("sgemm", 1_000 * number + 200, 50, launch=(1_000 * number + 150, 20))
+    trace = facts.trace()
+    odd = tuple(range(1, 40, 2))
+    for part in (narrowed(trace, Filter(steps=odd)), typical_part(trace)):
+        plan = part.rows("EXPLAIN SELECT dur FROM spans")[0]["explain_value"]
+        assert "join" not in plan.lower()
+    assert np.unique(Spans(narrowed(trace, Filter(steps=odd))).step).tolist() == list(odd)
 
 
 def test_activities_know_their_launch() -> None:

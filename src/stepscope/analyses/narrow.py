@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,7 +67,7 @@ class Filter:
 
     @property
     def _in_steps(self) -> str:
-        return f"step IN ({', '.join(map(str, self.steps or ())) or 'NULL'})"
+        return _in_steps(self.steps or ())
 
     @property
     def rows_of_steps(self) -> str:
@@ -77,6 +78,18 @@ class Filter:
         if self.until is not None:
             conditions.append(f"ts < {self.until}")
         return " AND ".join(conditions) or "true"
+
+
+def _in_steps(steps: Sequence[int], column: str = "step") -> str:
+    """The condition that a step is one of these, as ranges.
+
+    DuckDB makes a join of a long list, and rows of joins come in any order.
+    """
+    values = np.unique(np.array(steps, np.int64))
+    last = np.flatnonzero(np.append(np.diff(values) > 1, True))
+    first = np.append(0, last[:-1] + 1)
+    runs = zip(values[first].tolist(), values[last].tolist(), strict=True) if values.size else ()
+    return "(" + (" OR ".join(f"{column} BETWEEN {lo} AND {hi}" for lo, hi in runs) or "false") + ")"
 
 
 def narrowed(trace: Trace, keep: Filter) -> Trace:
@@ -127,20 +140,25 @@ def typical_part(trace: Trace) -> Trace:
     if not _is_cut(trace, steps):
         return trace
     kept = steps.step[steps.typical].tolist()
-    listed = f"IN ({', '.join(map(str, kept))})"
+    in_steps = _in_steps(kept)
     # Where a run of typical steps begins, on the host.
     first = steps.typical & ~np.append(False, steps.typical[:-1])
     around = " OR ".join(f"(ts < {start} AND ts + dur > {start})" for start in steps.ts[first].tolist())
-    host = "track IN (SELECT track FROM whole.tracks WHERE kind = 'host')"
-    within = f"(step {listed} OR (({around}) AND {host}))"
+    # Numbers, not a query: a join may return rows in any order.
+    tracks = trace.rows("SELECT track FROM tracks WHERE kind = 'host' ORDER BY 1")
+    host = f"track IN ({', '.join(str(row['track']) for row in tracks) or 'NULL'})"
+    within = f"({in_steps} OR (({around}) AND {host}))"
     event = f"SELECT id FROM whole.spans WHERE {within}"
     views = {name: f"SELECT * FROM whole.{name} WHERE {within}" for name in _EVENTS}
     views["steps"] = "SELECT * FROM whole.steps WHERE typical"
     for name in _BY_EVENT:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
-    views["kernels"] = f"SELECT * FROM whole.kernels WHERE step {listed}"
-    launch = [f"CASE WHEN launch_step {listed} THEN {column.name} END AS {column.name}" for column in LAUNCH_COLUMNS]
-    views[ACTIVITIES.name] = f"SELECT * REPLACE ({', '.join(launch)}) FROM whole.activities WHERE step {listed}"
+    views["kernels"] = f"SELECT * FROM whole.kernels WHERE {in_steps}"
+    launch = [
+        f"CASE WHEN {_in_steps(kept, 'launch_step')} THEN {column.name} END AS {column.name}"
+        for column in LAUNCH_COLUMNS
+    ]
+    views[ACTIVITIES.name] = f"SELECT * REPLACE ({', '.join(launch)}) FROM whole.activities WHERE {in_steps}"
     times = _of_steps(trace, Filter(tuple(kept)))
     for name in _BY_TIME:
         views[name] = f"SELECT * FROM whole.{name} WHERE {times}"

@@ -44,7 +44,21 @@ class _Column:
     name: str
 
     def __call__(self, trace: Trace) -> NDArray[Any]:
-        return trace.columns(f"SELECT {_SPANS[self.name]} AS one FROM spans")["one"]
+        return _read(trace, _SPANS[self.name])
+
+
+def _read(trace: Trace, expression: str) -> NDArray[Any]:
+    """An expression for each event, in the order in which events are stored.
+
+    A part of a trace is a query with joins, which may return its rows in another order each time.
+    """
+    whole = trace.whole
+    if whole is trace:
+        return trace.columns(f"SELECT {expression} AS one FROM spans")["one"]
+    found = trace.columns(f"SELECT {expression} AS one, id::INTEGER AS id FROM spans")
+    at = Spans(whole).rows(found["id"])
+    one = found["one"]
+    return one if bool((at[1:] > at[:-1]).all()) else one[np.argsort(at)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +136,7 @@ def _rows(trace: Trace) -> Rows:
 
 def _around(trace: Trace) -> Rows:
     spans = Spans(trace)
-    return spans.rows(trace.columns("SELECT coalesce(parent, -1)::INTEGER AS parent FROM spans")["parent"])
+    return spans.rows(_read(trace, "coalesce(parent, -1)::INTEGER"))
 
 
 def inputs_of(trace: Trace) -> NDArray[np.int32]:
