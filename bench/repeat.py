@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from bench.kineto_json import Event, Timeline, dumps
 
 #: Numbers that tie events together within one repetition; each repetition gets its own.
 _IDS: Final = ("External id", "correlation", "Ev Idx", "Python id", "Python parent id", "Record function id")
+
+#: Between two repetitions, in ns.
+_PAUSE: Final = 1_000_000
 
 
 def repeat(source: Path, target: Path, size: int, least_events: int = 0) -> int:
@@ -18,56 +21,64 @@ def repeat(source: Path, target: Path, size: int, least_events: int = 0) -> int:
     Returns:
         The repetitions.
     """
-    opener = gzip.open if source.suffix == ".gz" else open
-    with opener(source, "rt", encoding="utf-8") as file:
-        trace = json.load(file, strict=False)
-    if isinstance(trace, list):  # traces of 2021 are a bare list
-        trace = {"traceEvents": trace}
-    events = trace.pop("traceEvents")
-    timed = [event for event in events if event.get("ph") != "M" and "ts" in event]
-    span = max(float(e["ts"]) + float(e.get("dur", 0)) for e in timed) - min(float(e["ts"]) for e in timed) + 1000
-    stride = 1 + max((_largest_id(event) for event in timed), default=0)
-    numbers = [_step_number(event) for event in timed if str(event.get("name")).startswith("ProfilerStep#")]
-    steps = 1 + max(numbers) - min(numbers) if numbers else 0
+    trace = Timeline.load(source)
+    trace.bare = False
+    timed = trace.timed
+    repetition = _Repetition(timed)
     count = 0
     with target.open("w", encoding="utf-8") as out:
-        out.write(json.dumps(trace)[:-1] + (', "traceEvents": [\n' if trace else '"traceEvents": [\n'))
-        out.write(",\n".join(_dumps(event) for event in events if event.get("ph") == "M"))
+        trace.begin(out)
+        out.write(",\n".join(dumps(event) for event in trace.events if event.get("ph") == "M"))
         while out.tell() < size or count * len(timed) < least_events:
             for event in timed:
-                out.write(",\n" + _dumps(_shifted(event, span * count, stride * count, steps * count)))
+                out.write(",\n" + dumps(repetition.shifted(event, count)))
             count += 1
-        out.write("\n]}\n")
+        trace.end(out)
     return count
 
 
-def _shifted(event: dict[str, Any], time: float, ids: int, steps: int) -> dict[str, Any]:
-    moved = {**event, "ts": round(float(event["ts"]) + time, 3)}
-    if "id" in event and isinstance(event["id"], int):
-        moved["id"] = event["id"] + ids
-    args = event.get("args")
-    if args:
-        moved["args"] = {k: v + ids if k in _IDS and isinstance(v, int) and v > 0 else v for k, v in args.items()}
-    if steps and str(event.get("name")).startswith("ProfilerStep#"):
-        moved["name"] = f"ProfilerStep#{_step_number(event) + steps}"
-    return moved
+def repeated(trace: Timeline, times: int) -> Timeline:
+    """The same, in memory."""
+    timed = trace.timed
+    repetition = _Repetition(timed)
+    others = [event for event in trace.events if event.get("ph") == "M" or "ts" not in event]
+    return Timeline(
+        trace.head,
+        others + [repetition.shifted(event, count) for count in range(times) for event in timed],
+        trace.bare,
+    )
 
 
-def _largest_id(event: dict[str, Any]) -> int:
+class _Repetition:
+    """How far times, ids and numbers of steps move from one repetition to the next."""
+
+    def __init__(self, timed: list[Event]) -> None:
+        first = min(event["ts"] for event in timed)
+        self._span = max(event["ts"] + event.get("dur", 0) for event in timed) - first + _PAUSE
+        self._stride = 1 + max((_largest_id(event) for event in timed), default=0)
+        numbers = [_step_number(event) for event in timed if str(event.get("name")).startswith("ProfilerStep#")]
+        self._steps = 1 + max(numbers) - min(numbers) if numbers else 0
+
+    def shifted(self, event: Event, count: int) -> Event:
+        """An event of the repetition that comes after so many others."""
+        ids = self._stride * count
+        moved = {**event, "ts": event["ts"] + self._span * count}
+        if "id" in event and isinstance(event["id"], int):
+            moved["id"] = event["id"] + ids
+        args = event.get("args")
+        if args:
+            moved["args"] = {k: v + ids if k in _IDS and isinstance(v, int) and v > 0 else v for k, v in args.items()}
+        if self._steps and str(event.get("name")).startswith("ProfilerStep#"):
+            moved["name"] = f"ProfilerStep#{_step_number(event) + self._steps * count}"
+        return moved
+
+
+def _largest_id(event: Event) -> int:
     args = event.get("args") or {}
     values = [args.get(key) for key in _IDS] + [event.get("id")]
     return max((v for v in values if isinstance(v, int)), default=0)
 
 
-def _step_number(event: dict[str, Any]) -> int:
+def _step_number(event: Event) -> int:
     match = re.match(r"ProfilerStep#(\d+)", event.get("name", ""))
     return int(match.group(1)) if match else 0
-
-
-def _dumps(event: dict[str, Any]) -> str:
-    """An event laid out over lines as Kineto does."""
-    args = event.get("args")
-    head = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in event.items() if key != "args")
-    if args is None:
-        return f"  {{\n    {head}\n  }}"
-    return f'  {{\n    {head},\n    "args": {{\n      {json.dumps(args)[1:-1]}\n    }}\n  }}'

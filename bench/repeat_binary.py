@@ -17,7 +17,7 @@ def repeat_export(source: Path, target: Path, events: int) -> int:
     """Copy an SQLite export with its events repeated until there are about so many; returns the repetitions."""
     shutil.copyfile(source, target)
     connection = sqlite3.connect(target)
-    tables = _event_tables(connection)
+    tables = event_tables(connection)
     counts = {table: connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables}
     times = max(1, events // max(1, sum(counts.values())))
     bounds = [
@@ -48,7 +48,7 @@ def repeat_export(source: Path, target: Path, events: int) -> int:
     return times
 
 
-def _event_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
+def event_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     """Tables whose rows begin at a time, with their columns."""
     names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')] for name in names}
