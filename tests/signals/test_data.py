@@ -83,6 +83,11 @@ class TestIrregularWaits:
     def test_regular_or_frequent_ones_are_not(self, waits: list[float]) -> None:
         assert not signals(loaded(*waits))(data.irregular).any()
 
+    def test_they_cost_what_the_device_is_idle_meanwhile_also_in_steps_that_are_not_typical(self) -> None:
+        facts = loaded(1, 90, 1, 1, 1, 80, 1, 1, 100, 1, 1, 1)
+        facts.kernel("late", 1010 * MS, 30 * MS, launch=(950 * MS, 1000))
+        assert signals(facts)(data.late_idle_ns) == (90 - 30 + 80 + 100) * MS // 12
+
 
 class TestInsideALoaderWithoutWorkers:
     def facts(self) -> Facts:

@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.device_time import device_times
 from stepscope.model.columns import Spans, names_by_id, on_host
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.job import recorded_steps, step_ns
+from stepscope.model.intervals import Intervals
+from stepscope.signals.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
 
 #: A first wait that is this many times longer than every later one starts the loader, and says nothing of the others.
@@ -122,3 +124,13 @@ def irregular(s: Signals) -> NDArray[np.bool_]:
     long = dur >= dur.max() // 4
     apart = np.unique(np.diff(np.flatnonzero(long)))
     return long if np.count_nonzero(long) >= _LATER and apart.size > 1 else nothing
+
+
+@signal("ns")
+def late_idle_ns(s: Signals) -> int:
+    """Time per complete step in which no device has anything to do while a batch that comes late is waited for."""
+    found, late = s(regular), s(irregular)
+    idle = Intervals.union_of(found.ts[late], found.ts[late] + found.dur[late])
+    for device in s.trace.once(device_times):
+        idle = idle - device.busy
+    return idle.total // max(s(steps), 1)

@@ -5,11 +5,11 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import data
+from stepscope.signals import data, job
 
 
 def given(
-    batches: int = 12, *, share: float = 0.2, alone: bool | None = False, late: bool = True
+    batches: int = 12, *, idle: int = 200_000, alone: bool | None = False, late: bool = True
 ) -> dict[object, object]:
     dur = np.full(batches, 1000)
     dur[[1, 5, 8]] = (90_000, 80_000, 100_000)
@@ -17,7 +17,8 @@ def given(
     return {
         data.regular: waits,
         data.in_process: alone,
-        data.wait_share: share,
+        data.late_idle_ns: idle,
+        job.step_ns: 1_000_000,
         data.irregular: (dur > 1000) & late,
     }
 
@@ -26,14 +27,13 @@ def test_batches_that_come_late_now_and_then_are_found() -> None:
     (draft,) = drafts("DAT005", given())
     assert draft.summary.startswith("3 of 12 batches came late, after up to 100 µs; half of all waits took no more")
     assert draft.events.tolist() == [8, 1, 5]
-    assert draft.change is not None
-    assert draft.change.host[0].events.tolist() == [1, 5, 8]
+    assert draft.cost_ns == 200_000
 
 
 def test_too_few_batches_or_too_short_waits_just_miss() -> None:
     assert drafts("DAT005", given(9)) == []
-    assert drafts("DAT005", given(share=0.0099)) == []
-    assert len(drafts("DAT005", given(10, share=0.01))) == 1
+    assert drafts("DAT005", given(idle=9_999)) == []
+    assert len(drafts("DAT005", given(10, idle=10_000))) == 1
 
 
 def test_regular_waits_have_another_cause() -> None:

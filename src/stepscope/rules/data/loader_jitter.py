@@ -9,10 +9,11 @@ Prefetching levels out differences between batches only as far as it reaches. Be
 several ranks all of them stop for the one that waits.
 
 ## How it decides
-At least `min_batches` waits must be recorded, and come to `min_share` of the step. A quarter of them must make up 80 %
-of all waiting, and there must be at least three long ones at intervals that differ (`data.irregular`): workers that are
-simply too slow make the job wait at regular intervals. The price is what the step would save on its dependency graph
-without the long waits.
+At least `min_batches` waits must be recorded. A quarter of them must make up 80 % of all waiting, and there must be at
+least three long ones at intervals that differ (`data.irregular`): workers that are simply too slow make the job wait at
+regular intervals. The price is the time that the devices are idle meanwhile, as a mean over all complete steps: those
+that wait for a late batch are so few and long that they need not be among the typical ones. It must come to `min_share`
+of the step.
 
 ## What to try
 Prefetch more batches, so that the queue outlasts a slow one; use more workers, so that one slow batch holds up fewer.
@@ -30,12 +31,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data import in_process, irregular, regular, wait_share
+from stepscope.signals.data import in_process, irregular, late_idle_ns, regular
+from stepscope.signals.job import step_ns
 
 _PREFETCH = Action(
     "Prefetch more batches and use more workers, so that a slow batch does not empty the queue",
@@ -54,10 +55,11 @@ _EVEN = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for long waits among short ones."""
     found = s(regular)
-    if s(in_process) or found.dur.size < limits["min_batches"] or s(wait_share) < limits["min_share"]:
+    if s(in_process) or found.dur.size < limits["min_batches"]:
         return
     late = s(irregular)
-    if not late.any():
+    cost = s(late_idle_ns) if late.any() else 0
+    if not cost or cost < limits["min_share"] * s(step_ns):
         return
     events, dur = found.events[late], found.dur[late]
     yield Draft(
@@ -65,11 +67,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{late.sum():,} of {late.size:,} batches came late, after up to {duration(int(dur.max()))}; half of "
         f"all waits took no more than {duration(int(np.median(found.dur)))}.",
         actions=(_PREFETCH, _EVEN),
-        change=Change(host=(Scaled(events, 0.0),)),
+        cost_ns=cost,
         confidence=0.8,
         events=events[np.argsort(-dur, kind="stable")[:20]],
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
-        numbers={wait_share.name: s(wait_share), **limits},
+        numbers={late_idle_ns.name: cost, **limits},
     )
 
 
@@ -81,4 +83,5 @@ RULE = Rule(
         Threshold("min_batches", 10, "count", "Three long waits among fewer are more than a few."),
     ),
     check=check,
+    whole=True,
 )
