@@ -248,7 +248,7 @@ def test_export_folded_and_parquet(call, job: str, tmp_path: Path) -> None:
     target = tmp_path / "new"
     assert call("export", job, "--to", "parquet", "-o", str(target), "--step", "1")[0] == 0
     steps = pq.read_table(target / "kernels.parquet").column("step").to_pylist()
-    assert set(steps) == {0}
+    assert set(steps) == {1}
     assert call("export", job, "--to", "parquet", "-o", str(target))[0] == 2
 
 

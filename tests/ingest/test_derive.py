@@ -15,7 +15,7 @@ def test_kernels_know_their_launch_operator_module_and_step() -> None:
     trace = facts.trace()
     rows = trace.sql("SELECT event, launch, op, module, step, kind, op_class FROM kernels").to_pylist()
     assert rows == [
-        {"event": kernel, "launch": kernel - 1, "op": inner, "module": module, "step": 0, "kind": "compute",
+        {"event": kernel, "launch": kernel - 1, "op": inner, "module": module, "step": 3, "kind": "compute",
          "op_class": "gemm"}
     ]  # fmt: skip
     assert trace.sql("SELECT parent, depth FROM events WHERE id = ?", [inner]).to_pylist() == [

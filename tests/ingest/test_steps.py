@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from stepscope.analyses.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
+from stepscope.ingest.derive.step import called
 from support import Facts, shared
 
 
@@ -258,3 +260,41 @@ def test_inference_finds_what_the_profiler_recorded(
     assert [(row["source"], row["partial"]) for row in rows] == [("inferred", False)] * steps_in_it
     lengths = sorted(row["dur"] for row in rows)
     assert lengths[len(lengths) // 2] == pytest.approx(recorded, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "want"),
+    [
+        ([], []),
+        ([None, None, None], [0, 1, 2]),
+        ([5, 6, 7], [5, 6, 7]),
+        # Of two rounds with the same numbers the later one counts on, and so does what has none.
+        ([2, 3, 2, 3], [2, 3, 4, 5]),
+        ([4, None, 5], [4, 6, 5]),
+        # A number counted on is not one that a later step bears.
+        ([1, 1, 2], [1, 3, 2]),
+        # Too high for the column.
+        ([7, 2**31], [7, 8]),
+    ],
+)
+def test_what_steps_are_called(numbers: list[int | None], want: list[int]) -> None:
+    assert called(numbers).tolist() == want
+
+
+def test_every_table_calls_a_step_by_its_recorded_number() -> None:
+    f = Facts()
+    for position, number in enumerate((40, 41, 40)):
+        f.step(number, 1000 * position, 1000)
+        f.kernel("a", 1000 * position + 200, 100, launch=(1000 * position + 100, 10))
+    f.kernel("launch not recorded", 1500, 100)
+    trace = f.trace()
+    called_so = trace.rows("SELECT step, number FROM steps ORDER BY ts")
+    assert [tuple(row.values()) for row in called_so] == [(40, 40), (41, 41), (42, 40)]
+    of_kernels = "SELECT k.step, k.launch_step, e.step AS event, l.step AS launch FROM activities k JOIN events e ON "
+    rows = trace.rows(f"{of_kernels} e.id = k.event LEFT JOIN events l ON l.id = k.launch ORDER BY k.ts")
+    assert [tuple(row.values()) for row in rows] == [
+        (40, 40, 40, 40), (41, 41, 41, 41), (41, None, 41, None), (42, 42, 42, 42),
+    ]  # fmt: skip
+    assert [row["step"] for row in step_budget(trace).records()] == [40, 41, 42, None]
+    [line] = trace.rows("SELECT count, effect FROM health WHERE code = 'steps-renumbered'")
+    assert line == {"count": 1, "effect": "column `step` counts on for them, from 42"}

@@ -112,7 +112,7 @@ def test_steps_are_chosen_by_recorded_number(monkeypatch: pytest.MonkeyPatch) ->
     use(monkeypatch, Analysis(SCHEMA, numbers), Analysis(BY_STEP, by_step))
     report = build_report(two_steps().trace(), Options(steps=(8,)))
     assert report.table("numbers").rows() == [(0, 2)]
-    assert report.table("by_step").rows() == [(0, 1)]
+    assert report.table("by_step").rows() == [(0, 8)]
     assert report.selection.steps == (8,)
 
 

@@ -58,7 +58,7 @@ COLLECTIVE_CALLS = TableSchema(
         ns("ts", "Begin."),
         ns("dur", "Duration on this rank, the wait for the last rank included."),
         _DEVICE,
-        Column("step", "int32", "Index into `steps`; null outside every step.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null outside every step.", "", True),
         text("name", "Kind of collective."),
         text("group", "Process group, `default` where not recorded."),
         Column("seq", "int64", "Sequence number in the group; null if not recorded.", "", True),

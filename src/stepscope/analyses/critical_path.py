@@ -30,7 +30,7 @@ CRITICAL_PATH = TableSchema(
     "of a step add up to its `total_ns` in `step_budget`. Of long recordings, only some typical steps are looked at.",
     (
         RANK,
-        Column("step", "int32", "Index into `steps`; null for all looked at.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null for all looked at.", "", True),
         text(
             "part",
             "kernel, communication, copy, host (not launched yet), launch (launch calls, and from a launch to its "

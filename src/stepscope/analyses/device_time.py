@@ -51,7 +51,7 @@ class StepWindows:
     belongs to neither.
 
     Attributes:
-        step: int32[n], index into `steps`.
+        step: int32[n], as in `steps`.
         number: int64[n], recorded number, -1 if there is none.
         starts: int64[n].
         ends: int64[n]; equal to the start where earlier steps' work covers a step wholly.

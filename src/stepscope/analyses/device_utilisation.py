@@ -27,7 +27,7 @@ DEVICE_UTILISATION = TableSchema(
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
-        Column("step", "int32", "Index into `steps`; null for the whole recorded device span.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null for the whole recorded device span.", "", True),
         ns("total_ns", "Length of the step on the devices, as in `step_budget`."),
         ns("kernel_ns", "At least one kernel ran, compute or collective."),
         fraction("utilisation", "kernel_ns / total_ns; null if no time passed.", nullable=True),

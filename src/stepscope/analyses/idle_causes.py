@@ -65,7 +65,7 @@ IDLE_CAUSES = TableSchema(
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
-        Column("step", "int32", "Index into `steps`; null for the whole recorded device span.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null for the whole recorded device span.", "", True),
         text(
             "cause",
             "data_wait (host in the data loader), synchronisation (host blocked until the device drained, then "

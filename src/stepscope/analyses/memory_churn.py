@@ -22,7 +22,7 @@ MEMORY_CHURN = TableSchema(
     "One row per step, and one with `step` null for the whole recording: device memory of all devices of the rank.",
     (
         RANK,
-        Column("step", "int32", "Index into `steps`; null for the whole recording.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null for the whole recording.", "", True),
         count("allocations", "Allocations from the caching allocator, 0 if not recorded."),
         count("frees", "Frees to it, 0 if not recorded."),
         size("allocated_bytes", "Sum of the allocations' sizes."),

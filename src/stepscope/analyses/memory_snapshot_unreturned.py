@@ -54,7 +54,9 @@ _SQL: Final = """
 WITH kept AS (
     SELECT a.device, coalesce(a.stack, -1) AS stack, a.requested, a.ts, s.step
     FROM allocations a
-    ASOF LEFT JOIN (SELECT step, ts FROM steps WHERE source <> 'whole') s ON a.ts >= s.ts
+    ASOF LEFT JOIN (
+        SELECT row_number() OVER (ORDER BY ts) - 1 AS step, ts FROM steps WHERE source <> 'whole'
+    ) s ON a.ts >= s.ts
     WHERE a.seq IS NOT NULL AND a.freed_seq IS NULL
 ), used AS (
     SELECT device, sum(requested) AS bytes FROM allocations WHERE freed_seq IS NULL GROUP BY device

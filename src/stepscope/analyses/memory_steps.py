@@ -22,7 +22,7 @@ MEMORY_STEPS: Final = TableSchema(
     (
         RANK,
         Column("device", "int32", "Device index."),
-        Column("step", "int32", "Index into `steps`."),
+        Column("step", "int32", "Step, as in `steps`."),
         ns("ts", "When the step began on the host."),
         flag("partial", "Whether it is cut by the recording's begin or end."),
         size("begin_bytes", "Bytes in use when it began."),

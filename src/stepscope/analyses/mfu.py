@@ -28,7 +28,7 @@ MFU = TableSchema(
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
-        Column("step", "int32", "Index into `steps`; null for the whole recorded device span.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null for the whole recorded device span.", "", True),
         ns("total_ns", "Length of the step on the devices, as in `step_budget`."),
         number("flops", "Floating-point operations launched in the step, from the shapes of operators.", "FLOP"),
         text("dtype", "Data type with the most of them; null if there are none.", nullable=True),

@@ -30,7 +30,7 @@ class Filter:
     """What to keep; every condition must hold.
 
     Attributes:
-        steps: Indices of steps; None for all.
+        steps: Steps, as in table `steps`; None for all.
         since: Events that end after this time, in ns since the trace's origin; None for all.
         until: Events that begin before this time; None for all.
         categories: Categories of events; empty for all.

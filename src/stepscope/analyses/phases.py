@@ -28,7 +28,7 @@ TABLE: Final = TableSchema(
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
-        Column("step", "int32", "Index into `steps`."),
+        Column("step", "int32", "Step, as in `steps`."),
         text("phase", "data_loading, preprocessing (and copying inputs), forward, backward, optimizer (also zeroing, "
              "scaling and clipping gradients), checkpointing (recomputing activations, saving the model), "
              "postprocessing; of servers prefill, decode, mixed (both in one batch), sampling; of diffusion denoise; "

@@ -22,7 +22,7 @@ STEP_BUDGET = TableSchema(
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
-        Column("step", "int32", "Index into `steps`; null for the whole recorded device span.", "", True),
+        Column("step", "int32", "Step, as in `steps`; null for the whole recorded device span.", "", True),
         ns("total_ns", "Length of the step on the devices, see `start_ns` and `end_ns`."),
         ns("compute_ns", "At least one compute kernel ran."),
         ns("exposed_comm_ns", "A collective ran, and no compute kernel."),

@@ -22,7 +22,7 @@ class Steps:
     """The n steps of a trace of one rank, by begin.
 
     Attributes:
-        step: int32[n], index.
+        step: int32[n], what they are called.
         ts: int64[n], begin on the host.
         stop: int64[n], end on the host.
         begin: int64[n], begin on the devices, see `steps`.
@@ -60,7 +60,7 @@ class Steps:
 
     @property
     def typical_steps(self) -> NDArray[np.int32]:
-        """Indices of the typical ones."""
+        """The typical ones."""
         return self.step[self.typical]
 
     @property

@@ -26,7 +26,7 @@ from stepscope.model.schema import (
 
 RANK: Final = Column("rank", "int32", "Rank of the process in the job, or its position in the input.")
 _DEVICE = Column("device", "int32", "Device index; null for host memory or where not recorded.", "", True)
-_STEP = Column("step", "int32", "Index into `steps`; null outside every step.", "", True)
+_STEP = Column("step", "int32", "Step, as in `steps`; null outside every step.", "", True)
 
 EVENTS = TableSchema(
     "events",
@@ -248,7 +248,13 @@ STEPS = TableSchema(
     "steps",
     "One row per step, in time order.",
     (
-        Column("step", "int32", "Index within the rank, from 0.", "id"),
+        Column(
+            "step",
+            "int32",
+            "What every column `step` says of it, and `--step` asks for: the recorded number. Steps without one, and "
+            "those whose number an earlier step of the rank has, count on from the highest, or from 0.",
+            "id",
+        ),
         RANK,
         text("name", "Recorded name, or a made one for inferred steps."),
         Column("number", "int64", "Number in the recorded name; null if it has none.", "", True),

@@ -38,7 +38,7 @@ class Options:
     """What a report is to contain.
 
     Attributes:
-        steps: Steps to look at, by their recorded number, or by index where steps have none; empty for all.
+        steps: Steps to look at, as column `step` has them: by their recorded number; empty for all.
         ranks: Ranks to look at; empty for all.
         tables: Names of the tables to compute; empty for all.
         page: Compute only what a page shows something of, unless tables are named.
@@ -80,7 +80,6 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
             one,
             narrowed(one, Filter(steps[rank])) if options.steps else one,
             steps[rank] if options.steps else None,
-            options.steps,
             options.strict,
         )
         look = diagnosing.look_at if diagnosing is not None else None
@@ -131,12 +130,11 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One rank to be analysed: the whole of it, and what the chosen steps (by index, and as recorded) leave of it."""
+    """One rank to be analysed: the whole of it, and what the chosen steps leave of it."""
 
     whole: Trace
     within: Trace
     steps: tuple[int, ...] | None
-    numbers: tuple[int, ...]
     strict: bool
 
     @property
@@ -208,7 +206,7 @@ class _Question:
             if self.strict:
                 raise
             return Abstention.failing(analysis.name, error, self.recording)
-        return rows_of_steps(table, self.steps, self.numbers) if by_step and self.steps is not None else table
+        return rows_of_steps(table, self.steps) if by_step and self.steps is not None else table
 
 
 def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:

@@ -35,29 +35,26 @@ def chosen_ranks(trace: Trace, ranks: Sequence[int]) -> tuple[int, ...]:
 
 
 def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """Indices of the steps asked for, by rank: by recorded number, or by index where no step has a number.
+    """The steps asked for that each rank has.
 
     Raises:
         UserError: No rank has one of the steps.
     """
-    rows = trace.rows("SELECT rank, step, number FROM steps ORDER BY ALL")
-    numbered = any(row["number"] is not None for row in rows)
-    known: dict[int, dict[int, int]] = {rank: {} for rank in ranks}
-    for row in rows:
-        name = row["number"] if numbered else row["step"]
-        if row["rank"] in known and name is not None:
-            known[row["rank"]][name] = row["step"]
-    everywhere = sorted({name for names in known.values() for name in names})
+    known: dict[int, set[int]] = {rank: set() for rank in ranks}
+    for row in trace.rows("SELECT rank, step FROM steps"):
+        if row["rank"] in known:
+            known[row["rank"]].add(row["step"])
+    everywhere = sorted(set().union(*known.values()))
     for step in wanted:
         if step not in everywhere:
             raise UserError(f"the input has no step {step}", hint=f"it has {_listed(everywhere)}")
-    return {rank: tuple(names[step] for step in wanted if step in names) for rank, names in known.items()}
+    return {rank: tuple(step for step in wanted if step in steps) for rank, steps in known.items()}
 
 
-def rows_of_steps(table: Table, steps: Sequence[int], numbers: Sequence[int]) -> Table:
-    """The rows of a table whose `step` is among `steps`; where it is a text, as recorded, among `numbers`."""
+def rows_of_steps(table: Table, steps: Sequence[int]) -> Table:
+    """The rows of a table whose `step` is among `steps`; it may be a text, as recorded."""
     column = table.arrow["step"]
-    wanted = pa.array(map(str, numbers)) if pa.types.is_string(column.type) else pa.array(steps, pa.int32())
+    wanted = pa.array(map(str, steps)) if pa.types.is_string(column.type) else pa.array(steps, pa.int32())
     return Table(table.schema, table.arrow.filter(pc.is_in(column, value_set=wanted)))
 
 

@@ -56,7 +56,7 @@ class Evidence:
 
     Attributes:
         ranks: Ranks on which it was seen.
-        steps: Indices into `steps` of the steps it was seen in; empty for all.
+        steps: Steps it was seen in, as in `steps`; empty for all.
         ranges: Begin and end, in ns since the trace's origin, of the longest stretches.
         events: Ids of events, the most telling first, of the rank in front.
         rows: Rows of the report's tables: `{"table": ..., "where": {column: value}}`.

@@ -52,7 +52,7 @@ class Draft:
         confidence: Between 0 and 1.
         events: The most telling events, at most a few dozen.
         ranges: Begin and end of the longest stretches.
-        steps: Indices of the steps it was seen in; empty for all.
+        steps: Steps it was seen in; empty for all.
         rows: Rows of tables, see `Evidence`.
         numbers: Signals that decided, and their values.
         always: Show it however little it costs: it is certain, and simple to change.

@@ -35,7 +35,7 @@ ORDER BY k.ts
 _STEP_WORK_SQL: Final = """
 SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'product')), 0)::DOUBLE AS blocks
 FROM steps LEFT JOIN kernels k ON k.step = steps.step AND k.kind = 'compute'
-WHERE typical GROUP BY steps.step ORDER BY steps.step
+WHERE typical GROUP BY steps.step, steps.ts ORDER BY steps.ts
 """
 
 

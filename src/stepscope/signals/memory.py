@@ -112,7 +112,7 @@ def levels(s: Signals) -> tuple[MemoryLevels, ...]:
 
 
 def _steps(s: Signals) -> dict[str, Any]:
-    """Index, begin and end of the complete steps."""
+    """Name, begin and end of the complete steps."""
     every = Steps.of(s.trace)
     return {"step": every.step[every.whole], "ts": every.ts[every.whole], "stop": every.stop[every.whole]}
 

@@ -92,7 +92,7 @@ class Prediction:
         saved_ns: base_ns - new_ns; negative where the change costs time.
         removed_ns: Time per step that the change itself takes away, hidden or not. A step can save more than that
             only where other ranks, which are taken to change too, come to their collectives sooner.
-        steps: Which steps the mean is of, indices into `steps`.
+        steps: Which steps the mean is of, as in `steps`.
         residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it; None
             where no host is recorded, since gaps that have no other reason are then kept as they are.
     """

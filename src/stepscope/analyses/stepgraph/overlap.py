@@ -60,14 +60,15 @@ class Overlap:
     def _needed(self) -> NDArray[np.bool_]:
         """Edges from a reduction to what comes after the backward pass of its step, bool[m]."""
         built, nodes = self.built, self.built.graph.nodes
-        last = np.full(int(built.activities.step.max(initial=0)) + 2, np.iinfo(np.int64).max)
+        steps, step = np.unique(built.activities.step, return_inverse=True)
+        last = np.full(steps.size, np.iinfo(np.int64).max)
         backward = np.flatnonzero(self.purposes.backward)
-        last[built.activities.step[backward]] = -1
-        np.maximum.at(last, built.activities.step[backward], built.device[backward])
+        last[step[backward]] = -1
+        np.maximum.at(last, step[backward], built.device[backward])
         between = (nodes.kind[built.graph.on] == graph.DEVICE) & (nodes.kind[self.edge_node] == graph.DEVICE)
         edges = np.flatnonzero(between)
         source = nodes.item[built.graph.on[edges]]
-        awaited = self.purposes.reducing[source] & (self.edge_node[edges] > last[built.activities.step[source]])
+        awaited = self.purposes.reducing[source] & (self.edge_node[edges] > last[step[source]])
         needed = np.zeros(between.size, np.bool_)
         needed[edges[awaited]] = True
         return needed

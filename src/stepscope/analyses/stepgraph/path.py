@@ -19,7 +19,7 @@ class Pieces:
     """The n pieces of the critical paths of the counted steps; those of a step tile the time that it owns.
 
     Attributes:
-        step: int32[n], index into `steps`.
+        step: int32[n], as in `steps`.
         starts: int64[n].
         ends: int64[n].
         node: int64[n], the node that the piece is of, or that its edge leads to.

@@ -30,7 +30,7 @@ class Points:
         track: int32[n].
         kind: int8[n].
         call: int64[n], position in `Calls`, -1 if it belongs to none.
-        step: int32[n], index into `steps` of begins and ends, else -1.
+        step: int32[n], step of begins and ends, else -1.
         previous: int64[n], the point from which the thread, or the one whose turn it was, went on; -1 for the first.
         begin: int64[n], begin of the call; equal to `at` if there is none.
         handover: int64[n], position in `Handovers` of what is put or taken, or of the call before which all was done;

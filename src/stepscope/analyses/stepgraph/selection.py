@@ -30,7 +30,7 @@ class Selection:
     """The steps of a graph, ascending; the first `lead` of them only lead up to the others and are not counted.
 
     Attributes:
-        step: int32[n], index into `steps`.
+        step: int32[n], as in `steps`.
         starts: int64[n], begins on the host.
         ends: int64[n], ends on the host.
         window_ns: int64[n], time that each step owns, as in `step_budget`.

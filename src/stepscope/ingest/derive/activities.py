@@ -35,7 +35,7 @@ class Activities:
         launch_ts: int64[n], its begin, -1 without launch.
         op: int64[n].
         module: int64[n].
-        step: int32[n].
+        step: int32[n], position among the steps.
         in_graph: bool[n], whether a known launch of a graph launched it.
     """
 

@@ -77,10 +77,11 @@ def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, w
         is_work = (match(work.on_host, batch.id) >= 0) & (batch.kind == EVENT)
         begun = around.step[(batch.role == OP) | (batch.role == LAUNCH)]
         part = Hosts(
-            found, pa.concat_tables(chains), external, _work(batch, around, is_work), _owned(batch, around, ALLOCATION),
-            _owned(batch, around, ARROW), np.bincount(begun[begun >= 0], minlength=steps.starts.size), clipped,
+            found, pa.concat_tables(chains), external, _work(batch, around, is_work, steps),
+            _owned(batch, around, ALLOCATION), _owned(batch, around, ARROW),
+            np.bincount(begun[begun >= 0], minlength=steps.starts.size), clipped,
         )  # fmt: skip
-        return part, _host_events(batch, around, ~is_work)
+        return part, _host_events(batch, around, ~is_work, steps)
 
     parts = []
     threads = sum(number for track, number in overview.by_track.items() if track in overview.hosts)
@@ -173,15 +174,16 @@ def _owned(batch: HostBatch, around: Surroundings, kind: int) -> pa.Table:
     return pa.table({"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}, schema=_OWNED)
 
 
-def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_]) -> pa.Table:
+def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], steps: Steps) -> pa.Table:
     """What is around the device work of a batch."""
     parent, step = around.parent[is_work], around.step[is_work]
     columns: dict[str, Any] = {"id": batch.id[is_work], "depth": around.depth[is_work]}
-    columns |= {"parent": nullable(batch.id[parent], parent < 0), "step": nullable(step, step < 0)}
+    columns |= {"parent": nullable(batch.id[parent], parent < 0)}
+    columns |= {"step": steps.column(nullable(step, step < 0))}
     return pa.table(columns, schema=_NESTED)
 
 
-def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_]) -> pa.Table:
+def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_], steps: Steps) -> pa.Table:
     """The wanted events by thread and time as they are stored, with what is around them."""
     by_time = np.concatenate(
         [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]
@@ -191,5 +193,5 @@ def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool
     parent, step = around.parent[chosen], around.step[chosen]
     columns: dict[str, Any] = {"id": batch.id[chosen], "ts": batch.ts[chosen], "track": batch.track[chosen]}
     columns |= {"depth": around.depth[chosen], "parent": nullable(batch.id[parent], parent < 0)}
-    columns |= {"step": nullable(step, step < 0)}
+    columns |= {"step": steps.column(nullable(step, step < 0))}
     return pa.table(columns | {name: staged[name] for name in _STAGED})

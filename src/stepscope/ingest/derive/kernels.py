@@ -60,6 +60,7 @@ def derive_kernels(
         costs = find_costs(staging, hosts.chain, work.event[compute], activities.op[compute], op_class)
         recorded = work.joined(staging, "raw_kernels", _RECORDED) if early is None else early.result()
         columns |= _amounts(staging, work, recorded, costs, columns["dtype"])
+    columns |= {name: steps.column(columns[name]) for name in ("step", "launch_step")}
     stored = pa.table({column.name: columns[column.name] for column in stored_columns(ACTIVITIES)})
     return activities, stored, device_events(work, kinds, columns["step"])
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stepscope.ingest.derive.activities import SYNC, Activities
 from stepscope.ingest.derive.backlog import backlog, backlog_end
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.step import Step
+from stepscope.ingest.derive.step import Step, called
 from stepscope.ingest.derive.step_annotations import annotated_steps
 from stepscope.ingest.derive.step_marks import loaded_steps
 from stepscope.ingest.derive.step_roles import roles_of
@@ -63,19 +64,23 @@ class Steps:
         steps: The steps.
         starts: int64[n].
         stops: int64[n], where they end on the host.
+        called: int32[n], what column `step` of all tables says of each. While tables are derived a step goes by its
+            position.
     """
 
     source: str
     steps: list[Step]
     starts: Times
     stops: Times
+    called: NDArray[np.int32]
 
     @classmethod
     def find(cls, staging: Staging, overview: Overview) -> Steps:
         """The steps of a recording; none if there is no event at all."""
         source, steps = _find(staging, overview)
         starts = np.array([step.ts for step in steps], np.int64)
-        return cls(source, steps, starts, starts + np.array([step.dur for step in steps], np.int64))
+        stops = starts + np.array([step.dur for step in steps], np.int64)
+        return cls(source, steps, starts, stops, called([step.number for step in steps]))
 
     @property
     def marked(self) -> bool:
@@ -84,16 +89,19 @@ class Steps:
 
     def places(self) -> pa.Table:
         """Where each step lies on the host: columns step, start and stop."""
-        step = pa.array(range(self.starts.size), pa.int32())
-        return pa.table({"step": step, "start": pa.array(self.starts), "stop": pa.array(self.stops)})
+        return pa.table({"step": self.called, "start": self.starts, "stop": self.stops})
 
     def at(self, ts: Times) -> NDArray[np.int32]:
-        """Index of the step that each time falls in, -1 where none."""
+        """Position of the step that each time falls in, -1 where none."""
         index = np.searchsorted(self.starts, ts, side="right") - 1
         if not self.starts.size:
             return index.astype(np.int32)
         inside = (index >= 0) & (ts < self.stops[index])
         return np.where(inside, index, -1).astype(np.int32)
+
+    def column(self, position: pa.Array | pa.ChunkedArray) -> Any:
+        """Column `step` as it is stored, given positions of steps and nulls."""
+        return pc.take(pa.array(self.called, pa.int32()), position)
 
     def complete(self, work: NDArray[np.int64]) -> Steps:
         """The steps, with those as partial that are cut off.
@@ -120,7 +128,7 @@ class Steps:
         partial = np.array([step.partial for step in self.steps], np.bool_)
         roles = roles_of(np.maximum(end - begin, 0), self.stops - self.starts, partial, self.source != "whole")
         columns = {
-            "step": pa.array(range(len(self.steps)), pa.int32()),
+            "step": self.called,
             "name": pa.array([step.name for step in self.steps], pa.string()),
             "number": pa.array([step.number for step in self.steps], pa.int64()),
             "source": pa.array([self.source] * len(self.steps), pa.string()),

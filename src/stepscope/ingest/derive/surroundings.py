@@ -21,7 +21,7 @@ class Surroundings:
         parent: int64[n], innermost event that encloses it.
         op: int64[n], innermost operator around it, or itself.
         module: int64[n], innermost module or annotation around it, or itself.
-        step: int32[n], index into the steps.
+        step: int32[n], position among the steps.
     """
 
     depth: NDArray[np.int32]

@@ -96,7 +96,5 @@ def _fewest(marks: list[Stretch]) -> list[Stretch]:
 
 
 def _steps(bounds: list[int], device: int) -> list[Stretch]:
-    return [
-        Stretch(f"step {number}", device, "step", begin, end - begin)
-        for number, (begin, end) in enumerate(pairwise(bounds), 1) if end > begin
-    ]  # fmt: skip
+    filled = [(begin, end) for begin, end in pairwise(bounds) if end > begin]
+    return [Stretch(f"step {i}", device, "step", begin, end - begin) for i, (begin, end) in enumerate(filled)]

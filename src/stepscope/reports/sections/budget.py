@@ -96,7 +96,7 @@ def _atypical(report: Report) -> Iterator[Line]:
     for row in rows:
         by_role.setdefault(row["role"], []).append(row)
     for role, same in by_role.items():
-        numbers = dict.fromkeys(row["number"] if row["number"] is not None else row["step"] for row in same)
+        numbers = dict.fromkeys(row["step"] for row in same)
         shown = ", ".join(map(str, list(numbers)[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
         times = [row["total_ns"] for row in same]
         span = duration(min(times)) + (f" to {duration(max(times))}" if len(times) > 1 else "")
@@ -107,7 +107,7 @@ def _atypical(report: Report) -> Iterator[Line]:
 def _steps(report: Report) -> list[_Step]:
     steps = []
     for row in step_rows(report):
-        number = None if row.get("role") == "window" else row["step"] if row.get("number") is None else row["number"]
+        number = None if row.get("role") == "window" else row["step"]
         name = "in use" if number is None else f"step {number}"
         parts = tuple(row[f"{part}_ns"] for part, _ in PARTS)
         steps.append(_Step(row["rank"], row["device"], name, row["total_ns"], parts))

@@ -28,6 +28,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     launches.starts_before_launch,
     launches.graphs,
     steps.missing_steps,
+    steps.repeated_steps,
     steps.steps_not_recorded,
     steps.partial_steps,
     host.profiler_overhead,

@@ -19,6 +19,20 @@ def missing_steps(derived: Derived) -> Observation | None:
     )  # fmt: skip
 
 
+def repeated_steps(derived: Derived) -> Observation | None:
+    """Steps with a number that is taken."""
+    steps = derived.steps
+    again = [
+        name for step, name in zip(steps.steps, steps.called.tolist(), strict=True) if step.number not in (None, name)
+    ]
+    if not again:
+        return None
+    return Observation(
+        "steps-renumbered", "info", len(again), "steps bear a number that another one has, or that is too high",
+        f"column `step` counts on for them, from {min(again)}",
+    )  # fmt: skip
+
+
 def steps_not_recorded(derived: Derived) -> Observation | None:
     """Steps that had to be found, or could not be."""
     source, count = derived.steps.source, len(derived.steps.steps)
