@@ -9,14 +9,24 @@ from hypothesis import strategies as st
 
 from stepscope.readers.kineto.boundaries import Boundaries
 
-_SEPARATORS = (",", ",\n  ", "\n", "", ",\r\n    ", ", ,", ",\n" + " " * 20)
+_SEPARATORS = (
+    ",", ",\n  ", "\n", "", ",\r\n    ", ", ,", ",\n" + " " * 20, " " * 70 + ",", "," * 80, " " * 99,
+    "," + " " * 63, "," + " " * 64, "\n," + " " * 64,
+)  # fmt: skip
 
 
 def expected(text: str) -> tuple[list[int], list[int], str]:
     """Positions of the braces after a boundary, of those before, and the text with the commas blanked."""
     found = list(re.finditer(r"\}([, \t\r\n]*)(?=\{)", text))
     blanked = re.sub(r"\}([ \t\r\n]*),([, \t\r\n]*)(?=\{)", "}\\1\t\\2", text)
+    # Of much that stands there the first comma alone is left; the last 64 bytes were looked at before that was known.
+    blanked = re.sub(r"\}([, \t\r\n]{65,})(?=\{)", lambda much: "}" + _few(much[1]), blanked)
     return [match.end() for match in found], [match.start() for match in found], blanked
+
+
+def _few(between: str) -> str:
+    front = between[:-64]
+    return re.sub(r"[^\t]", " ", front) + between[-64:]
 
 
 def found(boundaries: Boundaries, text: str) -> tuple[list[int], list[int], str]:

@@ -56,15 +56,20 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
 
 
 def _skipped_notes(found: Recognised) -> list[Note]:
-    if not found.skipped:
-        return []
-    shown = ", ".join(str(path.name) for path in found.skipped[:5])
-    more = f" and {len(found.skipped) - 5} more" if len(found.skipped) > 5 else ""
-    one = len(found.skipped) == 1
-    message = f"{shown} is no recording" if one else f"files are no recordings: {shown}{more}"
-    return [
-        (
-            "files-skipped", "info", len(found.skipped), message,
-            "none; give the path of a file to force it to be read",
-        )
+    notes: list[Note] = [
+        ("input-unusable", "error", 1, f"{one.path} {one.why}", "it is left out")
+        for one in found.skipped if one.unreadable
     ]  # fmt: skip
+    others = [one for one in found.skipped if not one.unreadable]
+    if others:
+        shown = ", ".join(one.path.name for one in others[:5])
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        message = f"files are no recordings: {shown}{more}"
+        notes.append(
+            (
+                "files-skipped", "info", len(others),
+                f"{shown} {others[0].why}" if len(others) == 1 else message,
+                "none; give the path of a file to force it to be read",
+            )
+        )  # fmt: skip
+    return notes

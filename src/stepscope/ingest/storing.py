@@ -66,7 +66,7 @@ class Stores:
                 all_ += [(replace(source, part=part), reader) for part in read_manifest(folder).parts]
         stores = firsts | self._read([sourced for sourced in all_ if sourced[0].part])
         if not stores:
-            raise next(iter(self.errors.values()))
+            raise _none_usable(list(self.errors.values()))
         return [stores[source] for source, _ in all_ if source in stores]
 
     def notes(self) -> list[Note]:
@@ -260,6 +260,19 @@ class _Advance:
     def of(self, wanted: _Wanted) -> Callable[[int], None]:
         """Told of the progress with one recording."""
         return lambda size: self.advance(wanted, size)
+
+
+#: Recordings of which each is named where none can be used.
+_NAMED: Final = 5
+
+
+def _none_usable(errors: Sequence[StepscopeError]) -> StepscopeError:
+    if len(errors) == 1:
+        return errors[0]
+    told = "; ".join(error.message for error in errors[:_NAMED])
+    more = f"; and {len(errors) - _NAMED:,} more" if len(errors) > _NAMED else ""
+    hints = list(dict.fromkeys(error.hint for error in errors))
+    return UnusableInputError(f"none of {len(errors):,} recordings can be used: {told}{more}", hint=hints[0])
 
 
 def _unreadable(source: Source, error: OSError) -> UnusableInputError:

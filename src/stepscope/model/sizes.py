@@ -1,4 +1,7 @@
-"""From which size on data is handled in parts: values of the process, so that tests can set them."""
+"""Limits of sizes: from which on data is handled in parts, and beyond which it is refused.
+
+They are values of the process, so that tests can set them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(slots=True)
 class Sizes:
-    """Every limit at which an algorithm changes its way, not its result.
+    """Every limit at which an algorithm changes its way, and every one beyond which an input is not read.
 
     Attributes:
         nested_events: Host events nested together, about; each takes some 500 bytes meanwhile. Of ranks with more than
@@ -19,6 +22,12 @@ class Sizes:
             bytes per event.
         kept_bytes: Of a larger rank, what holds as much is computed anew for each question.
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
+        chunk_pieces: Pieces of text that are parsed together; 16 MiB of a real trace are some 60,000.
+        short_pieces: Of 8 MiB of text, objects that are too short to be events, and yet are parsed.
+        event_bytes: Text of one event; those of real traces with long stacks have some 100 kB.
+        unpacked_bytes: What any input may unpack to. Recordings unpack to 5 to 60 times their size.
+        unpacked_times: What it may unpack to beyond that, in times of its size; deflate packs zeros to a 1030th.
+        archive_members: Files in one zip archive; each takes some 500 bytes of memory.
     """
 
     nested_events: int = 500_000
@@ -26,11 +35,21 @@ class Sizes:
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20
     parallel_bytes: int = 48 << 20
+    chunk_pieces: int = 1 << 18
+    short_pieces: int = 1 << 16
+    event_bytes: int = 4 << 20
+    unpacked_bytes: int = 2 << 30
+    unpacked_times: int = 250
+    archive_members: int = 100_000
 
     @property
     def whole_columns(self) -> int:
         """Events of a rank of which whole columns may be in memory."""
         return 2 * self.nested_events
+
+    def unpacked_limit(self, packed: int) -> int:
+        """Bytes that so many packed ones may unpack to."""
+        return self.unpacked_bytes + self.unpacked_times * packed
 
     @contextmanager
     def changed(self, **limits: int) -> Iterator[None]:

@@ -2,137 +2,100 @@
 
 from __future__ import annotations
 
-import bz2
-import lzma
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
+from stepscope.model.amounts import quantity
+from stepscope.model.errors import UnusableInputError
+from stepscope.model.sizes import SIZES
+from stepscope.readers.packing.damage import Damage
+from stepscope.readers.packing.encodings import encoding_of, to_utf8
+from stepscope.readers.packing.members import member_content
+from stepscope.readers.packing.streams import MAGIC_BYTES, unpacked, unpacker_of
+from stepscope.readers.packing.zips import archive_of
 from stepscope.readers.protocol import Progress, Source
+
+__all__ = ["BLOCK_BYTES", "CHUNK_BYTES", "Damage", "ReadInto", "blocks", "content", "from_blocks", "head", "members",
+           "on_disk"]  # fmt: skip
 
 #: Puts the next bytes of a content into memory; returns how many, 0 at the end.
 ReadInto = Callable[[memoryview], int]
 
-_ZIP: Final = b"PK\x03\x04"
-
-#: Bytes read and unpacked at a time: few, as what is unpacked in the same go as a damage may be lost.
-_PACKED_BLOCK: Final = 1 << 16
 BLOCK_BYTES: Final = 8 << 20
 #: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
 CHUNK_BYTES: Final = 16 << 20
+#: What is in memory of an input whose beginning is looked for.
+_SMALL_BYTES: Final = 1 << 16
 
 
-@dataclass(slots=True)
-class Damage:
-    """What was wrong with the packing of an input; empty if nothing was."""
-
-    messages: list[str] = field(default_factory=list)
-
-
-class _Inflater:
-    """zlib's decompressor with the interface of bz2's and lzma's; it gives all there is before a damage."""
-
-    def __init__(self) -> None:
-        # 31 = the largest window and a gzip header.
-        self._inner = zlib.decompressobj(31)
-        self._error: zlib.error | None = None
-        self.needs_input = True
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        if self._error is not None:
-            raise self._error
-        before = self._inner.copy()
-        data = self._inner.unconsumed_tail + data
-        try:
-            result = self._inner.decompress(data, max_length)
-        except zlib.error as error:
-            self._error = error
-            return _inflate_bytewise(before, data)
-        self.needs_input = not self._inner.unconsumed_tail and len(result) < max_length
-        return result
-
-
-def _inflate_bytewise(inner: Any, data: bytes) -> bytes:
-    """What comes out of damaged data before the damage."""
-    out = bytearray()
-    try:
-        for index in range(len(data)):
-            out += inner.decompress(data[index : index + 1])
-    except zlib.error:
-        pass
-    return bytes(out)
-
-
-#: By the first bytes of a packed stream.
-_UNPACKERS: Final[dict[bytes, Callable[[], Any]]] = {
-    b"\x1f\x8b": _Inflater,
-    b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ\x00": lzma.LZMADecompressor,
-}
-
-
-_MAGIC_BYTES: Final = max(map(len, _UNPACKERS))
-
-
-def _unpacker(start: bytes) -> Callable[[], Any] | None:
-    return next((make for magic, make in _UNPACKERS.items() if start.startswith(magic)), None)
-
-
-def head(source: Source, size: int = 1 << 16) -> bytes:
+def head(source: Source, size: int = _SMALL_BYTES, *, blanks: bool = True, damage: Damage | None = None) -> bytes:
     """The first `size` bytes of the content, fewer if there are not as many or the packing is broken.
+
+    Args:
+        source: The input.
+        size: How many.
+        damage: Told of what is wrong with the packing.
+        blanks: Whether white space before JSON counts; if not, what follows it is given.
 
     Raises:
         OSError: The file can't be read.
     """
     collected = b""
-    for block in blocks(source, Damage(), lambda _: None, block_size=size):
+    for block in blocks(source, damage or Damage(), lambda _: None, block_size=size):
         collected += block
+        if not blanks and (not (rest := collected.lstrip()) or rest.startswith((b"{", b"["))):
+            collected = rest
         if len(collected) >= size:
             break
     return collected[:size]
 
 
-def archive_members(path: Path) -> list[str]:
-    """Names of the files in a zip archive; empty if the file is no readable zip archive.
+def members(path: Path) -> list[str]:
+    """Names of the files in a zip archive; empty if the file is none.
 
     Raises:
         OSError: The file can't be read.
+        UserError: It is an archive that was made to exhaust who unpacks it.
     """
-    with path.open("rb") as file:
-        if file.read(len(_ZIP)) != _ZIP:
-            return []
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return [info.filename for info in archive.infolist() if not info.is_dir() and info.file_size]
-    except zipfile.BadZipFile:
-        return []
+    archive = archive_of(path)
+    return [] if archive is None else list(archive.members)
 
 
 def blocks(source: Source, damage: Damage, progress: Progress, block_size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """The content in blocks of at most `block_size` bytes, as far as it can be unpacked.
 
-    A broken or cut archive ends the blocks early; `damage` then says so.
+    What is broken, cut, or larger than `SIZES.unpacked_limit` ends the blocks early; `damage` then says so.
 
     Raises:
         OSError: The file can't be opened.
     """
-    with source.path.open("rb") as file:
+    with source.path.open("rb") as opened:
+        file = _Counted(opened, progress)
         if source.member:
-            yield from _member_blocks(file, source.member, damage, progress, block_size)
+            archive = archive_of(source.path)
+            found = None if archive is None else archive.members.get(source.member)
+            if archive is None or found is None:
+                damage.ends("the archive has changed")
+                return
+            if archive.damage:
+                damage.changes(archive.damage)
+            inner = member_content(cast("IO[bytes]", file), found, damage)
+            packed = found.method != 0
         else:
-            yield from _stream_blocks(file, damage, progress, block_size)
+            inner, packed = iter(lambda: file.read(min(block_size, BLOCK_BYTES)), b""), False
+        start = b""
+        while len(start) < MAGIC_BYTES and (more := next(inner, b"")):
+            start += more
+        if unpacker_of(start) is not None:
+            inner, start, packed = unpacked(_reading(inner), start, damage), b"", True
+            start = next(inner, b"")
+        inner = chain((start,), inner)
+        if encoding := encoding_of(start):
+            inner = to_utf8(inner, encoding, damage)
+        yield from _sized(_bounded(inner, file, damage) if packed else inner, block_size)
 
 
 @contextmanager
@@ -143,8 +106,8 @@ def content(source: Source, damage: Damage, progress: Progress, block_size: int 
         OSError: The file can't be opened.
     """
     with source.path.open("rb") as file:
-        start = b"" if source.member else file.read(_MAGIC_BYTES)
-        if source.member or _unpacker(start) is not None:
+        start = b"" if source.member else file.read(MAGIC_BYTES)
+        if source.member or unpacker_of(start) is not None or encoding_of(start):
             yield from_blocks(blocks(source, damage, progress, block_size))
             return
         file.seek(0)
@@ -155,6 +118,27 @@ def content(source: Source, damage: Damage, progress: Progress, block_size: int 
             return size
 
         yield read
+
+
+def on_disk(source: Source, target: Path, damage: Damage) -> Path:
+    """A path where the content lies unpacked, for a library that opens files: the input's own, or `target`.
+
+    Raises:
+        OSError: It can't be read or written.
+        UnusableInputError: It is larger than `SIZES.unpacked_limit`.
+    """
+    with source.path.open("rb") as file:
+        if not source.member and unpacker_of(file.read(MAGIC_BYTES)) is None:
+            return source.path
+    with target.open("wb") as out:
+        for block in blocks(source, damage, lambda _: None):
+            out.write(block)
+    if damage.refused:
+        target.unlink()
+        raise UnusableInputError(
+            f"{source} can't be used: {damage.messages[-1]}", hint="unpack it, and give what is in it"
+        )
+    return target
 
 
 def from_blocks(blocks: Iterable[bytes]) -> ReadInto:
@@ -173,61 +157,53 @@ def from_blocks(blocks: Iterable[bytes]) -> ReadInto:
     return read
 
 
-def _member_blocks(
-    file: IO[bytes], member: str, damage: Damage, progress: Progress, block_size: int
-) -> Iterator[bytes]:
-    try:
-        with zipfile.ZipFile(file) as archive, archive.open(member) as content:
-            info = archive.getinfo(member)
-            ratio = info.compress_size / max(1, info.file_size)
-            yield from _stream_blocks(content, damage, lambda size: progress(int(size * ratio)), block_size)
-    except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError, EOFError) as error:
-        damage.messages.append(f"the archive is damaged ({error})")
+class _Counted:
+    """A file that tells how far it is read."""
+
+    def __init__(self, file: IO[bytes], progress: Progress) -> None:
+        self._file = file
+        self._progress = progress
+        self.total = 0
+
+    def read(self, size: int) -> bytes:
+        block = self._file.read(size)
+        self.total += len(block)
+        self._progress(len(block))
+        return block
+
+    def seek(self, *args: Any) -> int:
+        return self._file.seek(*args)
 
 
-def _stream_blocks(file: IO[bytes], damage: Damage, progress: Progress, size: int) -> Iterator[bytes]:
-    start = file.read(_MAGIC_BYTES)
-    make = _unpacker(start)
-    if make is not None:
-        yield from _unpacked(file, start, make, damage, progress, size)
-        return
-    while block := start + file.read(max(1, size - len(start))):
-        start = b""
-        progress(len(block))
-        yield block
+def _reading(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
+    return lambda _: next(blocks, b"")
 
 
-def _unpacked(
-    file: IO[bytes],
-    packed: bytes,
-    make: Callable[[], Any],
-    damage: Damage,
-    progress: Progress,
-    size: int,
-) -> Iterator[bytes]:
-    """Unpack one or more streams that follow each other in `file`; what follows the last one is not looked at."""
-    unpacker = make()
+def _sized(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """The same bytes in blocks of `size`, the last one of what is left."""
     pending = bytearray()
-    try:
-        while True:
-            if unpacker.eof:
-                rest = unpacker.unused_data.lstrip(b"\0") + packed
-                packed = rest or file.read(_PACKED_BLOCK)
-                if not packed or not any(packed.startswith(magic[: len(packed)]) for magic in _UNPACKERS):
-                    break
-                unpacker = make()
-            elif unpacker.needs_input and not packed:
-                packed = file.read(_PACKED_BLOCK)
-                progress(len(packed))
-                if not packed:
-                    damage.messages.append("the compressed data ends early")
-                    break
-            pending += unpacker.decompress(packed, min(size - len(pending), _PACKED_BLOCK))
-            packed = b""
-            if len(pending) >= size:
-                yield bytes(pending)
-                pending.clear()
-    except (zlib.error, OSError, EOFError, lzma.LZMAError) as error:
-        damage.messages.append(f"the compressed data is damaged ({error})")
+    for piece in pieces:
+        if not pending and len(piece) == size:
+            yield piece
+            continue
+        pending += piece
+        while len(pending) >= size:
+            yield bytes(pending[:size])
+            del pending[:size]
     if pending:
         yield bytes(pending)
+
+
+def _bounded(pieces: Iterable[bytes], file: _Counted, damage: Damage) -> Iterator[bytes]:
+    """What is unpacked, up to the limit."""
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > SIZES.unpacked_limit(file.total):
+            damage.refused = True
+            damage.ends(
+                f"it unpacks to more than the limit of {quantity(SIZES.unpacked_bytes, 'bytes')} and "
+                f"{SIZES.unpacked_times} times its size"
+            )
+            return
+        yield piece

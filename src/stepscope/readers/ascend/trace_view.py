@@ -134,14 +134,13 @@ def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str
 
 def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:
     mender = decoder.mender
-    for message in damage.messages:
-        staging.observe("input-damaged", "error", 1, message, "everything after the damage is missing")
+    damage.observe(staging)
     staging.observe(
         "events-repaired", "info", mender.repaired, "events had broken JSON and were mended",
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
-        "events-lost", "error", mender.lost + (1 if framer.lost_bytes else 0),
+        "events-lost", "error", mender.lost + framer.lost,
         "stretches of text could not be read as events", "they are missing from every number",
     )  # fmt: skip
     staging.observe(

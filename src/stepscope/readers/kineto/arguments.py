@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SPACE: Final = np.zeros(256, dtype=bool)
 _SPACE[list(b" \t\r\n")] = True
+#: Bytes of white space that are passed over; events with more are left to the parser.
+_STEPS: Final = 64
 _KEY: Final = b'"args"'
 #: The key as the last bytes of a word.
 _KEY_WORD: Final = np.uint64(int.from_bytes(_KEY, "little"))
@@ -52,10 +54,12 @@ def argument_slices(
 
 
 def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The last position at or before each place that is no white space, at least 0."""
+    """The last position at or before each place that is no white space, at least 0; some way back if there is much."""
     place = np.maximum(place, 0)
     moving = np.flatnonzero(_SPACE.take(raw.take(place)) & (place > 0))
-    while moving.size:
+    for _ in range(_STEPS):
+        if not moving.size:
+            break
         before = place.take(moving) - 1
         place[moving] = before
         moving = moving.compress(_SPACE.take(raw.take(before)) & (before > 0))

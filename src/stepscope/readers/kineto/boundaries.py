@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SEPARATOR: Final = np.zeros(256, dtype=bool)
 _SEPARATOR[list(b" \t\r\n,")] = True
+#: Bytes between two events that are looked at one by one; few traces have as many.
+_STEPS: Final = 64
 #: Ways to separate events that one trace is expected to have.
 _MOST_KNOWN: Final = 4
 
@@ -91,12 +93,28 @@ def _step_back(raw: NDArray[np.uint8], before: NDArray[np.int64]) -> NDArray[np.
     before = before.copy()
     comma = np.full(before.size, -1, dtype=np.int64)
     moving = np.arange(before.size)
-    while moving.size:
+    for _ in range(_STEPS):
+        if not moving.size:
+            break
         place = before[moving]
         byte = raw[place]
         comma[moving[byte == ord(",")]] = place[byte == ord(",")]
         moving = moving[_SEPARATOR[byte] & (place > 0)]
         before[moving] -= 1
+    if moving.size:
+        # Much stands there: look at all of the text once, not at this place byte by byte.
+        others = np.flatnonzero(~_SEPARATOR[raw])
+        ends = before[moving]
+        at = np.searchsorted(others, ends, side="right") - 1
+        before[moving] = np.where(at >= 0, others[at] if others.size else 0, 0)
+        commas = np.flatnonzero(raw == ord(","))
+        first = np.searchsorted(commas, before[moving])
+        between = np.append(commas, raw.size)[first]
+        comma[moving] = np.where(between <= ends, between, comma[moving])
+        # What is left of it would have to be mended; this often, that takes long.
+        for start, end in zip(before[moving].tolist(), ends.tolist(), strict=True):
+            if raw[start] == ord("}"):
+                raw[start + 1 : end + 1] = ord(" ")
     closed = raw[before] == ord("}")
     commas = comma[closed]
     raw[commas[commas >= 0]] = ord("\t")

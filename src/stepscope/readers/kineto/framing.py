@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stepscope.model.sizes import SIZES
 from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
 from stepscope.readers.kineto.arguments import argument_slices
 from stepscope.readers.kineto.arrows import ArrowFinder
@@ -28,8 +29,15 @@ _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 #: Text before the events that is kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
-#: No event is this long; text without a boundary beyond it is given up.
+#: Pieces that may be one event are joined up to this length.
 EVENT_LIMIT: Final = 64 << 20
+_SEPARATORS: Final = b" \t\r\n,"
+#: The end of the list of events is looked for in so many last bytes of an event that is too long.
+_TRAILER: Final = 1 << 20
+_NOTHING: Final = b'{"ph":"M"}'
+#: The shortest event, but for its last byte.
+_LEAST: Final = len(_NOTHING) - 1
+_LIST_END: Final = re.compile(rb"\}(?=[\s,]*\])")
 #: Memory is asked for in slabs of several slots, each for one block of text and what is left of the one before.
 _SLOT: Final = 9 << 20
 _SLOTS: Final = 7
@@ -110,15 +118,38 @@ def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]
     """Put consecutive pieces together to chunks of about `size` bytes."""
     parts: list[Pieces] = []
     total = 0
-    for part in pieces:
+    number = 0
+    for part in (few for many in pieces for few in _fewer(many)):
         # Only when there is more text is it known that a full chunk is not the last.
-        if total >= size:
+        if total >= size or number + len(part) > SIZES.chunk_pieces:
             yield Chunk(tuple(parts))
-            parts, total = [], 0
+            parts, total, number = [], 0, 0
         parts.append(part)
         total += len(part.text)
+        number += len(part)
     if parts:
         yield Chunk(tuple(parts), last=True)
+
+
+def _fewer(pieces: Pieces) -> Iterator[Pieces]:
+    """The same pieces, in parts of which none has more than a chunk may have."""
+    most = SIZES.chunk_pieces
+    for first in range(0, len(pieces), most):
+        last = first + most >= len(pieces)
+        if first == 0 and last:
+            yield pieces
+            return
+        rows = slice(first, first + most)
+        yield replace(
+            pieces,
+            # Whoever has the last of them gives the memory back.
+            slot=pieces.slot if last else pieces.slot[:0],
+            offsets=pieces.offsets[first : first + most + 1],
+            flat=pieces.flat[rows],
+            arrow=pieces.arrow[rows],
+            args_begin=pieces.args_begin[rows],
+            args_length=pieces.args_length[rows],
+        )
 
 
 class Framer:
@@ -128,14 +159,15 @@ class Framer:
         header: Text before the first event; a bare list has none.
         bare: Whether the events are a bare list, or loose objects without one.
         found: Whether events, or a place for them, were found.
-        lost_bytes: Bytes given up since they held no boundary.
+        lost: Events given up since they are longer than `SIZES.event_bytes`.
+        short: Objects passed over since they are too short to be events.
     """
 
     def __init__(self) -> None:
         self.header = b""
         self.bare = False
         self.found = False
-        self.lost_bytes = 0
+        self.lost = self.short = 0
         self._free: deque[memoryview] = deque()
         self._arrows = ArrowFinder()
         self._boundaries = Boundaries()
@@ -148,6 +180,7 @@ class Framer:
             block_bytes: Text that is framed in one go; it should fit the processor's cache.
         """
         rest = self._find_events(read, block_bytes)
+        within = False  # an event that is given up
         while True:
             slot = self._slot(len(rest) + block_bytes)
             slot[: len(rest)] = rest
@@ -155,18 +188,20 @@ class Framer:
             text = slot[: len(rest) + size]
             if not size:
                 break
-            pieces = self._cut(text, slot)
+            pieces = self._cut(text, slot, within=within)
             if len(pieces):
                 rest = bytes(pieces.text[int(pieces.offsets[-1]) :])
+                within = False
                 yield pieces
                 continue
-            rest = bytes(text)
+            # Much may stand behind an event, too.
+            rest = bytes(text) if len(text) <= SIZES.event_bytes else bytes(text).rstrip(_SEPARATORS)
             self._free_slot(slot)
-            if len(rest) > EVENT_LIMIT:
-                self.lost_bytes += len(rest)
-                rest = b""
+            if within or len(rest) > SIZES.event_bytes:
+                self.lost += not within
+                rest, within = rest[-_TRAILER:], True
         if rest.strip():
-            yield self._cut(text, slot, whole=True)
+            yield self._cut(text, slot, whole=True, within=within)
 
     def reuse(self, chunk: Chunk) -> None:
         """Take back the memory of a chunk that nobody looks at any more; may be called from any thread.
@@ -189,13 +224,19 @@ class Framer:
             self._free.extend(slab[_SLOT * i : _SLOT * (i + 1)] for i in range(_SLOTS))
         return self._free.pop()
 
-    def _cut(self, text: memoryview, slot: memoryview, *, whole: bool = False) -> Pieces:
-        """The text up to the last place between two events, or to its end; the commas between pieces are blanked."""
+    def _cut(self, text: memoryview, slot: memoryview, *, whole: bool = False, within: bool = False) -> Pieces:
+        """The text up to the last place between two events, or to its end; the commas between pieces are blanked.
+
+        Args:
+            text: Begins with an event, or within one that is given up.
+            slot: Where it lies.
+            whole: Whether nothing follows.
+            within: Whether it begins within one.
+        """
         raw = np.frombuffer(text, dtype=np.uint8)
-        braces = np.flatnonzero(raw == ord("{"))
-        braces = braces[braces > 0]
-        ordinal, close = self._boundaries.find(raw, braces)
+        braces, ordinal, close = self._find(raw)
         starts = braces[ordinal]
+        self._give_up(raw, np.append(0, starts), close, whole=whole, within=within)
         flat = np.diff(ordinal, prepend=-2) == 1
         begin, length = argument_slices(raw, braces, ordinal, close[1:])
         arrow = self._arrows.find(text, starts[:-1], close[1:], flat[1:])
@@ -207,6 +248,45 @@ class Framer:
         begin, length, arrow = np.pad(begin, edges), np.pad(length, edges), np.pad(arrow, edges)
         offsets = np.concatenate([[0], starts]).astype(np.int32)
         return Pieces(text, slot, offsets, flat, arrow, begin, length)
+
+    def _find(self, raw: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The braces but for one at the very beginning, which of them begin a piece, and the `}` before each of these.
+
+        Objects that are too short to be events are blanked where there are very many: each takes as long as an event.
+        """
+        for _ in range(2):
+            braces = np.flatnonzero(raw == ord("{"))
+            braces = braces[braces > 0]
+            ordinal, close = self._boundaries.find(raw, braces)
+            begin = np.append(0, braces[ordinal])[: close.size]
+            short = close - begin < _LEAST
+            # A few are in lists in the arguments of events.
+            if np.count_nonzero(short) <= SIZES.short_pieces:
+                break
+            self.short += int(np.count_nonzero(short))
+            edges = np.zeros(raw.size + 1, np.int8)
+            np.add.at(edges, begin[short], 1)
+            np.add.at(edges, close[short] + 1, -1)
+            raw[np.cumsum(edges[:-1], dtype=np.int8) > 0] = ord(" ")
+        return braces, ordinal, close
+
+    def _give_up(
+        self, raw: NDArray[np.uint8], starts: NDArray[np.int64], close: NDArray[np.int64], *, whole: bool, within: bool
+    ) -> None:
+        """Replace events that are too long, and the end of one of which the beginning was."""
+        if whole and (within or raw.size > SIZES.event_bytes):
+            # The last one has what follows the events behind it.
+            found = _LIST_END.search(raw.data, max(int(starts[-1]), raw.size - _TRAILER))
+            close = np.append(close, raw.size - 1 if found is None else found.start())
+        long = close - starts[: close.size] > SIZES.event_bytes
+        self.lost += int(np.count_nonzero(long[1:])) + int(long.size and long[0] and not within)
+        if within and long.size:
+            long[0] = True
+        for index in np.flatnonzero(long).tolist():
+            place = raw[int(starts[index]) : int(close[index]) + 1]
+            place[:] = ord(" ")
+            # Its place stays, with an event that says nothing.
+            place[: len(_NOTHING)] = np.frombuffer(_NOTHING, np.uint8)[: place.size]
 
     def _find_events(self, read: ReadInto, block_bytes: int) -> bytes:
         """Read up to the first event; returns what was read beyond it."""

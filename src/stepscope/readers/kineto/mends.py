@@ -17,6 +17,9 @@ SEPARATOR: Final = b"\0"
 _BLANKS: Final = bytes(32 if code < 32 else code for code in range(256))
 _BLANKS_BUT_SEPARATOR: Final = SEPARATOR + _BLANKS[1:]
 
+_MUCH_SPACE: Final = b" " * 256
+_LONG_SPACE: Final = re.compile(_MUCH_SPACE + b" *")
+
 _STRING: Final = rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)*"'
 #: A string from its first backslash on.
 _FROM_BACKSLASH: Final = re.compile(rb'(?:\\[^\0]?[^"\\\0]*)+"?')
@@ -56,6 +59,9 @@ def clean_all(pieces: Sequence[bytes]) -> bytes:
 
 
 def _clean_characters(data: bytes) -> bytes:
+    if _MUCH_SPACE in data:
+        # Expressions that try every part of it would take its square in time.
+        data = _LONG_SPACE.sub(b" ", data)
     if b"\\u" in data:
         # Half of a pair of UTF-16 surrogates is no character.
         data = _HALF_SURROGATE.sub(lambda half: half[1] or rb"\ufffd", data)

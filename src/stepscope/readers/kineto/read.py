@@ -60,14 +60,13 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
 
 
 def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:
-    for message in damage.messages:
-        staging.observe("input-damaged", "error", 1, message, "everything after the damage is missing")
+    damage.observe(staging)
     staging.observe(
         "events-repaired", "info", decoder.mender.repaired, "events had broken JSON and were mended",
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
-        "events-lost", "error", decoder.mender.lost + (1 if framer.lost_bytes else 0),
+        "events-lost", "error", decoder.mender.lost + framer.lost,
         "stretches of text could not be read as events", "they are missing from every number",
     )  # fmt: skip
     staging.observe(
@@ -79,7 +78,8 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
         "they count as events of no duration",
     )  # fmt: skip
     staging.observe(
-        "events-foreign", "info", decoder.foreign, "events are of kinds that are not read (async, samples)",
+        "events-foreign", "info", decoder.foreign + framer.short,
+        "events are of kinds that are not read (async, samples)",
         "none for numbers of steps, operators and device work",
     )  # fmt: skip
     if decoder.mender.cut or (decoder.mender.trailer is None and not framer.bare):

@@ -30,8 +30,10 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     pickled = head(source, 1) == b"\x80"
     load = load_pickle if pickled else load_json
     loaded = load(blocks(source, damage, progress, _BLOCK), history, str(source))
-    for message in damage.messages:
-        loaded.cut = loaded.cut or message
+    if damage.whole:
+        damage.observe(staging)
+    else:
+        loaded.cut = loaded.cut or damage.messages[-1]
     attributes = {**_settings(loaded.settings), "format": "pickle" if pickled else "json"}
     if loaded.timeline is not None:
         stage_timeline(staging, loaded.timeline, str(source))

@@ -5,16 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from stepscope.model.errors import UnusableInputError
-from stepscope.readers.content import Damage, blocks, head
+from stepscope.readers.content import Damage, on_disk
 from stepscope.readers.nsight.folder_tables import FolderTables
 from stepscope.readers.nsight.signs import REPORTS
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Source
-from stepscope.readers.sqlite.pages import MAGIC
 from stepscope.readers.sqlite.tables import SqliteTables
 
 
@@ -25,28 +24,16 @@ def opened(source: Source, scratch: Path, damage: Damage) -> Iterator[Tables]:
     Raises:
         UnusableInputError: It can't be opened.
     """
-    tables = _open(source, scratch, damage)
-    try:
-        yield tables
-    finally:
-        tables.close()
-
-
-def _open(source: Source, scratch: Path, damage: Damage) -> Tables:
     if source.path.is_dir():
-        return FolderTables(source.path)
-    if source.path.suffix in REPORTS and not source.member:
-        return _sqlite(_convert(source.path, scratch / "converted.sqlite"))
-    start = head(source, len(MAGIC))
-    with source.path.open("rb") as file:
-        plain = not source.member and file.read(len(MAGIC)) == start
-    if plain:
-        return _sqlite(source.path)
-    unpacked = scratch / "unpacked.sqlite"
-    with unpacked.open("wb") as target:
-        for block in blocks(source, damage, lambda _: None):
-            target.write(block)
-    return _sqlite(unpacked)
+        with closing(FolderTables(source.path)) as tables:
+            yield tables
+    elif source.path.suffix in REPORTS and not source.member:
+        with closing(_sqlite(_convert(source.path, scratch / "converted.sqlite"))) as tables:
+            yield tables
+    else:
+        path = on_disk(source, scratch / "unpacked.sqlite", damage)
+        with closing(_sqlite(path)) as tables:
+            yield tables
 
 
 def _sqlite(path: Path) -> SqliteTables:

@@ -108,8 +108,7 @@ def _unusable(source: Source, tables: Tables) -> UnusableInputError:
 
 
 def _observe_damage(staging: Staging, tables: Tables, damage: Damage) -> None:
-    for message in damage.messages:
-        staging.observe("input-damaged", "error", 1, message, "everything after the damage is missing")
+    damage.observe(staging)
     staging.observe(
         "tables-damaged", "error", len(tables.damage), f"parts can't be read: {'; '.join(tables.damage[:5])}",
         "what they hold is missing from every number; export the report again",

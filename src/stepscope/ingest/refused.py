@@ -1,0 +1,95 @@
+"""What is said of files that are no recordings, where nothing else is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.errors import UserError
+from stepscope.readers.ascend import raw as ascend_raw
+from stepscope.readers.foreign import foreign, foreign_tables
+from stepscope.readers.packing.damage import Damage
+from stepscope.readers.protocol import Source
+from stepscope.readers.sqlite.pages import MAGIC as SQLITE
+
+_HINT: Final = (
+    "give a recording of a profiler, such as trace.json or trace.json.gz of torch.profiler, or a folder of them"
+)
+#: How stepscope's own reports begin.
+_REPORT: Final = re.compile(rb'\s*\{\s*"schema":\s*"stepscope\.')
+#: Files that are named where none of many is a recording.
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file, or one in an archive, that is no recording.
+
+    Attributes:
+        path: Where it is.
+        why: What is the matter, as in "is empty".
+        hint: What to do.
+        unreadable: Whether it may be a recording for all that is known.
+    """
+
+    path: Path
+    why: str = "is no recording that stepscope can read"
+    hint: str = _HINT
+    unreadable: bool = False
+
+
+def is_report(head: bytes) -> bool:
+    """Whether a content that begins like that is what stepscope wrote."""
+    return _REPORT.match(head) is not None
+
+
+def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
+    """What is said of a file that no reader reads, whose unpacked content begins like that."""
+    place = Path(str(source))
+    if is_report(head):
+        return Skipped(place, "is what stepscope wrote about a recording")
+    if damage.messages and not head:
+        hint = "copy it again from where it was recorded"
+        return Skipped(place, f"is damaged, and nothing in it can be read: {damage.messages[-1]}", hint, True)
+    found = foreign(Path(source.member) if source.member else source.path, head)
+    if head.startswith(SQLITE):
+        found = foreign_tables(_tables(source))
+    return Skipped(place) if found is None else Skipped(place, f"is {found.what}", found.hint)
+
+
+def _tables(source: Source) -> frozenset[str]:
+    """Names of the tables of a database that lies on disk; none if it is packed or damaged."""
+    from stepscope.readers.sqlite.tables import SqliteTables
+
+    if source.member:
+        return frozenset()
+    try:
+        tables = SqliteTables(source.path)
+    except UserError:
+        return frozenset()
+    try:
+        return tables.names()
+    finally:
+        tables.close()
+
+
+def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
+    """The error for an input without any recording: what each thing in it is, and what to do."""
+    raw = next((hint for path in paths if path.is_dir() and (hint := ascend_raw.hint(path))), None)
+    listed = ", ".join(map(str, paths))
+    if raw:
+        return UserError(f"{listed} holds no recording that stepscope can read", hint=raw)
+    if not found:
+        return UserError(f"{listed} {'is an empty folder' if len(paths) == 1 else 'are empty folders'}", hint=_HINT)
+    # What may be a recording comes first.
+    order = sorted(found, key=lambda one: not one.unreadable)
+    told = "; ".join(f"{one.path} {one.why}" for one in order[:_NAMED])
+    more = f"; and {len(order) - _NAMED:,} more files" if len(order) > _NAMED + 1 else ""
+    if len(paths) == 1 and paths[0].is_file() and len(order) == 1:
+        return UserError(told, hint=order[0].hint)
+    where = "none of these is a recording" if len(paths) > 1 else f"{listed} holds no recording that stepscope can read"
+    hints = {one.hint for one in order}
+    return UserError(f"{where}: {told}{more}", hint=hints.pop() if len(hints) == 1 else _HINT)

@@ -1,0 +1,204 @@
+"""Zip archives: what is in them, by their directory, or by what stands before each member where that is damaged.
+
+The directory is read once per archive, and a member in place, so that archives of many small members take as long as
+what is in them. (APPNOTE.TXT 6.3.10, 4.3: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Final
+
+from stepscope.model.errors import UserError
+from stepscope.model.sizes import SIZES
+
+MAGIC: Final = b"PK\x03\x04"
+#: Before a member: flags, method, checksum, packed and plain size, lengths of its name and of its extra fields.
+LOCAL: Final = struct.Struct("<6x H H 4x L L L H H")
+#: The same in the directory, with the length of a comment and where the member begins.
+_ENTRY: Final = struct.Struct("<4s 4x H H 4x L L L H H H 8x L")
+#: The end of the directory: its entries, bytes and place.
+_END: Final = struct.Struct("<4s 6x H L L 2x")
+_END_64: Final = struct.Struct("<4s 28x Q Q Q")
+_LOCATOR: Final = struct.Struct("<4s 4x Q 4x")
+_MOST: Final = 0xFFFFFFFF
+_ENCRYPTED, _ENDED, _STREAMED, _UTF8 = 1, 2, 8, 0x800
+#: The end may be followed by a comment of so many bytes.
+_TAIL: Final = (1 << 16) + _END.size + _LOCATOR.size
+_LONGEST_NAME: Final = 1024
+#: stored, deflated, by way of deflate64, bzip2 and lzma, and by what else there is.
+_METHODS: Final = frozenset((0, 8, 9, 12, 14, 93, 95, 98))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file in an archive.
+
+    Attributes:
+        name: As recorded.
+        header: Where what stands before it begins.
+        method: How it is packed; 0 if it is not.
+        packed: Its bytes in the archive, at most.
+        size: Its bytes when unpacked; None if not known.
+        checksum: CRC-32 of these; None if not known.
+        encrypted: Whether a password is needed.
+        ended: Whether its packed data marks its own end (method 14).
+    """
+
+    name: str
+    header: int
+    method: int
+    packed: int
+    size: int | None
+    checksum: int | None
+    encrypted: bool
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The files in an archive; `damage` says what is wrong with its directory, if anything is."""
+
+    members: dict[str, Member]
+    damage: str = ""
+
+
+class _DirectoryError(Exception):
+    """There is no directory that can be read."""
+
+
+def archive_of(path: Path) -> Archive | None:
+    """The files of an archive; None for what is none.
+
+    Raises:
+        OSError: The file can't be read.
+        UserError: It has more members than the limit, or some of them share their bytes.
+    """
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            return None
+        status = os.fstat(file.fileno())
+    return _archive(path, status.st_size, status.st_mtime_ns, SIZES.archive_members)
+
+
+@lru_cache(maxsize=8)
+def _archive(path: Path, size: int, _changed: int, most: int) -> Archive:
+    with path.open("rb") as file:
+        try:
+            members, damage = _listed(file, path, size, most), ""
+        except (_DirectoryError, struct.error):
+            members, damage = _found(file, path, size, most), "the archive's directory is missing or damaged"
+    _check_apart(path, members)
+    named: dict[str, Member] = {}
+    for member in members:
+        if not member.name.endswith("/") and member.size != 0:
+            named[member.name if member.name not in named else f"{member.name}#{member.header}"] = member
+    return Archive(named, damage)
+
+
+def _refuse(path: Path, why: str) -> UserError:
+    return UserError(f"{path} {why}", hint="unpack it, and give what is in it")
+
+
+def _check_apart(path: Path, members: list[Member]) -> None:
+    """No byte belongs to two members: archives in which one does unpack to any size."""
+    end = 0
+    for member in sorted(members, key=lambda one: one.header):
+        if member.header < end:
+            raise _refuse(path, "is an archive whose members overlap, which is made to exhaust who unpacks it")
+        end = member.header + LOCAL.size + member.packed
+
+
+def _listed(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
+    """What the directory lists."""
+    file.seek(max(0, size - _TAIL))
+    tail = file.read(_TAIL)
+    at = tail.rfind(b"PK\5\6")
+    if at < 0:
+        raise _DirectoryError
+    _, number, length, begin = _END.unpack_from(tail, at)
+    end = size - len(tail) + at
+    if at >= _LOCATOR.size and tail[at - _LOCATOR.size :][:4] == b"PK\6\7":
+        _, place = _LOCATOR.unpack_from(tail, at - _LOCATOR.size)
+        if place > size:
+            raise _DirectoryError
+        file.seek(place)
+        magic, number, length, begin = _END_64.unpack(file.read(_END_64.size))
+        if magic != b"PK\6\6":
+            raise _DirectoryError
+        end = place
+    if number > most:
+        raise _refuse(path, f"has {number:,} members, more than the limit of {most:,}")
+    # Something may have been put before the archive, which its places do not count.
+    before = end - begin - length
+    if before < 0 or length > size:
+        raise _DirectoryError
+    file.seek(begin + before)
+    return list(_entries(file.read(length), number, before, size))
+
+
+def _entries(text: bytes, number: int, before: int, size: int) -> Iterator[Member]:
+    at = 0
+    for _ in range(number):
+        magic, flags, method, checksum, packed, plain, named, extra, comment, header = _ENTRY.unpack_from(text, at)
+        if magic != b"PK\1\2":
+            raise _DirectoryError
+        at += _ENTRY.size
+        name = text[at : at + named].decode("utf-8" if flags & _UTF8 else "cp437", "replace")
+        plain, packed, header = _wide(text[at + named : at + named + extra], plain, packed, header)
+        at += named + extra + comment
+        if header + before > size:
+            raise _DirectoryError
+        yield Member(
+            name, header + before, method, packed, plain, checksum, bool(flags & _ENCRYPTED), bool(flags & _ENDED)
+        )
+
+
+def _wide(extra: bytes, *values: int) -> list[int]:
+    """Values, of which those that do not fit 32 bits are in an extra field."""
+    found = list(values)
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, at)
+        if kind == 1:
+            wide = iter(struct.iter_unpack("<Q", extra[at + 4 : at + 4 + length // 8 * 8]))
+            return [next(wide, (value,))[0] if value == _MOST else value for value in found]
+        at += 4 + length
+    return found
+
+
+def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
+    """What stands before the members tells, one after the other: the archive was cut, or its directory is damaged."""
+    import mmap
+
+    members: list[Member] = []
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(MAGIC)
+        while at >= 0 and at + LOCAL.size <= size:
+            flags, method, checksum, packed, plain, named, extra = LOCAL.unpack_from(data, at)
+            begin = at + LOCAL.size + named + extra
+            if named > _LONGEST_NAME or method not in _METHODS or begin > size:
+                at = data.find(MAGIC, at + 1)
+                continue
+            name = data[at + LOCAL.size : at + LOCAL.size + named].decode("utf-8", "replace")
+            plain, packed = _wide(data[begin - extra : begin], plain, packed)
+            streamed = bool(flags & _STREAMED) and not packed
+            following = data.find(MAGIC, begin if streamed else min(begin + packed, size))
+            # What is streamed tells its sizes behind itself: it goes as far as the next one, or less.
+            bytes_ = (size if following < 0 else following) - begin if streamed else min(packed, size - begin)
+            told = not streamed
+            members.append(
+                Member(
+                    name, at, method, bytes_, plain if told else None, checksum if told else None,
+                    bool(flags & _ENCRYPTED), bool(flags & _ENDED),
+                )
+            )  # fmt: skip
+            if len(members) > most:
+                raise _refuse(path, f"has more members than the limit of {most:,}")
+            at = following
+    return members

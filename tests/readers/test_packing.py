@@ -1,0 +1,175 @@
+"""What is packed comes out as far as it can, whatever is broken, and never larger than the limits."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import random
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stepscope.model.errors import UnusableInputError, UserError
+from stepscope.model.sizes import SIZES
+from stepscope.readers import content
+from stepscope.readers.content import Damage
+from stepscope.readers.packing import zips
+from stepscope.readers.packing.encodings import encoding_of
+from stepscope.readers.protocol import Source
+
+METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+#: Some 400 kB that pack to a quarter.
+_NUMBERS = random.Random(7)
+TEXT = b"".join(b'{"ph": "X", "ts": %d}\n' % _NUMBERS.randrange(10**9) for _ in range(15_000))
+
+
+def content_of(path: Path, member: str = "") -> tuple[bytes, Damage]:
+    damage = Damage()
+    return b"".join(content.blocks(Source(path, member), damage, lambda _: None)), damage
+
+
+def zipped(path: Path, method: int, *, streamed: bool = False, **members: bytes) -> Path:
+    class NoSeek(io.RawIOBase):
+        """What an archive is written to that can not be written again: sizes then follow the members."""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            return file.write(data)  # type: ignore[call-overload,no-any-return]
+
+    with path.open("wb") as file, zipfile.ZipFile(NoSeek() if streamed else file, "w", method) as archive:  # type: ignore[type-var]
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return path
+
+
+def changed(path: Path, at: float, to: Callable[[int], int] = lambda byte: byte ^ 0x55) -> Path:
+    data = bytearray(path.read_bytes())
+    place = int(len(data) * at)
+    data[place] = to(data[place])
+    path.write_bytes(data)
+    return path
+
+
+def cut(path: Path, at: float) -> Path:
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * at)])
+    return path
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_is_whole_comes_out_whole(tmp_path: Path, method: int, streamed: bool) -> None:
+    path = zipped(tmp_path / "a.zip", method, streamed=streamed, first=TEXT, second=b"b", empty=b"")
+    assert content.members(path) == ["first", "second"]
+    for name, want in {"first": TEXT, "second": b"b"}.items():
+        assert content_of(path, name) == (want, Damage())
+
+
+def test_a_flipped_byte_of_a_stored_member_costs_that_byte(tmp_path: Path) -> None:
+    path = changed(zipped(tmp_path / "a.zip", zipfile.ZIP_STORED, a=TEXT), 0.5)
+    got, damage = content_of(path, "a")
+    assert len(got) == len(TEXT)
+    assert sum(a != b for a, b in zip(got, TEXT, strict=True)) == 1
+    assert damage.whole
+    assert damage.messages == ["the archive is damaged: its checksum is another one"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("method", "least"), [(zipfile.ZIP_STORED, 0.4), (zipfile.ZIP_DEFLATED, 0.4),
+                                               (zipfile.ZIP_LZMA, 0.2)])  # fmt: skip
+def test_of_a_cut_archive_what_is_there_comes_out(tmp_path: Path, method: int, least: float, streamed: bool) -> None:
+    path = cut(zipped(tmp_path / "a.zip", method, streamed=streamed, first=b"{}", second=TEXT), 0.5)
+    assert content.members(path) == ["first", "second"]
+    assert content_of(path, "first")[0] == b"{}"
+    got, damage = content_of(path, "second")
+    assert TEXT.startswith(got)
+    assert len(got) > least * len(TEXT)
+    assert not damage.whole
+    assert damage.messages[0] == "the archive's directory is missing or damaged"
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, gzip.compress])
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.9])
+def test_what_comes_before_a_damage_is_kept(tmp_path: Path, pack: Callable[[bytes], bytes], at: float) -> None:
+    (tmp_path / "a").write_bytes(pack(TEXT))
+    got, damage = content_of(changed(tmp_path / "a", at))
+    same = next((n for n, (a, b) in enumerate(zip(got, TEXT, strict=False)) if a != b), len(got))
+    assert same > (at - 0.05) * len(TEXT)
+    assert len(damage.messages) == 1
+    assert not damage.whole
+
+
+def test_streams_after_each_other_are_one_content(tmp_path: Path) -> None:
+    for pack in (gzip.compress, bz2.compress, lzma.compress):
+        (tmp_path / "a").write_bytes(pack(b"first ") + pack(b"second") + b"\0\0")
+        assert content_of(tmp_path / "a") == (b"first second", Damage())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_text_of_windows_is_read(tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a").write_bytes(pack('[{"ph": "ünïcode 🎈"}]'.encode(encoding)))
+    got, damage = content_of(tmp_path / "a")
+    assert got.decode().lstrip("\ufeff") == '[{"ph": "ünïcode 🎈"}]'
+    assert damage == Damage()
+
+
+@pytest.mark.parametrize("start", [b'{"a": 1}', b"SQLite format 3\0", b"\x80\x04\x95", b"", b"[", b"PAR1", bytes(8)])
+def test_other_contents_are_left_as_they_are(start: bytes) -> None:
+    assert encoding_of(start) == ""
+
+
+def test_the_directory_of_an_archive_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = zipped(tmp_path / "a.zip", zipfile.ZIP_DEFLATED, **{f"m{number}": b"[%d]" % number for number in range(500)})
+    read: list[Path] = []
+    listed = zips._listed
+    monkeypatch.setattr(zips, "_listed", lambda file, path, *rest: (read.append(path), listed(file, path, *rest))[1])
+    assert [content_of(path, name)[0] for name in content.members(path)] == [b"[%d]" % n for n in range(500)]
+    assert len(read) == 1
+
+
+def test_an_archive_of_too_many_members_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", zipfile.ZIP_STORED, a=b"1", b=b"2", c=b"3")
+    with SIZES.changed(archive_members=2), pytest.raises(UserError, match=r"has 3 members, more than the limit of 2"):
+        content.members(path)
+    cut(path, 0.8)
+    with SIZES.changed(archive_members=2), pytest.raises(UserError, match="more members than the limit of 2"):
+        content.members(path)
+    with SIZES.changed(archive_members=3):
+        assert content.members(path) == ["a", "b", "c"]
+
+
+def test_an_archive_whose_members_share_their_bytes_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", zipfile.ZIP_STORED, a=TEXT, b=TEXT)
+    data = bytearray(path.read_bytes())
+    second = data.rfind(b"PK\1\2")
+    data[second + 42 : second + 46] = struct.pack("<L", 0)  # it begins where the first one does
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="members overlap"):
+        content.members(path)
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.zip"])
+def test_what_unpacks_to_more_than_the_limit_ends_there(tmp_path: Path, name: str) -> None:
+    bomb = b"[" + b" " * 10_000_000
+    path = tmp_path / name
+    if name == "a.zip":
+        zipped(path, zipfile.ZIP_DEFLATED, a=bomb)
+    else:
+        path.write_bytes(gzip.compress(bomb))
+    source = Source(path, "a" if name == "a.zip" else "")
+    with SIZES.changed(unpacked_bytes=1 << 20, unpacked_times=10):
+        got, damage = content_of(path, source.member)
+        assert 1 << 20 <= len(got) <= (1 << 20) + 10 * path.stat().st_size
+        assert damage.messages == ["it unpacks to more than the limit of 1.00 MiB and 10 times its size"]
+        with pytest.raises(UnusableInputError, match="unpacks to more than the limit"):
+            content.on_disk(source, tmp_path / "out", Damage())
+        assert not (tmp_path / "out").exists()
+    assert content_of(path, source.member) == (bomb, Damage())
