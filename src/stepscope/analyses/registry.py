@@ -47,6 +47,7 @@ MODULES: Final[tuple[str, ...]] = (
     "dataloader",
     "modules",
     "recorded_summary",
+    "recorded_totals",
     "memory_timeline",
     "memory_peaks",
     "memory_steps",

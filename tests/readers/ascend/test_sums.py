@@ -126,13 +126,15 @@ def test_sums_of_a_database_serve_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["communication.json", "step_trace_time.csv"])
-def test_one_file_of_a_common_name_is_no_result(tmp_path: Path, name: str) -> None:
+def test_one_file_of_a_common_name_is_a_result_by_what_it_holds(tmp_path: Path, name: str) -> None:
     output = write_sums(tmp_path / "rank")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (output / name).rename(elsewhere / name)
     from stepscope.readers.ascend.files import is_result
 
+    assert is_result(elsewhere)
+    (elsewhere / name).write_text('{"team": "mail"}\n')
     assert not is_result(elsewhere)
     assert is_result(output)
 

@@ -9,7 +9,8 @@ from stepscope.ingest.derive.derived import Derived
 def observe(derived: Derived) -> None:
     """Add a line of health for all that the checks find, and one for what was read."""
     staging = derived.staging
-    staging.observe("events-read", "info", derived.overview.total, "events were read", "none")
+    total = derived.overview.total
+    staging.observe("events-read", "info", total, "an event was read" if total == 1 else "events were read", "none")
     for check in CHECKS:
         observation = check(derived)
         if observation is not None:

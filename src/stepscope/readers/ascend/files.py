@@ -8,25 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.readers.ascend.kinds import SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
 from stepscope.readers.protocol import Source
 
-#: Where the profiler puts what it parsed.
-OUTPUT: Final = "ASCEND_PROFILER_OUTPUT"
+#: Where the profiler puts what it parsed: that of a framework, and `msprof`.
+OUTPUTS: Final = ("ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output")
 
-_DATABASE: Final = re.compile(r"ascend_pytorch_profiler(?:_\d+)?\.db")
+_DATABASE: Final = re.compile(r"ascend_(?:pytorch|mindspore)_profiler(?:_\d+)?\.db")
+_ANALYSIS: Final = ("analysis.db", "communication_analyzer.db")
 _INFO: Final = re.compile(r"profiler_info(?:_(\d+))?\.json")
 _RANK: Final = re.compile(r"_(\d{1,6})\.(?:db|json)$")
 
-#: Files of a text export, without which a folder is none.
-_TEXT: Final = ("trace_view.json", "kernel_details.csv")
-_CSV: Final = (
-    "kernel_details", "operator_memory", "memory_record", "npu_module_mem", "op_statistic", "api_statistic",
-    "l2_cache", "data_preprocess", "step_trace_time", "operator_details",
-)  # fmt: skip
-_JSON: Final = ("communication", "communication_matrix")
-#: What a rank holds of which only the sums were kept. Names as common as these count where the folder is the
-#: profiler's own, or several of them lie together.
-_SUMS: Final = ("step_trace_time.csv", "communication.json", "communication_matrix.json", "analysis.db")
+#: So much of a file tells what it is, where its name may be anybody's.
+_HEAD: Final = 1 << 14
 _SMALL: Final = 64 << 20
 
 
@@ -38,76 +32,97 @@ class Result:
         trace: `trace_view.json`, if there is one.
         database: `ascend_pytorch_profiler*.db`.
         analysis: `analysis.db`.
-        tables: CSV files by name without extension.
-        summaries: JSON files by name without extension.
+        tables: CSV files by kind, the slices of a long one in their order.
+        summaries: JSON files by kind.
         info: Contents of `profiler_info*.json`, empty if there is none.
         metadata: Contents of `profiler_metadata.json`, empty if there is none.
         rank: As told by names and contents of these files.
         unreadable: Small files that could not be read as JSON.
         emptied: Files of known names that have no byte.
+        unread: Further slices of a trace, which are not read.
     """
 
     trace: Source | None = None
     database: Path | None = None
     analysis: Path | None = None
-    tables: dict[str, Path] = field(default_factory=dict)
+    tables: dict[str, tuple[Path, ...]] = field(default_factory=dict)
     summaries: dict[str, Path] = field(default_factory=dict)
     info: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     rank: int | None = None
     unreadable: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def is_result(folder: Path) -> bool:
     """Whether a folder is one rank's result: its files or the profiler's output folder lie in it."""
-    for place in (folder, folder / OUTPUT):
-        if place.is_dir() and (_has_events(place) or _has_sums(place)):
+    for place in (folder, *(folder / name for name in OUTPUTS)):
+        if place.is_dir() and _has_results(place):
             # Databases of many ranks in one folder, or results beside each other, are many results.
             return len(_databases(place)) <= 1
     return False
 
 
-def _has_events(place: Path) -> bool:
-    return any((place / name).is_file() for name in _TEXT) or bool(_databases(place))
+def _has_results(place: Path) -> bool:
+    """Whether a file of the profiler lies there: the folder, or what the file holds, must be the profiler's own."""
+    if _databases(place):
+        return True
+    for path in _listed(place):
+        kind = kind_of_name(path.name)
+        own = place.name in OUTPUTS or path.name in ("trace_view.json", "kernel_details.csv")
+        if path.name in _ANALYSIS and (own or (place / "step_trace_time.csv").is_file()):
+            return True
+        if kind is not None and (own or kind in (table_kind(_head(path)), summary_kind(_head(path)))):
+            return True
+    return False
 
 
-def _has_sums(place: Path) -> bool:
-    found = sum((place / name).is_file() for name in _SUMS)
-    return found > (0 if place.name == OUTPUT else 1)
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""
 
 
 def find(folder: Path) -> Result:
     """The files of the result in `folder`, which is an output folder or the one around it."""
-    output = folder / OUTPUT if (folder / OUTPUT).is_dir() else folder
+    output = next((folder / name for name in OUTPUTS if (folder / name).is_dir()), folder)
     around = folder if output != folder else _around(folder)
     databases = _databases(output)
     unreadable: list[str] = []
     info_file = next((p for p in _listed(around) if _INFO.fullmatch(p.name)), None)
     info = _json(info_file, unreadable)
     database = databases[0] if databases else None
+    kinds: dict[str, list[Path]] = {}
+    for path in _listed(output):
+        if (kind := kind_of_name(path.name)) and _file(path):
+            kinds.setdefault(kind, []).append(path)
+    traces = kinds.get("trace_view", [])
     return Result(
-        trace=Source(trace) if (trace := _file(output / "trace_view.json")) else None,
+        trace=Source(traces[0]) if traces else None,
         database=database,
-        analysis=_file(output / "analysis.db"),
-        tables={name: path for name in _CSV if (path := _file(output / f"{name}.csv"))},
-        summaries={name: path for name in _JSON if (path := _file(output / f"{name}.json"))},
+        analysis=next(filter(None, (_file(output / name) for name in _ANALYSIS)), None),
+        tables={kind: tuple(kinds[kind]) for kind in TABLES if kind in kinds},
+        summaries={kind: kinds[kind][0] for kind in SUMMARIES if kind in kinds},
         info=info,
         metadata=_json(_file(around / "profiler_metadata.json"), unreadable),
         rank=_rank(info_file, info, database),
         unreadable=tuple(unreadable),
         emptied=tuple(path.name for path in (*_listed(output), *_listed(around)) if _is_emptied(path)),
+        unread=tuple(path.name for path in traces[1:]),
     )
 
 
 def _is_emptied(path: Path) -> bool:
-    known = path.stem in (*_CSV, *_JSON, "trace_view", "profiler_metadata", "analysis") or _INFO.fullmatch(path.name)
+    known = kind_of_name(path.name) or path.name in (*_ANALYSIS, "profiler_metadata.json") or _INFO.fullmatch(path.name)
     return bool(known or is_database(path)) and path.stat().st_size == 0
 
 
 def _around(output: Path) -> Path:
     """The folder with the profiler's own notes: the parent of an output folder given by itself."""
-    return output.parent if output.name == OUTPUT else output
+    return output.parent if output.name in OUTPUTS else output
 
 
 def _rank(info_file: Path | None, info: dict[str, Any], database: Path | None) -> int | None:

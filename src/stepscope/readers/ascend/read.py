@@ -11,8 +11,10 @@ from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import Told, create
 from stepscope.readers.ascend.info import add_groups, attributes, collection_end, group_names, world_size
+from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.ascend.link import link
-from stepscope.readers.ascend.reader import DETAILS, NAME, SQLITE
+from stepscope.readers.ascend.reader import NAME, SQLITE
+from stepscope.readers.ascend.rest import take_rest
 from stepscope.readers.ascend.stage import stage, stage_collectives
 from stepscope.readers.ascend.sums import gather_sums, observe_missing, sums_by_name, take_sums_for_events
 from stepscope.readers.ascend.unpacked import unpacked
@@ -35,8 +37,8 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     told = _read_files(result, staging, progress)
     gather_sums(staging)
     events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")
-    if events == (0,) and not take_sums_for_events(staging, collection_end(result.info)):
-        raise _nothing_in(source, staging)
+    if events == (0,) and not (take_sums_for_events(staging, collection_end(result.info)) or take_rest(staging)):
+        raise _nothing_in(source, staging, result)
     if events != (0,):
         observe_missing(staging)
     link(staging)
@@ -77,21 +79,29 @@ def _single(source: Source, staging: Staging) -> files.Result:
     head = content.head(source)
     if head.startswith(SQLITE):
         path = unpacked(source, staging)
-        if source.path.name == "analysis.db":
+        if not files.is_database(source.path) and b"CommAnalyzer" in head and b"STRING_IDS" not in head:
             return files.Result(analysis=path)
         return files.Result(database=path, rank=files.rank_in_name(source.path.name))
-    if DETAILS.match(head):
-        return files.Result(tables={"kernel_details": unpacked(source, staging)})
+    if table := table_kind(head):
+        return files.Result(tables={table: (unpacked(source, staging),)})
+    if summary := summary_kind(head):
+        return files.Result(summaries={summary: unpacked(source, staging)})
     return files.Result(trace=source)
 
 
-def _nothing_in(source: Source, staging: Staging) -> UnusableInputError:
+def _nothing_in(source: Source, staging: Staging, result: files.Result) -> UnusableInputError:
     """Why there is nothing usable: what was damaged counts before what is absent."""
     wrong = [line.message for line in staging.health if line.code in _DAMAGED]
     if wrong:
         return UnusableInputError(
             f"{source} is damaged, and no event of it can be read: {'; '.join(dict.fromkeys(wrong))}",
             hint="copy it again, or run torch_npu.profiler.profiler.analyse on the raw data",
+        )
+    if only := {*result.tables, *result.summaries} & {"operator_details", "l2_cache"}:
+        return UnusableInputError(
+            f"{source} tells no times: {', '.join(sorted(only))} means something beside trace_view.json or "
+            "kernel_details.csv only",
+            hint="give the folder that it lies in",
         )
     return UnusableInputError(
         f"{source} holds no events of an Ascend profiler",
@@ -103,6 +113,11 @@ def _observe_files(staging: Staging, result: files.Result) -> None:
     """Say which files could not be read at all."""
     for name in result.unreadable:
         staging.observe("file-unreadable", "warning", 1, f"{name} is no JSON", "what it tells is missing")
+    for name in result.unread:
+        staging.observe(
+            "slices-unread", "warning", 1, f"{name} is a further slice of the trace",
+            "its events are missing; export the trace in one file",
+        )  # fmt: skip
     for name in dict.fromkeys(result.emptied):
         staging.observe("file-empty", "warning", 1, f"{name} has no content", "what it would tell is missing")
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from stepscope.model.recording import Recording
 from stepscope.readers.ascend import files
+from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
@@ -20,15 +21,13 @@ _TRACE: Final = re.compile(
 )
 #: Start times are texts there, with three digits after the point.
 _TEXT_TIME: Final = re.compile(rb'"ts":\s*"\d{13,}\.\d{3}"')
-#: First line of `kernel_details.csv`.
-DETAILS: Final = re.compile(rb"^(?:\xef\xbb\xbf)?[^\r\n]*\bName,[^\r\n]*\bStart Time\(us\),[^\r\n]*Duration\(us\)")
 
 
 class AscendReader:
     """Reads a rank's folder, its output folder, or one of its files by itself."""
 
     name = NAME
-    version = 3
+    version = 4
 
     def sniff(self, path: Path, head: bytes) -> int:
         """By content; a folder counts if one rank's files lie in it."""
@@ -36,8 +35,10 @@ class AscendReader:
             return YES if path.is_dir() and files.is_result(path) else NO
         if head.startswith(SQLITE):
             return _sniff_database(path, head)
-        if DETAILS.match(head):
-            return YES
+        if kind := table_kind(head):
+            return YES if kind == "kernel_details" else MAYBE
+        if summary_kind(head):
+            return MAYBE
         text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
         if text.startswith(b"[") and b'"ph"' in text and _TEXT_TIME.search(text):
             return YES
@@ -55,9 +56,9 @@ class AscendReader:
 
 
 def _sniff_database(path: Path, head: bytes) -> int:
-    if path.name == "analysis.db" and b"CommAnalyzer" in head:
-        return MAYBE
     known = sum(
         table in head for table in (b"STRING_IDS", b"NPU_INFO", b"CANN_API", b"PYTORCH_API", b"RANK_DEVICE_MAP")
     )
-    return YES if known >= 2 or files.is_database(path) else NO
+    if known >= 2 or files.is_database(path):
+        return YES
+    return MAYBE if b"CommAnalyzer" in head or b"StepTraceTime" in head else NO

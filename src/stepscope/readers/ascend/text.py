@@ -33,13 +33,13 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
         "data_preprocess": summaries.add_ai_cpu,
     }
     for kind, add in tables.items():
-        path = result.tables.get(kind)
-        table = load(staging, path, "ascend_file") if path else None
-        if table is not None and path is not None:
-            add(staging, table)
-            observe_cells(staging, table, path)
-            progress(path.stat().st_size)
-            staging.connection.execute("DROP TABLE ascend_file")
+        for path in result.tables.get(kind, ()):
+            table = load(staging, path, "ascend_file")
+            if table is not None:
+                add(staging, table)
+                observe_cells(staging, table, path)
+                progress(path.stat().st_size)
+                staging.connection.execute("DROP TABLE ascend_file")
     groups: dict[str, str] = {}
     if "communication" in result.summaries:
         groups = summaries.add_communication(staging, result.summaries["communication"])

@@ -24,7 +24,8 @@ def covered(report: Report) -> Iterator[str]:
         return
     rank = rows[0]["rank"]
     longest = max(sum(row["total_ns"] for row in rows if row["rank"] == one) for one in {row["rank"] for row in rows})
-    yield f"{duration(longest)} recorded"
+    if longest:
+        yield f"{duration(longest)} recorded"
     yield from _steps(report)
     yield from _outside([row for row in rows if row["rank"] == rank], longest, has_steps(report))
 

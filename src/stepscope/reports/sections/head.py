@@ -15,6 +15,8 @@ from stepscope.reports.sections.coverage import covered
 from stepscope.reports.text import cut, visible
 
 _NO_DEVICE = "no device activity"
+#: What is at hand of a recording without events, by the code of health that says so.
+_PARTLY = {"totals-only": "totals only", "memory-only": "records of memory only"}
 _VERSIONS = (
     ("cuda_runtime_version", "CUDA"),
     ("hip_runtime_version", "HIP"),
@@ -73,6 +75,9 @@ def _devices(report: Report) -> str:
     """`8 × Tesla V100-SXM2-32GB`."""
     names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
     if not names:
+        partly = next((_PARTLY[line.code] for line in report.health if line.code in _PARTLY), "")
+        if partly:
+            return partly
         # Of some devices neither number nor name is recorded, but when they worked.
         return "unnamed device" if any(row["total_ns"] > row["idle_ns"] for row in step_rows(report)) else _NO_DEVICE
     return ", ".join(f"{number} × {name}" if number > 1 else cut(name, 60) for name, number in names.items())

@@ -11,7 +11,7 @@ hundred or more, and kernels behind it in the queue wait.
 ## How it decides
 Kernels on the core AI_CPU, or with that in their name, of which one takes at least `min_longest`. The price is what
 the step would save if they took what the same operators take on AI cores in this recording, or a tenth where none ran
-there.
+there. Where only `op_statistic.csv` is at hand, its totals tell, without a price.
 
 ## What to try
 Most often the data type is at fault: double precision or 64-bit integers, where float, half or int32 would do.
@@ -31,12 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.model.amounts import duration
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.npu_kernels import NpuKernels, kernels, on_ai_cpu
+from stepscope.signals.npu_totals import added, operators
 
 #: An AI core against the AI CPU where the recording has no operator on both: conversions of public recordings differ
 #: by 10 to 30 times.
@@ -59,7 +60,10 @@ _MASK = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for kernels on the AI CPU that take long."""
-    found = s(on_ai_cpu)
+    found = s.maybe(on_ai_cpu)
+    if found is None:
+        yield from _in_totals(s, limits)
+        return
     if not found.event.size or found.dur.max() < limits["min_longest"]:
         return
     wide = any(word in kind for kind in np.unique(found.dtypes).tolist() for word in _WIDE)
@@ -73,6 +77,26 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"kernels": found.event.size, "longest": int(found.dur.max()), **limits},
+    )
+
+
+def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """The same by what the profiler summed up."""
+    every = s(operators)
+    slow = tuple(one for one in every if one.kind == "AI_CPU")
+    number, ns, longest = added(slow)
+    if longest < limits["min_longest"]:
+        return
+    types = ", ".join(one.name for one in slow[:3]) + ", ..." * (len(slow) > 3)
+    yield Draft(
+        title="Operators run on the AI CPU",
+        summary=f"{plural(number, 'kernel')} ({types}) run on the AI CPU and take {duration(ns)} "
+        f"({percent(ns / max(added(every)[1], 1))} of the time of all compute kernels), the longest "
+        f"{duration(longest)}.",
+        actions=(_NARROW, _MASK),
+        confidence=0.8,
+        rows=({"table": "recorded_totals", "where": {"name": f"{slow[0].name} AI_CPU"}},),
+        numbers={"kernels": number, "longest": longest, **limits},
     )
 
 

@@ -25,11 +25,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from stepscope.analyses.stepgraph import Change, Scaled
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.npu_kernels import conversions, kernels
+from stepscope.signals.npu_totals import added, operators
 
 _KEEP = Action(
     "Keep PyTorch's memory formats",
@@ -41,7 +42,10 @@ _KEEP = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold the conversions against all kernels."""
-    found, every = s(conversions), s(kernels)
+    if (found := s.maybe(conversions)) is None:
+        yield from _in_totals(s, limits)
+        return
+    every = s(kernels)
     share = float(found.dur.sum()) / max(float(every.dur.sum()), 1.0)
     if not found.event.size or share < limits["min_share"]:
         return
@@ -55,6 +59,24 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
         numbers={"share": share, **limits},
+    )
+
+
+def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """The same by what the profiler summed up."""
+    every = s(operators)
+    converting = tuple(one for one in every if one.name == "TransData")
+    (number, ns, _), (_, total, _) = added(converting), added(every)
+    if not converting or ns < limits["min_share"] * total:
+        return
+    yield Draft(
+        title="Tensors are converted between memory formats",
+        summary=f"{plural(number, 'conversion')} of formats take {duration(ns)} ({percent(ns / total)} of the time of "
+        "all compute kernels).",
+        actions=(_KEEP,),
+        confidence=0.7,
+        rows=({"table": "recorded_totals", "where": {"of": "operators"}},),
+        numbers={"share": ns / total, **limits},
     )
 
 

@@ -10,7 +10,8 @@ and with new shapes it compiles for seconds. The device runs dry meanwhile.
 
 ## How it decides
 At least `min_calls` such calls in a step, or `min_share` of the step in them. The price is what the step would save
-if each took as long as the recording's calls of the library do in the median.
+if each took as long as the recording's calls of the library do in the median. Where only `api_statistic.csv` is at
+hand, at least `min_calls` calls in the recording, or more time in them than in all launches, without a price.
 
 ## What to try
 Switch compilation at run time off, and let operators keep PyTorch's memory formats: most of these calls come with
@@ -28,16 +29,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.job import step_ns
 from stepscope.signals.npu_dispatch import compiles, library_call_ns
+from stepscope.signals.npu_totals import added, calls
 
 #: Where the recording has no call of the library: such calls take some 10 µs in public recordings.
 _LIBRARY_NS = 15_000
+
+_CALL = "aclopCompileAndExecute"
 
 _SWITCH = Action(
     "Use compiled operators, and PyTorch's own memory formats",
@@ -49,7 +53,9 @@ _SWITCH = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Count the calls, and hold their time against the step."""
-    found = s(compiles)
+    if (found := s.maybe(compiles)) is None:
+        yield from _in_totals(s, limits)
+        return
     share = found.ns_per_step / s(step_ns)
     if found.per_step < limits["min_calls"] and share < limits["min_share"]:
         return
@@ -68,12 +74,31 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
+def _in_totals(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """The same by what the profiler summed up."""
+    every = s(calls)
+    number, ns, longest = added(tuple(one for one in every if one.name.startswith(_CALL)))
+    _, launching, _ = added(tuple(one for one in every if (one.kind, one.name) == ("node", "launch")))
+    if not number or (number < limits["min_calls"] and ns < max(launching, limits["min_ns"])):
+        return
+    yield Draft(
+        title="Operators are looked up and compiled at run time",
+        summary=f"{plural(number, 'call')} of `{_CALL}` in the recording take {duration(ns)} of the host, the longest "
+        f"{duration(longest)}; all launches together take {duration(launching)}.",
+        actions=(_SWITCH,),
+        confidence=0.7,
+        rows=({"table": "recorded_totals", "where": {"name": f"acl {_CALL}"}},),
+        numbers={"calls": number, "ns": ns, **limits},
+    )
+
+
 RULE = Rule(
     "ASC003",
     "operator-compilation",
     thresholds=(
         Threshold("min_calls", 20, "count", "msprof-analyze reports 20 such calls and more."),
         Threshold("min_share", 0.01, "share", "Fewer of them matter too if they take 1 % of the step."),
+        Threshold("min_ns", 1_000_000, "ns", "Of a recording of which only totals are known: 1 % of 100 ms."),
     ),
     check=check,
 )

@@ -19,6 +19,7 @@ _NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
 #: Memory snapshots, and recordings of which only their profiler's sums are at hand, which is said elsewhere.
 _OTHERWISE_SQL: Final = """
 SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events) OR EXISTS (FROM recorded WHERE source = 'steps')
+    OR EXISTS (FROM raw_events WHERE category = 'other' AND (SELECT count(*) FROM raw_events) = 1)
 """
 
 

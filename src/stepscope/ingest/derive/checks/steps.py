@@ -38,7 +38,8 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
     source, count = derived.steps.source, len(derived.steps.steps)
     # A memory snapshot needs none: it tells what is in use, not how long a step takes.
     [looks] = derived.staging.one("SELECT count(*) FROM segments") if source == "whole" else [0]
-    if source == "whole" and count and not looks:
+    # Nor do totals and records of memory, of which one event tells when they were made.
+    if source == "whole" and count and not looks and derived.overview.total > 1:
         return Observation(
             "steps-none", "info", 1, "no steps are marked",
             "numbers are about the time in which the device was in use",

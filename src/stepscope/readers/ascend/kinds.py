@@ -1,0 +1,66 @@
+"""What a file of the profiler is, by the first line of a table, the first words of a summary, or its name.
+
+`torch_npu` and MindSpore call a table by its kind (`step_trace_time.csv`), `msprof` by its kind and a time
+(`op_summary_20240101120000.csv`), in slices if it is long (`op_summary_slice_0_20240101120000.csv`). A file that was
+sent by itself may have any name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: By kind of table: names of columns that the first line has, each at the begin of a cell.
+_COLUMNS: Final = {
+    "kernel_details": ("Name", "Start Time(us)", "Duration(us)"),
+    "step_trace_time": ("Computing", "Communication(Not Overlapped)", "Free"),
+    "operator_memory": ("Name", "Size(KB)", "Allocation Time(us)"),
+    "memory_record": ("Component", "Timestamp(us)", "Total Allocated("),
+    "npu_module_mem": ("Component", "Timestamp(us)", "Total Reserved("),
+    "op_statistic": ("OP Type", "Count", "Total Time(us)"),
+    "api_statistic": ("Level", "API Name", "Time(us)", "Count"),
+    "l2_cache": ("Hit Rate", "Victim Rate"),
+    "data_preprocess": ("Node", "Compute_time("),
+    "operator_details": ("Name", "Host Self Duration(us)"),
+}
+#: `msprof` calls some tables otherwise.
+_OTHERWISE: Final = {"kernel_details": ("op_summary",), "data_preprocess": ("aicpu",)}
+#: Columns of `op_summary` have a word before those of `kernel_details`.
+_PREFIX: Final = r"(?:^|,)\"?(?:Op |Task )?"
+
+TABLES: Final = tuple(_COLUMNS)
+#: By kind of summary: words that only it has.
+_WORDS: Final = {"communication": b'"Communication Time Info"', "communication_matrix": b'"Transport Type"'}
+SUMMARIES: Final = tuple(_WORDS)
+
+_NAMES: Final = {kind: (kind, *_OTHERWISE.get(kind, ())) for kind in (*TABLES, *SUMMARIES, "trace_view")} | {
+    "trace_view": ("trace_view", "msprof")
+}
+_NAME: Final = re.compile(r"(?P<stem>[a-z]+[a-z2_]*?)(?P<slice>_slice_\d+)?(?:_\d{8,})?\.(?:csv|json)")
+_FIRST_LINE: Final = 1 << 14
+
+
+def kind_of_name(name: str) -> str | None:
+    """`kernel_details` of `kernel_details.csv` and of `op_summary_slice_0_20240101.csv`; None of foreign names."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    return next((kind for kind, names in _NAMES.items() if match["stem"] in names), None)
+
+
+def table_kind(head: bytes) -> str | None:
+    """The kind of table that begins with these bytes; None if it is none of the profiler's."""
+    line = re.split(rb"[\r\n]", head[:_FIRST_LINE].removeprefix(b"\xef\xbb\xbf"), maxsplit=1)[0]
+    text = line.decode("utf-8", "replace")
+    return next((kind for kind, columns in _COLUMNS.items() if all(_has(text, column) for column in columns)), None)
+
+
+def _has(line: str, column: str) -> bool:
+    return re.search(_PREFIX + re.escape(column), line) is not None
+
+
+def summary_kind(head: bytes) -> str | None:
+    """The kind of summary that begins with these bytes; None if it is none of the profiler's."""
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return None
+    return next((kind for kind, words in _WORDS.items() if words in head), None)

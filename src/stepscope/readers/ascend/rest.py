@@ -1,0 +1,35 @@
+"""A rank of which neither events nor its steps are at hand, but memory or sums of operators, calls and links."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.store.staging import Staging
+
+#: When anything was told of the rank's memory.
+_TIMES: Final = """
+SELECT min(ts), max(ts) FROM (
+    SELECT ts FROM ascend_counters UNION ALL SELECT taken FROM ascend_blocks UNION ALL
+    SELECT given_back FROM ascend_blocks
+) WHERE ts IS NOT NULL
+"""
+#: Where nothing tells a time of day.
+_SOME_DAY: Final = 10**18
+_WINDOW: Final = "INSERT INTO ascend_host BY NAME SELECT 0 AS i, ? AS ts, ? AS dur, 'profiler' AS process, " \
+                 "'recording' AS thread, 'recording' AS name, 'other' AS category"  # fmt: skip
+
+
+def take_rest(staging: Staging) -> bool:
+    """Make one event of the time in which anything was told; returns whether anything was."""
+    first, last = staging.one(_TIMES)
+    told = staging.one("SELECT count(*) FROM recorded") != (0,)
+    if first is None and not told:
+        return False
+    staging.connection.execute(_WINDOW, [_SOME_DAY if first is None else first, 0 if first is None else last - first])
+    staging.observe(
+        "memory-only" if first is not None else "totals-only", "warning", 1,
+        "only records of memory are at hand, no events" if first is not None
+        else "only totals of operators, calls or links are at hand, no events and no times",
+        "steps, kernels, collectives and idle time are unknown; give the whole result folder",
+    )  # fmt: skip
+    return True

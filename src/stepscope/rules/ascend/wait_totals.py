@@ -1,0 +1,68 @@
+"""Totals of the host's calls show waits for the device after most launches.
+
+## What it finds
+About as many waits for the device as launches, by the totals of `api_statistic.csv`, where the calls themselves are
+not recorded.
+
+## Why it matters
+A host that waits after each launch can't prepare the next one meanwhile: host and device take turns.
+
+## How it decides
+Waits, of the calls' outermost layer, must be at least `min_waits` of the launches. Totals tell no times, so that
+nothing is priced.
+
+## What to try
+Unset `ASCEND_LAUNCH_BLOCKING`; remove synchronisation from hooks, timers and loops.
+
+## Known limits
+Totals are over the whole recording. What the device did meanwhile is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.amounts import duration, plural
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.npu_totals import added, calls, of_interface
+
+_WAIT: Final = re.compile(r"aclrtSynchronize(Stream|Device|Event)")
+
+_UNSET = Action(
+    "Let launches return at once, and wait for results only where they are read",
+    before="export ASCEND_LAUNCH_BLOCKING=1",
+    after="export ASCEND_LAUNCH_BLOCKING=0",
+    page="hccl-settings",
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold waits against launches."""
+    found = s(calls)
+    launches, _, _ = added(tuple(one for one in found if (one.kind, one.name) == ("node", "launch")))
+    waits, waited, longest = added(of_interface(found, _WAIT))
+    if not launches or waits < limits["min_waits"] * launches:
+        return
+    yield Draft(
+        title="The host waits for the device after most launches",
+        summary=f"{plural(waits, 'wait')} of the host come with {plural(launches, 'launch', 'launches')}, and take "
+        f"{duration(waited)} of the recording, the longest {duration(longest)}.",
+        actions=(_UNSET,),
+        confidence=0.6,
+        rows=({"table": "recorded_totals", "where": {"of": "calls"}},),
+        numbers={"waits": waits, "launches": launches, **limits},
+    )
+
+
+RULE = Rule(
+    "ASC014",
+    "wait-totals",
+    thresholds=(
+        Threshold("min_waits", 0.5, "ratio", "msprof-analyze: more than half of the launches followed by a wait."),
+    ),
+    check=check,
+)

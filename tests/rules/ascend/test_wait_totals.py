@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import npu_totals
+from stepscope.signals.npu_totals import Total
+
+
+def given(waits: int, kind: str = "acl") -> dict[object, object]:
+    return {
+        npu_totals.calls: (
+            Total("launch", "node", 200, 4_000_000, 50_000),
+            Total("aclrtSynchronizeStreamWithTimeout", kind, waits, 9_000_000, 300_000),
+            Total("aclnnAdd", "acl", 100, 1_000_000, 20_000),
+        )
+    }
+
+
+def test_a_wait_for_every_other_launch() -> None:
+    (draft,) = drafts("ASC014", given(100))
+    assert draft.summary == (
+        "100 waits of the host come with 200 launches, and take 9.00 ms of the recording, the longest 300 µs."
+    )
+
+
+def test_fewer_waits_are_as_usual_and_inner_layers_are_not_counted() -> None:
+    assert drafts("ASC014", given(99)) == []
+    assert drafts("ASC014", given(200, kind="runtime")) == []
+
+
+def test_without_totals_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("ASC014", {})
