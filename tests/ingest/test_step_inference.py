@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.step_inference import Cuts, find_period, find_steps
+from stepscope.ingest.derive.step_inference import SHORT_LENGTH, Cuts, after_setup, find_period, find_steps
 
 Names = NDArray[np.int64]
 
@@ -126,3 +126,21 @@ def test_an_additional_kernel_now_and_then_shifts_no_later_step() -> None:
 @pytest.mark.parametrize("size", [0, 1, 5, 11])
 def test_too_short_sequences(size: int) -> None:
     assert steps_of([1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3][:size]) is None
+
+
+def test_what_only_the_beginning_has_is_left_out_but_a_single_pass_is_no_loop() -> None:
+    step = model(layers=12, layer=8, head=3, tail=4)
+    setup = [900, 901, 900]
+    names = np.array(setup + step * 4, np.int64)
+    assert after_setup(names, np.ones(names.size, np.int64)) == slice(3, names.size)
+    once = np.array(setup + model(layers=40, layer=8, head=3, tail=4), np.int64)
+    assert after_setup(once, np.ones(once.size, np.int64)) is None
+    most = np.append(np.full(3, 10**6), np.ones(names.size - 3, np.int64))
+    assert after_setup(names, most) is None  # the setup is most of the work
+
+
+def test_two_kernels_that_alternate_are_a_period_only_where_that_is_asked_for() -> None:
+    names = np.array([0, 1] * 20, np.int64)
+    assert find_period(names) is None
+    assert find_period(names, SHORT_LENGTH) == 2
+    assert find_period(np.zeros(40, np.int64), SHORT_LENGTH) is None

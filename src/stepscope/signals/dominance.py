@@ -74,7 +74,7 @@ class Dominance:
     Attributes:
         length_ns: Length of all these steps.
         busy: Share of it in which any compute kernel runs.
-        roles: Classes of kernels with their shares of it, the largest first; kernels side by side count each.
+        roles: Classes of kernels with their shares of it, the largest first; kernels side by side share their time.
         kernels: The kernels with the most time, by size of operands.
     """
 
@@ -97,13 +97,16 @@ def compute(s: Signals) -> Dominance:
     mine = work.are("compute") & (work.device == (-1 if busiest.device is None else busiest.device)) & (work.dur > 0)
     at = np.flatnonzero(mine)
     at = at[_inside(work.ts[at], starts, ends)]
-    roles = np.bincount(work.op_class[at], work.dur[at], len(OP_CLASSES)) / length
+    computing = int(busiest.compute.within(starts, ends).sum())
+    # Kernels on several streams share the time in which they run side by side.
+    shared = max(length, round(length * int(work.dur[at].sum()) / max(computing, 1)))
+    roles = np.bincount(work.op_class[at], work.dur[at], len(OP_CLASSES)) / shared
     order = np.argsort(-roles, kind="stable")
     return Dominance(
         length,
-        int(busiest.compute.within(starts, ends).sum()) / length,
+        computing / length,
         tuple((OP_CLASSES[i], float(roles[i])) for i in order.tolist() if roles[i] > 0),
-        _kernels(s, at, length),
+        _kernels(s, at, shared),
     )
 
 

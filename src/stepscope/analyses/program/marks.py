@@ -75,7 +75,9 @@ OPTIMIZER: Final = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 #: What mostly optimizers run, but others may.
-MAYBE_OPTIMIZER: Final = re.compile(r"[Oo]ptimizer(?!\.zero_grad)|multi_tensor_apply", re.ASCII)
+MAYBE_OPTIMIZER: Final = re.compile(
+    r"[Oo]ptimizer(?!\.zero_grad)|multi_tensor_apply|\btrain(ing)?_step|_train(ing)?_step", re.ASCII
+)
 #: What ranges of programs that answer requests are called.
 ANSWERING: Final = re.compile(r"deserializeRequest|[Pp]redictor|\b[Ii]nference\b|^generate\b|model\.generate", re.ASCII)
 #: Both in files of a stack.

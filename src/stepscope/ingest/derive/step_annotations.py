@@ -26,6 +26,8 @@ _PART: Final = re.compile(
     r"|prefetch|batch_?norm|next|to_?(?:gpu|device)",
     re.I,
 )
+#: A range around a compiled program is called by what it runs: `TSL:XlaModule:#hlo_module=jit_train_step`.
+_COMPILED: Final = re.compile(r"XlaModule|hlo_module")
 _NUMBER: Final = re.compile(r"(\d{1,18})")
 _NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)
 
@@ -76,6 +78,9 @@ def annotated_steps(staging: Staging) -> list[Step]:
     work: Times = connection.execute(_WORK_SQL.format(category="launch")).fetchnumpy()["ts"]
     if not work.size:
         work = connection.execute(_WORK_SQL.format(category="op")).fetchnumpy()["ts"]
+    if not work.size:
+        # Of a host of which only ranges are recorded, these are its work.
+        work = np.sort(rows["ts"])
     _, kind = np.unique(rows["kind"].astype(object), return_inverse=True)
     edges = np.flatnonzero((np.diff(kind) != 0) | (np.diff(rows["track"]) != 0)) + 1
     found = [_candidate({name: values[group] for name, values in rows.items()}, work)
@@ -91,7 +96,7 @@ def annotated_steps(staging: Staging) -> list[Step]:
 
 def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:
     """The annotations of one kind if they can be steps."""
-    kind = str(rows["kind"][0])
+    kind = _COMPILED.sub("", str(rows["kind"][0]))
     if _PART.search(kind):
         return None
     rank = 0 if _STEP.search(kind) else 2 if _EPOCH.search(kind) else 1

@@ -26,8 +26,9 @@ MORE_PERIODS: Final = 5
 _MOST_WORK: Final = 0.8
 #: Two halves of a period are of the same work if so many of their names are.
 _SAME_WORK: Final = 0.9
-#: Shorter sequences are loops over kernels, not steps.
+#: Shorter sequences are loops over kernels, not steps, unless there is nothing longer in a program without layers.
 LEAST_LENGTH: Final = 4
+SHORT_LENGTH: Final = 2
 
 #: Windows of this many names tell positions in a step apart.
 _WINDOW: Final = 6
@@ -36,6 +37,8 @@ _CANDIDATES: Final = 48
 _NOISE: Final = 0.002
 #: Names at either end of the sequence that must fit the period.
 _EDGE: Final = 2
+#: ... and at the end, where what came before the first period is left out.
+_LONG_EDGE: Final = 8
 #: The sequence counts as whole periods if it is off by at most one part in so many of a period.
 _WHOLE: Final = 50
 #: A cut is a pause if it is this many times longer than 90 % of the gaps.
@@ -55,17 +58,18 @@ class Cuts:
     partial: NDArray[np.bool_]
 
 
-def find_steps(names: Names, gaps: Times) -> Cuts | None:
+def find_steps(names: Names, gaps: Times, shortest: int = LEAST_LENGTH) -> Cuts | None:
     """Cut a sequence into its periods.
 
     Args:
         names: int64[n], what ran, as non-negative numbers.
         gaps: int64[n], idle time before each; a step begins after the longest.
+        shortest: Names that a period has at least.
 
     Returns:
         The steps; None if the sequence has no period, or one that may be that of layers.
     """
-    lag = find_period(names)
+    lag = find_period(names, shortest)
     if lag is None:
         return None
     phase = _phase(gaps, lag)
@@ -80,16 +84,17 @@ def find_steps(names: Names, gaps: Times) -> Cuts | None:
     return Cuts(positions, partial)
 
 
-def periodic_part(names: Names, durs: Times) -> slice | None:
+def periodic_part(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slice | None:
     """The stretch of a sequence that repeats, if it is most of the work; it begins and ends with whole periods.
 
     Args:
         names: int64[n], what ran.
         durs: int64[n], how long each ran.
+        shortest: Names that a period has at least.
     """
     longest = names.size // MORE_PERIODS
     for lag in _candidates(names):
-        if not LEAST_LENGTH <= lag <= longest or np.unique(names[-2 * lag : -lag]).size < 2:
+        if not shortest <= lag <= longest or np.unique(names[-2 * lag : -lag]).size < 2:
             continue
         low, high = _best_run(names[lag:] == names[:-lag])
         periods = (high - low) // lag + 1
@@ -98,6 +103,28 @@ def periodic_part(names: Names, durs: Times) -> slice | None:
         if enough and np.unique(names[part][:lag]).size > 1:
             return part
     return None
+
+
+def after_setup(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slice | None:
+    """What follows the last kernel that only the beginning has: weights are made and filled before the first step.
+
+    It must be most of the work and end as its periods do: a single pass begins with something of its own as well, and
+    ends with a head that is no layer.
+
+    Args:
+        names: int64[n], what ran.
+        durs: int64[n], how long each ran.
+        shortest: Names that a period has at least.
+    """
+    half = names.size // 2
+    own = np.flatnonzero(~np.isin(names[:half], names[half:]))
+    if not own.size:
+        return None
+    part = slice(int(own[-1]) + 1, names.size)
+    lag = find_period(names[part], shortest)
+    if lag is None or durs[part].sum() < _MOST_WORK * durs.sum():
+        return None
+    return part if _fits_at_ends(names[part], lag, min(_LONG_EDGE, lag)) else None
 
 
 def halved(names: Names, cuts: Cuts) -> Cuts:
@@ -121,10 +148,10 @@ def _best_run(same: NDArray[np.bool_]) -> tuple[int, int]:
     return low, high + 1
 
 
-def find_period(names: Names) -> int | None:
+def find_period(names: Names, shortest: int = LEAST_LENGTH) -> int | None:
     """The smallest lag at which the sequence matches itself about as well as at any, or None."""
     longest = names.size // LEAST_PERIODS
-    lags = [lag for lag in _candidates(names) if LEAST_LENGTH <= lag <= longest]
+    lags = [lag for lag in _candidates(names) if shortest <= lag <= longest]
     wrong = {lag: float(np.mean(names[lag:] != names[:-lag])) for lag in lags}
     good = sorted(lag for lag, share in wrong.items() if share <= 1 - LEAST_MATCH)
     for position, lag in enumerate(good):
@@ -202,10 +229,10 @@ def _slack(lag: int) -> int:
     return lag // 10
 
 
-def _fits_at_ends(names: Names, lag: int) -> bool:
+def _fits_at_ends(names: Names, lag: int, edge: int = _EDGE) -> bool:
     """Whether the sequence begins and ends within the periodic part: a loop does, the layers of one pass do not."""
     first = names[:_EDGE] == names[lag : lag + _EDGE]
-    last = names[-_EDGE:] == names[-_EDGE - lag : names.size - lag]
+    last = names[-edge:] == names[-edge - lag : names.size - lag]
     return bool(first.all() and last.all())
 
 

@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.ingest.derive.step import Step
-from stepscope.ingest.derive.step_inference import Cuts, Names, find_steps, halved, periodic_part
+from stepscope.ingest.derive.step_inference import (
+    LEAST_LENGTH,
+    SHORT_LENGTH,
+    Cuts,
+    Names,
+    after_setup,
+    find_steps,
+    halved,
+    periodic_part,
+)
 from stepscope.ingest.derive.step_layers import are_layers
 from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
@@ -51,6 +60,12 @@ _SEQUENCES: Final = (
     ("host", "op", (_OPERATORS_SQL,)),
     ("host", "annotation", (_RANGES_SQL,)),
 )
+#: Two kernels that alternate are a loop where they are nearly all that the devices do, and not on one queue of several.
+_SHARE_SQL: Final = """
+SELECT count(*) FILTER (track = ?) / count(*) FROM raw_events
+WHERE category IN ('kernel', 'collective', 'copy', 'set')
+"""
+_ALONE: Final = 0.9
 #: The last steps of a loop are at most so many times as long as the first, unless hardly any is shorter than the one
 #: before it.
 _ALIKE: Final = 3
@@ -101,16 +116,23 @@ def inferred_steps(staging: Staging) -> list[Step]:
         [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
         if track is None:
             continue
-        for ran in query if plain else query[:1]:
-            rows = staging.connection.execute(ran, [track]).fetchnumpy()
-            if kind == "host":
-                outermost = rows["ts"] >= _reach(rows["stop"])
-                rows = {name: values[outermost] for name, values in rows.items()}
-            steps = _periods(staging, _sequence(rows), not plain)
-            if steps:
-                return steps
+        ran = [_sequence(_rows(staging, one, track, kind)) for one in (query if plain else query[:1])]
+        short = plain and kind == "device" and staging.one(_SHARE_SQL, [track])[0] >= _ALONE
+        for shortest in (LEAST_LENGTH, SHORT_LENGTH) if short else (LEAST_LENGTH,):
+            for sequence in ran:
+                if steps := _periods(staging, sequence, not plain, shortest):
+                    return steps
         return []
     return []
+
+
+def _rows(staging: Staging, query: str, track: int, kind: str) -> dict[str, NDArray[Any]]:
+    """What ran on a track; of nested events of the host the outermost."""
+    rows = staging.connection.execute(query, [track]).fetchnumpy()
+    if kind == "host":
+        outermost = rows["ts"] >= _reach(rows["stop"])
+        rows = {name: values[outermost] for name, values in rows.items()}
+    return rows
 
 
 def _is_network(staging: Staging) -> bool:
@@ -119,14 +141,15 @@ def _is_network(staging: Staging) -> bool:
     return any(classify(name).op_class in _LAYERS for (name,) in names)
 
 
-def _periods(staging: Staging, sequence: Sequence, all_of_it: bool) -> list[Step]:
+def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int) -> list[Step]:
     """The periods of a sequence; of `all_of_it`, or of most of it."""
     part = slice(0, sequence.names.size)
-    cuts = find_steps(sequence.names, sequence.gaps)
-    if cuts is None and not all_of_it:
-        found = periodic_part(sequence.names, sequence.durs)
+    cuts = find_steps(sequence.names, sequence.gaps, shortest)
+    if cuts is None:
+        find = after_setup if all_of_it else periodic_part
+        found = find(sequence.names, sequence.durs, shortest)
         part = part if found is None else found
-        cuts = None if found is None else find_steps(sequence.names[part], sequence.gaps[part])
+        cuts = None if found is None else find_steps(sequence.names[part], sequence.gaps[part], shortest)
     sequence = sequence.part(part)
     if cuts is None or _inside_one_call(staging, sequence, cuts):
         return []

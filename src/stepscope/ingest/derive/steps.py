@@ -16,6 +16,7 @@ from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.step import Step, called
 from stepscope.ingest.derive.step_annotations import annotated_steps
 from stepscope.ingest.derive.step_marks import loaded_steps
+from stepscope.ingest.derive.step_parts import steps_of_parts
 from stepscope.ingest.derive.step_roles import roles_of
 from stepscope.ingest.derive.step_sequences import inferred_steps
 from stepscope.model.intervals import Times
@@ -167,6 +168,7 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
     for source, find, category in (
         ("profiler", _recorded_steps, "step"),
         ("annotation", annotated_steps, "annotation"),
+        ("annotation", steps_of_parts, "annotation"),
         ("annotation", loaded_steps, "dataloader"),
         ("inferred", inferred_steps, None),
     ):

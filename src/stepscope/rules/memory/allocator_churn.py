@@ -59,7 +59,7 @@ _THRESHOLD = Action(
     page="memory-fragmentation",
 )
 _LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-batches, recomputation, sharding",
-                page="activation-checkpointing")  # fmt: skip
+                page="activation-checkpointing", needs=("pytorch",))  # fmt: skip
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
