@@ -51,6 +51,17 @@ def test_a_refill_is_a_few_launches_and_what_is_beyond_is_work() -> None:
     assert got.get(("synchronisation", "refill"), 0) < MS
 
 
+@pytest.mark.parametrize(("name", "work"), [("mpi:MPI_Allreduce", 300), ("MPI_Wait", 300), ("MPI_Init", 0)])
+def test_a_call_of_mpi_is_no_refill_however_short(name: str, work: int) -> None:
+    f = Facts()
+    at = launched(f, 0, 10)
+    f.host("sync", "cudaDeviceSynchronize", at - 90 * US, 60 * US)
+    f.host("annotation", name, at, 300 * US)
+    f.step(0, 0, launched(f, at + 310 * US, 10))
+    got = causes(f.trace())
+    assert got.get(("host_dispatch", "host_work"), 0) == work * US
+
+
 def test_recordings_without_most_launches_do_not_tell_work() -> None:
     f = quiet(50 * MS)
     for number in range(30):

@@ -169,6 +169,15 @@ def test_data_that_come_back_as_they_went() -> None:
     assert job.signals()(copying.round_trips).event.tolist() == [there, back]
 
 
+def test_without_steps_equal_sizes_tell_nothing() -> None:
+    facts = Facts()
+    for piece, (direction, kinds) in enumerate((("DtoH", ("device", "pageable")), ("HtoD", ("pageable", "device")))):
+        at = 10_000 * (piece + 1)
+        event = facts.kernel(f"Memcpy {direction}", at, 1_000, launch=(at - 500, 2_000), kind="copy")
+        facts.row("copies", event=event, direction=direction, bytes=MIB, src_kind=kinds[0], dst_kind=kinds[1])
+    assert Signals.of(facts.trace())(copying.round_trips).event.size == 0
+
+
 def test_offloading_that_nobody_waits_for_is_no_round_trip() -> None:
     job = Copying()
     job.copy(10_000, 1_000, MIB, ("device", "pinned"), direction="DtoH")

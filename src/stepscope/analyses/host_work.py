@@ -1,19 +1,21 @@
 """When the host did other work than calling the device, and when it waited for work that is not in the recording.
 
 Launching a step's work is many calls with microseconds between them. A stretch of milliseconds without a call of the
-device's runtime is work of the program itself: preprocessing, reading, bookkeeping, a check of the result.
+device's runtime is work of the program itself: preprocessing, reading, bookkeeping, a check of the result. A call of
+MPI is other work as well, however short.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
 
 from stepscope.analyses.device_time import device_times
-from stepscope.analyses.host_states import host_states
+from stepscope.analyses.host_states import HostStates, host_states
 from stepscope.analyses.runtime_calls import synchronising_names
-from stepscope.model.columns import Spans
+from stepscope.model.columns import Spans, names_by_id
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
@@ -27,6 +29,8 @@ _LEAST_NS, _MOST_NS = 1_000_000, 5_000_000
 UNSEEN_NS: Final = 1_000_000
 #: A call that takes longer, and is the first of its name, loads or creates what later ones find.
 LOADING_NS: Final = 1_000_000
+#: Exchanges between processes, in C, Fortran and Python: `mpi:MPI_Allreduce`, `MPI_Wait`.
+MPI_CALL: Final = re.compile(r"(mpi:)?P?MPI_(?!Init|Finalize|Comm_|Wtime)", re.ASCII)
 _CALLS: Final = ("runtime", "launch", "sync", "queue")
 
 
@@ -59,7 +63,15 @@ def host_work(trace: Trace) -> Intervals:
     called = Intervals.union_of(ts, ts + np.maximum(spans.dur[calls], 1))
     quiet = called.complement(int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1]))
     long = quiet.ends - quiet.starts >= least
-    return Intervals(quiet.starts[long], quiet.ends[long])
+    return Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
+
+
+def _messages(trace: Trace, hosts: HostStates) -> Intervals:
+    """Calls of MPI: however short, they are neither launches nor what prepares them."""
+    spans, names = Spans(trace), trace.once(names_by_id)
+    calls = [name_id for name_id, name in names.items() if MPI_CALL.match(name)]
+    at = np.flatnonzero(np.isin(spans.name, calls) & (spans.dur > 0) & np.isin(spans.track, hosts.feeders))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
 
 
 def first_calls(trace: Trace) -> Intervals:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.columns import Spans
 from stepscope.signals.calling import outermost
-from stepscope.signals.job import recorded_steps
+from stepscope.signals.job import recorded_steps, stepless
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.transfers import DEVICE, DTOD, DTOH, HTOD, MANAGED, PAGEABLE, PINNED, SET, Transfers, transfers
 from stepscope.signals.work import Ids
@@ -104,8 +104,13 @@ def packed(s: Signals) -> Packed:
 
 @signal()
 def round_trips(s: Signals) -> Transfers:
-    """Data that the host waits for and then sends back, as much as it got, in the same step: pairs, in order."""
+    """Data that the host waits for and then sends back, as much as it got, in the same step: pairs, in order.
+
+    Without steps there are none: pieces of one array that go and come one after the other have one size as well.
+    """
     found = s(transfers)
+    if s(stepless):
+        return found.where(np.zeros(found.event.size, np.bool_))
     large = found.where((found.bytes >= SMALL) & (found.step >= 0))
     held = large.between(PAGEABLE) | large.blocking | (large.wait >= 0)
     pairs = _pairs(large, np.flatnonzero(large.to(DTOH) & held), np.flatnonzero(large.to(HTOD)))

@@ -2,7 +2,8 @@
 
 ## What it finds
 Stretches of milliseconds in which the device is idle and the host launches nothing, because the program does something
-else: bookkeeping, sampling, evaluation, building the next request, a computation on the host.
+else: bookkeeping, sampling, evaluation, building the next request, a computation on the host; and calls of MPI, of any
+length.
 
 ## Why it matters
 Such work is not the price of launching. It neither shrinks with fewer kernels nor with graphs; it goes away when it is
@@ -31,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stepscope.analyses.host_work import MPI_CALL
 from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
@@ -52,6 +54,25 @@ _AHEAD = Action(
     after="launch(work); work = prepare(i + 1); wait()  # the device runs meanwhile",
     page="prefetching",
 )
+_MESSAGES: Final = (
+    Action(
+        "Compute the edges first, send them while the inside is computed, and wait before the edges are needed",
+        before="compute<<<g, b>>>(d);\ncudaDeviceSynchronize();\nMPI_Sendrecv(halo, ...);",
+        after="edges<<<g, b, 0, side>>>(d);\ninside<<<g, b, 0, stream>>>(d);\ncudaStreamSynchronize(side);\n"
+        "MPI_Irecv(...); MPI_Isend(...);   // while `inside` runs\nMPI_Waitall(...);",
+        page="streams",
+        needs=("kernels of its own",),
+    ),
+    Action(
+        "Give MPI pointers to device memory where it is built for that, so that nothing goes through the host",
+        before="cudaMemcpy(halo, d_halo, n, cudaMemcpyDeviceToHost);\nMPI_Send(halo, ...);",
+        after="MPI_Send(d_halo, ...);   // a CUDA-aware MPI; ompi_info --parsable -l 9 --all | grep cuda",
+        page="pinned-memory",
+    ),
+    Action("Send fewer and larger messages, and reduce once in many iterations; see which rank the others wait for"),
+)
+#: Calls of MPI that make up so much of it are what it is about.
+_MOSTLY: Final = 0.5
 _LESS = Action("Do it less often, on whole arrays in place of element by element, or on the device")
 _MARK: Final = {
     "nsight": Action(
@@ -80,11 +101,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = len(found.found)
     told = bool(found.name or found.parts)
     per = "the step" if s(steps) else "the time in which it is in use"
+    messages = share_of_mpi(found) >= _MOSTLY
     yield Draft(
-        title="The host is at other work while the device is idle",
+        title="The device waits for MPI" if messages else "The host is at other work while the device is idle",
         summary=f"For {percent(share)} of {per} the device is idle while the host launches nothing and calls nothing "
         f"of the device: {number:,} stretches of up to {longest_of(found)}{where(found)}.",
-        actions=(_AHEAD, _LESS) if told else (_MARK.get(s.maybe(profiler) or "", _MARK["any"]), _AHEAD),
+        actions=_MESSAGES
+        if messages
+        else (_AHEAD, _LESS)
+        if told
+        else (_MARK.get(s.maybe(profiler) or "", _MARK["any"]), _AHEAD),
         change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),
         most_ns=min(idle, found.found.total),
         confidence=0.85 if told else 0.7,
@@ -92,6 +118,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "idle_causes", "where": {"cause": "host_dispatch", "detail": "host_work"}},),
         numbers={own_work_share.name: share, **limits},
     )
+
+
+def share_of_mpi(found: Doing) -> float:
+    """The part of these stretches that calls of MPI take, as far as they are among the functions that are named."""
+    return sum(share for name, share in found.parts if MPI_CALL.match(name))
 
 
 def longest_of(found: Doing) -> str:
