@@ -26,6 +26,8 @@ _ENTRY: Final = struct.Struct("<4s 4x H H 4x L L L H H H 8x L")
 _END: Final = struct.Struct("<4s 6x H L L 2x")
 _END_64: Final = struct.Struct("<4s 28x Q Q Q")
 _LOCATOR: Final = struct.Struct("<4s 4x Q 4x")
+#: Behind data whose size was not known before them.
+_BEHIND: Final = struct.Struct("<4s L L L")
 _MOST: Final = 0xFFFFFFFF
 _ENCRYPTED, _ENDED, _STREAMED, _UTF8 = 1, 2, 8, 0x800
 #: The end may be followed by a comment of so many bytes.
@@ -172,6 +174,15 @@ def _wide(extra: bytes, *values: int) -> list[int]:
     return found
 
 
+def _behind(end: bytes, length: int) -> tuple[tuple[int | None, int | None], int]:
+    """What is told behind streamed data: their size and checksum, and how many they are; else none, and at most all."""
+    if len(end) == _BEHIND.size:
+        magic, checksum, packed, plain = _BEHIND.unpack(end)
+        if magic == b"PK\7\x08" and packed == length - _BEHIND.size:
+            return (plain, checksum), packed
+    return (None, None), length
+
+
 def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
     """What stands before the members tells, one after the other: the archive was cut, or its directory is damaged."""
     import mmap
@@ -189,15 +200,14 @@ def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
             plain, packed = _wide(data[begin - extra : begin], plain, packed)
             streamed = bool(flags & _STREAMED) and not packed
             following = data.find(MAGIC, begin if streamed else min(begin + packed, size))
-            # What is streamed tells its sizes behind itself: it goes as far as the next one, or less.
-            bytes_ = (size if following < 0 else following) - begin if streamed else min(packed, size - begin)
-            told = not streamed
+            told: tuple[int | None, int | None] = (plain, checksum)
+            bytes_ = min(packed, size - begin)
+            if streamed:
+                end = size if following < 0 else following
+                told, bytes_ = _behind(data[max(begin, end - _BEHIND.size) : end], end - begin)
             members.append(
-                Member(
-                    name, at, method, bytes_, plain if told else None, checksum if told else None,
-                    bool(flags & _ENCRYPTED), bool(flags & _ENDED),
-                )
-            )  # fmt: skip
+                Member(name, at, method, bytes_, *told, bool(flags & _ENCRYPTED), bool(flags & _ENDED)),
+            )
             if len(members) > most:
                 raise _refuse(path, f"has more members than the limit of {most:,}")
             at = following
