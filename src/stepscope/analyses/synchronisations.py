@@ -199,7 +199,8 @@ def _refill(device: DeviceTime, returns: Times, following: Times) -> Times:
     busy = device.busy
     piece = np.searchsorted(busy.starts, returns, side="left")
     begins = np.append(busy.starts, _NEVER)[piece]
-    running = (piece > 0) & (busy.ends[np.maximum(piece - 1, 0)] > returns)
+    # A device whose work took no time was never busy.
+    running = (piece > 0) & (np.append(busy.ends, 0)[np.maximum(piece - 1, 0)] > returns)
     until = np.where(running | (begins == _NEVER), returns, np.minimum(begins, following))
     return until - returns
 

@@ -7,12 +7,13 @@ from typing import Final
 
 from stepscope.model.source import Source
 from stepscope.readers.ascend.inputs import SOURCE as ASCEND
+from stepscope.readers.kineto.inputs import CHROME
 from stepscope.readers.kineto.inputs import SOURCE as KINETO
 from stepscope.readers.memsnapshot.inputs import SOURCE as MEMSNAPSHOT
 from stepscope.readers.nsight.inputs import SOURCE as NSIGHT
 
 SOURCES: Final[Mapping[str, Source]] = {
-    "ascend": ASCEND, "kineto": KINETO, "memsnapshot": MEMSNAPSHOT, "nsight": NSIGHT,
+    "ascend": ASCEND, "chrome": CHROME, "kineto": KINETO, "memsnapshot": MEMSNAPSHOT, "nsight": NSIGHT,
 }  # fmt: skip
 _OTHER: Final = Source()
 

@@ -6,6 +6,8 @@ from typing import Final
 
 from stepscope.model.source import Source
 
+#: A Chrome trace without anything that torch.profiler writes: nothing is known of what it could hold.
+CHROME: Final = Source(framework="unknown", marking="", marking_elsewhere="")
 #: How each kind of input is recorded with torch.profiler.
 SOURCE: Final = Source(
     inputs={

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
+from typing import Any, Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
@@ -13,7 +14,7 @@ from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
 from stepscope.readers.kineto.framing import Chunk, Framer, gather
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
-from stepscope.readers.kineto.reader import NAME
+from stepscope.readers.kineto.reader import CHROME, NAME
 from stepscope.readers.kineto.sql import parse_sql
 from stepscope.readers.kineto.stage import Stager
 from stepscope.readers.kineto.texts import Texts, chunk_texts
@@ -50,13 +51,28 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     info = info if isinstance(info, dict) else {}
     return Recording(
         source=str(source),
-        reader=NAME,
+        reader=CHROME if _is_other(staging, metadata) else NAME,
         rank=integer(info.get("rank")),
         world_size=integer(info.get("world_size")),
         host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),
         origin_unix_ns=integer(metadata.get("baseTimeNanoseconds")),
         attributes=attributes(metadata),
     )
+
+
+#: What torch.profiler says of itself beside its events.
+_ABOUT: Final = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "record_shapes")
+_KNOWN_SQL: Final = "SELECT EXISTS (FROM raw_events WHERE category <> 'other')"
+
+
+def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:
+    """Whether it is a Chrome trace in which nothing tells of a job; health says so."""
+    other = not any(name in metadata for name in _ABOUT) and staging.one(_KNOWN_SQL) == (False,)
+    staging.observe(
+        "not-a-profile", "warning", int(other), "no event is of a kind that profilers of jobs write",
+        "it looks like a Chrome trace of something else: what is slow can't be told from it",
+    )  # fmt: skip
+    return other
 
 
 def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:

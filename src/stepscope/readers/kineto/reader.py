@@ -12,6 +12,8 @@ from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
 NAME: Final = "kineto"
+#: What a recording is called in which there is nothing that torch.profiler writes.
+CHROME: Final = "chrome"
 _MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
 
 

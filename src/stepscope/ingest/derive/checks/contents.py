@@ -26,6 +26,8 @@ SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events) OR EXISTS (FROM 
 def device_activity(derived: Derived) -> Observation | None:
     """Whether a device is in the recording; launches without any device work show that its records were lost."""
     launched = derived.overview.has("launch")
+    if any(line.code == "not-a-profile" for line in derived.staging.health):
+        return None
     if derived.activities.event.size or (not launched and derived.staging.one(_OTHERWISE_SQL) == (True,)):
         return None
     if launched:
