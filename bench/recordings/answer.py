@@ -45,8 +45,12 @@ class Answer:
 
     @property
     def share(self) -> float | None:
-        """Price of the first finding as a share of the typical step."""
-        cost = self.findings[0].cost_ns if self.findings else None
+        """Price of the first finding as a share of the typical step, or of the recording if it is no part of one."""
+        if not self.findings:
+            return None
+        cost = self.findings[0].cost_ns
+        if cost is None:
+            return self.findings[0].recorded_share
         return cost / self.step_ns if cost is not None and self.step_ns else None
 
 

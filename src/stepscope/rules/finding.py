@@ -96,6 +96,8 @@ class Finding:
             is certain and simple to change.
         share: `cost_ns` as a share of the typical step; null without a price.
         fate: What becomes of the program over it, which puts it first; mostly nothing.
+        recorded_share: What would be saved as a share of the recorded time, where it is no part of a step; null
+            elsewhere.
     """
 
     code: str
@@ -116,6 +118,7 @@ class Finding:
     shown: bool = True
     share: float | None = None
     fate: Fate = ""
+    recorded_share: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""

@@ -95,6 +95,7 @@ def _finding(one: Priced, least: float) -> Finding:
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=draft.taken_ns if one.cost_ns is None else None,
         inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share, fate=draft.fate,
+        recorded_share=draft.recorded_share if one.cost_ns is None else None,
     )  # fmt: skip
 
 

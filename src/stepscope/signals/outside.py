@@ -9,6 +9,7 @@ import numpy as np
 from stepscope.analyses.device_time import device_times
 from stepscope.analyses.host_states import host_states
 from stepscope.analyses.host_work import host_work
+from stepscope.model.columns import Spans
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.signals.own_work import Doing, asking, told
@@ -22,7 +23,7 @@ class Outside:
     Attributes:
         before: Those before the first work, and what the host does in them.
         after: Those after the last.
-        recorded_ns: From the first host event to the last.
+        recorded_ns: From the first event to the last.
     """
 
     before: Doing
@@ -39,11 +40,13 @@ def outside(s: Signals) -> Outside:
     devices = s.trace.once(device_times)
     first, last = min(device.first for device in devices), max(device.last for device in devices)
     began, ended = int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1])
+    spans = Spans(s.trace)
+    recorded = int((spans.ts + np.maximum(spans.dur, 0)).max() - spans.ts.min())
     found = s.trace.once(host_work) - asking(s)
     return Outside(
         told(s, _long(found.clip(min(began, first), first))),
         told(s, _long(found.clip(last, max(last, ended)))),
-        max(ended - began, 1),
+        max(recorded, 1),
     )
 
 

@@ -87,6 +87,8 @@ def _item(number: int, finding: Finding, per_step: str, looks: bool) -> Item:
             share = percent(finding.share)
             # A history need not consist of steps: the share is what counts.
             worth = f"{share} of the time" if looks else f"{worth}{per_step}, {share}"
+    elif finding.recorded_share is not None:
+        worth = f"{percent(finding.recorded_share)} of the recording"
     where = finding.evidence.ranks
     if len(where) > 1:
         worth += f", {plural(len(where), 'rank')}"

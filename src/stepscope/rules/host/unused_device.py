@@ -12,7 +12,7 @@ often repeated consist of it.
 Stretches in which the host runs and calls nothing of the device, without waits for a person, a peer or a point in time,
 must come to `min_share` of the recording and to `min_ns`, after the last work of the device; before its first one only
 where ranges or functions tell what they are (`outside.outside`). There is no price, since that time is no part of a
-step; where the recording has no steps it comes before all that has one.
+step, but its share of the recording; where there are no steps it comes before all that has a price.
 
 ## What to try
 Do that work on the device, load the result of an earlier run, or leave it out of runs that are measured.
@@ -68,6 +68,7 @@ def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Act
         f"outside of all steps: it calls nothing of the device and waits for nobody{where(doing)}.",
         actions=actions,
         taken_ns=None if s(steps) else total,
+        recorded_share=share,
         confidence=0.8,
         ranges=longest(doing.found),
         numbers={"share": round(share, 3), **limits},

@@ -1,0 +1,101 @@
+"""Managed memory migrates while kernels run.
+
+## What it finds
+Kernels during which pages of managed memory (`cudaMallocManaged`, `-gpu=managed`) move to the device.
+
+## Why it matters
+A kernel that touches a page which lies on the host stops there: the fault is handled by the driver, the page moves,
+others wait. That takes some tens of microseconds for each group of pages, and reaches a small part of the link's rate.
+
+## How it decides
+The time within kernels from their first migration to their last (`managed.migrations`), without pauses of more than
+100 us, less what the same bytes would take in one piece at the rate of page-locked memory, must come to `min_share` of
+the step. That is the price.
+
+## What to try
+Prefetch arrays to the device before the kernel, and back before the host reads them; fill them on the device in the
+first place; say what is only read. Or copy explicitly.
+
+## Known limits
+What the kernel computes between two migrations can't be told from the handling of faults: the price is an upper bound.
+Which arrays migrate is not recorded. Where the device can't fault (Windows, WSL) everything moves before the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from stepscope.model.amounts import duration, plural, quantity
+from stepscope.rules.finding import Action
+from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.signals import Signals
+from stepscope.signals.managed import Migrations, migrations
+from stepscope.signals.transfers import share
+
+_ACTIONS: Final = (
+    Action(
+        "Prefetch to the device before the kernel, and to the host before it reads",
+        before="add<<<g, b>>>(n, x, y);\ncudaDeviceSynchronize();",
+        after="cudaMemPrefetchAsync(x, bytes, device, stream);\ncudaMemPrefetchAsync(y, bytes, device, stream);\n"
+        "add<<<g, b, 0, stream>>>(n, x, y);\ncudaMemPrefetchAsync(y, bytes, cudaCpuDeviceId, stream);\n"
+        "cudaStreamSynchronize(stream);",
+        page="memory-access",
+        needs=("kernels of its own",),
+    ),
+    Action(
+        "Fill arrays in a kernel: pages lie where they are touched first",
+        before="for (int i = 0; i < n; i++) x[i] = 1.0f;   // on the host",
+        after="init<<<g, b>>>(n, x, y);",
+        page="memory-access",
+        needs=("kernels of its own",),
+    ),
+    Action(
+        "Let a data region copy the arrays once in place of managed memory",
+        before="nvc -acc -gpu=managed jacobi.c",
+        after="nvc -acc jacobi.c   // with #pragma acc data copy(a[0:n]) around the loop",
+        page="memory-access",
+        needs=("directives",),
+    ),
+    Action(
+        "Prefetch managed arrays before they are used, or allocate device memory",
+        page="memory-access",
+        needs=("python",),
+    ),
+)
+
+
+def check(s: Signals, limits: Limits) -> Iterator[Draft]:
+    """Hold what kernels wait for pages against the step."""
+    found = s(migrations)
+    if share(s, int(found.saved.sum())) < limits["min_share"]:
+        return
+    kernels = max(found.kernels.size // found.steps, 1)
+    yield Draft(
+        title="Managed memory migrates while kernels run",
+        summary=f"{quantity(found.bytes / found.steps, 'bytes')} per step move to the device in "
+        f"{plural(max(found.number // found.steps, 1), 'migration')} while "
+        f"{plural(kernels, 'kernel')} that {'touches' if kernels == 1 else 'touch'} them "
+        f"{'waits' if kernels == 1 else 'wait'}: {duration(int(found.stalled.sum()) // found.steps)} "
+        f"of each step, where one copy would take "
+        f"{duration(int((found.stalled - found.saved).sum()) // found.steps)}{_back(found)}.",
+        actions=_ACTIONS,
+        # The graph has migrations on a queue of their own, which shorter kernels would wait for all the same.
+        cost_ns=int(found.saved.sum()) // found.steps,
+        confidence=0.75,
+        events=found.kernels[:20],
+        rows=({"table": "copies", "where": {"src_kind": "managed"}},),
+        numbers={"migrations": found.number, "bytes": found.bytes, **limits},
+    )
+
+
+def _back(found: Migrations) -> str:
+    return f"; {quantity(found.back / found.steps, 'bytes')} move back to the host" if found.back else ""
+
+
+RULE = Rule(
+    "CPY008",
+    "managed-migrations",
+    thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
+    check=check,
+)
