@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,7 +54,7 @@ class Filter:
             conditions.append(f"ts < {self.until}")
         if self.categories:
             listed = ", ".join("'" + category.replace("'", "''") + "'" for category in self.categories)
-            conditions.append(f"category IN ({listed})")
+            conditions.append(f"list_contains([{listed}], category::VARCHAR)")
         return " AND ".join(conditions) or "true"
 
     @property
@@ -67,7 +67,7 @@ class Filter:
 
     @property
     def _in_steps(self) -> str:
-        return _in_steps(self.steps or ())
+        return one_of("step", self.steps or ())
 
     @property
     def rows_of_steps(self) -> str:
@@ -80,16 +80,15 @@ class Filter:
         return " AND ".join(conditions) or "true"
 
 
-def _in_steps(steps: Sequence[int], column: str = "step") -> str:
-    """The condition that a step is one of these, as ranges.
+def one_of(column: str, numbers: Iterable[int]) -> str:
+    """The condition that a column has one of these numbers, as ranges.
 
-    DuckDB makes a join of a long list, and rows of joins come in any order.
+    DuckDB makes a join of a list of five, and a join may give rows in another order each time. Columns of `spans` are
+    read one by one: their rows must come in the order in which they are stored.
     """
-    values = np.unique(np.array(steps, np.int64))
-    last = np.flatnonzero(np.append(np.diff(values) > 1, True))
-    first = np.append(0, last[:-1] + 1)
-    runs = zip(values[first].tolist(), values[last].tolist(), strict=True) if values.size else ()
-    return "(" + (" OR ".join(f"{column} BETWEEN {lo} AND {hi}" for lo, hi in runs) or "false") + ")"
+    chosen = np.unique(np.fromiter(numbers, np.int64))
+    runs = np.split(chosen, np.flatnonzero(np.diff(chosen) > 1) + 1) if chosen.size else []
+    return "(" + (" OR ".join(f"{column} BETWEEN {run[0]} AND {run[-1]}" for run in runs) or "false") + ")"
 
 
 def narrowed(trace: Trace, keep: Filter) -> Trace:
@@ -140,25 +139,20 @@ def typical_part(trace: Trace) -> Trace:
     if not _is_cut(trace, steps):
         return trace
     kept = steps.step[steps.typical].tolist()
-    in_steps = _in_steps(kept)
+    listed, launched = one_of("step", kept), one_of("launch_step", kept)
     # Where a run of typical steps begins, on the host.
     first = steps.typical & ~np.append(False, steps.typical[:-1])
     around = " OR ".join(f"(ts < {start} AND ts + dur > {start})" for start in steps.ts[first].tolist())
-    # Numbers, not a query: a join may return rows in any order.
-    tracks = trace.rows("SELECT track FROM tracks WHERE kind = 'host' ORDER BY 1")
-    host = f"track IN ({', '.join(str(row['track']) for row in tracks) or 'NULL'})"
-    within = f"({in_steps} OR (({around}) AND {host}))"
+    host = one_of("track", trace.columns("SELECT track FROM tracks WHERE kind = 'host'")["track"].tolist())
+    within = f"({listed} OR (({around}) AND {host}))"
     event = f"SELECT id FROM whole.spans WHERE {within}"
     views = {name: f"SELECT * FROM whole.{name} WHERE {within}" for name in _EVENTS}
     views["steps"] = "SELECT * FROM whole.steps WHERE typical"
     for name in _BY_EVENT:
         views[name] = f"SELECT * FROM whole.{name} WHERE event IN ({event})"
-    views["kernels"] = f"SELECT * FROM whole.kernels WHERE {in_steps}"
-    launch = [
-        f"CASE WHEN {_in_steps(kept, 'launch_step')} THEN {column.name} END AS {column.name}"
-        for column in LAUNCH_COLUMNS
-    ]
-    views[ACTIVITIES.name] = f"SELECT * REPLACE ({', '.join(launch)}) FROM whole.activities WHERE {in_steps}"
+    views["kernels"] = f"SELECT * FROM whole.kernels WHERE {listed}"
+    launch = [f"CASE WHEN {launched} THEN {column.name} END AS {column.name}" for column in LAUNCH_COLUMNS]
+    views[ACTIVITIES.name] = f"SELECT * REPLACE ({', '.join(launch)}) FROM whole.activities WHERE {listed}"
     times = _of_steps(trace, Filter(tuple(kept)))
     for name in _BY_TIME:
         views[name] = f"SELECT * FROM whole.{name} WHERE {times}"
