@@ -18,7 +18,7 @@ def roles(*length: int, host: tuple[int, ...] = (), partial: tuple[int, ...] = (
     """Initials of the roles: typical, partial, warm-up, edge, outlier."""
     cut = np.array([i in partial for i in range(len(length))], np.bool_)
     times = (np.array(values, np.int64) * MS for values in (length, host or length))
-    found = roles_of(*times, cut, True)
+    found = roles_of(*times, cut, "profiler")
     assert [one is None for one in found.reason] == [role == "typical" for role in found.role]
     return "".join(role[0] for role in found.role)
 
@@ -55,7 +55,7 @@ def test_the_host_shows_where_the_profiler_started_and_stopped() -> None:
 
 
 def test_the_reason_tells_both_lengths() -> None:
-    found = roles_of(*(np.array([300, 100, 100, 100], np.int64) * MS for _ in "12"), np.zeros(4, np.bool_), True)
+    found = roles_of(*(np.array([300, 100, 100, 100], np.int64) * MS for _ in "12"), np.zeros(4, np.bool_), "profiler")
     assert found.role[0] == "warm-up"
     assert found.reason[0] == "300 ms where the others take 100 ms"
 

@@ -260,8 +260,9 @@ STEPS = TableSchema(
         Column("number", "int64", "Number in the recorded name; null if it has none.", "", True),
         text(
             "source",
-            "profiler (ProfilerStep#N), annotation (the user's), inferred (a repeated sequence) or whole "
-            "(the trace as one step).",
+            "profiler (ProfilerStep#N), annotation (the user's), passes (of a network, several in one recorded step or "
+            "in the recording), requests (from the begin of one to that of the next), inferred (a repeated sequence) "
+            "or whole (the trace as one step).",
         ),
         ns("ts", "Begin on the host."),
         ns("dur", "Duration on the host."),

@@ -15,7 +15,7 @@ from stepscope.signals.enough import verdict
 _RUNNING: Final = ("host", "synchronisation", "copies", "kernels", "system", "communication", "cluster", "ascend")
 #: Those that need events which belong together.
 _WHOLE: Final = ("data", "host", "synchronisation", "copies", "kernels", "system")
-_FAMILIES: Final = {"few": (*_RUNNING, "data"), "first use": _RUNNING, "thinned": _WHOLE}
+_FAMILIES: Final = {"few": (*_RUNNING, "data", "memory"), "first use": _RUNNING, "thinned": _WHOLE}
 
 
 def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals]) -> MissingInputError | None:

@@ -28,6 +28,8 @@ _PART: Final = re.compile(
 )
 #: A range around a compiled program is called by what it runs: `TSL:XlaModule:#hlo_module=jit_train_step`.
 _COMPILED: Final = re.compile(r"XlaModule|hlo_module")
+#: A compiled graph is called once per pass, or once per layer.
+_GRAPH: Final = re.compile(r"^## Call CompiledFxGraph")
 _NUMBER: Final = re.compile(r"(\d{1,18})")
 _NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)
 
@@ -109,9 +111,19 @@ def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:
     inside = np.searchsorted(work, ends) - np.searchsorted(work, starts)
     cover = float(inside.sum() / work.size) if work.size else 0.0
     least = _NAMED_COVER if rank == 0 and starts.size > 1 else _UNNAMED_COVER
-    if cover < least:
+    if cover < least or (_GRAPH.search(kind) and not _goes_on(work, starts, ends)):
         return None
     return Candidate(rank, cover, [str(name) for name in rows["name"][outer]], starts, ends)
+
+
+def _goes_on(work: Times, starts: Times, ends: Times) -> bool:
+    """Whether before the first and after the last range no more is done than between two, as in a loop.
+
+    Layers that are compiled one by one have the embedding before them and the head behind them.
+    """
+    between = np.searchsorted(work, starts[1:]) - np.searchsorted(work, ends[:-1])
+    before, after = np.searchsorted(work, starts[0]), work.size - np.searchsorted(work, ends[-1])
+    return bool(max(before, after) <= between.max(initial=0))
 
 
 def _choose(candidates: list[Candidate]) -> Candidate | None:

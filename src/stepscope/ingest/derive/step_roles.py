@@ -49,17 +49,22 @@ class Roles:
         return [reason is None for reason in self.reason]
 
 
-def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], found: bool) -> Roles:
+def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str) -> Roles:
     """What each step is.
 
     Args:
         length: int64[n], the time that it owns on the devices, in ns.
         host: int64[n], its length on the host.
         partial: bool[n], whether the recording begins or ends inside it.
-        found: Whether these are steps at all, and not the recording as one.
+        source: Where the steps come from, as in `steps`: `whole` is no step, and of requests each is as good as any.
     """
-    if not found:
+    if source == "whole":
         return Roles(["window"] * length.size, [None] * length.size)
+    if source == "requests":
+        text = "the recording begins or ends within it"
+        return Roles(
+            [("partial" if cut else "typical") for cut in partial], [(text if cut else None) for cut in partial]
+        )
     # Where nothing is whole, what comes closest to it has to do.
     complete = np.flatnonzero(~partial & (length > 0)) if (~partial & (length > 0)).any() else np.arange(length.size)
     role = ["typical"] * length.size

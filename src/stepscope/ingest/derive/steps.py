@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,9 +14,13 @@ from stepscope.ingest.derive.backlog import backlog, backlog_end
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.step import Step, called
 from stepscope.ingest.derive.step_annotations import annotated_steps
-from stepscope.ingest.derive.step_marks import loaded_steps
+from stepscope.ingest.derive.step_marks import loaded_steps, optimized_steps
 from stepscope.ingest.derive.step_parts import steps_of_parts
+from stepscope.ingest.derive.step_passes import network_passes, passes_of
+from stepscope.ingest.derive.step_recorded import recorded_steps
+from stepscope.ingest.derive.step_requests import request_steps
 from stepscope.ingest.derive.step_roles import roles_of
+from stepscope.ingest.derive.step_rounds import round_steps
 from stepscope.ingest.derive.step_sequences import inferred_steps
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
@@ -28,19 +31,6 @@ if TYPE_CHECKING:
 #: A first or last step with less than this share of the others' work is cut off (as in torch-tb-profiler).
 _WHOLE_STEP: Final = 0.8
 
-#: A recorded step of which more than this share lies after all else that is recorded was never ended. A step may well
-#: end with a long wait or with work of the host that nothing records; the one that was seen had 99.99 % of it.
-_OPEN: Final = 0.99
-
-_NUMBER: Final = re.compile(r"#\s*(\d+)", re.ASCII)
-_RECORDED_SQL: Final = """
-SELECT name, ts, dur FROM raw_events JOIN names USING (name_id) JOIN tracks USING (track)
-WHERE category = 'step' AND kind = 'host' AND dur > 0 ORDER BY dur DESC, id
-"""
-_LAST_SQL: Final = """
-SELECT max(ts + coalesce(dur, 0)) FROM raw_events
-WHERE category IN ('op', 'python', 'runtime', 'sync', 'launch', 'kernel', 'collective', 'copy', 'set')
-"""
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
 #: From the launch of the first device work, or its begin where that is not recorded, to the end of the last.
 _USE_SQL: Final = """
@@ -86,7 +76,7 @@ class Steps:
     @property
     def marked(self) -> bool:
         """Whether the recording says where steps begin."""
-        return self.source in ("profiler", "annotation")
+        return self.source not in ("inferred", "whole")
 
     def places(self) -> pa.Table:
         """Where each step lies on the host: columns step, start and stop."""
@@ -110,7 +100,8 @@ class Steps:
         Args:
             work: int64[n], launches and operators that begin in each.
         """
-        cut = _cut_off(work).tolist()
+        # What requests ask for differs, and so does what is given between the begins of two.
+        cut = _cut_off(np.zeros_like(work) if self.source == "requests" else work).tolist()
         return replace(
             self, steps=[replace(step, partial=step.partial or off) for step, off in zip(self.steps, cut, strict=True)]
         )
@@ -127,7 +118,7 @@ class Steps:
         np.maximum.at(end, activities.step[mine], activities.ts[mine] + activities.dur[mine])
         begin = self._begins(activities, end)
         partial = np.array([step.partial for step in self.steps], np.bool_)
-        roles = roles_of(np.maximum(end - begin, 0), self.stops - self.starts, partial, self.source != "whole")
+        roles = roles_of(np.maximum(end - begin, 0), self.stops - self.starts, partial, self.source)
         columns = {
             "step": self.called,
             "name": pa.array([step.name for step in self.steps], pa.string()),
@@ -163,24 +154,50 @@ class Steps:
         return begin
 
 
+#: Where steps are looked for, one after the other, what must be recorded for that, and what is said if they are found.
+SOURCES: Final = (
+    ("profiler", recorded_steps, "step", None),
+    ("annotation", annotated_steps, "annotation", None),
+    ("annotation", steps_of_parts, "annotation", None),
+    ("annotation", loaded_steps, "dataloader", (
+        "steps reach from one batch of the data loader to the next, since none are marked",
+        "what is done between two batches counts as one step",
+    )),
+    ("annotation", optimized_steps, "annotation", (
+        "steps reach from the end of one step of the optimizer to that of the next, since none are marked",
+        "what is done between two of them counts as one step",
+    )),
+    ("annotation", round_steps, "annotation", (
+        "steps are the rounds in which annotations come again, since none are marked",
+        "what is done between two rounds belongs to the first",
+    )),
+    ("requests", request_steps, "annotation", (
+        "requests overlap on several threads: each counts from its begin to the begin of the next",
+        "lengths are those of one request among others, and no latencies",
+    )),
+    ("passes", network_passes, "module", (
+        "steps are the passes of a network, since none are marked",
+        "what lies before and after them is outside the steps",
+    )),
+    ("inferred", inferred_steps, None, None),
+)  # fmt: skip
+
+
 def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
     """Where the steps come from, and the steps."""
-    for source, find, category in (
-        ("profiler", _recorded_steps, "step"),
-        ("annotation", annotated_steps, "annotation"),
-        ("annotation", steps_of_parts, "annotation"),
-        ("annotation", loaded_steps, "dataloader"),
-        ("inferred", inferred_steps, None),
-    ):
+    for source, find, category, said in SOURCES:
         steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
-        if steps:
-            if find is loaded_steps:
-                staging.observe(
-                    "steps-loaded", "info", len(steps),
-                    "steps reach from one batch of the data loader to the next, since none are marked",
-                    "what is done between two batches counts as one step",
-                )  # fmt: skip
-            return source, steps
+        if not steps:
+            continue
+        passes = passes_of(staging, steps) if overview.on_host("module") else steps
+        if passes is not steps:
+            source, said = "passes", (
+                f"steps are the passes of a network of which {steps[0].name} holds several",
+                "what lies before and after them is outside the steps",
+            )  # fmt: skip
+        if said:
+            staging.observe("steps-loaded" if find is loaded_steps else "steps-found", "info", len(passes), *said)
+        return source, passes
     first, last = staging.one(_SPAN_SQL)
     if first is None:
         return "whole", []
@@ -188,29 +205,6 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
     if ran is not None:
         first, last = launched, max(ran, launched + 1)
     return "whole", [Step("whole recording", None, first, last - first)]
-
-
-def _recorded_steps(staging: Staging) -> list[Step]:
-    """What the profiler recorded as steps; where threads record the same step, the longest record of it."""
-    chosen: list[Step] = []
-    by_name: dict[str, list[Step]] = {}
-    [last] = staging.one(_LAST_SQL)
-    for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
-        if last is not None and ts + dur - last > _OPEN * dur:
-            # Nobody ended it: it lasts long after all else that is recorded.
-            continue
-        others = by_name.setdefault(name, [])
-        if all(ts >= other.ts + other.dur or ts + dur <= other.ts for other in others):
-            others.append(Step(name, _number(name), ts, dur))
-            chosen.append(others[-1])
-    return chosen
-
-
-def _number(name: str) -> int | None:
-    found = _NUMBER.search(name)
-    # Of more digits it is no 64-bit number, and Python may refuse to read it.
-    number = int(found[1].lstrip("0")[:20] or 0) if found else None
-    return number if number is not None and number < 2**63 else None
 
 
 def _apart(steps: list[Step]) -> list[Step]:

@@ -1,0 +1,63 @@
+"""What tells one kind of loop from another, asked of the staged events: when work was given, and whether it trains."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+_WORK_SQL: Final = """
+SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND e.category = '{category}' ORDER BY e.ts
+"""
+_TRAINS_SQL: Final = """
+SELECT count(*) > 0 FROM raw_events JOIN names USING (name_id)
+WHERE category IN ('op', 'annotation') AND (
+    starts_with(name, 'Optimizer.') OR starts_with(name, 'autograd::') OR ends_with(name, 'Backward')
+    OR regexp_matches(name, 'Backward[0-9]*$') OR regexp_matches(name, '_backward$')
+)
+"""
+_CALLS_SQL: Final = """
+SELECT e.track, e.ts, e.ts + e.dur AS stop FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ?
+"""
+
+
+def given_work(staging: Staging) -> tuple[Times, Times]:
+    """When the host gave work to the device, and when each such call returned; without a device, operators.
+
+    Returns:
+        int64[n], ascending, and int64[n]; empty if there are neither.
+    """
+    for category in ("launch", "op"):
+        rows = staging.connection.execute(_WORK_SQL.format(category=category)).fetchnumpy()
+        if rows["ts"].size:
+            return rows["ts"], rows["stop"]
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def trains(staging: Staging) -> bool:
+    """Whether anything ran that only training runs."""
+    [found] = staging.one(_TRAINS_SQL)
+    return bool(found)
+
+
+def within_one_call(staging: Staging, begins: Times) -> bool:
+    """Whether one module or operator contains several of the begins, as a model contains its layers.
+
+    Args:
+        staging: What was read.
+        begins: int64[n], ascending, two at least.
+    """
+    calls = staging.connection.execute(_CALLS_SQL, [int(np.diff(begins).min())]).fetchnumpy()
+    contained = np.searchsorted(begins, calls["stop"]) - np.searchsorted(begins, calls["ts"])
+    return bool((contained >= 2).any())
+
+
+def counts_between(work: Times, edges: Times) -> Times:
+    """How much work begins between each two edges, int64[n - 1]."""
+    found: Times = np.diff(np.searchsorted(work, edges))
+    return found
