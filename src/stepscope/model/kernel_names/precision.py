@@ -134,6 +134,9 @@ def dtype(name: KernelName, op_class: OpClass) -> str | None:
 
 def tensor_core(name: KernelName, op_class: OpClass, operand: str | None) -> bool | None:
     """Whether a kernel runs on matrix units: from its name, else from its type where that decides it."""
+    if op_class == "other":
+        # What no family knows may be a program of its own: unknown is not no.
+        return None
     if op_class not in _MATRIX_CLASSES:
         return False
     if not name.cxx and _CUBE.search(name.path):

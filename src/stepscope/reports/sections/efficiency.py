@@ -52,11 +52,17 @@ def _tensor_cores(report: Report) -> Iterator[Line]:
     total = sum(row["total_ns"] for row in rows)
     used = sum(row["used_ns"] for row in rows)
     unused = sum(row["unused_ns"] for row in rows)
-    if total:
+    unknown = total - used - unused
+    if total and not used + unused:
+        yield Line("whether matrix units were used is not known: no name of a kernel that could use them tells")
+    elif total:
+        least = "at least " if percent(used / total) != percent((used + unknown) / total) else ""
+        notes = [f"{duration(unused)} ran without"] if unused else []
+        notes += [f"of {duration(unknown)} it is not known"] if least else []
         yield Line(
-            f"matrix units were used in {percent(used / total)} of the time of kernels that could use them "
+            f"matrix units were used in {least}{percent(used / total)} of the time of kernels that could use them "
             f"({duration(used)} of {duration(total)})",
-            f"{duration(unused)} ran without" if unused else "",
+            ", ".join(notes),
         )
 
 

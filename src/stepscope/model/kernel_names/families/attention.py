@@ -51,7 +51,10 @@ FAMILY = Family(
         ),
         rule(
             "attention",
-            r"flash_?(?:fwd|bwd|attn|attention|mla|infer)|(?:^|::)(?:pytorch_)?flash::",
+            # FlashInfer has a namespace for all it does: sampling, norms and products as well.
+            r"flash_?(?:fwd|bwd|attn|attention|mla|infer(?!::))|(?:^|::)(?:pytorch_)?flash::",
+            # Triton's usual name of a tutorial's kernel; SGLang's and many others' attention is called so.
+            r"^_?(?:fwd|bwd)_kernel(?:_\d+)?$|(?:^|::)mla_a\d+w\d+",
             r"(?:^|[:_\d])f?mha(?:_|[a-z]|sm|$)|fmha|fused_?attention|fmha",
             r"(?:^|_|::)(?:sdpa|unified_attention|paged_attention|attn_fwd|attn_bwd|mla_(?:decode|prefill|fwd|stage))",
             r"(?:^|_)(?:fwd|bwd)_kernel_(?:stage\d|dk_?dv|dq|grouped)"

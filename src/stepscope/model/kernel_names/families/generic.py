@@ -10,7 +10,9 @@ FAMILY = Family(
     (
         rule("attention", r"attention|(?:^|_)attn(?:_|$)|sdpa"),
         rule("convolution", r"convolution|(?:^|[_:])conv\d?d?(?:_|$)"),
-        rule("normalisation", r"(?:layer|batch|group|rms|instance)_?norm"),
+        rule(
+            "normalisation", r"(?:layer|batch|group|rms|instance)_?norm|normalization::|(?:^|_|::)(?:ln|rn)_(?:fwd|bwd)"
+        ),
         rule(
             "gemm",
             r"mat_?mul|gemm|gemv|(?:^|[_:])b?mm(?:_|$|\d)|(?:^|_)linear_(?:kernel|fwd|bwd)|dot_product",
