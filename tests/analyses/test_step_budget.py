@@ -129,9 +129,23 @@ def test_waits_of_queues_and_activities_without_duration_are_no_work() -> None:
     assert budget(f)[0, 0] == (50, 10, 0, 0, 40, 0, 0)
 
 
-def test_without_device_activity_it_abstains() -> None:
+def test_without_device_activity_steps_have_no_time_on_one() -> None:
     f = Facts()
-    f.step(0, 0, 50)
+    f.step(3, 0, 50)
+    f.step(4, 50, 40)
+    for at in (10, 20, 60, 70):
+        f.host("op", "aten::mm", at, 5)
+    rows = step_budget(f.trace()).records()
+    assert [(row["device"], row["number"], row["start_ns"], row["end_ns"]) for row in rows] == [
+        (None, 3, 0, 50), (None, 4, 50, 90),
+    ]  # fmt: skip
+    assert {row[part] for row in rows for part in ("total_ns", "compute_ns", "idle_ns", "comm_ns")} == {0}
+    assert [row["typical"] for row in rows] == [True, True]
+
+
+def test_without_device_activity_and_steps_it_abstains() -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 10, 5)
     with pytest.raises(MissingInputError, match="no device activity"):
         step_budget(f.trace())
 

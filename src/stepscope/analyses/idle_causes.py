@@ -26,6 +26,7 @@ from stepscope.analyses.idle_gaps import Gaps, activities, find_gaps, stream_wai
 from stepscope.analyses.needs import has_device
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.step_budget import step_budget
+from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals, Times, overlay, partition
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
@@ -130,7 +131,10 @@ def idle_causes(trace: Trace) -> Table:
         MissingInputError: The recording has no device activity.
     """
     if not trace.once(has_device):
-        return Table.from_rows(IDLE_CAUSES, [_unknown(row) for row in trace.once(step_budget).records()])
+        summed = [row for row in trace.once(step_budget).records() if row["total_ns"]]
+        if not summed:
+            raise MissingInputError.of("device")
+        return Table.from_rows(IDLE_CAUSES, [_unknown(row) for row in summed])
     devices, windows = trace.once(device_times), trace.once(step_windows)
     rows, waits, hosts = activities(trace), stream_waits(trace), trace.once(host_states)
     found: list[tuple[object, ...]] = []

@@ -18,12 +18,14 @@ STEP_BUDGET = TableSchema(
     "step_budget",
     "One row per device and step, and one per device with `step` null for the time from the device's first "
     "activity to its last. total = compute + exposed communication + exposed copy + idle, exactly. Of a rank whose "
-    "events are not at hand these are the sums of its profiler, copies are in idle, and the whole is all its steps.",
+    "events are not at hand these are the sums of its profiler, copies are in idle, and the whole is all its steps. "
+    "Where no device activity is recorded, steps have a row without device and with no time on one: that is not idle "
+    "time, but unknown.",
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
         Column("step", "int32", "Step, as in `steps`; null for the whole recorded device span.", "", True),
-        ns("total_ns", "Length of the step on the devices, see `start_ns` and `end_ns`."),
+        ns("total_ns", "Length of the step on the devices, see `start_ns` and `end_ns`; 0 without device activity."),
         ns("compute_ns", "At least one compute kernel ran."),
         ns("exposed_comm_ns", "A collective ran, and no compute kernel."),
         ns("exposed_copy_ns", "A copy or set ran, and neither compute kernel nor collective."),
@@ -66,14 +68,23 @@ GROUP BY ALL HAVING compute + exposed + free = s.dur ORDER BY s.ts
 """
 
 
+#: Steps of a recording without device activity.
+_HOST_SQL: Final = """
+SELECT step, number, ts AS start, ts + dur AS stop, partial, typical, role FROM steps
+WHERE source <> 'whole' ORDER BY ts
+"""
+
+
 def step_budget(trace: Trace) -> Table:
     """Split the time of each step on each device.
 
     Raises:
-        MissingInputError: The recording has no device activity, nor sums of it.
+        MissingInputError: The recording has no device activity, nor sums of it, nor steps.
     """
     if not trace.once(has_device) and (summed := trace.rows(_SUMS_SQL)):
         return Table.from_rows(STEP_BUDGET, _summed(trace.ranks[0], summed))
+    if not trace.once(has_device) and (seen := trace.rows(_HOST_SQL)):
+        return Table.from_rows(STEP_BUDGET, [_on_host(trace.ranks[0], step) for step in seen])
     windows = trace.once(step_windows)
     steps = trace.rows("SELECT step, partial, typical, role FROM steps")
     kinds: dict[int | None, tuple[object, ...]] = {
@@ -85,6 +96,12 @@ def step_budget(trace: Trace) -> Table:
         for step, row in _device_rows(trace.ranks[0], device, windows)
     ]
     return Table.from_rows(STEP_BUDGET, rows)
+
+
+def _on_host(rank: int, step: dict[str, Any]) -> tuple[Any, ...]:
+    """A step of which only the host is recorded."""
+    kind = (step["partial"], step["typical"], step["role"])
+    return (rank, None, step["step"], 0, 0, 0, 0, 0, 0, 0, step["number"], step["start"], step["stop"], *kind)
 
 
 def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -36,7 +36,7 @@ def budget(report: Report, top: int) -> Section:
     """Bars for each step; for many steps the fastest, median and slowest; for many ranks one for each."""
     del top
     steps = _steps(report)
-    if not steps:
+    if not any(step.total for step in steps):
         return Section("Where the time went", ())
     places = sorted({(step.rank, step.device is None, step.device or 0) for step in steps})
     if len(steps) <= _MOST_BARS and (len(places) == 1 or len(steps) > len(places)):

@@ -34,6 +34,10 @@ def _steps(report: Report) -> Iterator[str]:
     rows = step_rows(report)
     total = sum(row["total_ns"] for row in rows)
     if not total:
+        # Nothing of a device is recorded: what is known of a step is how long the host took.
+        lengths = [row["end_ns"] - row["start_ns"] for row in rows if row["step"] is not None]
+        if lengths:
+            yield f"{plural(len(lengths), 'typical step')} of {duration(sum(lengths) // len(lengths))} on the host"
         return
     busy = percent(1 - sum(row["idle_ns"] for row in rows) / total)
     if not has_steps(report):
