@@ -118,8 +118,19 @@ def test_pytorch_under_nsight_by_its_kernels() -> None:
 
 def test_gradients_set_to_zero_are_not_training() -> None:
     facts = kernels(Facts(), "ampere_sgemm_128x64_tn")
+    facts.host("op", "aten::addmm", 0, 1_000)
     facts.host("annotation", "Optimizer.zero_grad#AdamW.zero_grad", 0, 1_000)
+    relu = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_relu<float>>(int)"
+    facts.kernel(relu, 90_000, 10)
     assert ran(facts).kind == "inference"
+
+
+def test_products_alone_are_a_benchmark_and_a_device_alone_tells_little() -> None:
+    facts = kernels(Facts(), "ampere_sgemm_128x64_tn")
+    facts.host("op", "aten::mm", 0, 1_000)
+    assert ran(facts).kind == "unknown"
+    relu = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_relu<float>>(int)"
+    assert ran(kernels(Facts(), "ampere_sgemm_128x64_tn", relu)).kind == "unknown"
 
 
 def test_ascend_is_an_npu_whatever_else_is_recorded() -> None:

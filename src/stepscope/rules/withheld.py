@@ -15,7 +15,9 @@ from stepscope.signals.enough import verdict
 _RUNNING: Final = ("host", "synchronisation", "copies", "kernels", "system", "communication", "cluster", "ascend")
 #: Those that need events which belong together.
 _WHOLE: Final = ("data", "host", "synchronisation", "copies", "kernels", "system")
-_FAMILIES: Final = {"few": (*_RUNNING, "data", "memory"), "first use": _RUNNING, "thinned": _WHOLE}
+#: Rules of other families that need one: start-up leaves any device idle.
+_LATER: Final = ("MEM008",)
+_FAMILIES: Final = {"few": (*_RUNNING, "data"), "first use": _RUNNING, "thinned": _WHOLE}
 
 
 def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals]) -> MissingInputError | None:
@@ -23,7 +25,8 @@ def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals
     if settings.select:
         return None
     found = [signals.maybe(verdict) for signals in ranks]
-    kept = [one for one in found if one is None or registered.family not in _FAMILIES.get(one.kind, ())]
+    family = "host" if registered.rule.code in _LATER else registered.family
+    kept = [one for one in found if one is None or family not in _FAMILIES.get(one.kind, ())]
     first = next((one for one in found if one is not None), None)
     if kept or first is None:
         return None

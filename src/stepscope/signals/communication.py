@@ -14,7 +14,7 @@ from stepscope.analyses.collective_transfers import transfers
 from stepscope.model.columns import Spans, named
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Times
+from stepscope.model.intervals import Intervals, Times
 from stepscope.model.steps import Steps
 from stepscope.signals.job import step_ns
 from stepscope.signals.long_calls import standing_out
@@ -110,6 +110,13 @@ def exposed_share(s: Signals) -> float:
     """Exposed time of collectives as a share of the mean step, waiting for late ranks included."""
     found = s(calls)
     return float(found.exposed.sum()) / found.steps / s(step_ns)
+
+
+@signal("share")
+def link_share(s: Signals) -> float:
+    """Time in which a collective runs, whether compute hides it or not, as a share of the mean step."""
+    found = s(calls)
+    return Intervals.union_of(found.ts, found.ts + found.dur).total / found.steps / s(step_ns)
 
 
 @signal("share")

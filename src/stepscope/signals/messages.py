@@ -70,13 +70,14 @@ def _of_gradients(s: Signals) -> NDArray[np.bool_]:
 def _messages(s: Signals, kind: NDArray[np.bool_]) -> Messages:
     """Those of a kind, of known size, in which less than half of the time can be the moving of data."""
     every = s(calls).where(kind)
-    if kind.any() and (every.bytes < 0).all():
+    # A size of 0 is none: what an exchange of nothing takes is a barrier's wait.
+    if kind.any() and (every.bytes <= 0).all():
         raise MissingInputError(
             "the sizes of collectives are not recorded",
             hint="record with record_shapes=True and a PyTorch of 2.3 or later, which notes sizes of messages",
         )
     moving = _moving(every, s(link).usual)
-    small = (every.bytes >= 0) & (every.bytes < BUCKET) & (2 * moving < every.transfer)
+    small = (every.bytes > 0) & (every.bytes < BUCKET) & (2 * moving < every.transfer)
     found, moving = every.where(small), moving[small]
     taken = float(found.transfer.sum())
     if not taken:

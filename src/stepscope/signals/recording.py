@@ -92,6 +92,12 @@ def _lost(s: Signals) -> float:
     return 2.0 if s.trace.scalar(_HEALTH_SQL, {"codes": list(_LOST)}) else 0.0
 
 
+@signal()
+def calls_known(s: Signals) -> bool:
+    """Whether calls that give work to the device are recorded, whatever else of the host is."""
+    return _has(s, "launches")
+
+
 def _overhead(s: Signals) -> float:
     share = max(s(overhead_share), min(s.maybe(observed_share) or 0.0, 1.0))
     return 1.0 + share if share >= _MUCH_OVERHEAD else 0.0

@@ -74,3 +74,11 @@ def test_remedies_are_those_of_the_collective_and_of_the_framework() -> None:
     assert "--overlap-grad-reduce" in first("all_reduce", megatron=True)
     assert "asynchronously" in first("broadcast")
     assert "DistributedDataParallel" not in first("send_recv")
+
+
+def test_where_the_link_is_never_free_no_order_helps() -> None:
+    (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.9})
+    assert draft.change is None
+    assert "They run for 90.0 % of the step: no order of work hides them." in draft.summary
+    (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.79})
+    assert draft.change is not None

@@ -8,10 +8,11 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals import host, job, observing
 
 
-def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000) -> dict[object, object]:
+def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000, gaps: float = 10.0) -> dict[object, object]:
     return {
         observing.own_dispatch_share: share,
         host.python_part: part,
+        host.dispatch_gaps: gaps,
         host.python_per_operator_ns: gap,
         host.in_python: (np.array([0]), np.array([300])),
         job.step_ns: 1_000,
@@ -46,3 +47,7 @@ def test_what_a_module_usually_takes_just_misses() -> None:
 def test_without_a_device_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST004", {})
+
+
+def test_a_few_gaps_are_no_loop_over_operators() -> None:
+    assert drafts("HST004", given(gaps=9.9)) == []

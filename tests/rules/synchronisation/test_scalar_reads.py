@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
+from stepscope.signals import job, program
 from stepscope.signals import synchronisation as sync
 from stepscope.signals.reads import Reads, number_reads
 
@@ -50,9 +50,14 @@ def test_the_first_advice_fits_what_is_read() -> None:
 
 
 def test_generation_has_no_loss_to_add_up() -> None:
-    (draft,) = drafts("SYN002", {**given(2.0), job.infers: True})
+    (draft,) = drafts("SYN002", {**given(2.0), job.infers: True, program.generates: True})
     assert "eos" in draft.actions[0].after
     assert not any("loss" in action.before for action in draft.actions)
+
+
+def test_other_inference_reads_results_of_several_inputs() -> None:
+    (draft,) = drafts("SYN002", {**given(2.0), job.infers: True, program.generates: False})
+    assert "inputs" in draft.actions[0].before
 
 
 def test_a_read_in_every_third_step_just_misses() -> None:

@@ -39,7 +39,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication import Calls, calls, exposed_share, transfer_share
+from stepscope.signals.communication import Calls, calls, exposed_share, link_share, transfer_share
 from stepscope.signals.process_groups import megatron
 
 #: A collective that took longer than this many times its transfer mostly waited.
@@ -118,6 +118,15 @@ _ASIDE = Action(
     page="overlapping-communication",
 )
 _SHARDED = ("all_gather", "reduce_scatter")
+#: Where collectives run for this share of the step, no other order of work hides them.
+_FULL = 0.8
+_LESS = Action(
+    "Send less, or over a faster link: shard within a host only, in narrower types, more computing per exchange",
+    before="fully_shard(model)",
+    after="mesh = init_device_mesh('cuda', (hosts, 8), mesh_dim_names=('copies', 'shards'))\n"
+    "fully_shard(model, mesh=mesh)  # parameters are gathered within a host, gradients reduced between hosts",
+    page="collective-bandwidth",
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -130,13 +139,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer)
     kind = _costliest(found)
     exposed = int(found.exposed_transfer.sum()) // found.steps
+    full = s(link_share) >= _FULL if s.maybe(link_share) is not None else False
+    bound = f" They run for {percent(s(link_share))} of the step: no order of work hides them." if full else ""
+    actions = _actions(kind, s.maybe(megatron) is True)
     apart = "" if found.known else "; on the recordings at hand, waiting for other ranks can't be told apart from that"
     yield Draft(
         title="Communication stands in the way of compute",
         summary=f"{duration(exposed)} of each step ({percent(share)}) are "
-        f"collectives, mostly {kind}, that nothing is computed behind{apart}.",
-        actions=_actions(kind, s.maybe(megatron) is True),
-        change=Change(overlapped=found.event[movable]) if movable.any() else None,
+        f"collectives, mostly {kind}, that nothing is computed behind{apart}.{bound}",
+        actions=(_LESS, *actions) if full and kind in _SHARDED else actions,
+        change=Change(overlapped=found.event[movable]) if movable.any() and not full else None,
         most_ns=exposed,
         confidence=0.9 if found.known else 0.6,
         events=found.event[costly[:20]],

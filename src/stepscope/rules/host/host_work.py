@@ -32,9 +32,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
 from stepscope.analyses.host_work import MPI_CALL
 from stepscope.analyses.stepgraph import Change, Stretches
-from stepscope.model.amounts import duration, percent
+from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -45,6 +47,8 @@ from stepscope.signals.recording import profiler
 from stepscope.signals.system import longest
 
 MIN_SHARE = Threshold("min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and others warn.")
+#: Stretches of this part of the longest are counted.
+_TELLING = 0.1
 #: How long the longest of these stretches are said to be, at most.
 _LONGEST = 3
 
@@ -98,14 +102,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     idle = round(share * s(step_ns))
     if found.prepares or not idle or found.found.total < limits["min_share"] / share * idle:
         return
-    number = len(found.found)
+    lengths = found.found.ends - found.found.starts
+    # Short ones before and after the long ones are beside the point.
+    number = int(np.count_nonzero(lengths >= _TELLING * lengths.max()))
     told = bool(found.name or found.parts)
     per = "the step" if s(steps) else "the time in which it is in use"
     messages = share_of_mpi(found) >= _MOSTLY
     yield Draft(
         title="The device waits for MPI" if messages else "The host is at other work while the device is idle",
         summary=f"For {percent(share)} of {per} the device is idle while the host launches nothing and calls nothing "
-        f"of the device: {number:,} stretches of up to {longest_of(found)}{where(found)}.",
+        f"of the device: {plural(number, 'stretch', 'stretches')} of up to {longest_of(found)}{where(found)}.",
         actions=_MESSAGES
         if messages
         else (_AHEAD, _LESS)

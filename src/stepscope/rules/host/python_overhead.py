@@ -34,12 +34,15 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import in_python, python_part, python_per_operator_ns
+from stepscope.signals.host import dispatch_gaps, in_python, python_part, python_per_operator_ns
 from stepscope.signals.job import platform, step_ns, steps
 from stepscope.signals.observing import own_dispatch_share
 
 #: What is left of Python where the model is compiled.
 _LEFT = 0.1
+
+#: Fewer gaps in a step are no loop over operators: something else ends each of them.
+MIN_GAPS = 10
 
 _PROFILE = Action(
     "See which functions take the time, and move them out of the loop",
@@ -59,6 +62,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold waiting for the host against the step, and Python against the rest of the host's work."""
     share = s(own_dispatch_share)
     if share < limits["min_share"] or s(python_part) < limits["min_part"]:
+        return
+    if s(dispatch_gaps) < MIN_GAPS:
         return
     gap = s(python_per_operator_ns)
     if gap < limits["min_gap"]:

@@ -11,11 +11,11 @@ from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
 from stepscope.signals.enough import Verdict, verdict
 from stepscope.signals.job import platform
-from stepscope.signals.recording import KINDS, gaps, profiler
+from stepscope.signals.recording import KINDS, calls_known, gaps, profiler
 
 MOST: Final = 3
 #: What every rule of the family reads of each rank.
-READS: Final = (gaps, profiler, platform, verdict)
+READS: Final = (gaps, profiler, platform, verdict, calls_known)
 #: Where too little of the job is recorded (REC013), only these are worth saying besides.
 _EVEN_SO: Final = ("lost", "overhead", "device", "host")
 

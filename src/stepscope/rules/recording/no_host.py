@@ -26,6 +26,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
+from stepscope.signals.recording import calls_known
 
 _ACTIONS = {
     "any": Action(
@@ -52,6 +53,10 @@ _ACTIONS = {
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     """Advise it if little else is as useful."""
     found = lacking(signals, "host")
+    if found is not None and all(signals[rank].maybe(calls_known) is True for rank in found.ranks):
+        title, missing = "Operators are not recorded", "Which operator launched what, and what the host did between its"
+        yield from advice(found, title, f"{missing} calls of the device, is not in the recording.", _ACTIONS)
+        return
     yield from advice(
         found,
         "The host is not recorded",

@@ -40,6 +40,7 @@ from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.host import idle_ns
 from stepscope.signals.job import infers, recorded_steps
+from stepscope.signals.program import generates
 from stepscope.signals.reads import number_reads
 from stepscope.signals.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
 
@@ -54,6 +55,13 @@ _ENDED = Action(
     before="while not (tokens == eos).any(dim=1).all():\n    tokens = decode(tokens)",
     after="while not (tokens == eos).any(dim=1).all():\n    for _ in range(16):  # what follows eos is cut off later\n"
     "        tokens = decode(tokens)",
+    page="synchronisation",
+    needs=("pytorch",),
+)
+_TOGETHER = Action(
+    "Read the results of several inputs at once, when the next ones are under way",
+    before="for x in inputs:\n    scores.append(model(x).max().item())",
+    after="found = [model(x).max() for x in inputs]  # stays on the device\nscores = torch.stack(found).tolist()",
     page="synchronisation",
     needs=("pytorch",),
 )
@@ -73,7 +81,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(calls).of(SCALAR, RESULT)
     those = [place for place in s(places) if place.scope in (SCALAR, RESULT)]
     sized = found.of(RESULT).events.size > found.of(SCALAR).events.size
-    later = _ENDED if s.maybe(infers) else _LATER
+    later = (_ENDED if s.maybe(generates) else _TOGETHER) if s.maybe(infers) else _LATER
     blocked, gone = int(found.dur.sum()) // s(recorded_steps), s(number_reads)
     reading = (gone.total_ns + int(found.of(RESULT).dur.sum())) // s(recorded_steps)
     most = max(reading, blocked)
