@@ -108,6 +108,7 @@ def test_a_table_that_is_asked_for_has_all_columns(call, job: str, monkeypatch: 
         (("analyze", "JOB", "--top", "0"), "see --help.\n"),
         (("analyze",), "see --help.\n"),
         (("nonsense",), "see --help.\n"),
+        (("export", "JOB"), "Choose from: parquet, chrome, folded; see --help.\n"),
         (("export", "JOB", "--to", "parquet"), "stepscope: Parquet is written into a folder; give --output DIR.\n"),
         (("export", "JOB", "--to", "chrome", "--from", "soon"), "stepscope: --from 'soon' is no time; "),
         (("export", "JOB", "--to", "chrome", "--category", "x"), "stepscope: no category is called 'x'; choose from"),

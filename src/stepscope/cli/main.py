@@ -125,7 +125,9 @@ def _sentence(error: Exception) -> str:
     """What went wrong; errors of wrong use have a message of their own."""
     usage = getattr(error, "format_message", None)
     if usage is not None:
-        return f"{str(usage()).rstrip('.?').replace('Value error, ', '')}; see --help"
+        # Choices are listed on lines of their own.
+        said = " ".join(str(usage()).split())
+        return f"{said.rstrip('.?').replace('Value error, ', '')}; see --help"
     first = str(error).split("\n", 1)[0].rstrip(".")
     return f"an unexpected error occurred ({type(error).__name__}: {first}); run again with --debug and report it"
 

@@ -17,8 +17,12 @@ Ranks = Annotated[int | None, typer.Option(min=1, help="Data-parallel ranks.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Recorded steps.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the job and of its noise.")]
 SizeMb = Annotated[int | None, typer.Option(min=1, help="As many steps as give each rank this many MB.")]
-FaultNames = Annotated[list[str] | None, typer.Option("--fault", help="Fault to inject; may be repeated.")]
-DefectNames = Annotated[list[str] | None, typer.Option("--defect", help="Damage to do to each file; once.")]
+FaultNames = Annotated[
+    list[str] | None, typer.Option("--fault", metavar="NAME", help="Fault to inject; may be repeated.")
+]
+DefectNames = Annotated[
+    list[str] | None, typer.Option("--defect", metavar="NAME", help="Damage to do to each file; once.")
+]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any parameter of the job.")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import pickle
 import random
 from pathlib import Path
@@ -121,3 +122,58 @@ def test_segments_and_blocks_of_another_type_are_counted(tmp_path: Path) -> None
     broken: list[Any] = [first, "no segment", {**segment(0x9000, []), "blocks": "none"}]
     with trace_of(tmp_path, snapshot(broken)) as trace:
         assert health(trace)["rows-skipped"] == 4
+
+
+def _history_of(entries: int) -> History:
+    history = History()
+    for number in range(entries):
+        history.alloc(512 * number, 512, "f")
+    return history
+
+
+@pytest.mark.parametrize("form", ["pickle", "json"])
+@pytest.mark.parametrize("odd", [[None], [7, "x", [1]], [{}]])
+def test_entries_of_another_type_are_counted(tmp_path: Path, form: str, odd: list[Any]) -> None:
+    history = _history_of(20)
+    history.entries[5:5] = odd
+    content = snapshot([segment(0, [block(512)])], history)
+    target = tmp_path / "a"
+    target.write_bytes(pickle.dumps(content) if form == "pickle" else json.dumps(content).encode())
+    with opened(target) as trace:
+        assert trace.scalar("SELECT count(*) FROM allocator_events") == 20
+        assert health(trace)["rows-skipped"] == len(odd)
+
+
+@pytest.mark.parametrize(
+    ("traces", "lost"), [(7, 1), ({"a": 1}, 1), ([{"a": 1}, None], 2), ([_history_of(3).entries, "x"], 1)]
+)
+def test_histories_of_another_type_are_counted(tmp_path: Path, traces: Any, lost: int) -> None:
+    content = {"segments": [segment(0, [block(512)])], "device_traces": traces}
+    with trace_of(tmp_path, content) as trace:
+        assert health(trace)["rows-skipped"] == lost
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("size", "many"), ("size", -1), ("size", 1 << 60), ("addr", "0x10"), ("action", 3)]
+)
+def test_entries_that_say_nothing_are_counted(tmp_path: Path, key: str, value: object) -> None:
+    history = _history_of(20).add("snapshot", None, 0)
+    history.entries[3][key] = value
+    with trace_of(tmp_path, snapshot([segment(0, [block(512)])], history)) as trace:
+        assert health(trace)["values-unreadable"] == 1
+
+
+def test_sizes_that_are_none_are_counted_and_equal_ones_do_not_hide_each_other(tmp_path: Path) -> None:
+    unsized = [segment(at << 20, [block(512)], total_size="x") for at in (1, 2)]
+    block_of = segment(3 << 20, [block(512), block(512)])
+    block_of["blocks"][1]["size"] = None
+    foreign = [{**segment(at << 20, []), "blocks": 7} for at in (4, 5, 6)]
+    with trace_of(tmp_path, snapshot([*unsized, block_of, *foreign])) as trace:
+        found = health(trace)
+        assert (found["values-unreadable"], found["rows-skipped"]) == (3, 3)
+        assert trace.scalar("SELECT count(*) FROM segments") == 6
+
+
+def test_whole_snapshots_have_nothing_of_that(tmp_path: Path) -> None:
+    with trace_of(tmp_path, snapshot([segment(0, [block(512)])], _history_of(20).add("oom", None, 512))) as trace:
+        assert not {"rows-skipped", "values-unreadable"} & set(health(trace))

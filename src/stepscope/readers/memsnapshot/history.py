@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stepscope.readers.memsnapshot.entries import Block, block, entry_columns
 from stepscope.readers.memsnapshot.stacks import Stacks
-from stepscope.readers.memsnapshot.values import LARGEST, LIMIT
+from stepscope.readers.memsnapshot.values import LARGEST, LIMIT, size
 from stepscope.store.staging import Staging
 
 _BATCH: Final = 1 << 15
@@ -36,6 +36,11 @@ CREATE TEMP VIEW usable_entries AS SELECT * REPLACE (
 """
 
 
+#: Entries about the snapshot itself, and about an allocation that failed, have no address.
+_UNREADABLE_SQL: Final = """
+SELECT count(*) FROM usable_entries
+WHERE action IS NULL OR bytes IS NULL OR (address IS NULL AND action NOT IN ('snapshot', 'oom'))
+"""
 #: Part of entries whose list is not known yet.
 _UNASSIGNED: Final = -1
 _ADOPT_SQL: Final = f"""
@@ -54,6 +59,10 @@ class History:
     """Takes dictionaries out of lists, as soon as they are there, and stages what they say in `recorded_entries`.
 
     A part is a list that had entries of a device's history; parts are numbered from 0 as they come.
+
+    Attributes:
+        foreign: What stood among the entries and was none.
+        unsized: Blocks without a size that can be one.
     """
 
     def __init__(self, staging: Staging) -> None:
@@ -68,6 +77,7 @@ class History:
         self._streamed: list[dict[str, Any]] = []
         self._streams = 0
         self._adopted = 0
+        self.foreign = self.unsized = 0
         staging.connection.execute(_SQL)
         staging.connection.execute(_VIEW)
 
@@ -100,6 +110,7 @@ class History:
         self._stage_streamed()
         self.flush()
         count = sum(item is TAKEN for item in items)
+        self.foreign += len(items) - count
         part = self._parts[id(items)] = len(self._counts)
         self._kept.append(items)
         self._counts.append(count)
@@ -117,6 +128,7 @@ class History:
         seq = self._counts[part]
         # By identity: no entry happened twice.
         entries = list({id(item): item for item in items if type(item) is dict and item}.values())
+        self.foreign += len(items) - len(entries)
         for first in range(0, len(entries), _BATCH):
             self._add(part, seq + first, entries[first : first + _BATCH])
         for item in entries:
@@ -140,6 +152,7 @@ class History:
         """A block as a row; None if it is none."""
         if type(item) is dict:
             row = block(item, self.stacks)
+            self.unsized += size(item.get("size")) is None
             item.clear()
             return row
         return item if type(item) is tuple else None
@@ -147,6 +160,12 @@ class History:
     def part_of(self, items: list[Any]) -> int | None:
         """The part that a list was, if it had entries."""
         return self._parts.get(id(items))
+
+    @property
+    def unreadable(self) -> int:
+        """Entries without an action, or without an address or a number of bytes that can be one."""
+        [number] = self._staging.one(_UNREADABLE_SQL)
+        return int(number)
 
     @property
     def counts(self) -> list[int]:

@@ -14,7 +14,7 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot.checked import CheckedPickle
 from stepscope.readers.memsnapshot.guard import MemoryGuard
 from stepscope.readers.memsnapshot.history import TAKEN, History
-from stepscope.readers.memsnapshot.values import rows_of
+from stepscope.readers.memsnapshot.values import rows_of, size
 
 #: JSON is loaded as a whole: its text twice for a moment, then up to so many bytes for each value, list and dictionary.
 _PER_VALUE: Final = 32
@@ -33,7 +33,8 @@ class Loaded:
         annotations: Begins and ends of annotated stretches, as recorded.
         cut: Why the end is missing; empty if it isn't.
         timeline: A bare list, which is no snapshot but may be a memory timeline.
-        foreign: Segments, blocks and lists of them that are of another type than they should be.
+        foreign: Segments, blocks and lists of them, and of entries, that are of another type than they should be.
+        unsized: Segments without a size that can be one.
     """
 
     segments: list[dict[str, Any]] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Loaded:
     cut: str = ""
     timeline: list[Any] | None = None
     foreign: int = 0
+    unsized: int = 0
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -159,8 +161,10 @@ def _from_top(top: Any, history: History) -> Loaded:
         settings = top.get("allocator_settings")
         loaded.settings = settings if isinstance(settings, dict) else {}
         traces = top.get("device_traces")
+        loaded.foreign += int(not isinstance(traces, (list, type(None))))
         for device, items in enumerate(traces if isinstance(traces, list) else []):
             if not isinstance(items, list):
+                loaded.foreign += 1
                 continue
             if any(item is TAKEN for item in items):
                 part: int | None = history.adopt(items)
@@ -195,11 +199,16 @@ def _segments(items: Any, history: History, loaded: Loaded) -> list[dict[str, An
     loaded.foreign += len(listed) - len(rows_of(items)) + int(items is not None and listed is not items)
     for row in rows_of(items):
         blocks = row.get("blocks")
-        if id(row) in seen or id(blocks) in seen or not ("blocks" in row or "total_size" in row):
+        if (
+            id(row) in seen
+            or (isinstance(blocks, list) and id(blocks) in seen)
+            or not ("blocks" in row or "total_size" in row)
+        ):
             continue
         seen |= {id(row), id(blocks)}
         known = [found for item in blocks if (found := history.block(item))] if isinstance(blocks, list) else []
         loaded.foreign += len(blocks) - len(known) if isinstance(blocks, list) else int(blocks is not None)
         row["blocks"] = known
+        loaded.unsized += size(row.get("total_size")) is None
         segments.append(row)
     return segments

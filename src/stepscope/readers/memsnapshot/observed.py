@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Final
 
 from stepscope.readers.memsnapshot.device import Found
+from stepscope.readers.memsnapshot.history import History
 from stepscope.readers.memsnapshot.load import Loaded
 from stepscope.store.staging import Staging
 
@@ -56,13 +57,19 @@ def observe_history(staging: Staging, found: Found, lengths: list[int], mended: 
             "they have their predecessor's time; the order is certain")  # fmt: skip
 
 
-def observe_content(staging: Staging, loaded: Loaded, *, entries: int, timed: bool, stacked: bool) -> None:
+def observe_content(
+    staging: Staging, loaded: Loaded, history: History, *, entries: int, timed: bool, stacked: bool
+) -> None:
     """Say what the snapshot as a whole lacks."""
     observe = staging.observe
     observe("truncated", "error", 1 if loaded.cut else 0, loaded.cut, "what came after is missing: the numbers are of "
             "a part of the snapshot; write it again")  # fmt: skip
-    observe("rows-skipped", "warning", loaded.foreign, "segments or blocks are of another type than they should be",
+    observe("rows-skipped", "warning", loaded.foreign + history.foreign,
+            "segments, blocks or entries of the history are of another type than they should be",
             "they are missing from every number; write the snapshot again")  # fmt: skip
+    observe("values-unreadable", "warning", loaded.unsized + history.unsized + history.unreadable,
+            "segments, blocks or entries of the history have no size, address or action that can be one",
+            "they count as of no bytes, or as of what lies in them; write the snapshot again")  # fmt: skip
     observe("no-history", "warning", 0 if entries >= LEAST_HISTORY else 1, "the snapshot has no history",
             "nothing is known of the past: no peak, no churn; " + _RECORD)  # fmt: skip
     untimed = entries >= LEAST_HISTORY and not timed
