@@ -32,6 +32,42 @@ def test_training_with_ddp() -> None:
     assert str(found) == "PyTorch training, DDP"
 
 
+@pytest.mark.parametrize(
+    ("file", "libraries"),
+    [
+        ("/env/lib/python3.10/site-packages/transformers/models/qwen2/modeling_qwen2.py", ("Transformers",)),
+        ("transformers/models/qwen2/modeling_qwen2.py", ("Transformers",)),
+        ("/opt/Megatron-LM/megatron/core/tensor_parallel/layers.py", ("Megatron",)),
+        ("/home/u/diffusion/src/nets/transformers/dit.py", ()),
+        ("/home/u/lightning/run.py", ()),
+    ],
+)
+def test_a_folder_of_the_users_is_no_package(file: str, libraries: tuple[str, ...]) -> None:
+    facts = kernels(Facts(), "ampere_sgemm_128x64_tn")
+    facts.host("python", f"{file}(12): forward", 0, 20_000)
+    assert ran(facts).libraries == libraries
+
+
+@pytest.mark.parametrize(
+    ("kernel", "framework"),
+    [
+        ("void tensorflow::functor::BatchNormKernel<float>(float*)", "tensorflow"),
+        ("void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<float>>(float)", "tensorflow"),
+        ("void cudf::detail::hash_groupby<int>(int*)", "rapids"),
+    ],
+)
+def test_frameworks_of_python_by_their_kernels(kernel: str, framework: str) -> None:
+    found = ran(kernels(Facts(), kernel), reader="nsight", executable="python3.10")
+    assert (found.framework, found.language) == (framework, "python")
+
+
+def test_compiled_steps_that_train_are_training() -> None:
+    facts = kernels(Facts(), "loop_add_fusion_12", "gemm_fusion_dot_33")
+    facts.host("annotation", "TSL:XlaModule:#hlo_module=jit_train_step,program_id=3#", 0, 30_000)
+    found = ran(facts, reader="nsight", executable="python3.11")
+    assert (found.framework, found.kind) == ("jax", "training")
+
+
 def test_a_layer_that_could_be_split_is_whole_where_nothing_is_exchanged() -> None:
     facts = kernels(Facts(), "ampere_sgemm_128x64_tn")
     facts.host("module", "nn.Module: RowParallelLinear_0", 0, 20_000)

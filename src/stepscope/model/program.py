@@ -7,15 +7,15 @@ from typing import Any, Final, Literal
 
 Kind = Literal["training", "inference", "serving", "diffusion", "unknown"]
 Framework = Literal[
-    "pytorch", "jax", "tensorflow", "mindspore", "paddle", "onnxruntime", "tensorrt", "cupy", "ggml", "native",
-    "unknown",
+    "pytorch", "jax", "tensorflow", "mindspore", "paddle", "onnxruntime", "tensorrt", "cupy", "rapids", "ggml",
+    "native", "unknown",
 ]  # fmt: skip
 Platform = Literal["cuda", "rocm", "npu", "xpu", "mtia", "cpu", "other"]
 
 #: How each framework is written; `native` is a program of C, C++ or Fortran without one.
 FRAMEWORKS: Final[dict[str, str]] = {
     "pytorch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow", "mindspore": "MindSpore", "paddle": "PaddlePaddle",
-    "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT", "cupy": "CuPy", "ggml": "llama.cpp",
+    "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT", "cupy": "CuPy", "rapids": "RAPIDS", "ggml": "llama.cpp",
 }  # fmt: skip
 _NATIVE: Final = {"openacc": "OpenACC program", "openmp": "OpenMP offload program", "kokkos": "C++ program with Kokkos"}
 _PLATFORMS: Final = {"cuda": "CUDA", "rocm": "HIP", "npu": "CANN", "xpu": "SYCL"}

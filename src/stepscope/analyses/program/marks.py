@@ -13,13 +13,14 @@ FRAMEWORK_NAMES: Final[Marks] = (
     ("mindspore", re.compile(r"mindspore|^Kernel::Launch|PynativeFramework", re.ASCII)),
     ("jax", re.compile(r"^(Xla(Module|Op|Launch)|TSL:|PjRt|jit_?\()|^(input_|loop_|wrapped_)\w*(fusion|reduce)|\bjax/",
                        re.ASCII)),
-    ("tensorflow", re.compile(r"^tensorflow::|TensorFlow|tensorflow/", re.ASCII)),
+    ("tensorflow", re.compile(r"\btensorflow::|TensorFlow|tensorflow/|\bEigenMetaKernel", re.ASCII)),
     ("paddle", re.compile(r"\b(phi|paddle)::|paddle/", re.ASCII)),
     ("onnxruntime", re.compile(r"onnxruntime|^SequentialExecutor::Execute", re.ASCII)),
     ("pytorch", re.compile(r"\b(at|c10|torch|c10d|aten|pytorch_flash)::|^nn\.Module: |^ProfilerStep#|torch/|"
                            r"^triton_(poi|red|per|tem|for)_|Optimizer\.step#|^autograd::", re.ASCII)),
     ("tensorrt", re.compile(r"^TensorRT|ExecutionContext::(enqueue|execute)|^trt_|__myl_", re.ASCII)),
     ("cupy", re.compile(r"^cupy_", re.ASCII)),
+    ("rapids", re.compile(r"\b(cudf|cuml|cugraph|raft)::|^libcudf", re.ASCII)),
     ("ggml", re.compile(r"\bggml_|^(void )?(mul_mat_(vec_)?q|k_get_rows|quantize_q8_1|dequantize_block)", re.ASCII)),
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from stepscope.model.trace import Trace
 #: A Python frame is `path(line): function`; built-in functions begin with `<`.
 _FRAME: Final = re.compile(r"^([^<(][^(]*\.py)\(\d+\)(: .*)?$")
 _MODULE: Final = re.compile(r"^nn\.Module: (\w+?)_\d+$")
+_INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
 _STACKS_SQL: Final = (
     "SELECT DISTINCT stack FROM (SELECT stack FROM op_inputs WHERE stack IS NOT NULL AND stack <> '' LIMIT 5000)"
 )
@@ -45,12 +46,17 @@ class ProgramNames:
 
     @cached_property
     def packages(self) -> dict[str, str]:
-        """Known packages with a file of each: those of which the program runs code."""
+        """Known packages with a file of each: those of which the program runs code.
+
+        A folder of the user's may be called like one (`src/nets/transformers/dit.py`). A package is at the beginning of
+        a recorded path, among those that are installed, or in a checkout of its own (`/opt/Megatron-LM/megatron/...`).
+        """
         found: dict[str, str] = {}
         for file in self.files:
             # The last part is the file itself; a script that happens to be called like a package is none.
-            for part in file.split("/")[:-1]:
-                if part in PACKAGES:
+            parts = file.split("/")[:-1]
+            for at, part in enumerate(parts):
+                if part in PACKAGES and (not at or parts[at - 1] in _INSTALLED or _checked_out(part, parts[:at])):
                     found.setdefault(part, file)
         return found
 
@@ -63,6 +69,11 @@ class ProgramNames:
     def first(self, pattern: re.Pattern[str], *names: Iterable[str]) -> str:
         """The first of the names in which the pattern is found; empty if there is none."""
         return next((name for group in names for name in group if pattern.search(name)), "")
+
+
+def _checked_out(package: str, above: list[str]) -> bool:
+    """Whether one of the folders above is a repository of the package."""
+    return any(folder.lower().startswith(package) for folder in above)
 
 
 def program_names(trace: Trace) -> ProgramNames:

@@ -27,7 +27,7 @@ FAMILY = Family(
         rule("optimizer", r"adamw?|(?:^|_)sgd(?:_|$)|optimizer"),
         rule(
             "copy",
-            r"transpose|permute|(?:^|_)copy|copy(?:_|$)|memset|memcpy|concat|(?:^|_)cat(?:_|$)|reorder"
+            r"transpose|permute|(?:^|_)copy|(?<!zero)(?<!zero_)copy(?:_|$)|memset|memcpy|concat|(?:^|_)cat(?:_|$)|reorder"
             r"|repack",
         ),
         rule(
