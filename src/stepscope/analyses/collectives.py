@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -92,10 +94,13 @@ _NUMBERED_SQL: Final = """
 SELECT "group", any_value(description) AS description, any_value(ranks) AS ranks FROM groups
 WHERE description <> '' AND regexp_full_match("group", '\\d{8,}') GROUP BY 1 ORDER BY 1
 """
+_HASH: Final = re.compile(r"\d{12,}")
 _RANKS_SHOWN: Final = 8
-#: Where the profiler's sums say that nothing was overlapped, each call is exposed.
+#: Of a rank of sums it is told how much of each step's communication was overlapped, in µs, not of which.
 _OVERLAPPED_SQL: Final = """
-SELECT sum(value) FROM recorded WHERE source = 'steps' AND metric = 'Overlapped'
+SELECT s.step, coalesce(round(1000 * sum(r.value) FILTER (WHERE r.metric = 'Overlapped')), 0)::BIGINT AS hidden
+FROM recorded r JOIN steps s ON s.number = try_cast(r.step AS BIGINT) OR s.number IS NULL AND r.step IS NULL
+WHERE r.source = 'steps' AND r.value >= 0 GROUP BY 1 ORDER BY 1
 """
 
 #: Upper limits of the size classes. Below 64 KiB latency rules, above 16 MiB bandwidth does.
@@ -125,7 +130,7 @@ def collectives(trace: Trace) -> Table:
     algorithm = _rate(moved, total)
     best = np.full(first.size, -1.0)
     np.maximum.at(best, groups.index, np.nan_to_num(rows["bus"], nan=-1.0))
-    labels = _labels(trace)
+    labels = _labels(trace, group.at(first))
     columns = {
         **groups.summary(rows["dur"]),
         "name": name.at(first),
@@ -145,9 +150,12 @@ def collectives(trace: Trace) -> Table:
     return ordered_table(COLLECTIVES, columns, ("device", "group", "bytes"))
 
 
-def _labels(trace: Trace) -> dict[str, str]:
-    """What groups that are called by long numbers are for, and their ranks: `pp of ranks 0, 2`."""
-    found = {}
+def _labels(trace: Trace, groups: Iterable[str]) -> dict[str, str]:
+    """What groups that are called by long numbers are for, and their ranks: `pp of ranks 0, 2`.
+
+    Of one that the recording does not describe, the last digits, which its operations have in their names.
+    """
+    found = {group: f"group {group[-3:]}" for group in groups if _HASH.fullmatch(group)}
     for row in trace.rows(_NUMBERED_SQL):
         ranks = row["ranks"] or []
         shown = ", ".join(map(str, ranks[:_RANKS_SHOWN])) + ", …" * (len(ranks) > _RANKS_SHOWN)
@@ -189,8 +197,7 @@ def _calls(trace: Trace) -> Columns:
     rows["overlapped"] = np.zeros(rows["ts"].size, np.int64)
     summed = rows["summed"].astype(np.bool_)
     if summed.any():
-        # When compute ran is not known; null means the same there.
-        rows["device"][summed & (trace.scalar(_OVERLAPPED_SQL) != 0)] = _HOST
+        _share_overlap(trace, rows, summed)
     if ((rows["device"] != _HOST) & ~summed).any():
         for device in trace.once(device_times):
             mine = rows["device"] == (-1 if device.device is None else device.device)
@@ -199,6 +206,22 @@ def _calls(trace: Trace) -> Columns:
     rows["factor"] = _factors(rows)
     rows["bus"] = _rate(rows["bytes"], rows["dur"]) * rows["factor"]
     return rows
+
+
+def _share_overlap(trace: Trace, rows: Columns, summed: NDArray[np.bool_]) -> None:
+    """Let collectives of sums have what was overlapped in their step in the proportion of their durations.
+
+    When compute ran is not known. Where the sums of a step are missing, nothing is: null, as on the host.
+    """
+    told = trace.columns(_OVERLAPPED_SQL)
+    for step, hidden in zip(told["step"].tolist(), told["hidden"].tolist(), strict=True):
+        mine = np.flatnonzero(summed & (rows["step"] == step))
+        until = np.cumsum(rows["dur"][mine])
+        if mine.size and until[-1]:
+            # Shares of a running total add up to the whole.
+            shared = min(hidden, int(until[-1])) * (until / until[-1])
+            rows["overlapped"][mine] = np.diff(np.rint(shared).astype(np.int64), prepend=0)
+    rows["device"][summed & ~np.isin(rows["step"], told["step"])] = _HOST
 
 
 def _factors(rows: Columns) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.collective_transfers import transfers
 from stepscope.analyses.device_time import device_times
+from stepscope.analyses.needs import has_device
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
 from stepscope.model.columns import names_by_id
 from stepscope.model.device_work import DeviceWork, Grids
@@ -31,6 +32,19 @@ FROM collectives c JOIN kernels k USING (event)
 WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
     AND k.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY k.ts
+"""
+#: Of a rank of sums collectives are no device activities; what of them was exposed is told by their step.
+_SUMMED_SQL: Final = """
+SELECT c.event, s.ts, s.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
+    (s.dur * p.exposed)::BIGINT AS exposed
+FROM collectives c JOIN spans s ON s.id = c.event JOIN (
+    SELECT t.step, max(r.value) FILTER (WHERE r.metric = 'Communication(Not Overlapped)')
+        / nullif(max(r.value) FILTER (WHERE r.metric = 'Communication'), 0) AS exposed
+    FROM steps t JOIN recorded r ON t.number = try_cast(r.step AS BIGINT) OR t.number IS NULL AND r.step IS NULL
+    WHERE r.source = 'steps' AND t.typical GROUP BY 1
+) p ON p.step = s.step
+WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND s.dur > 0 AND p.exposed BETWEEN 0 AND 1
+ORDER BY s.ts
 """
 _STEP_WORK_SQL: Final = """
 SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'product')), 0)::DOUBLE AS blocks
@@ -88,6 +102,9 @@ class Work:
 def collectives(s: Signals) -> Collectives:
     """Collectives of the rank, and how long it waits in each for other ranks."""
     rows = s.trace.columns(_CALLS_SQL)
+    summed = not rows["event"].size and not s.trace.once(has_device)
+    if summed:
+        rows = s.trace.columns(_SUMMED_SQL)
     if not rows["event"].size:
         raise MissingInputError(
             "no step of the recording has collectives on a device",
@@ -99,8 +116,8 @@ def collectives(s: Signals) -> Collectives:
     recordings = s.trace.job.recordings
     world = np.where(rows["world"] < 0, recordings[s.rank].world_size or max(len(recordings), 2), rows["world"])
     wait = rows["dur"] - transfer
-    exposed = wait.copy()
-    for device in s.trace.once(device_times):
+    exposed = np.minimum(wait, rows["exposed"]) if summed else wait.copy()
+    for device in [] if summed else s.trace.once(device_times):
         exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
     steps = max(Steps.of(s.trace).typical_steps.size, 1)
     known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
@@ -152,6 +169,8 @@ def gain_ns(s: Signals) -> int:
     """What the rank's mean step would save if no other rank came later."""
     if s(waited_share) < _WORTH:
         return 0
+    if not s.trace.once(has_device):
+        return s(waited_ns)  # the profiler's sums tell of nothing else that could stand in the way
     found = s(collectives)
     event, left = found.event[found.known], np.rint(100 * found.left[found.known]).astype(np.int64)
     moved = tuple(Scaled(event[left == part], part / 100) for part in np.unique(left).tolist())

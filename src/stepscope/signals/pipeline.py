@@ -32,6 +32,11 @@ _OTHERS: Final = re.compile(
     r"(?:^|[^a-z])(?:cp|context|ring|ulysses|sp|ep|expert|moe|tp|tensor|dp|data)(?:[^a-z]|$)", re.I
 )
 _PAIR: Final = 2
+#: Attention kernels per call of a stage, at least: each layer has two per micro-batch, which takes two to four calls.
+_PER_CALL: Final = 2
+_ATTENTION_SQL: Final = """
+SELECT count(*) FROM kernels WHERE op_class = 'attention' AND step IN (SELECT step FROM steps WHERE typical)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +76,11 @@ def stage(s: Signals) -> Stage:
     """The rank's part in a pipeline of a job that trains: in a group called so, or with sends to one other rank."""
     found = s(calls)
     groups = _groups(s)
+    attentions = int(s.trace.scalar(_ATTENTION_SQL) or 0)
     of_pipeline = {
         group: ranks
         for group in np.unique(found.group).tolist()
-        if (ranks := _stages(group, groups, found)) is not None
+        if (ranks := _stages(group, groups, found, attentions)) is not None
     }
     mine = found.where(np.isin(found.name, _P2P) & np.isin(found.group, list(of_pipeline)))
     if not mine.event.size or s.maybe(infers):
@@ -107,7 +113,7 @@ def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _stages(group: str, groups: dict[str, Any], found: Calls) -> tuple[int, ...] | None:
+def _stages(group: str, groups: dict[str, Any], found: Calls, attentions: int) -> tuple[int, ...] | None:
     """The ranks of a group of stages, empty if not recorded; None for any other group."""
     description, ranks = groups.get(group, ("", ()))
     told = f"{description} {group}"
@@ -118,8 +124,11 @@ def _stages(group: str, groups: dict[str, Any], found: Calls) -> tuple[int, ...]
     kinds = set(found.name[found.group == group].tolist())
     world = int(found.world[found.group == group].max(initial=-1))
     # A pair that does nothing else but send and receive is two neighbouring stages. Larger groups exchange all to all
-    # by the same calls.
-    alone = kinds <= set(_P2P) and max(len(ranks), world) == _PAIR
+    # by the same calls, and two ranks with half of the context each do so around the attention of every layer.
+    number = int(np.count_nonzero(found.group == group))
+    alone = (
+        kinds <= set(_P2P) and max(len(ranks), world) == _PAIR and (attentions == 0 or _PER_CALL * number <= attentions)
+    )
     return tuple(ranks) if alone else None
 
 

@@ -13,7 +13,8 @@ import pytest
 from readers.ascend.small import BEGIN, at, write_csv
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
-from stepscope.signals import Signals, communication, job, pipeline
+from stepscope.readers.ascend.meanings import group_hash
+from stepscope.signals import Signals, cluster, communication, job, pipeline
 
 GROUP = "group_name_19"
 HASH = "8557218874045301532"
@@ -33,8 +34,6 @@ def operation(start: float, elapse_ms: float, moved_ms: float, size_mb: float) -
 
 def write_sums(folder: Path, *, rank: int = 1, overlapped: str = "0.0") -> Path:
     """A step of 100 ms: 30 ms compute, 60 ms communication, 10 ms free; a receive, and an all-reduce of 2 ranks."""
-    from stepscope.readers.ascend.meanings import group_hash
-
     output = folder / "ASCEND_PROFILER_OUTPUT"
     output.mkdir(parents=True)
     groups = {
@@ -70,8 +69,8 @@ def test_a_rank_with_sums_has_steps_collectives_and_a_budget(tmp_path: Path) -> 
         }  # fmt: skip
         calls = analyses()["collective_calls"].run(trace).records()
         assert [(c["name"], c["dur"], c["bytes"], c["exposed_ns"], c["step"]) for c in calls] == [
-            ("send_recv", 50_000_000, 8_000_000, 50_000_000, 0),
-            ("all_reduce", 10_000_000, 100_000_000, 10_000_000, 0),
+            ("send_recv", 50_000_000, 8_000_000, 50_000_000, 13),
+            ("all_reduce", 10_000_000, 100_000_000, 10_000_000, 13),
         ]
         assert calls[1]["ts"] - calls[0]["ts"] == 79_000_000
         groups = {row["name"]: row["group"] for row in analyses()["collectives"].run(trace).records()}
@@ -94,11 +93,44 @@ def test_transfer_is_told_from_waiting_and_the_bubble_found(tmp_path: Path) -> N
         assert (found.arrivals, s(job.step_ns)) == (1.0, 100_000_000)
 
 
-def test_where_something_was_overlapped_exposure_of_calls_is_not_known(tmp_path: Path) -> None:
-    write_sums(tmp_path / "rank", overlapped="5.0")
+def test_what_was_overlapped_is_shared_among_the_calls_of_the_step(tmp_path: Path) -> None:
+    write_sums(tmp_path / "rank", overlapped="6000.0")
+    with open_fresh(tmp_path) as trace:
+        calls = analyses()["collective_calls"].run(trace).records()
+        assert [(call["overlapped_ns"], call["exposed_ns"]) for call in calls] == [
+            (5_000_000, 45_000_000), (1_000_000, 9_000_000)
+        ]  # fmt: skip
+
+
+def test_without_sums_of_steps_exposure_is_not_known(tmp_path: Path) -> None:
+    output = write_sums(tmp_path / "rank")
+    (output / "step_trace_time.csv").unlink()
     with open_fresh(tmp_path) as trace:
         calls = analyses()["collective_calls"].run(trace).records()
         assert [call["exposed_ns"] for call in calls] == [None, None]
+
+
+def test_a_rank_of_sums_waits_for_others(tmp_path: Path) -> None:
+    write_sums(tmp_path / "rank")
+    with open_fresh(tmp_path) as trace:
+        # 10 ms of an all-reduce with 9.5 ms of transfer; waits of the pipeline are its bubble.
+        assert Signals.of(trace)(cluster.waited_ns) == 500_000
+
+
+@pytest.mark.parametrize(("links", "staged"), [(("0-0", "0-1"), True), (("0-1", "0-2"), False)])
+def test_a_pair_that_only_sends_and_receives_is_two_stages(
+    tmp_path: Path, links: tuple[str, ...], staged: bool
+) -> None:
+    output = write_sums(tmp_path / "rank")
+    (tmp_path / "rank" / "profiler_metadata.json").unlink()
+    link = {"Transport Type": "HCCS", "Transit Size(MB)": 8.0, "Transit Time(ms)": 0.4}
+    told = {"step13": {"p2p": {f"batchsendrecv-total@{group_hash(GROUP)}": dict.fromkeys(links, link)}}}
+    (output / "communication_matrix.json").write_text(json.dumps(told))
+    with open_fresh(tmp_path) as trace:
+        found = Signals.of(trace).maybe(pipeline.stage)
+        assert (found is not None) == staged
+        names = {row["group"] for row in analyses()["collectives"].run(trace).records()}
+        assert f"group {group_hash(GROUP)[-3:]}" in names
 
 
 def test_sums_of_a_database_serve_as_well(tmp_path: Path) -> None:

@@ -16,7 +16,13 @@ from stepscope.readers.ascend.link import link
 from stepscope.readers.ascend.reader import NAME, SQLITE
 from stepscope.readers.ascend.rest import take_rest
 from stepscope.readers.ascend.stage import stage, stage_collectives
-from stepscope.readers.ascend.sums import gather_sums, observe_missing, sums_by_name, take_sums_for_events
+from stepscope.readers.ascend.sums import (
+    gather_sums,
+    observe_missing,
+    pairs_in_matrix,
+    sums_by_name,
+    take_sums_for_events,
+)
 from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
@@ -44,7 +50,8 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     link(staging)
     stage(staging)
     members = add_groups(staging, told.metadata)
-    stage_collectives(staging, group_names(told.operations, members), members, sums_by_name(staging))
+    pairs = pairs_in_matrix(staging)
+    stage_collectives(staging, group_names(told.operations, members), members, sums_by_name(staging), pairs)
     _observe(staging, result)
     return Recording(
         source=str(source),

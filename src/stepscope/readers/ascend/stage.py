@@ -208,7 +208,11 @@ def _stage_counters(staging: Staging) -> None:
 
 
 def stage_collectives(
-    staging: Staging, groups: dict[str, str], members: dict[str, list[int]], sums: dict[str, Sum]
+    staging: Staging,
+    groups: dict[str, str],
+    members: dict[str, list[int]],
+    sums: dict[str, Sum],
+    pairs: frozenset[str] = frozenset(),
 ) -> None:
     """A row per collective.
 
@@ -217,6 +221,7 @@ def stage_collectives(
         groups: Names of groups by the end of them that operations are called by.
         members: Ranks of groups by name.
         sums: What the profiler summed up, by operation.
+        pairs: Groups of two ranks whose numbers are not told.
     """
     rows = staging.connection.execute(
         "SELECT c.i, d.name, c.group_name, c.dtype, c.elements FROM ascend_collectives c "
@@ -236,7 +241,8 @@ def stage_collectives(
         if size is None and summed.sent:
             factor = bus_factor(kind, len(ranks or ()))
             size = round(summed.sent / factor) if factor else None
-        values = (event, group, number, kind, size, dtype, len(ranks) if ranks else None, ranks, summed.moving)
+        world = len(ranks) if ranks else 2 if group in pairs else None
+        values = (event, group, number, kind, size, dtype, world, ranks, summed.moving)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
     types = (

@@ -64,6 +64,16 @@ LEFT JOIN (SELECT op_type || ' ' || core AS subject, count(*) AS seen FROM ascen
 WHERE counted > coalesce(seen, 0) AND EXISTS (FROM ascend_device WHERE kind = 'compute' AND core IS NOT NULL)
 """
 
+#: The matrix calls ranks by their positions in the group.
+_PAIRS: Final = r"""
+SELECT "group" FROM (
+    SELECT regexp_extract(subject, '@(\S+)', 1) AS "group",
+        unnest([regexp_extract(subject, ' (\d+)-\d+( |$)', 1), regexp_extract(subject, ' \d+-(\d+)( |$)', 1)]) AS rank
+    FROM recorded WHERE source = 'matrix' AND subject LIKE 'p2p %'
+) WHERE "group" <> '' AND rank <> '' GROUP BY 1
+HAVING count(DISTINCT rank) = 2 AND max(rank::INTEGER) = 1
+"""
+
 _COLLECTIVES: Final = """
 INSERT INTO ascend_device BY NAME
 SELECT row_number() OVER (ORDER BY ts, name) + {first} - 1 AS i, ts, dur,
@@ -134,6 +144,12 @@ def observe_missing(staging: Staging) -> None:
         "kernels-missing", "warning", kernels or 0, "kernels that the profiler counted are not among its events",
         "device time is too low; the files may be cut, or of another recording",
     )  # fmt: skip
+
+
+def pairs_in_matrix(staging: Staging) -> frozenset[str]:
+    """Groups whose only links are between their first and their second rank, as far as this rank tells."""
+    rows = staging.connection.execute(_PAIRS).fetchall()
+    return frozenset(group for (group,) in rows)
 
 
 def sums_by_name(staging: Staging) -> dict[str, Sum]:

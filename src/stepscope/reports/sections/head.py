@@ -56,7 +56,10 @@ def facts(report: Report) -> tuple[str, ...]:
 
 def _program(report: Report) -> str:
     """What ran; of ranks that differ, what most of them are."""
-    said = Counter(str(program) for program in report.programs.values() if str(program))
+    programs = report.programs.values()
+    # A rank of which only sums are at hand does not show what it does.
+    known = [program for program in programs if program.kind != "unknown"] or list(programs)
+    said = Counter(str(program) for program in known if str(program))
     return ", ".join(filter(None, (cut(said.most_common(1)[0][0], 100), _passes(report)))) if said else ""
 
 

@@ -76,7 +76,10 @@ def _buffers(s: Signals, told: str) -> Iterator[Action]:
     size = (int(told) if told.isdecimal() else _BUFFER) << 20
     largest = int(s(calls).bytes.max(initial=0))
     if largest > size:
-        text = f"Make buffers larger than the largest message ({quantity(largest, 'bytes')})"
+        text = (
+            f"Try buffers larger than the largest message ({quantity(largest, 'bytes')}) if memory allows: each group "
+            "takes twice that of the device's"
+        )
         yield _action(text, f"HCCL_BUFFSIZE={size >> 20}", f"export HCCL_BUFFSIZE={-(-largest // (1 << 20))}")
 
 

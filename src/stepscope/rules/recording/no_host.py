@@ -37,7 +37,7 @@ _ACTIONS = {
     ),
     "ascend": Action(
         "Give the whole result folder, recorded with the host",
-        before="kernel_details.csv alone",
+        before="activities=[ProfilerActivity.NPU], or a folder without trace_view.json",
         after="torch_npu.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.NPU])",
         page="recording",
     ),
