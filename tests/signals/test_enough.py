@@ -56,11 +56,17 @@ def test_what_happens_once_is_not_the_job(cold_ms: int, warm_steps: int, want: s
     assert kind(facts) == want
 
 
-def numbered(every: int) -> Facts:
+def numbered(every: int, sessions: int = 1) -> Facts:
     facts = kernels(40, 500_000)
     for number in range(600):
-        facts.host("op", "aten::mm", number * 50_000, 10_000, external_id=1 + number * every)
+        first = 10_000_000 * (number * sessions // 600)
+        facts.host("op", "aten::mm", number * 50_000, 10_000, external_id=1 + first + number * every)
     return facts
+
+
+def test_numbers_that_are_missing_between_sessions_are_no_holes() -> None:
+    assert kind(numbered(1, sessions=3)) == ""
+    assert kind(numbered(30, sessions=3)) == "thinned"
 
 
 def test_numbers_of_operators_with_holes_are_those_of_a_thinned_recording() -> None:

@@ -22,12 +22,13 @@ _SHORT_NS: Final = 1_000_000
 #: beside them.
 _MOSTLY: Final = 0.5
 #: Operators are numbered one after another: recordings hold 13 to 100 % of the numbers between their first and last.
+#: What lies between two sessions of a recording is missing at once, so that the widest holes do not count.
 _KEPT: Final = 0.05
+_WIDEST: Final = 0.01
 #: So many operators tell how densely they are numbered.
 _TELLING: Final = 500
 _NUMBERS_SQL: Final = """
-SELECT count(DISTINCT external_id) AS kept, coalesce(max(external_id) - min(external_id) + 1, 0) AS numbers
-FROM spans WHERE category = 'op' AND external_id > 0
+SELECT DISTINCT external_id AS number FROM spans WHERE category = 'op' AND external_id > 0 ORDER BY 1
 """
 
 
@@ -59,9 +60,12 @@ def verdict(s: Signals) -> Verdict:
 
 def _thinned(s: Signals) -> Verdict | None:
     """Most of the numbers of operators are missing."""
-    row = s.trace.columns(_NUMBERS_SQL)
-    kept, numbers = int(row["kept"][0]), int(row["numbers"][0])
-    if not source_of(s.trace.recordings[s.rank].reader).numbered or kept < _TELLING or kept >= _KEPT * numbers:
+    if not source_of(s.trace.recordings[s.rank].reader).numbered:
+        return None
+    holes = np.sort(np.diff(s.trace.columns(_NUMBERS_SQL)["number"]))
+    kept = holes.size + 1
+    numbers = int(holes[: kept - max(1, round(_WIDEST * kept))].sum()) + 1
+    if kept < _TELLING or kept >= _KEPT * numbers:
         return None
     text = (
         f"The recording is thinned: {percent(kept / numbers)} of the operators between its first and its last are "
