@@ -102,3 +102,40 @@ def bounds(*values: int) -> Bounds:
 def test_times_that_no_shift_mends_stay() -> None:
     assert offset(bounds(*[50 * US, -40 * US] * 10), bounds(*[-30 * US, 60 * US] * 10)) is None
     assert offset(bounds(50 * US, 60 * US), bounds()) is None
+
+
+def late(delay: int, launches: int = 40) -> Facts:
+    """Launches onto an idle device that nothing waits for; each begins so long after its call returned."""
+    f = Facts()
+    for number in range(launches):
+        at = number * 1_000 * US
+        f.kernel("k", at + 5 * US + delay, 100 * US, launch=(at, 5 * US))
+        f.kernel("queued", at + 110 * US + delay, 300 * US, launch=(at + 6 * US, 5 * US))
+    return f
+
+
+@pytest.mark.parametrize("delay", [80 * US, 2_000 * US])
+def test_a_clock_that_is_ahead_shows_where_nothing_was_in_the_way(delay: int) -> None:
+    trace = late(delay).trace()
+    assert aligned(trace)
+    assert delays(trace)[::2].tolist() == [7 * US] * 40
+
+
+@pytest.mark.parametrize(("delay", "launches"), [(2 * US, 40), (40 * US, 40), (80 * US, 20)])
+def test_usual_delays_and_few_late_launches_shift_nothing(delay: int, launches: int) -> None:
+    trace = late(delay, launches).trace()
+    assert not aligned(trace)
+
+
+def test_work_that_is_queued_is_late_without_a_clock_that_is_ahead() -> None:
+    f = Facts()
+    for number in range(200):
+        f.kernel("k", 2_000 * US + number * 100 * US, 99 * US, launch=(number * 10 * US, 5 * US))
+    assert not aligned(f.trace())
+
+
+def test_a_few_quick_launches_keep_the_clock() -> None:
+    f = late(300 * US)
+    for number in range(8):
+        f.kernel("quick", (50_000 + number * 1_000) * US, 10 * US, launch=((50_000 + number * 1_000 - 8) * US, 5 * US))
+    assert not aligned(f.trace())

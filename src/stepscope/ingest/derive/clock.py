@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stepscope.ingest.derive.clean import move_moments
+from stepscope.ingest.derive.clock_late import ahead, delays
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model import runtime_names
 from stepscope.model.intervals import Times
@@ -44,10 +45,10 @@ _NOTHING: Final = np.iinfo(np.int64).min
 
 _DEVICE: Final = "track IN (SELECT track FROM tracks WHERE kind <> 'host')"
 _WORK_SQL: Final = f"""
-SELECT e.ts, e.ts + e.dur AS stop, e.track, e.correlation,
+SELECT e.ts, e.ts + e.dur AS stop, e.track, greatest(coalesce(e.correlation, 0), 0) AS correlation,
     coalesce(c.direction = 'DtoH' AND 'pageable' IN (c.src_kind, c.dst_kind), false) AS away
 FROM raw_events e LEFT JOIN copies c ON c.event = e.id
-WHERE e.{_DEVICE} AND e.category IN ('kernel', 'collective', 'copy', 'set') AND e.dur > 0 AND e.correlation > 0
+WHERE e.{_DEVICE} AND e.category IN ('kernel', 'collective', 'copy', 'set') AND e.dur > 0
     AND ($every = 0 OR e.ts % $every < $long)
 """
 _CALLS_SQL: Final = f"""
@@ -69,6 +70,7 @@ class Shift:
         early: How many activities began before their launch.
         returned: How many calls returned before what they waited for was done.
         span: Time of the last activity.
+        late: How many launches onto an idle device say so, where nothing else does.
     """
 
     ns: int
@@ -76,6 +78,7 @@ class Shift:
     early: int
     returned: int
     span: int
+    late: int = 0
 
     def at(self, times: NDArray[Any]) -> NDArray[np.float64]:
         """What is added at these times."""
@@ -99,7 +102,7 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     """
     if not _could_tell(overview):
         return origin, overview
-    found = offset(*_cases(staging, overview))
+    found = _shift(staging, overview)
     if found is None:
         return origin, overview
     devices = ", ".join(str(track.number) for track in overview.tracks if track.number not in overview.hosts)
@@ -114,9 +117,11 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     move_moments(staging, -first)
     begin, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
     amount = f"{begin} ns" if begin == last else f"{begin} ns at the begin and {last} ns at the end"
+    seen = "device activities began before their launch, or ended after the call that waited for them"
+    if found.late:
+        seen = "launches onto an idle device began much later than they could have, the quickest of them too"
     staging.observe(
-        "clocks-aligned", "info", found.early + found.returned,
-        "device activities began before their launch, or ended after the call that waited for them",
+        "clocks-aligned", "info", found.early + found.returned + found.late, seen,
         f"the device's clock is off the host's: its times were shifted by {amount}",
     )  # fmt: skip
     return origin + first, Overview.read(staging)
@@ -198,8 +203,20 @@ def _drifting(least: Bounds, most: Bounds) -> tuple[float, float] | None:
     return float(ns), float(slope)
 
 
-def _cases(staging: Staging, overview: Overview) -> tuple[Bounds, Bounds]:
-    """What launches bound the shift from below with, and waits from above."""
+def _shift(staging: Staging, overview: Overview) -> Shift | None:
+    """What launches and waits need; else what launches onto an idle device say."""
+    work, calls, waits = _cases(staging, overview)
+    least, most = bounds(work, calls, waits)
+    found = offset(least, most)
+    if found is not None:
+        return found
+    late = delays(work, calls)
+    ns = ahead(late)
+    return Shift(-ns, 0.0, 0, 0, int(work["stop"].max(initial=0)), late.size) if ns else None
+
+
+def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
+    """Work of devices, calls that launch it or wait, and which names are waits."""
     groups = [group for group in overview.groups if group.track not in overview.hosts]
     number = sum(group.number for group in groups)
     span = max(group.last for group in groups) - min(group.first for group in groups)
@@ -212,14 +229,15 @@ def _cases(staging: Staging, overview: Overview) -> tuple[Bounds, Bounds]:
     ]  # fmt: skip
     with staging.connection.cursor() as connection:
         work = connection.execute(_WORK_SQL, {"every": every, "long": long}).fetchnumpy()
-        connection.register("clock_work", pa.table({"correlation": work["correlation"]}))
+        known = work["correlation"]
+        connection.register("clock_work", pa.table({"correlation": known[known > 0]}))
         calls = connection.execute(_CALLS_SQL, {"waits": waits}).fetchnumpy()
         connection.unregister("clock_work")
-    return bounds(work, calls, waits)
+    return work, calls, waits
 
 
 def bounds(work: dict[str, Any], calls: dict[str, Any], waits: list[int]) -> tuple[Bounds, Bounds]:
-    """The same, given device work and host calls as columns."""
+    """What launches bound the shift from below with, and waits from above."""
     launching = np.flatnonzero(calls["launches"])
     launching = launching[np.lexsort((calls["ts"][launching], calls["correlation"][launching]))]
     key = calls["correlation"][launching]
