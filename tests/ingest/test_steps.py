@@ -137,6 +137,49 @@ def test_layers_of_one_forward_are_no_steps() -> None:
     assert brief(f)[0][0] == "whole"
 
 
+def passes(f: Facts, once: str = "", pause: int = 0, copy: str | None = None, layers: int = 1) -> None:
+    """Ten passes through layers of a network that nobody numbered."""
+    at = 0
+    first = (once,) if once else ()
+    for _ in range(10):
+        at += pause
+        if copy is not None:
+            event = f.kernel("copy", at, 300, launch=(at - 200, 5), kind="copy")
+            f.row("copies", event=event, direction=copy, bytes=4)
+        for name in (*first, *("sgemm_128x64", "flash_fwd_kernel", "layer_norm", "gelu", "bias", "cast") * layers):
+            f.kernel(name, at + 400, 9_900, launch=(at, 200))
+            at += 10_000
+
+
+@pytest.mark.parametrize("pause", [0, 200])
+def test_periods_of_a_network_that_do_what_any_layer_does_are_no_steps(pause: int) -> None:
+    f = Facts()
+    passes(f, pause=pause)
+    assert [row["source"] for row in steps(f)] == ["whole"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"once": "embedding_kernel"},
+        {"once": "multi_tensor_apply_kernel"},
+        {"pause": 5_000},
+        {"copy": "HtoD"},
+        {"once": "head", "layers": 6},
+    ],
+)
+def test_passes_show_by_what_happens_once_in_them(what: dict[str, Any]) -> None:
+    f = Facts()
+    passes(f, **what)
+    assert [row["source"] for row in steps(f)] == ["inferred"] * 10
+
+
+def test_copies_on_the_device_show_nothing() -> None:
+    f = Facts()
+    passes(f, copy="DtoD")
+    assert [row["source"] for row in steps(f)] == ["whole"]
+
+
 def test_layers_inside_one_module_are_no_steps() -> None:
     f = Facts()
     f.host("module", "nn.Module: Model_0", 0, 20_000)

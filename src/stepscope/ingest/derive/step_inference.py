@@ -84,6 +84,13 @@ def find_steps(names: Names, gaps: Times, shortest: int = LEAST_LENGTH) -> Cuts 
     return Cuts(positions, partial)
 
 
+def repeats(names: Names) -> int:
+    """How often the most frequent stretch of a few names occurs in a sequence; 0 if it is shorter."""
+    if names.size < _WINDOW:
+        return 0
+    return int(np.unique(_window_hashes(names), return_counts=True)[1].max())
+
+
 def periodic_part(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slice | None:
     """The stretch of a sequence that repeats, if it is most of the work; it begins and ends with whole periods.
 

@@ -1,7 +1,9 @@
 """Whether what repeats in a recording are a model's layers: they are numbered, and each has a number of its own.
 
 A part of one pass through a model is as periodic as a loop over steps. Ranges and modules tell them apart: each period
-of layers is in one of the next number (`blocks.8`, `blocks.9`, ...), each step passes through all of them.
+of layers is in one of the next number (`blocks.8`, `blocks.9`, ...), each step passes through all of them. Where
+nothing is numbered, a step still does what no layer does: it looks up or updates parameters, copies to or from the
+host, repeats its layers, or (`step_sequences`) leaves the device idle before it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.ingest.derive.step_inference import repeats
 from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
 
 #: What numbered parts of models are called, as in `layers.3`, `encoder.layer.3`, `transformer.h.3` or `DecoderLayer_3`.
@@ -26,6 +30,31 @@ ORDER BY kind, e.ts
 """
 #: Share of neighbouring periods that must be in neighbouring layers.
 _LEAST: Final = 0.8
+#: What kernels do once per step, and never once per layer.
+_ONCE: Final = ("embedding", "optimizer")
+#: A part of a step that comes so often in it is a layer, or a part of one; layers do no part of theirs as often.
+_OFTEN: Final = 6
+_COPIES_SQL: Final = """
+SELECT count(*) FROM raw_events e JOIN copies c ON c.event = e.id
+WHERE c.direction IN ('HtoD', 'DtoH') AND e.ts >= ? AND e.ts < ?
+"""
+
+
+def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], begins: Times) -> bool:
+    """Whether a period of kernels shows that it is a step and no layer.
+
+    Args:
+        staging: What was read.
+        period: int64[n], names of the kernels of one.
+        begins: int64[k], when the device begins the first kernel of each, ascending.
+    """
+    names = staging.connection.execute(
+        "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
+    ).fetchall()
+    if any(classify(name).op_class in _ONCE for (name,) in names) or repeats(period) >= _OFTEN:
+        return True
+    [copies] = staging.one(_COPIES_SQL, [int(begins[0]), int(begins[-1])])
+    return bool(copies >= begins.size - 1)
 
 
 def are_layers(staging: Staging, starts: Times) -> bool:

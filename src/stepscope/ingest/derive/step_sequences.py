@@ -23,7 +23,7 @@ from stepscope.ingest.derive.step_inference import (
     halved,
     periodic_part,
 )
-from stepscope.ingest.derive.step_layers import are_layers
+from stepscope.ingest.derive.step_layers import are_layers, does_what_layers_do_not
 from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
@@ -71,6 +71,10 @@ _ALONE: Final = 0.9
 _ALIKE: Final = 3
 _RISING: Final = 0.7
 
+#: Between layers the device idles for less than this share of the time from one to the next: 0.2 % where each layer
+#: is a graph of its own.
+_PAUSE: Final = 0.02
+
 _NAMES_SQL: Final = """
 SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
 """
@@ -90,6 +94,7 @@ class Sequence:
     Attributes:
         names: int64[n].
         durs: int64[n], how long each ran.
+        starts: int64[n], when each began.
         gaps: int64[n], idle time before each.
         begins: int64[n], when the host began it.
         ends: int64[n], when the host was done with it.
@@ -98,6 +103,7 @@ class Sequence:
 
     names: Names
     durs: Times
+    starts: Times
     gaps: Times
     begins: Times
     ends: Times
@@ -111,7 +117,8 @@ class Sequence:
 def inferred_steps(staging: Staging) -> list[Step]:
     """The periods of the device's work, or of the host's if there is no device; empty if there are none."""
     [operators] = staging.one("SELECT count(*) FROM raw_events WHERE category = 'op'")
-    plain = not operators and not _is_network(staging)
+    network = _is_network(staging)
+    plain = not operators and not network
     for kind, category, query in _SEQUENCES:
         [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
         if track is None:
@@ -120,7 +127,7 @@ def inferred_steps(staging: Staging) -> list[Step]:
         short = plain and kind == "device" and staging.one(_SHARE_SQL, [track])[0] >= _ALONE
         for shortest in (LEAST_LENGTH, SHORT_LENGTH) if short else (LEAST_LENGTH,):
             for sequence in ran:
-                if steps := _periods(staging, sequence, not plain, shortest):
+                if steps := _periods(staging, sequence, not plain, shortest, network and kind == "device"):
                     return steps
         return []
     return []
@@ -141,7 +148,7 @@ def _is_network(staging: Staging) -> bool:
     return any(classify(name).op_class in _LAYERS for (name,) in names)
 
 
-def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int) -> list[Step]:
+def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool) -> list[Step]:
     """The periods of a sequence; of `all_of_it`, or of most of it."""
     part = slice(0, sequence.names.size)
     cuts = find_steps(sequence.names, sequence.gaps, shortest)
@@ -153,12 +160,24 @@ def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: in
     sequence = sequence.part(part)
     if cuts is None or _inside_one_call(staging, sequence, cuts):
         return []
+    if layered and not _are_passes(staging, sequence, cuts):
+        return []
     if not all_of_it:
         cuts = halved(sequence.names, cuts)
     steps = _steps(sequence, cuts)
     if are_layers(staging, np.array([step.ts for step in steps], np.int64)):
         return []
     return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
+
+
+def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
+    """Whether periods of a network's kernels are passes through all of it, and not its layers."""
+    begins, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
+    if np.median(gaps[1:]) >= _PAUSE * np.median(np.diff(begins)):
+        return True
+    middle = cuts.positions.size // 2
+    period = sequence.names[cuts.positions[middle - 1] : cuts.positions[middle]]
+    return does_what_layers_do_not(staging, period, begins)
 
 
 def _grows(lengths: Times) -> bool:
@@ -179,7 +198,13 @@ def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
     gaps = np.zeros(reach.size, np.int64)
     gaps[1:] = np.maximum(rows["ts"][1:] - reach[1:], 0)
     return Sequence(
-        rows["name_id"].astype(np.int64), rows["stop"] - rows["ts"], gaps, rows["begin"], rows["done"], rows["launched"]
+        rows["name_id"].astype(np.int64),
+        rows["stop"] - rows["ts"],
+        rows["ts"],
+        gaps,
+        rows["begin"],
+        rows["done"],
+        rows["launched"],
     )
 
 
