@@ -11,6 +11,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals import driver_memory, memory
 from stepscope.signals.job import infers
 from stepscope.signals.memory import Growth
+from stepscope.signals.rounds import Rising, rising
 
 MIB = 1 << 20
 
@@ -53,6 +54,16 @@ def test_a_snapshot_names_who_keeps_it() -> None:
     row = {"place": "train.py(12): loop", "bytes_per_step": 3 * MIB, "bytes": 30 * MIB, "stack": 4}
     (draft,) = drafts("MEM006", {memory.unreturned: (row,)})
     assert draft.summary == "train.py(12): loop leaves 3.00 MiB behind in each step, 30.0 MiB so far."
+
+
+def test_a_snapshot_without_steps_tells_of_rounds_and_claims_no_more() -> None:
+    (draft,) = drafts("MEM006", {memory.unreturned: (), rising: Rising("train.py(12): loop", 4, 3 * MIB, 6)})
+    assert draft.title == "Memory in use rises from round to round"
+    assert "leaves 3.00 MiB behind" in draft.summary
+    assert "6 times in a row" in draft.summary
+    assert draft.fate == ""
+    assert drafts("MEM006", {memory.unreturned: (), rising: Rising("f", 4, MIB - 1, 6)}) == []
+    assert drafts("MEM006", {memory.unreturned: (), rising: None}) == []
 
 
 def test_a_number_kept_from_each_step_is_none() -> None:

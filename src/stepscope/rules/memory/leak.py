@@ -11,7 +11,9 @@ cache without bound.
 ## How it decides
 The least memory in use within each complete step must rise in every one of at least `min_steps` steps that follow
 each other, by at least `min_bytes` on average. In a memory snapshot the analysis of what was not returned names the
-call stacks that leave memory behind in most steps. Where allocations are not recorded, memory that the allocator
+call stacks that leave memory behind in most steps; without marked steps, five rounds or more in which memory in use
+rises and falls by much, a little higher each time, show the stack that leaves memory behind in all of them
+(`rounds.rising`). Where allocations are not recorded, memory that the allocator
 takes from the driver in every later step without ever giving any back is a hint of less weight. A job that trains and
 fills the device's memory within `most_steps` at that rate will fail, which comes before what costs time.
 
@@ -37,6 +39,7 @@ from stepscope.signals import Signals
 from stepscope.signals.driver_memory import driver_calls
 from stepscope.signals.job import infers, platform
 from stepscope.signals.memory import Growth, fullest, growth, same_sizes, unreturned
+from stepscope.signals.rounds import rising
 
 #: Bytes of the largest device that is sold (B300, MI355X), where the recording does not say how much there is.
 _LARGEST = 288 * 10**9
@@ -83,6 +86,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 numbers={"bytes per step": per_step, "steps": one.levels.size, **limits},
             )
             return
+    one_stack = s.maybe(rising)
+    if one_stack is not None and one_stack.per_round >= limits["min_bytes"]:
+        yield Draft(
+            title="Memory in use rises from round to round",
+            summary=f"{one_stack.place} leaves {quantity(one_stack.per_round, 'bytes')} behind each time that memory "
+            f"in use has risen and fallen again, {one_stack.rounds} times in a row. No steps are marked: if these are "
+            "steps of one loop, it never comes back.",
+            actions=(_DETACH,),
+            confidence=0.6,
+            rows=({"table": "memory_unreturned", "where": {"stack": one_stack.stack}},),
+            numbers={"bytes per round": one_stack.per_round, "rounds": one_stack.rounds, **limits},
+        )
+        return
     if calls is not None and s.maybe(same_sizes) is None:
         taken = calls.steady
         if calls.steps.size > limits["min_steps"] and calls.recurrence == 1.0 and not calls.free.any():
