@@ -52,13 +52,14 @@ STEP_BUDGET = TableSchema(
             True,
         ),
         Column("role", "string", "What it is, as in `steps`; null for the whole recorded device span.", "", True),
+        Column("source", "string", "Where it comes from, as in `steps`; null for the whole span.", "", True),
     ),
 )
 
 
 #: Steps that the profiler summed up, by the number in their names, in µs.
 _SUMS_SQL: Final = """
-SELECT s.step, s.number, s.ts AS start, s.ts + s.dur AS stop, s.partial, s.typical, s.role,
+SELECT s.step, s.number, s.ts AS start, s.ts + s.dur AS stop, s.partial, s.typical, s.role, s.source,
     round(1000 * max(value) FILTER (WHERE metric = 'Computing'))::BIGINT AS compute,
     round(1000 * max(value) FILTER (WHERE metric = 'Communication(Not Overlapped)'))::BIGINT AS exposed,
     round(1000 * max(value) FILTER (WHERE metric = 'Communication'))::BIGINT AS comm,
@@ -70,7 +71,7 @@ GROUP BY ALL HAVING compute + exposed + free = s.dur ORDER BY s.ts
 
 #: Steps of a recording without device activity.
 _HOST_SQL: Final = """
-SELECT step, number, ts AS start, ts + dur AS stop, partial, typical, role FROM steps
+SELECT step, number, ts AS start, ts + dur AS stop, partial, typical, role, source FROM steps
 WHERE source <> 'whole' ORDER BY ts
 """
 
@@ -86,12 +87,12 @@ def step_budget(trace: Trace) -> Table:
     if not trace.once(has_device) and (seen := trace.rows(_HOST_SQL)):
         return Table.from_rows(STEP_BUDGET, [_on_host(trace.ranks[0], step) for step in seen])
     windows = trace.once(step_windows)
-    steps = trace.rows("SELECT step, partial, typical, role FROM steps")
+    steps = trace.rows("SELECT step, partial, typical, role, source FROM steps")
     kinds: dict[int | None, tuple[object, ...]] = {
-        row["step"]: (row["partial"], row["typical"], row["role"]) for row in steps
+        row["step"]: (row["partial"], row["typical"], row["role"], row["source"]) for row in steps
     }
     rows = [
-        (*row, *kinds.get(step, (None, None, None)))
+        (*row, *kinds.get(step, (None,) * 4))
         for device in trace.once(device_times)
         for step, row in _device_rows(trace.ranks[0], device, windows)
     ]
@@ -100,7 +101,7 @@ def step_budget(trace: Trace) -> Table:
 
 def _on_host(rank: int, step: dict[str, Any]) -> tuple[Any, ...]:
     """A step of which only the host is recorded."""
-    kind = (step["partial"], step["typical"], step["role"])
+    kind = (step["partial"], step["typical"], step["role"], step["source"])
     return (rank, None, step["step"], 0, 0, 0, 0, 0, 0, 0, step["number"], step["start"], step["stop"], *kind)
 
 
@@ -115,13 +116,13 @@ def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     sums = ("compute", "exposed", "free", "comm")
     rows = [
         row(
-            s["step"], s["start"], s["stop"], s["number"], (s["partial"], s["typical"], s["role"]),
+            s["step"], s["start"], s["stop"], s["number"], (s["partial"], s["typical"], s["role"], s["source"]),
             *(s[name] or 0 for name in sums),
         )
         for s in steps
     ]  # fmt: skip
     whole = [sum(s[name] or 0 for s in steps) for name in sums]
-    return [*rows, row(None, steps[0]["start"], steps[-1]["stop"], None, (None, None, None), *whole)]
+    return [*rows, row(None, steps[0]["start"], steps[-1]["stop"], None, (None,) * 4, *whole)]
 
 
 def _device_rows(

@@ -11,6 +11,8 @@ from stepscope.signals.accounting import Account
 
 #: Findings that the times of this recording are not those of the job: the profiler's own cost, and too little recorded.
 _OF_THE_RECORDING: Final = ("REC002", "REC013")
+#: A step of which the device computes nothing for this much more than the findings account for is not explained.
+_LARGE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +74,22 @@ class Diagnosis:
         return tuple(one for one in self.shown if one.cost_ns is not None or one.severity == "high")
 
     @property
+    def explained(self) -> float:
+        """What the shown findings save together, as a share of the step; 0 without a price."""
+        return min(sum(one.share or 0.0 for one in self._problems), 1.0)
+
+    @property
     def unexplained(self) -> Account | None:
-        """The typical step that goes to waiting most, where no finding with a price says why; else None.
+        """The typical step that goes to waiting most, where findings with a price don't say why; else None.
 
         Where it goes to the recording itself, or too little of the job is in it, the finding about that says so.
         """
-        if self._problems or any(one.code in _OF_THE_RECORDING for one in self.shown):
+        if any(one.code in _OF_THE_RECORDING for one in self.shown):
             return None
         worst = max(self.accounts.values(), key=lambda one: one.lost, default=None)
-        return worst if worst is not None and not worst.clean else None
+        if worst is None or worst.clean or (self._problems and worst.lost - self.explained < _LARGE):
+            return None
+        return worst
 
     def to_json(self) -> Mapping[str, Any]:
         """What the report's JSON says besides the findings."""

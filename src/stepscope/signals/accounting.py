@@ -9,6 +9,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
 from stepscope.signals.idleness import causes
 from stepscope.signals.job import device
+from stepscope.signals.longest_gaps import Gap, longest_gaps
 from stepscope.signals.signal import Signals, signal
 
 #: A device that computes for all but this share of the step is well used: what gaps between kernels leave.
@@ -28,6 +29,7 @@ class Account:
         copies: Copies or sets, and nothing else.
         causes: The largest causes of idle time, each as a share of the step.
         known_device: Whether the device is known, so that its kernels can be held against its peaks.
+        gaps: The longest gaps of the device that is idle least, where it is idle for long.
     """
 
     idle: float
@@ -35,6 +37,7 @@ class Account:
     copies: float
     causes: tuple[tuple[str, float], ...]
     known_device: bool
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def lost(self) -> float:
@@ -63,4 +66,5 @@ def account(s: Signals) -> Account:
     found = sorted((s.maybe(causes) or {}).items(), key=lambda item: -item[1])[:_TOLD]
     told = tuple((cause.replace("_", " "), share) for cause, share in found if share >= _LEAST)
     idle, communication, copies = (part / most[4] for part in most[:3])
-    return Account(idle, communication, copies, told, s(device) is not None)
+    gaps = (s.maybe(longest_gaps) or ()) if idle >= _WELL else ()
+    return Account(idle, communication, copies, told, s(device) is not None, gaps)

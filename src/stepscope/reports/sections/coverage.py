@@ -47,8 +47,17 @@ def _steps(report: Report) -> Iterator[str]:
     number = round(len({(row["rank"], row["step"]) for row in rows}) / ranks)
     others = round(left_out(report) / ranks)
     of = f" (of {number + others} recorded)" if others else ""
-    yield f"{plural(number, 'typical step')} of {duration(total // len(rows))}{of}"
+    name = f"typical {_called(report, rows)}"
+    many = name + ("es" if name.endswith("s") else "s")
+    yield f"{plural(number, name, many)} of {duration(total // len(rows))}{of}"
     yield f"device busy {busy} of it"
+
+
+def _called(report: Report, rows: list[dict[str, Any]]) -> str:
+    """What a step is: a request, a step of denoising, a pass of a network."""
+    source = rows[0].get("source")
+    denoises = any(program.kind == "diffusion" for program in report.programs.values())
+    return {"requests": "request", "passes": "denoising step" if denoises else "pass"}.get(source or "", "step")
 
 
 def _outside(rows: list[dict[str, Any]], recorded: int, marked: bool) -> Iterator[str]:

@@ -10,9 +10,10 @@ from stepscope.reports.outline import Item, Line, Remedy, Section
 from stepscope.reports.report import Report
 from stepscope.reports.sections.budget import has_steps
 from stepscope.reports.sections.snapshot import is_snapshot, verdict
-from stepscope.reports.text import visible
+from stepscope.reports.text import cut, visible
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Finding
+from stepscope.signals.longest_gaps import Gap
 
 _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": "plain"}
 #: Least number of findings shown, whatever the number of rows asked for.
@@ -56,19 +57,30 @@ def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
         text = f"the device computes for {percent(computed)} of {of}, and no rule found a cost of 1 % ({looked})"
         yield Line(text, tone="good")
         return
-    one = diagnosis.unexplained
+    one, explained = diagnosis.unexplained, diagnosis.explained
     if one is not None and one.lost >= _LEAST:
         parts = ((one.idle, "idle"), (one.communication, "communication alone"), (one.copies, "copies alone"))
         lost = ", ".join(f"{percent(share)} {name}" for share, name in parts if share >= _LEAST)
         causes = ", ".join(f"{cause} {percent(share)}" for cause, share in one.causes)
-        text = f"the device computes nothing for {percent(one.lost)} of {of} ({lost}), and no rule explains it"
+        text = f"the device computes nothing for {percent(one.lost)} of {of} ({lost}), and "
+        text += f"the findings account for {percent(explained)} of it" if explained else "no rule explains it"
         yield Line(f"{text} ({looked})", f"idle for: {causes}" if causes else "", "warning")
+        if one.idle >= _LEAST and one.gaps:
+            yield Line(f"the longest gaps: {'; '.join(map(_gap, one.gaps))}", tone="info")
     elif one is not None:
         yield Line(f"no rule found a cost of 1 % of {of} ({looked})", tone="plain")
     if one is not None and not one.known_device:
         yield Line("the device is unknown here: its kernels were not held against what it can do", tone="info")
     if not diagnosis.accounts and not diagnosis.shown:
         yield Line(f"no rule found anything, but none could judge the device's time ({looked})", tone="info")
+
+
+def _gap(gap: Gap) -> str:
+    """`3.00 ms (4 times) after flash_fwd_kernel, before elementwise_kernel<add>`."""
+    times = f" ({gap.count:,} times)" if gap.count > 1 else ""
+    sides = ((gap.after, "after"), (gap.before, "before"))
+    where = ", ".join(f"{side} {visible(cut(name, 40))}" for name, side in sides if name)
+    return f"{duration(gap.dur_ns)}{times} {where}".strip()
 
 
 def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:

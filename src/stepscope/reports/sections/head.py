@@ -13,6 +13,7 @@ from stepscope.reports.sections import snapshot
 from stepscope.reports.sections.budget import step_rows
 from stepscope.reports.sections.coverage import covered
 from stepscope.reports.text import cut, visible
+from stepscope.reports.units import duration
 
 _NO_DEVICE = "no device activity"
 #: What is at hand of a recording without events, by the code of health that says so.
@@ -70,6 +71,9 @@ def _passes(report: Report) -> str:
         return ""
     row = max(rows, key=lambda row: row["device_ns"] or 0)
     rate = f", {row['tokens_per_s']:,.0f} tokens/s" if row["tokens_per_s"] else ""
+    # A pass makes one token for each of its requests.
+    if row["phase"] == "decode" and row["device_ns"] and row["tokens"] == row["requests"]:
+        rate += f", {duration(row['device_ns'])} per token"
     more = f" and {plural(len(rows) - 1, 'other pass', 'other passes')}" if len(rows) > 1 else ""
     return f"{Pass(row['phase'], row['requests'], row['tokens'])}{rate}{more}"
 
