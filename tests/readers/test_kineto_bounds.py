@@ -64,6 +64,18 @@ def test_objects_that_are_no_events_are_passed_over_alike(tmp_path: Path) -> Non
             assert health(trace) == {"events-foreign": 52}
 
 
+@pytest.mark.parametrize("block", [1_000, 1_001, 1_002, 20_000])
+def test_blocks_of_nothing_but_such_objects_lose_none(block: int) -> None:
+    text = document(*MANY[:200], "{}," * 30_000 + MANY[200], *MANY[201:]).encode()
+    blocks = (text[place : place + block] for place in range(0, len(text), block))
+    with SIZES.changed(short_pieces=10, event_bytes=900):
+        framer = Framer()
+        pieces = list(framer.pieces(from_blocks(blocks), block))
+    assert framer.lost == 0
+    assert 29_000 < framer.short <= 30_000
+    assert sum(part[index].count(b'"ph"') for part in pieces for index in range(len(part))) == len(MANY)
+
+
 def test_an_event_keeps_the_short_objects_in_its_arguments(tmp_path: Path) -> None:
     listing = op("list", 5, args={"of": [{"a": 1}, {"b": 2}, {"c": 3}]})
     with opened(document(listing, *MANY), tmp_path) as trace:

@@ -194,8 +194,8 @@ class Framer:
                 within = False
                 yield pieces
                 continue
-            # Much may stand behind an event, too.
-            rest = bytes(text) if len(text) <= SIZES.event_bytes else bytes(text).rstrip(_SEPARATORS)
+            # Much may stand before or behind an event, too.
+            rest = bytes(text) if len(text) <= SIZES.event_bytes else bytes(text).strip(_SEPARATORS)
             self._free_slot(slot)
             if within or len(rest) > SIZES.event_bytes:
                 self.lost += not within
@@ -279,11 +279,15 @@ class Framer:
             found = _LIST_END.search(raw.data, max(int(starts[-1]), raw.size - _TRAILER))
             close = np.append(close, raw.size - 1 if found is None else found.start())
         long = close - starts[: close.size] > SIZES.event_bytes
-        self.lost += int(np.count_nonzero(long[1:])) + int(long.size and long[0] and not within)
         if within and long.size:
             long[0] = True
         for index in np.flatnonzero(long).tolist():
             place = raw[int(starts[index]) : int(close[index]) + 1]
+            goes_on = within and index == 0
+            # Much space may stand before an event.
+            if not goes_on and len(place.tobytes().lstrip(_SEPARATORS)) <= SIZES.event_bytes:
+                continue
+            self.lost += not goes_on
             place[:] = ord(" ")
             # Its place stays, with an event that says nothing.
             place[: len(_NOTHING)] = np.frombuffer(_NOTHING, np.uint8)[: place.size]

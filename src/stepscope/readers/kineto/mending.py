@@ -20,6 +20,9 @@ _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
 #: Text of one chunk that is joined in vain before nothing more of it is: in noise every piece looks like the beginning
 #: of an event that holds all that follows.
 _PATIENCE: Final = 16 << 20
+#: Pieces of one chunk that are mended by themselves in vain, some milliseconds each, before the others are lost without
+#: that: what follows the damage of a compressed stream is noise.
+_ATTEMPTS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Mender:
     def __init__(self, check: EventCheck) -> None:
         self._check = check
         self._held: tuple[int, list[bytes]] | None = None
-        self._patience = _PATIENCE
+        self._patience, self._attempts = _PATIENCE, _ATTEMPTS
         self.repaired = 0
         self.lost = 0
         self.cut = False
@@ -81,7 +84,7 @@ class Mender:
             first: Id of its first piece.
             odd: Index of every piece that is no event, in ascending order, and whether it is JSON at all.
         """
-        self._patience = _PATIENCE
+        self._patience, self._attempts = _PATIENCE, _ATTEMPTS
         broken = [index for index, is_json in odd.items() if not is_json]
         fixed = self._mend_alone(chunk, broken)
         left = {index: is_json for index, is_json in odd.items() if index not in fixed}
@@ -148,7 +151,9 @@ class Mender:
             whole = read_cleaned(_text(chunk, index, stop))
             if whole.events and not whole.gaps:
                 return _Run(first + index, index, stop, whole)
-        reading = repair(piece) if reading.gaps else reading
+        if reading.gaps and self._attempts > 0:
+            reading = repair(piece)
+            self._attempts -= bool(reading.lost)
         if reading.open:
             if stop == len(chunk) and not chunk.last:
                 self._held = (first + index, [chunk[i] for i in range(index, stop)])
