@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import recording
+from stepscope.signals.marked_parts import MarkedParts, marked_parts
+from support import Facts
+
+MS = 1_000_000
+
+
+def given(length: int, steps: int, *parts: tuple[str, int]) -> dict[object, object]:
+    return {marked_parts: MarkedParts(length * MS, steps, parts), recording.profiler: "nsight"}
+
+
+def test_the_largest_part_is_named_with_its_time_per_step() -> None:
+    (draft,) = drafts("HST015", given(1000, 10, ("find", 560 * MS), ("forward", 140 * MS), ("head", 20 * MS)))
+    assert draft.summary == (
+        "find takes 56.0 ms of each 100 ms (56.0 %) by itself; after it come forward 14.0 %. Only ranges are recorded: "
+        "it may work on the host, or wait for work that earlier parts have launched."
+    )
+    assert (draft.cost_ns, draft.taken_ns) == (None, 56 * MS)
+    assert "cuda,nvtx,osrt" in draft.actions[0].after
+
+
+def test_of_many_parts_none_is_named() -> None:
+    assert drafts("HST015", given(1000, 10, ("find", 299 * MS))) == []
+    assert len(drafts("HST015", given(1000, 0, ("find", 300 * MS)))) == 1
+    assert drafts("HST015", given(1000, 10)) == []
+
+
+def ranges() -> Facts:
+    """Four iterations of 100 ms, 70 of which are one range, and 20 of these another one inside it."""
+    facts = Facts()
+    for number in range(4):
+        at = number * 100 * MS
+        facts.host("annotation", "step", at, 100 * MS)
+        facts.host("annotation", "solve", at, 70 * MS)
+        facts.host("annotation", "inner", at + 10 * MS, 20 * MS)
+    return facts
+
+
+def test_the_time_of_a_range_is_without_that_of_ranges_inside() -> None:
+    (finding,) = findings("HST015", ranges().trace(reader="nsight"))
+    assert "solve takes 50.0 ms of each 100 ms (50.0 %) by itself; after it come step 30.0 %, inner 20.0 %" in (
+        finding.summary
+    )
+
+
+def test_where_more_than_ranges_is_recorded_the_rule_abstains() -> None:
+    facts = ranges()
+    facts.kernel("k", 10, 5, launch=(0, 5))
+    assert findings("HST015", facts.trace()) == []
+    with pytest.raises(MissingInputError):
+        drafts("HST015", {})
