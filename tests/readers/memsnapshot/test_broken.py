@@ -177,3 +177,12 @@ def test_sizes_that_are_none_are_counted_and_equal_ones_do_not_hide_each_other(t
 def test_whole_snapshots_have_nothing_of_that(tmp_path: Path) -> None:
     with trace_of(tmp_path, snapshot([segment(0, [block(512)])], _history_of(20).add("oom", None, 512))) as trace:
         assert not {"rows-skipped", "values-unreadable"} & set(health(trace))
+
+
+def test_a_history_that_is_cut_is_not_one_that_was_full(tmp_path: Path) -> None:
+    """What is left of it is as long as the batches of 1,000 that it was written in; frees are not lost, but unread."""
+    data = _data(5000)
+    (tmp_path / "a").write_bytes(data[: len(data) * 3 // 4])
+    with opened(tmp_path / "a") as trace:
+        assert trace.scalar("SELECT count(*) FROM allocator_events") % 1000 == 0
+        assert set(health(trace)) & {"truncated", "history-full", "history-vanished", "history-lost"} == {"truncated"}

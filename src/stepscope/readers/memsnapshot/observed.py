@@ -32,14 +32,15 @@ def is_full(entries: int) -> bool:
     return len(str(entries).rstrip("0")) == 1 or entries & (entries - 1) == 0
 
 
-def observe_history(staging: Staging, found: Found, lengths: list[int], mended: int) -> None:
-    """Say what the histories lack.
+def observe_history(staging: Staging, found: Found, lengths: list[int], mended: int, *, cut: bool) -> None:
+    """Say what the histories lack, of which that of a file that ends early lacks its end: nothing else is told by that.
 
     A history that is not full lost nothing: what is older than it was there when it began, and from then on it is
     complete, its peak included.
     """
     observe = staging.observe
-    full = sum(map(is_full, lengths))
+    # A part of one is as long as the batches that it was written in.
+    full = 0 if cut else sum(map(is_full, lengths))
     told = any(length >= LEAST_HISTORY for length in lengths)
     observe("history-full", "warning", full, "histories are as long as a limit: older entries were overwritten",
             "what came before is missing; " + _LONGER)  # fmt: skip
@@ -51,7 +52,8 @@ def observe_history(staging: Staging, found: Found, lengths: list[int], mended: 
     observe("history-late", "info", found.early if told else 0, "blocks in use are older than the history", _OLDER)
     observe("history-unbalanced", "warning", found.unfreed, "addresses were allocated again without a free in between",
             "each counts as freed at that moment")  # fmt: skip
-    observe("history-vanished", "warning", found.vanished, "allocations without a free are not among the blocks in use",
+    observe("history-vanished", "warning", 0 if cut else found.vanished,
+            "allocations without a free are not among the blocks in use",
             "they count as never freed; totals over time are too high by them")  # fmt: skip
     observe("times-mended", "info", mended, "entries have no time, or one before their predecessor's",
             "they have their predecessor's time; the order is certain")  # fmt: skip

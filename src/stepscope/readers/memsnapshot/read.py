@@ -66,7 +66,7 @@ def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
         staging.connection.execute("INSERT INTO devices BY NAME SELECT ?::INTEGER AS device, true AS used", [device])
     stage_marks(staging, spans, [*annotated, *marked_steps(annotated, span)], origin)
     [stacks] = staging.one("SELECT count(*) FROM call_stacks")
-    observe_history(staging, found, [history.counts[part] for part in parts.values()], mended)
+    observe_history(staging, found, [history.counts[part] for part in parts.values()], mended, cut=bool(loaded.cut))
     observe_content(staging, loaded, history, entries=sum(history.counts), timed=span is not None, stacked=stacks > 0)
     staging.observe("annotations-unmatched", "info", unmatched, "begins or ends of annotations have no counterpart",
                     "those without an end have no duration, those without a begin are left out")  # fmt: skip
