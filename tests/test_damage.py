@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from bench.damage import case as cases
-from bench.damage.case import FAILED, READ, REFUSED, SILENT, Case, Clean, clean, outcome
-from bench.damage.mutations import MUTATIONS, damaged
+from bench.damage.case import FAILED, GONE, READ, REFUSED, SILENT, Case, Clean, clean, outcome
+from bench.damage.mutations import MUTATIONS, REMOVING, damaged
 from bench.damage.processes import crowds, full_disks, kills
 from bench.damage.recordings import Recording, recordings
 
@@ -39,16 +39,19 @@ def test_a_seed_is_one_damage_and_every_mutation_does_some(known: list[Recording
 def test_damaged_recordings_are_read_or_refused_and_losses_said(known: list[Recording]) -> None:
     undamaged = {0: clean(known[0])}
     verdicts = [outcome(Case(0, 1, seed), known, undamaged).verdict for seed in range(6)]
-    assert set(verdicts) <= {READ, REFUSED}
+    assert set(verdicts) <= {READ, REFUSED, GONE}
 
 
 def test_what_must_not_be_is_found(known: list[Recording], monkeypatch: pytest.MonkeyPatch) -> None:
-    def analysed(*_: object) -> tuple[dict[str, int], frozenset[tuple[str, int]]]:
-        return {"events": 9}, frozenset({("events-read", 10)})
-
-    monkeypatch.setattr(cases, "_analysed", analysed)
-    before = {0: Clean({"events": 10}, frozenset({("events-read", 10)}), 1.0)}
-    assert outcome(Case(0, 1, 1), known, before).verdict == SILENT
+    said = {"options-off": 1}
+    monkeypatch.setattr(cases, "_analysed", lambda *_: ({"events": 9}, said))
+    before = {0: Clean({"events": 10}, {"options-off": 1}, 1.0)}
+    removing = {seed: any(name in damaged(known[0], 1, seed)[1] for name in REMOVING) for seed in range(20)}
+    found = {seed: outcome(Case(0, 1, seed), known, before).verdict for seed in removing}
+    assert found == {seed: GONE if taken else SILENT for seed, taken in removing.items()}
+    assert set(found.values()) == {GONE, SILENT}
+    said["events-lost"] = 1
+    assert outcome(Case(0, 1, 1), known, before).verdict == READ
 
     def fails(*_: object) -> None:
         raise ZeroDivisionError("oops")

@@ -17,7 +17,7 @@ from typing import Final
 _DOCUMENT: Final = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
 _BEGIN, _END = "<!-- measured -->", "<!-- end -->"
 #: How many mutations a recording gets: half of the recordings one, so that nothing hides behind something worse.
-_TOGETHER: Final = (1, 1, 1, 1, 2, 3, 5, 12)
+_TOGETHER: Final = (1, 1, 1, 1, 4, 8, 16, 32)
 #: Parts of the time for kills, full disks and crowds, which come first; mutations have the rest.
 _SHARES: Final = {"kills": 0.1, "full": 0.05, "crowds": 0.25}
 
@@ -35,10 +35,13 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="put the table into docs/reliability.md")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-damage-"))
+    started = monotonic()
     try:
         table = "\n".join(_rows(options, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    minutes = (monotonic() - started) / 60
+    table = f"Seed {options.seed}, {os.cpu_count()} cores, {minutes:.1f} minutes.\n\n{table}"
     print(f"\n{table}")
     if options.write:
         text = _DOCUMENT.read_text(encoding="utf-8")
@@ -64,7 +67,8 @@ def _rows(options: argparse.Namespace, folder: Path) -> Iterator[str]:
         counted = experiment(folder, path, number, options.seed, end)
         _show(counted.failures, options.details)
         wrong = len(counted.failures)
-        yield f"| {name} | {counted.runs} | {wrong} | {counted.left} | {counted.different} other reports |"
+        runs = _of(counted.runs, number)
+        yield f"| {name} | {runs} | {wrong} | {counted.left} | {counted.different} other reports |"
     yield from _mutated(options, folder, started + seconds)
 
 
@@ -82,7 +86,7 @@ def _job(folder: Path) -> Path:
 
 
 def _mutated(options: argparse.Namespace, folder: Path, deadline: float) -> Iterator[str]:
-    from bench.damage.case import DIED, FAILED, HUNG, READ, REFUSED, SILENT, Case, Outcome, clean
+    from bench.damage.case import DIED, FAILED, GONE, HUNG, READ, REFUSED, SILENT, Case, Outcome, clean
     from bench.damage.recordings import recordings
     from bench.damage.workers import outcomes
 
@@ -94,32 +98,38 @@ def _mutated(options: argparse.Namespace, folder: Path, deadline: float) -> Iter
     for position in itertools.cycle(range(len(known))):
         if sum(case.mutations for case in cases) >= options.mutations:
             break
-        together = min(chance.choice(_TOGETHER), 10_000)
-        cases.append(Case(position, together, chance.randrange(2**32)))
+        cases.append(Case(position, chance.choice(_TOGETHER), chance.randrange(2**32)))
     by_source: dict[int, list[Outcome]] = {position: [] for position in range(len(known))}
     for found in outcomes(cases, known, undamaged, deadline):
         by_source[found.case.recording].append(found)
     yield ""
-    yield "| source | mutations | recordings | read | refused | failed, died | hung | silent losses | memory |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| source | mutations | recordings | read | refused | failed, died | hung | silent losses | gone | memory |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for position, found in by_source.items():
         count = Counter(each.verdict for each in found)
-        for verdict in (FAILED, DIED, HUNG, SILENT):
+        for verdict in (FAILED, DIED, HUNG, SILENT, GONE):
             _show(
                 [f"{verdict}: {each.case}: {each.detail}" for each in found if each.verdict == verdict], options.details
             )
         mutations = sum(each.case.mutations for each in found)
         memory = max((each.peak_kb for each in found), default=0) >> 10
         yield (
-            f"| {known[position].source} | {mutations:,} | {len(found):,} | {count[READ]:,} | {count[REFUSED]:,} | "
-            f"{count[FAILED] + count[DIED]:,} | {count[HUNG]:,} | {count[SILENT]:,} | {memory} MiB |"
+            f"| {known[position].source} | {mutations:,} | {len(found):,} | {count[READ] + count[GONE]:,} | "
+            f"{count[REFUSED]:,} | {count[FAILED] + count[DIED]:,} | {count[HUNG]:,} | {count[SILENT]:,} | "
+            f"{count[GONE]:,} | {memory} MiB |"
         )
     every = [each for found in by_source.values() for each in found]
     yield (
-        f"| all | {sum(each.case.mutations for each in every):,} | {len(every):,} | | | "
+        f"| all | {_of(sum(each.case.mutations for each in every), options.mutations)} | {len(every):,} | | | "
         f"{sum(each.verdict in (FAILED, DIED) for each in every)} | {sum(each.verdict == HUNG for each in every)} | "
-        f"{sum(each.verdict == SILENT for each in every)} | {max((e.peak_kb for e in every), default=0) >> 10} MiB |"
+        f"{sum(each.verdict == SILENT for each in every)} | {sum(each.verdict == GONE for each in every)} | "
+        f"{max((e.peak_kb for e in every), default=0) >> 10} MiB |"
     )
+
+
+def _of(done: int, wanted: int) -> str:
+    """How many there were, and of how many that were wanted if the time was over before."""
+    return f"{done:,}" if done >= wanted else f"{done:,} of {wanted:,}"
 
 
 def _show(failures: list[str], most: int) -> None:

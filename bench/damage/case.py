@@ -5,25 +5,32 @@ from __future__ import annotations
 import shutil
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
-from bench.damage.mutations import damaged
+from bench.damage.mutations import REMOVING, damaged
 from bench.damage.recordings import Recording
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import StepscopeError
-from stepscope.model.tables import TABLES
+from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.reports import build
 
 READ: Final = "read"
 REFUSED: Final = "refused in a sentence"
 FAILED: Final = "failed"
 SILENT: Final = "lost rows in silence"
+GONE: Final = "rows are gone with their bytes"
 HUNG: Final = "hung"
 DIED: Final = "died"
+
+#: What is read row by row; all other tables are worked out from these, or say what is in them.
+_READ_TABLES: Final = ("events", "counters", "memory", *(table.name for table in MEMORY_TABLES))
+#: How much there is, not what is wrong with it.
+_TOTALS: Final = ("events-read",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +55,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Clean:
-    """What an undamaged recording gives: rows by table, lines of health, seconds."""
+    """What an undamaged recording gives: rows by table, what health counts by code, seconds."""
 
     rows: dict[str, int] = field(default_factory=dict)
-    health: frozenset[tuple[str, int]] = frozenset()
+    health: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -80,20 +87,23 @@ def outcome(case: Case, recordings: list[Recording], known: Mapping[int, Clean])
     else:
         fewer = {name: (number, rows[name]) for name, number in before.rows.items() if rows[name] < number}
         verdict, detail = READ, ""
-        if fewer and health <= before.health:
-            verdict, detail = SILENT, f"{fewer}; {said}"
+        if fewer and not any(number > before.health.get(code, 0) for code, number in health.items()):
+            verdict = GONE if any(name in said for name in REMOVING) else SILENT
+            detail = f"{fewer}; {said}"
     return Outcome(case, verdict, detail, monotonic() - started, _peak_kb())
 
 
-def _analysed(recording: Recording) -> tuple[dict[str, int], frozenset[tuple[str, int]]]:
+def _analysed(recording: Recording) -> tuple[dict[str, int], dict[str, int]]:
     folder = Path(tempfile.mkdtemp(prefix="damage-"))
     try:
         with open_trace(recording.write(folder), Options(cache=False)) as trace:
             # Strict, so that an analysis that fails is an error here, and not a line of health.
             report = build.build_report(trace, build.Options(strict=True))
-            rows = {table.name: int(trace.scalar(f"SELECT count(*) FROM {table.name}")) for table in TABLES}
-            health: Any = ((line.code, line.count) for line in report.health)
-            return {name: number for name, number in rows.items() if name != "health"}, frozenset(health)
+            rows = {name: int(trace.scalar(f"SELECT count(*) FROM {name}")) for name in _READ_TABLES}
+            health: Counter[str] = Counter()
+            for line in report.health:
+                health[line.code] += line.count if line.code not in _TOTALS else 0
+            return rows, dict(health)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

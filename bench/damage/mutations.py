@@ -10,6 +10,8 @@ from bench.damage.recordings import Recording
 
 Mutation = Callable[[bytearray, random.Random], None]
 
+#: After these, bytes are missing: what is left may be as good a recording as any, with fewer rows.
+REMOVING: Final = ("cut", "empty", "drop")
 #: What a value is replaced by, or put beside one.
 _WORDS: Final = (
     b"NaN", b"-Infinity", b"1e999", b"-1", b"0", b"9223372036854775808", b"null", b"true", b'"x"', b"[]", b"{}", b"N/A",
