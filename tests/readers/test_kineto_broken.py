@@ -42,6 +42,13 @@ def test_names_that_nobody_escaped(broken, name, tmp_path):
         assert trace.sql("SELECT ts, dur FROM events ORDER BY id").to_pylist()[1] == {"ts": 10_000, "dur": 5_000}
 
 
+@pytest.mark.parametrize("phase", ['"ph"0: "X"', '"ph" "X"', '"ph": 0"X"'])
+def test_an_event_whose_phase_is_broken_is_counted_as_lost(phase, tmp_path):
+    with opened(document(op("before", 5), op("broken").replace('"ph": "X"', phase), GOOD), tmp_path) as trace:
+        assert names(trace) == ["before", "good"]
+        assert health(trace) == {"events-lost": 1}
+
+
 def test_names_that_are_not_utf8(tmp_path):
     text = document(bare("BAD"), GOOD).encode().replace(b"BAD", b"\xff\xfe caf\xc3\xa9 \xc3")
     with opened(text, tmp_path) as trace:

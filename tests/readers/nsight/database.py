@@ -68,7 +68,7 @@ class Export:
         number = self.text(name)
         self.work(KERNEL, start, end, correlation, pid, demangledName=number, shortName=number, **values)
 
-    def nvtx(self, kind: int, text: str | None, start: int, end: int | None, **values: Any) -> None:
+    def nvtx(self, kind: int | None, text: str | None, start: int | None, end: int | None, **values: Any) -> None:
         values = {"globalTid": global_tid(7), "domainId": 0, **values}
         self.row("NVTX_EVENTS", start=start, end=end, eventType=kind, text=text, **values)
 

@@ -67,8 +67,10 @@ def test_ranges_without_a_start_are_counted(export, opened):
     export.nvtx(DOMAIN, "lib", None, None, domainId=4)
     export.nvtx(PUSH_POP, "whole", 0, 100)
     export.nvtx(PUSH_POP, "cut", None, 90)
+    # As a page of zeros leaves them.
+    export.nvtx(None, None, None, None)
     trace = opened(export)
-    assert codes(trace)["events-untimed"] == 1
+    assert codes(trace)["events-untimed"] == 2
     assert trace.sql("SELECT name FROM events").to_pydict() == {"name": ["whole"]}
 
 

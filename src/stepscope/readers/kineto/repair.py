@@ -76,6 +76,9 @@ def repair(piece: bytes) -> Reading:
             continue
         reading.events[gap.at : gap.at] = mended.events
         reading.gaps += (Gap(gap.at + inner.at, inner.text) for inner in mended.gaps)
+        if not (mended.events or mended.gaps) and '"ph"' in gap.text:
+            # Mending made another object of the event.
+            reading.gaps.append(gap)
         reading.repaired += len(mended.events)
         added += len(mended.events)
         if at_end:

@@ -70,7 +70,7 @@ class Intake:
         for statement in _TABLES:
             self.staging.connection.execute(statement)
 
-    def chunks(self, table: str, columns: Columns, timed: str = "true") -> Iterator[None]:
+    def chunks(self, table: str, columns: Columns, untimed: str = "start IS NULL") -> Iterator[None]:
         """Let the view `chunk` be each chunk of the table in turn, with an `id` for every row.
 
         Rows without a start are counted.
@@ -78,7 +78,7 @@ class Intake:
         Args:
             table: The table.
             columns: What is wanted of it.
-            timed: SQL condition of the rows that ought to have a start, if there is such a column.
+            untimed: SQL condition of the rows that can't be used for want of a number, if there is a column `start`.
         """
         connection = self.staging.connection
         for chunk in self.tables.scan(table, columns):
@@ -87,9 +87,9 @@ class Intake:
             # The table of strings has ids of its own; DuckDB 1.5 takes no name twice.
             numbered = chunk if "id" in chunk.column_names else chunk.append_column("id", pa.array(ids))
             connection.register("chunk", numbered)
-            if "start" in chunk.column_names and chunk.column("start").null_count:
-                [untimed] = self.staging.one(f"SELECT count(*) FROM chunk WHERE start IS NULL AND {timed}")
-                self._untimed += untimed
+            if "start" in chunk.column_names:
+                [found] = self.staging.one(f"SELECT count(*) FROM chunk WHERE {untimed}")
+                self._untimed += found
             yield
             connection.unregister("chunk")
             before = self._done_bytes

@@ -115,7 +115,8 @@ def load_nvtx(intake: Intake, stop: int | None) -> None:
     """Stage ranges and marks; a range that was still open ends at `stop`, the end of the recording."""
     connection = intake.staging.connection
     connection.execute(_TABLE)
-    for _ in intake.chunks("NVTX_EVENTS", _COLUMNS, f"eventType {_RANGE_TYPES}"):
+    unusable = f"eventType IS NULL OR (eventType {_RANGE_TYPES} AND start IS NULL)"
+    for _ in intake.chunks("NVTX_EVENTS", _COLUMNS, unusable):
         connection.execute(_SPLIT)
         connection.execute(_FILL)
         connection.execute(_INPUTS)
