@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pyarrow as pa
 
 from stepscope.ingest.derive.activities import Activities
 from stepscope.store.staging import Staging
+
+#: What is described of devices, once each.
+_ALIKE_SQL: Final = "SELECT DISTINCT * EXCLUDE (device, used) FROM devices"
 
 
 def mark_used_devices(staging: Staging, activities: Activities) -> None:
@@ -19,5 +24,16 @@ def mark_used_devices(staging: Staging, activities: Activities) -> None:
         listed = ", ".join(map(str, used))
         connection.execute(f"UPDATE devices SET used = true WHERE device IN ({listed})")
     new = [device for device in used if device not in described]
-    if new:
-        staging.insert("devices", pa.table({"device": pa.array(new, pa.int32()), "used": [True] * len(new)}))
+    # A process that may use one device of many (HIP_VISIBLE_DEVICES) describes it as its first, and its activities have
+    # the number that it has on the machine.
+    known = {} if described & set(used) else _common(staging)
+    for device in new:
+        row = {"device": pa.array([device], pa.int32()), "used": [True]}
+        staging.insert("devices", pa.table({**known, **row}))
+
+
+def _common(staging: Staging) -> dict[str, pa.Array]:
+    """What is described of devices, one row, if it is the same of all of them; else no columns."""
+    found = staging.connection.sql(_ALIKE_SQL).to_arrow_table()
+    alike = found.num_rows == 1 and bool(found.column("name")[0].as_py())
+    return {name: found.column(name) for name in found.column_names} if alike else {}
