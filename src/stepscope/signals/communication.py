@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.collective_transfers import transfers
+from stepscope.analyses.stepgraph.peers import quickest
 from stepscope.model.columns import Spans, named
 from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
@@ -21,6 +22,8 @@ from stepscope.signals.long_calls import standing_out
 from stepscope.signals.signal import Signals, signal
 
 _PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
+#: What two ranks exchange.
+P2P: Final = ("send", "recv", "send_recv")
 #: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
 _BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\Z", re.DOTALL)
 
@@ -34,7 +37,8 @@ class Calls:
         ts: int64[n].
         dur: int64[n], on this rank, waiting included.
         exposed: int64[n], the part of it behind which no compute ran.
-        transfer: int64[n], the part of it that is transfer; all of it where nothing tells, but see `long`.
+        transfer: int64[n], the part of it that is transfer; all of it where nothing tells, but see `long`. A send or
+            receive waits for the other side by its nature: then it is what the quickest of the kind took for its size.
         told: bool[n], whether the transfer is that: the library recorded it, or all participants' recordings are at
             hand. If not, it is no less than the transfer.
         long: bool[n], whether it lasts many times as long as its like (`long_calls.standing_out`), with no recording of
@@ -99,6 +103,11 @@ def calls(s: Signals) -> Calls:
     enough = standing_out(names, groups, column["bytes"], transfer)
     long = ~told & (ranks == 1) & (enough < transfer)
     transfer = np.where(long, enough, transfer)
+    waits = np.isin(names, P2P) & ~told & ~long
+    for group, kind in {*zip(groups[waits].tolist(), names[waits].tolist(), strict=True)}:
+        mine = np.flatnonzero(waits & (groups == group) & (names == kind))
+        size, dur = np.maximum(column["bytes"][mine], 0), column["dur"][mine]
+        transfer[mine] = np.minimum(transfer[mine], quickest(size, dur))
     return Calls(
         column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer, told, long, column["step"],
         column["bytes"], world, names, groups, max(complete.size, 1),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.communication import Calls, calls, in_backward
+from stepscope.signals.communication import P2P, Calls, calls, in_backward
 from stepscope.signals.links import link
 from stepscope.signals.signal import Signals, signal
 
@@ -57,7 +57,8 @@ def gradients(s: Signals) -> Messages:
 @signal()
 def others(s: Signals) -> Messages:
     """Small collectives of other kinds: of activations, of metrics, of counts."""
-    return _messages(s, ~_of_gradients(s))
+    # A send takes long because the other side is not there yet, and has nothing to be merged with.
+    return _messages(s, ~_of_gradients(s) & ~np.isin(s(calls).name, P2P))
 
 
 def _of_gradients(s: Signals) -> NDArray[np.bool_]:

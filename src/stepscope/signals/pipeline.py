@@ -13,15 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.peers import quickest
 from stepscope.model.errors import MissingInputError
-from stepscope.model.intervals import Times
 from stepscope.model.steps import Steps
-from stepscope.signals.communication import Calls, calls
+from stepscope.signals.communication import P2P, Calls, calls
 from stepscope.signals.job import infers
 from stepscope.signals.signal import Signals, signal
 
-_P2P: Final = ("send", "recv", "send_recv")
 _GROUPS_SQL: Final = 'SELECT "group", any_value(description) AS description, any_value(ranks) AS ranks FROM groups ' \
                      "GROUP BY 1"  # fmt: skip
 _RANKS_SQL: Final = 'SELECT "group", any_value(ranks) AS ranks FROM collectives WHERE ranks IS NOT NULL GROUP BY 1'
@@ -82,13 +79,13 @@ def stage(s: Signals) -> Stage:
         for group in np.unique(found.group).tolist()
         if (ranks := _stages(group, groups, found, attentions)) is not None
     }
-    mine = found.where(np.isin(found.name, _P2P) & np.isin(found.group, list(of_pipeline)))
+    mine = found.where(np.isin(found.name, P2P) & np.isin(found.group, list(of_pipeline)))
     if not mine.event.size or s.maybe(infers):
         raise MissingInputError(
             "no step of the recording sends or receives between the stages of a pipeline",
             hint="record whole training steps of a job with pipeline parallelism",
         )
-    waited = np.minimum(mine.exposed, mine.dur - _moving(mine))
+    waited = np.minimum(mine.exposed, mine.dur - mine.transfer)
     group = _most(mine.group, waited)
     ranks = of_pipeline[group]
     return Stage(
@@ -127,19 +124,9 @@ def _stages(group: str, groups: dict[str, Any], found: Calls, attentions: int) -
     # by the same calls, and two ranks with half of the context each do so around the attention of every layer.
     number = int(np.count_nonzero(found.group == group))
     alone = (
-        kinds <= set(_P2P) and max(len(ranks), world) == _PAIR and (attentions == 0 or _PER_CALL * number <= attentions)
+        kinds <= set(P2P) and max(len(ranks), world) == _PAIR and (attentions == 0 or _PER_CALL * number <= attentions)
     )
     return tuple(ranks) if alone else None
-
-
-def _moving(found: Calls) -> Times:
-    """How long each call moved data, at most: as recorded, else as long as the quickest of its kind for its size."""
-    moving: Times = found.transfer.copy()
-    for kind in np.unique(found.name).tolist():
-        mine = np.flatnonzero((found.name == kind) & ~found.told)
-        if mine.size:
-            moving[mine] = np.minimum(moving[mine], quickest(np.maximum(found.bytes[mine], 0), found.dur[mine]))
-    return moving
 
 
 def _arrivals(mine: Calls) -> int:
