@@ -9,6 +9,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "exposed-comm": ("COM001",),
     # Collections are recorded only beside call stacks. Elsewhere a pause of the process is all that can be named; the
     # finding says that it may be a collection.
+    "few-micro-batches": ("CLU006",),
     "gc-pauses": ("HST005", "HST012"),
     "host-pauses": ("HST012",),
     "item-sync": ("SYN002",),
@@ -28,6 +29,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "small-kernels": ("HST002", "KRN013", "KRN008", "KRN010"),
     "step-sync": ("SYN001",),
     "sync-every-op": ("SYN005",),
+    "uneven-stages": ("CLU006",),
     "unfused-activation": ("KRN010", "KRN013"),
     "unfused-attention": ("KRN008",),
     "unfused-optimizer": ("HST008", "ASC005"),

@@ -74,7 +74,7 @@ def format_of(job: SimJob) -> str:
     vendor = DEVICES[job.device].vendor
     if vendor == "huawei":
         return "ascend"
-    return "nsight" if vendor == "nvidia" and job.seed % 4 == 0 else "kineto"
+    return "nsight" if vendor == "nvidia" and job.seed % 4 == 0 and job.stages == 1 else "kineto"
 
 
 def judged(job: SimJob, faults: tuple[str, ...], *, reality: bool = True) -> Outcome:

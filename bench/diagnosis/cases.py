@@ -12,12 +12,15 @@ from bench.diagnosis.case import format_of, step_ns
 from bench.diagnosis.families import Family, healthy_jobs, well_tuned, with_ranks
 from bench.diagnosis.reality import real
 from stepscope.simulate.faults import FAULTS
+from stepscope.simulate.faults.fault import piped
 from stepscope.simulate.job import SimJob
 
 #: A fault that makes the step longer by less than this share is none for this job, and is not injected.
 LEAST = 0.03
 #: Faults that cost no time while they last; they are to be named all the same, or to be passed over in silence.
 TIMELESS = ("memory-leak", "clock-skew")
+#: Faults of pipelines, which are simulated in one format so far.
+PIPED = {"few-micro-batches", "uneven-stages"}
 
 Case = tuple[SimJob, tuple[str, ...]]
 
@@ -65,6 +68,8 @@ def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
     """The job, as healthy, such that these faults can show."""
     # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
     job = with_ranks(job, max(job.ranks, *(FAULTS[fault].ranks for fault in faults)))
+    if PIPED & set(faults):
+        job = with_ranks(piped(job), max(job.ranks, 2))
     if "unfused-optimizer" in faults:
         # The remedy is the fused one, which its price is to be held against.
         job = replace(job, optimizer_impl="fused")
@@ -82,6 +87,8 @@ def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
 def _all_matter(job: SimJob, faults: tuple[str, ...]) -> bool:
     """Whether the recorded step would be shorter without any one of the faults; a leak must be in the recording."""
     if "memory-leak" in faults and not (job.profile_memory and format_of(job) != "nsight"):
+        return False
+    if PIPED & set(faults) and format_of(job) != "kineto":
         return False
     if faults[0] in TIMELESS:
         return True

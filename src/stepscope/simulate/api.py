@@ -47,6 +47,8 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     if DEVICES[job.device].vendor not in chosen.vendors:
         fitting = [key for key, device in DEVICES.items() if device.vendor in chosen.vendors]
         raise UserError(f"{format} can't hold what {job.device} does", hint=f"set device to {' or '.join(fitting)}")
+    if job.stages > 1 and not chosen.pipelines:
+        raise UserError(f"{format} is not written for pipelines", hint="set stages=1 or choose kineto")
     try:
         return _written(job, chosen, chosen.targets(job, Path(out)), faults)
     except (OSError, sqlite3.Error) as error:

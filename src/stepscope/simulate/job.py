@@ -68,7 +68,10 @@ class SimJob:
         gc_pause_ns: length of one garbage collection.
         pause_interval_ops: operators between two pauses of the process; 0 for none.
         pause_ns: length of such a pause.
-        ranks: data-parallel ranks.
+        ranks: ranks; all of them are data-parallel but for stages.
+        stages: stages of a pipeline, each on as many ranks; 1 for none.
+        micro_batches: parts in which a batch goes through a pipeline.
+        last_stage_layers: blocks of the last stage, which has head and loss too; 0 for as many as the others have.
         parallel: ``ddp`` (all-reduce of gradients) or ``fsdp`` (sharded: all-gather, reduce-scatter).
         ranks_per_host: ranks that share a host and its clock.
         bucket_bytes: gradients gathered before one all-reduce (the first bucket holds at most 1 MiB).
@@ -167,6 +170,9 @@ class SimJob:
     pause_ns: int = 2_000_000
 
     ranks: int = 1
+    stages: int = 1
+    micro_batches: int = 1
+    last_stage_layers: int = 0
     parallel: str = "ddp"
     ranks_per_host: int = 8
     bucket_bytes: int = 25 * MIB

@@ -182,10 +182,10 @@ class Kernels:
 
     def collective(self, what: Collective) -> KernelSpec:
         """A collective; its time is the transfer's, from when the last rank arrives."""
-        count = len(what.ranks)
-        factor = 2 * (count - 1) / count if what.name == "allreduce" else (count - 1) / count
-        job = self.job
-        rate = job.link_bandwidth if count <= job.ranks_per_host else job.network_bandwidth
+        job, count = self.job, len(what.between)
+        factor = {"allreduce": 2 * (count - 1) / count, "send": 1.0, "recv": 1.0}.get(what.name, (count - 1) / count)
+        hosts = {rank // job.ranks_per_host for rank in what.between}
+        rate = job.link_bandwidth if len(hosts) == 1 else job.network_bandwidth
         transfer = job.comm_latency_ns + int(what.bytes * factor / rate * 1e9)
         return KernelSpec(
             name=what.kernel,

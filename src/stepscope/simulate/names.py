@@ -97,8 +97,11 @@ def collective_kernel(device: Device, dtype: str, name: str) -> str:
     if device.vendor == "amd":
         return "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
     short = {
+        "send": "SendRecv",
+        "recv": "SendRecv",
         "allreduce": f"AllReduce_Sum_{_SHORT[dtype]}_",
         "_allgather_base": "AllGather_",
         "_reduce_scatter_base": f"ReduceScatter_Sum_{_SHORT[dtype]}_",
     }[name]
-    return f"ncclDevKernel_{short}RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+    ring = "" if name in ("send", "recv") else "RING_LL"
+    return f"ncclDevKernel_{short}{ring}(ncclDevKernelArgsStorage<4096ul>)"

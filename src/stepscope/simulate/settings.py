@@ -23,7 +23,8 @@ _POSITIVE = frozenset(
     (
         "layers", "hidden", "heads", "sequence", "sequence_cycle", "image", "vocab", "batch",
         "elementwise_split", "gelu_split", "compute_scale", "kernel_floor_ns", "queue_depth", "prefetch",
-        "pinned_bandwidth", "pageable_bandwidth", "ranks", "ranks_per_host", "bucket_bytes", "link_bandwidth",
+        "pinned_bandwidth", "pageable_bandwidth", "ranks", "stages",
+        "micro_batches", "ranks_per_host", "bucket_bytes", "link_bandwidth",
         "network_bandwidth", "slow_factor", "slow_host_factor", "steps", "op_ns", "launch_ns", "clock_tick_ns",
     )
 )  # fmt: skip
@@ -75,6 +76,8 @@ def check(job: SimJob) -> None:
         raise UserError(
             "a folder of Ascend holds no work without its launch", hint="set start_edge or device, not both"
         )
+    if job.stages > 1:
+        _check_pipeline(job)
     for field in fields(job):
         value = getattr(job, field.name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or field.name in _SIGNED:
@@ -82,3 +85,21 @@ def check(job: SimJob) -> None:
         least = 1e-9 if field.name in _POSITIVE else 0
         if not least <= value <= 1e18:
             raise UserError(f"{field.name} can't be {value}", hint="give a number in range; see docs/simulator.md")
+
+
+def _check_pipeline(job: SimJob) -> None:
+    """Refuse a pipeline that can't be simulated."""
+    fixed = (("model", "transformer"), ("parallel", "ddp"), ("training", True), ("graph", False), ("recompute", False))
+    for key, value in fixed:
+        if getattr(job, key) != value:
+            raise UserError(f"a pipeline can't have {key}={getattr(job, key)}", hint=f"set {key}={value} or stages=1")
+    last = job.last_stage_layers or job.layers // job.stages
+    if job.ranks % job.stages or last < 1 or job.layers - last < job.stages - 1:
+        raise UserError(
+            f"{job.stages} stages can't share {job.ranks} ranks and {job.layers} layers",
+            hint="set ranks to a multiple of stages, and layers to at least as many",
+        )
+    if job.micro_batches > job.batch:
+        raise UserError(
+            f"a batch of {job.batch} has no {job.micro_batches} parts", hint="set batch to at least micro_batches"
+        )

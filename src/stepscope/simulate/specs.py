@@ -61,7 +61,10 @@ class OpSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collective:
-    """What one collective moves, per rank; ``bytes`` is the size of the whole tensor."""
+    """What one collective moves, per rank; ``bytes`` is the size of the whole tensor.
+
+    ``ranks`` are those of the group, ``between`` those that take part.
+    """
 
     name: str
     kernel: str
@@ -72,6 +75,7 @@ class Collective:
     group: str
     description: str
     ranks: tuple[int, ...]
+    between: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

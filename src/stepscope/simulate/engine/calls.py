@@ -118,7 +118,9 @@ def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
     queue = r.queues[i.queue]
     call = _submit(r, "cudaLaunchKernelExC", i.queue)
     begin, _ = queue.start(call.end)
-    r.collectives += 1
+    group = i.kernel.collective.group if i.kernel.collective is not None else ""
+    r.sequences[group] += 1
+    r.collectives = r.sequences[group]
 
     def finish(end: int) -> None:
         _place(r, i.kernel, i.queue, call, end - begin, begin)

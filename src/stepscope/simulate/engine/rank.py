@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from types import MethodType
 from typing import Any
@@ -53,6 +54,7 @@ class Rank:
         self.frame_id = 0
         self.sequence_base = 0
         self.collectives = 0
+        self.sequences: Counter[str] = Counter()
         self.buffer: list[Record | None] = []
         self.past: list[Memory | Segment | Call] = []
         self.running: list[Activity] = []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from stepscope.simulate.engine.rank import Rank, Request
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.program.step import StepProgram, compile_step
 from stepscope.simulate.records import Record
+from stepscope.simulate.specs import KernelSpec
 
 # Records a rank gathers before they are handed on.
 BATCH = 8192
@@ -25,29 +26,43 @@ class Simulation:
     def batches(self) -> Iterator[tuple[int, list[Record]]]:
         """Records of each rank in the order the host made them, in pieces of bounded size."""
         programs = lru_cache(maxsize=None)(self._program)
-        running = [rank.run(programs) for rank in self.ranks]
+        # Ranks of a pipeline have programs of their own.
+        apart = self.job.stages > 1
+        running = [rank.run(partial(programs, rank.index if apart else 0)) for rank in self.ranks]
         answers: list[int | None] = [None] * len(running)
+        waiting: list[Request] = [None] * len(running)
+        finished = [False] * len(running)
         while True:
-            requests: list[Request] = []
             for rank, steps in zip(self.ranks, running, strict=True):
-                request: Request = None
-                done = False
-                while request is None and not done:
-                    request, done = _advance(steps, answers[rank.index])
-                    answers[rank.index] = None
-                    if done or len(rank.buffer) >= BATCH:
+                at = rank.index
+                while waiting[at] is None and not finished[at]:
+                    waiting[at], finished[at] = _advance(steps, answers[at])
+                    answers[at] = None
+                    if finished[at] or len(rank.buffer) >= BATCH:
                         records = rank.drain()
                         if records:
-                            yield rank.index, records
-                requests.append(request)
-            if all(request is None for request in requests):
+                            yield at, records
+            if all(finished):
                 return
-            end = max(r[1] for r in requests if r) + max(r[0].duration_ns for r in requests if r)
-            answers = [end] * len(running)
+            self._settle(waiting, answers)
 
-    def _program(self, variant: int) -> StepProgram:
+    @staticmethod
+    def _settle(waiting: list[Request], answers: list[int | None]) -> None:
+        """Say when each collective ends that all of its ranks have arrived at; these ranks may go on."""
+        settled = False
+        for between in {_between(request) for request in waiting if request is not None}:
+            requests = [waiting[rank] for rank in between]
+            arrived = [request for request in requests if request is not None and _between(request) == between]
+            if len(arrived) == len(between):
+                end = max(begin for _, begin in arrived) + max(kernel.duration_ns for kernel, _ in arrived)
+                for rank in between:
+                    waiting[rank], answers[rank], settled = None, end, True
+        if not settled:
+            raise RuntimeError("ranks wait for each other in different collectives")
+
+    def _program(self, rank: int, variant: int) -> StepProgram:
         cycle = self.job.sequence_cycle
-        return compile_step(self.job, max(1, self.job.sequence * (cycle - variant) // cycle))
+        return compile_step(self.job, max(1, self.job.sequence * (cycle - variant) // cycle), rank)
 
     def truth(self) -> list[dict[str, Any]]:
         """The truth of every rank."""
@@ -73,6 +88,11 @@ class Simulation:
 def clock_offset(job: SimJob, rank: int) -> int:
     """By how much the clock of a rank's host is ahead of the true time, in ns."""
     return rank // job.ranks_per_host * job.clock_offset_ns
+
+
+def _between(request: tuple[KernelSpec, int]) -> tuple[int, ...]:
+    what = request[0].collective
+    return what.between if what is not None else ()
 
 
 def _advance(steps: Generator[Request, int | None, None], answer: int | None) -> tuple[Request, bool]:

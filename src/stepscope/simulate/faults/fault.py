@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepscope.simulate.job import SimJob
 
@@ -26,3 +26,12 @@ class Fault:
     raises: tuple[str, ...]
     apply: Callable[[SimJob], SimJob]
     ranks: int = 1
+
+
+def piped(job: SimJob) -> SimJob:
+    """The job as a pipeline of two stages with 16 micro-batches, if it is none yet."""
+    if job.stages > 1:
+        return job
+    job = replace(job, model="transformer", parallel="ddp", training=True, graph=False, recompute=False)
+    ranks, layers = max(job.ranks + job.ranks % 2, 2), max(job.layers, 4)
+    return replace(job, ranks=ranks, stages=2, micro_batches=16, batch=max(job.batch, 16), layers=layers)

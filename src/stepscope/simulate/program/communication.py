@@ -1,39 +1,46 @@
-"""Collectives as a process group launches them: on a stream of their own, between two events."""
+"""Collectives, sends and receives as a process group launches them: on a stream of their own, between two events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from stepscope.simulate.names import collective_kernel
+from stepscope.simulate.pipeline import Group
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.builder import LEAVE, Builder
 from stepscope.simulate.records import COMM, COMPUTE
 from stepscope.simulate.specs import DTYPE_BYTES, Collective, OpSpec, Tensor
 
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "allreduce", "_allgather_base", "_reduce_scatter_base"
+SEND, RECEIVE = "send", "recv"
 _RANGES = {
     ALL_REDUCE: "nccl:all_reduce",
     ALL_GATHER: "nccl:_all_gather_base",
     REDUCE_SCATTER: "nccl:_reduce_scatter_base",
+    SEND: "nccl:send",
+    RECEIVE: "nccl:recv",
 }
 _ELEMENTS = {"bf16": "BFloat16", "fp16": "Half", "fp32": "Float"}
 
 
 @dataclass(slots=True)
 class Communicator:
-    """The process group of all ranks; ``events`` counts the events it has recorded in the step."""
+    """A process group; ``events`` counts the events it has recorded in the step, from one that is its own on."""
 
     b: Builder
+    group: Group
     events: int = 0
 
-    def start(self, name: str, elements: int) -> int:
+    def start(self, name: str, elements: int, between: tuple[int, ...] = ()) -> int:
         """Launch a collective over a whole tensor of ``elements``, after what is queued for compute.
+
+        All ranks of the group take part, if none are named.
 
         Returns:
             The event that marks its end; pass it to ``wait``.
         """
         b = self.b
-        what = self._describe(name, elements)
+        what = self._describe(name, elements, between or self.group.ranks)
         before, after = self.events, self.events + 1
         self.events += 2
         shape = (Tensor((what.elements_in,), what.dtype),)
@@ -50,9 +57,9 @@ class Communicator:
         """Let compute wait for a collective."""
         self.b.out.append(ins.WaitEvent(event, COMPUTE))
 
-    def _describe(self, name: str, elements: int) -> Collective:
-        job = self.b.job
-        share = max(1, elements // job.ranks)
+    def _describe(self, name: str, elements: int, between: tuple[int, ...]) -> Collective:
+        job, group = self.b.job, self.group
+        share = max(1, elements // len(group.ranks))
         return Collective(
             name=name,
             kernel=collective_kernel(self.b.kernels.costs.device, job.dtype, name),
@@ -60,9 +67,10 @@ class Communicator:
             elements_out=share if name == REDUCE_SCATTER else elements,
             dtype=job.dtype,
             bytes=elements * DTYPE_BYTES[job.dtype],
-            group="0",
-            description="default_pg",
-            ranks=tuple(range(job.ranks)),
+            group=group.name,
+            description=group.description,
+            ranks=group.ranks,
+            between=between,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stepscope.simulate.pipeline import Stage
 from stepscope.simulate.program import convolution as conv
 from stepscope.simulate.program import ops
 from stepscope.simulate.program.builder import Builder
@@ -25,10 +26,26 @@ def forward(b: Builder, x: Tensor, target: Tensor) -> None:
     with b.frame("train.py(41): forward", f"nn.Module: {b.job.model.capitalize()}_0"):
         logits = model(b, x)
     if b.job.training:
-        with b.frame("torch/nn/functional.py(3104): cross_entropy"):
-            rows = logits.elements // logits.shape[-1]
-            flat = Tensor((rows, logits.shape[-1]), logits.dtype)
-            ops.cross_entropy(b, flat, Tensor((rows,), target.dtype))
+        _loss(b, logits, target)
+
+
+def stage_forward(b: Builder, stage: Stage, tokens: Tensor, target: Tensor) -> None:
+    """Emit the forward of a pipeline's stage on one micro-batch; the last one ends with the loss."""
+    with b.frame("train.py(41): forward", "nn.Module: TransformerStage_0"):
+        x = _embedded(b, tokens) if stage.first else Tensor((*tokens.shape, b.job.hidden), b.job.dtype)
+        for layer in stage.layers:
+            with b.frame(f"nn.Module: Block_{layer}", "model.py(57): forward"):
+                _block(b, x, layer)
+        logits = _head(b, x) if stage.last else None
+    if logits is not None:
+        _loss(b, logits, target)
+
+
+def _loss(b: Builder, logits: Tensor, target: Tensor) -> None:
+    with b.frame("torch/nn/functional.py(3104): cross_entropy"):
+        rows = logits.elements // logits.shape[-1]
+        flat = Tensor((rows, logits.shape[-1]), logits.dtype)
+        ops.cross_entropy(b, flat, Tensor((rows,), target.dtype))
 
 
 def items_due(b: Builder, layer: int) -> None:
@@ -53,8 +70,7 @@ def _mlp(b: Builder, x: Tensor) -> Tensor:
 
 def _transformer(b: Builder, tokens: Tensor) -> Tensor:
     job = b.job
-    with b.frame("nn.Module: Embedding_0", "torch/nn/modules/sparse.py(190): forward"):
-        x = ops.embedding(b, tokens, Tensor((job.vocab, job.hidden), job.dtype))
+    x = _embedded(b, tokens)
     # Four square matrices in the attention, eight in the MLP, their biases, and two normalisations.
     block = 12 * job.hidden**2 + 13 * job.hidden
     for layer in range(job.layers):
@@ -66,10 +82,19 @@ def _transformer(b: Builder, tokens: Tensor) -> Tensor:
                 with b.unit(block):
                     _block(b, x, layer)
         items_due(b, layer)
+    return _head(b, x)
+
+
+def _embedded(b: Builder, tokens: Tensor) -> Tensor:
+    with b.frame("nn.Module: Embedding_0", "torch/nn/modules/sparse.py(190): forward"):
+        return ops.embedding(b, tokens, Tensor((b.job.vocab, b.job.hidden), b.job.dtype))
+
+
+def _head(b: Builder, x: Tensor) -> Tensor:
     with b.frame("nn.Module: LayerNorm_final"):
         x = ops.layer_norm(b, x)
     with b.frame("nn.Module: Linear_head", "torch/nn/modules/linear.py(124): forward"):
-        return ops.linear(b, x, job.vocab, bias=False)
+        return ops.linear(b, x, b.job.vocab, bias=False)
 
 
 def _block(b: Builder, x: Tensor, layer: int) -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.kernels import Kernels
+from stepscope.simulate.pipeline import Stage, stage_of
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program import models, ops
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.program.communication import Communicator
 from stepscope.simulate.program.optimizer import optimizer_step, zero_grad
+from stepscope.simulate.program.pipelined import Pipelined
 from stepscope.simulate.program.reducer import Reducer
 from stepscope.simulate.program.sharder import Sharder
 from stepscope.simulate.records import AUTOGRAD, COMPUTE, COPY, MAIN
@@ -35,9 +37,9 @@ class StepProgram:
     batch_bytes: int
 
 
-def compile_step(job: SimJob, sequence: int) -> StepProgram:
-    """The program of a step whose batch has ``sequence`` tokens per sample."""
-    b = Builder(job, Kernels.of(job))
+def compile_step(job: SimJob, sequence: int, rank: int = 0) -> StepProgram:
+    """The program of a step whose batch has ``sequence`` tokens per sample; ranks differ in a pipeline alone."""
+    b, stage = Builder(job, Kernels.of(job)), stage_of(job, rank)
     x, target = models.batch_tensors(b, sequence)
     copy_event = 1_000_000
     with b.frame("train.py(30): <module>"):
@@ -48,8 +50,10 @@ def compile_step(job: SimJob, sequence: int) -> StepProgram:
         if job.copy_stream:
             b.out.append(ins.RecordEvent(copy_event, COPY))
             b.out.append(ins.WaitEvent(copy_event, COMPUTE))
-        reducer = _parallel(b)
-        if job.graph:
+        reducer = _parallel(b, stage)
+        if job.stages > 1:
+            _pipelined(b, stage, x, target, reducer)
+        elif job.graph:
             _replayed(b, lambda: _forward_backward(b, x, target, None))
             if reducer is not None:
                 for param in reversed(b.params):
@@ -87,17 +91,27 @@ def _setup(b: Builder) -> ins.Program:
     )
 
 
-def _parallel(b: Builder) -> Reducer | Sharder | None:
+def _pipelined(b: Builder, stage: Stage, x: Tensor, target: Tensor, reducer: Reducer | Sharder | None) -> None:
+    """Forwards and backwards of all micro-batches, each a part of the batch."""
+    part = b.job.batch // b.job.micro_batches
+    tokens, wanted = (Tensor((part, *given.shape[1:]), given.dtype) for given in (x, target))
+    zero_grad(b)
+    # Events of the two groups are told apart by their numbers.
+    group = Communicator(b, stage.pipe, events=2_000_000)
+    Pipelined(b, stage, group, reducer if isinstance(reducer, Reducer) else None, tokens, wanted).run()
+
+
+def _parallel(b: Builder, stage: Stage) -> Reducer | Sharder | None:
     """What exchanges gradients between ranks, if there are several; it is told what the model does."""
-    if b.job.ranks == 1:
+    if len(stage.replicas.ranks) == 1:
         return None
     if b.job.parallel == "fsdp":
-        sharder = Sharder(b, Communicator(b))
+        sharder = Sharder(b, Communicator(b, stage.replicas))
         b.unit = sharder.unit
         return sharder
     if not b.job.training:
         return None
-    reducer = Reducer(b, Communicator(b))
+    reducer = Reducer(b, Communicator(b, stage.replicas))
     b.on_grad = reducer.ready
     return reducer
 

@@ -22,6 +22,7 @@ WRITERS: dict[str, Format] = {
             targets=one_file_per_rank((".json.gz", ".json"), "rank{rank}.pt.trace.json"),
             make=KinetoWriter,
             text=True,
+            pipelines=True,
         ),
         Format(
             "ascend",
@@ -54,6 +55,7 @@ WRITERS: dict[str, Format] = {
             device="h100",
             targets=one_file_per_rank((".pickle",), "rank{rank}.pickle"),
             make=SnapshotWriter,
+            pipelines=True,
         ),
     )
 }

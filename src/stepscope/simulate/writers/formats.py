@@ -30,6 +30,7 @@ class Format:
         targets: from a job and the path asked for to where the ranks go; it makes the folders.
         make: makes the writer of one rank.
         text: files are one JSON document each, which defects can damage.
+        pipelines: holds what several process groups of one rank do.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Format:
     targets: Callable[[SimJob, Path], Targets]
     make: MakeWriter
     text: bool = False
+    pipelines: bool = False
 
 
 def one_file_per_rank(suffixes: tuple[str, ...], name: str) -> Callable[[SimJob, Path], Targets]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
+from stepscope.simulate.pipeline import Group, stage_of
 from stepscope.simulate.writers.kineto_events import BASE_NS, Events, micros
 
 
@@ -18,19 +19,21 @@ def header(job: SimJob, rank: int) -> str:
     else:
         fields |= {"roctracer_version": 4.1, "hip_runtime_version": 60443483, "hip_driver_version": 60443483}
     if job.ranks > 1:
+        groups = _groups(job, rank)
         fields["distributedInfo"] = {
             "backend": "nccl",
             "rank": rank,
             "world_size": job.ranks,
-            "pg_count": 1,
+            "pg_count": len(groups),
             "pg_config": [
                 {
-                    "pg_name": "0",
-                    "pg_desc": "default_pg",
+                    "pg_name": group.name,
+                    "pg_desc": group.description,
                     "backend_config": "cuda:nccl",
-                    "pg_size": job.ranks,
-                    "ranks": list(range(job.ranks)),
+                    "pg_size": len(group.ranks),
+                    "ranks": list(group.ranks),
                 }
+                for group in groups
             ],
             "nccl_version": "2.21.5",
         }
@@ -44,6 +47,12 @@ def header(job: SimJob, rank: int) -> str:
         + '\n  "displayTimeUnit": "ms",\n  "baseTimeNanoseconds": '
         + (f'{BASE_NS},\n  "traceEvents": [\n')
     )
+
+
+def _groups(job: SimJob, rank: int) -> list[Group]:
+    """All ranks together, and in a pipeline those of this rank's stage and of its pipe."""
+    every, stage = Group("0", "default_pg", tuple(range(job.ranks))), stage_of(job, rank)
+    return [every, stage.replicas, stage.pipe] if job.stages > 1 else [every]
 
 
 def _devices(job: SimJob) -> list[dict[str, object]]:

@@ -1,0 +1,62 @@
+"""Which stage of a pipeline a rank runs, with how many layers, and whom it exchanges with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepscope.simulate.job import SimJob
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A process group: its name, what it is for, and its ranks."""
+
+    name: str
+    description: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A rank's place.
+
+    Attributes:
+        index: The stage.
+        layers: Its blocks, as the numbers they have in the model.
+        replicas: The ranks that run the same stage on other batches.
+        pipe: The ranks of a pipeline, in order of stages.
+    """
+
+    index: int
+    layers: range
+    replicas: Group
+    pipe: Group
+
+    @property
+    def first(self) -> bool:
+        """Whether it begins the model."""
+        return self.index == 0
+
+    @property
+    def last(self) -> bool:
+        """Whether it ends the model, with head and loss."""
+        return self.index == len(self.pipe.ranks) - 1
+
+
+def stage_of(job: SimJob, rank: int) -> Stage:
+    """The stage of a rank; neighbouring ranks are replicas of one stage, as Megatron places them."""
+    width = job.ranks // job.stages
+    index, place = divmod(rank, width)
+    last = job.last_stage_layers or job.layers // job.stages
+    # The stages before the last one share the others evenly, the earlier ones taking what is left over.
+    share, over = divmod(job.layers - last, max(job.stages - 1, 1))
+    sizes = [share + (i < over) for i in range(job.stages - 1)] + [last if job.stages > 1 else job.layers]
+    begin = sum(sizes[:index])
+    replicas = tuple(range(index * width, (index + 1) * width))
+    alone = job.stages == 1
+    return Stage(
+        index,
+        range(begin, begin + sizes[index]),
+        Group("0", "default_pg", replicas) if alone else Group(f"{1 + index}", "DATA_PARALLEL_GROUP", replicas),
+        Group(f"{1 + job.stages + place}", "PIPELINE_MODEL_PARALLEL_GROUP", tuple(range(place, job.ranks, width))),
+    )
