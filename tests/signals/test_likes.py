@@ -31,6 +31,19 @@ def test_small_ones_and_ones_of_another_order_are_not_their_like() -> None:
     assert program((512, 512, 100), (65536, 8192, 3000))(uneven) == ()
 
 
+@pytest.mark.parametrize(("device", "factor"), [("NVIDIA A100-SXM4-80GB", 1.0), ("", 0.5)])
+def test_a_product_with_few_tiles_is_held_to_what_it_can_fill(device: str, factor: float) -> None:
+    """54 tiles on 108 multiprocessors come to half the rate."""
+    made = Program()
+    if device:
+        made.facts.row("devices", device=0, name=device, sms=108)
+    made.call("aten::mm", (768, 4096), (4096, 1152), kernel=GEMM, dur=100_000)
+    made.call("aten::mm", (1536, 4096), (4096, 2304), kernel=GEMM, dur=200_000)
+    made.wait()
+    found = {one.sizes.m: one for one in Signals.of(made.facts.trace())(uneven)}
+    assert found[768].factor == pytest.approx(factor)
+
+
 def test_types_are_not_mixed() -> None:
     made = Program()
     made.call("aten::mm", (4096, 4096), (4096, 4096), kernel=GEMM, dur=250_000)

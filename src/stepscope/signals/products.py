@@ -29,6 +29,9 @@ SELECT event, dur, coalesce(dtype, '') AS dtype,
 FROM kernels WHERE kind = 'compute' AND (op_class IN {MATRIX_CLASSES} OR coalesce(tensor_core, false))
 """
 
+#: Blocks of good products make so many rows and columns of the result.
+_TILE: Final = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
@@ -43,6 +46,11 @@ class Dimensions:
     def flops(self) -> int:
         """A multiplication and an addition per inner term."""
         return 2 * self.batch * self.m * self.n * self.k
+
+    @property
+    def tiles(self) -> int:
+        """Pieces of the result that good kernels make, a block each; a device with more units is not full."""
+        return self.batch * -(-self.m // _TILE) * -(-self.n // _TILE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

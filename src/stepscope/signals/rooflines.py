@@ -18,9 +18,6 @@ from stepscope.signals.work import Ids
 #: Time of a call from which launches and floors do not explain a low efficiency.
 _LONG_NS: Final = 50_000
 _HALF: Final = 0.5
-#: Blocks of good products make so many rows and columns of the result; one with fewer blocks than the device has
-#: multiprocessors can't reach its peak.
-_TILE: Final = 128
 #: Lookups are scattered and updates of parameters many small pieces: their bytes say little about their least time.
 _UNTOLD: Final = ("embedding", "optimizer", "copy")
 
@@ -82,4 +79,4 @@ def _is_slow(row: dict[str, Any], units: int) -> bool:
     if not told or row["efficiency"] >= _HALF or row["mean_ns"] < _LONG_NS:
         return False
     dims = dimensions(row["shapes"]) if row["op_class"] == "gemm" else None
-    return dims is None or dims.batch * -(-dims.m // _TILE) * -(-dims.n // _TILE) >= units
+    return dims is None or dims.tiles >= units

@@ -9,7 +9,8 @@ Libraries have kernels for thousands of sizes and choose by rules of thumb. Wher
 the device allows it, and the choice for this size is a poor one.
 
 ## How it decides
-Products of 512 and more in every direction, whose arithmetic differs by no more than a factor of 8. The product must be
+Products of 512 and more in every direction, whose arithmetic differs by no more than a factor of 8. One with fewer
+tiles of 128 x 128 than the device has multiprocessors is held to the part of it that it can fill. The product must be
 slower than the others, all of their time taken together, by `min_slower`, and their rate would save `min_share` of the
 step; that is the price.
 
@@ -17,7 +18,7 @@ step; that is the price.
 Let the library tune its choice for the size (TunableOp, hipBLASLt, `max-autotune`); pad the size; update the library.
 
 ## Known limits
-Sizes with few blocks or a nearly empty last wave are slower by nature (KRN005). Shapes must be recorded.
+Sizes with a nearly empty last wave are slower by nature (KRN005). Shapes must be recorded.
 """
 
 from __future__ import annotations
