@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import mmap
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,6 +18,10 @@ from stepscope.store.staging import Staging, first_row
 _CELL_LIMIT: Final = 16 << 20
 _BATCH: Final = 50_000
 _BLANKS: Final = "E' \\t\\r\\n'"
+#: Columns that hold numbers in every version.
+_NUMBERS: Final = re.compile(
+    r".*\((us|ms|KB|MB)\)|Count|Computing|Communication(\(Not Overlapped.*\))?|Overlapped|Free|Stage|Bubble|Preparing"
+)
 _ABSENT: Final = "('', 'N/A', 'NA', 'None', 'null', 'nan')"
 
 
@@ -94,7 +100,18 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
         "rows are missing, and sums are lower bounds; copy the file again",
     )  # fmt: skip
     staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it tells nothing")
+    observe_zeros(staging, path)
     return CsvTable(name, columns, rows)
+
+
+def observe_zeros(staging: Staging, path: Path) -> None:
+    """Say if a text has bytes of zero, as a machine that went down leaves them: what stood there is gone."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        found = content.find(b"\0") >= 0
+    staging.observe(
+        "input-damaged", "error", int(found), f"{path.name} has zeros in place of text",
+        "what stood there is missing; copy the file again",
+    )  # fmt: skip
 
 
 def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
@@ -104,8 +121,9 @@ def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
         for text in (table.text(column) for column in sorted(table.numeric))
     ]
     found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}") if counts else ()
-    # A column of texts that a newer version added has no numbers at all.
-    bad = sum(wrong for wrong, right in zip(found[::2], found[1::2], strict=True) if right > wrong)
+    # A column of texts that a newer version added has no numbers at all; of those that are known, any text is wrong.
+    counted = zip(sorted(table.numeric), found[::2], found[1::2], strict=True)
+    bad = sum(wrong for column, wrong, right in counted if right > wrong or _NUMBERS.fullmatch(column))
     staging.observe(
         "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
         "what they tell is missing",

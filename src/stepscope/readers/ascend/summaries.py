@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.csvfile import CsvTable
+from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros
 from stepscope.readers.ascend.files import read_json
 from stepscope.store.staging import Staging
 
@@ -136,6 +136,7 @@ def _object(staging: Staging, path: Path) -> dict[str, Any]:
     staging.observe(
         "file-unreadable", "warning", int(value is None), f"{path.name} is no JSON", "what it tells is missing"
     )
+    observe_zeros(staging, path)
     return value or {}
 
 

@@ -126,33 +126,33 @@ def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str
         for chunk in gather(framer.pieces(read)):
             decoder.add(chunk, chunk_texts(chunk))
         decoder.finish()
-    _observe(staging, framer, decoder, damage)
+    _observe(staging, source.path.name, framer, decoder, damage)
     found = processes(staging, decoder.metadata)
     gather_trace.gather(staging, found)
     return found
 
 
-def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage) -> None:
+def _observe(staging: Staging, name: str, framer: Framer, decoder: Decoder, damage: Damage) -> None:
     mender = decoder.mender
     damage.observe(staging)
     staging.observe(
-        "events-repaired", "info", mender.repaired, "events had broken JSON and were mended",
+        "events-repaired", "info", mender.repaired, f"events of {name} had broken JSON and were mended",
         "none for times; mended names may differ from the originals by a character",
     )  # fmt: skip
     staging.observe(
         "events-lost", "error", mender.lost + framer.lost,
-        "stretches of text could not be read as events", "they are missing from every number",
+        f"stretches of {name} could not be read as events", "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "events-untimed", "warning", decoder.untimed, "events have no number as their start time",
+        "events-untimed", "warning", decoder.untimed, f"events of {name} have no number as their start time",
         "they are missing from every number",
     )  # fmt: skip
     staging.observe(
-        "file-unreadable", "warning", int(not decoder.events), "trace_view.json holds no event that can be read",
+        "file-unreadable", "warning", int(not decoder.events), f"{name} holds no event that can be read",
         "operators, calls and device work are missing but for what tables tell",
     )  # fmt: skip
     if decoder.events and (mender.cut or mender.trailer is None):
         staging.observe(
-            "truncated", "error", 1, "trace_view.json ends in the middle: its analysis was interrupted",
+            "truncated", "error", 1, f"{name} ends in the middle: its analysis was interrupted",
             "events are missing, and sums are lower bounds; run torch_npu.profiler.profiler.analyse on the raw data",
         )  # fmt: skip
