@@ -43,6 +43,7 @@ from stepscope.signals.transfers import (
     PINNED,
     in_most_steps,
     pinned_factors,
+    pinned_rate,
     share,
     transfers,
 )
@@ -65,12 +66,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     steps, size = s(recorded_steps), int(found.bytes.sum())
     number = max(found.event.size // steps, 1)
+    pinned = quantity(s(pinned_rate), "bytes/s")
     rate = quantity(size * 1e9 / max(int(found.dur.sum()), 1), "bytes/s")
     yield Draft(
         title="Copies use pageable memory",
         summary=f"{plural(number, 'copy', 'copies')} per step, {quantity(size / steps, 'bytes')} in all, "
         f"{'goes' if number == 1 else 'go'} through the driver's buffer at {rate}, and the host waits "
-        f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}.",
+        f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}. From page-locked memory "
+        f"{'it is' if number == 1 else 'they are'} taken to come to {pinned}.",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         change=Change(device=scaled_each(found.event, pinned_factors(s, found)), unblocked=found.held),
         events=found.longest,

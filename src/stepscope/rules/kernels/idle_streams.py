@@ -28,7 +28,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stepscope.analyses.stepgraph import Change
-from stepscope.model.amounts import duration
+from stepscope.model.amounts import duration, plural
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.platforms import on_stream, torch_module
@@ -44,11 +44,12 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not found.event.size or found.of_step < limits["min_share"]:
         return
     steps = s(recorded_steps)
+    number = max(found.event.size // steps, 1)
     yield Draft(
         title="Queues run one after another",
-        summary=f"The device has {found.queues} queues with compute, but {max(found.event.size // steps, 1):,} small "
-        f"kernels per step wait {duration(int(found.waited.sum()) // steps)} for kernels of another queue that leave "
-        "room for them.",
+        summary=f"The device has {found.queues} queues with compute, but {plural(number, 'small kernel')} per step "
+        f"{'waits' if number == 1 else 'wait'} {duration(int(found.waited.sum()) // steps)} for kernels of another "
+        "queue that leave room for them.",
         actions=(_beside(s(platform)),),
         change=Change(overlapped=found.event),
         confidence=0.6,

@@ -35,6 +35,7 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.places import source_line
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import often
 from stepscope.signals import Signals
 from stepscope.signals.allocator import Emptying, cost_ns, emptyings, history_ns, variable
 from stepscope.signals.driver_memory import driver_calls, driver_share, emptied, unasked_frees
@@ -101,8 +102,8 @@ def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     steps = max(every.steps.size - 1, 1)
     yield Draft(
         title="The allocator's cache is emptied in every step",
-        summary=f"{frees.steady.event.size / steps:,.0f} times per step memory is given back where no operator asks "
-        f"for any, and {taken.event.size / steps:,.0f} times it is taken anew; that takes "
+        summary=f"Memory is given back {often(frees.steady.event.size / steps)} where no operator asks for any, and "
+        f"taken anew {often(taken.event.size / steps)}; that takes "
         f"{duration(int(every.steady.dur.sum()) // steps)} ({percent(share)} of the step) on the host.",
         actions=(_REMOVE["npu" if s(platform) == "npu" else "cuda"],),
         change=Change(host=(Scaled(every.event, 0.0),), unblocked=every.event[every.free]),
