@@ -9,6 +9,7 @@ import lzma
 import random
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,3 +174,71 @@ def test_what_unpacks_to_more_than_the_limit_ends_there(tmp_path: Path, name: st
             content.on_disk(source, tmp_path / "out", Damage())
         assert not (tmp_path / "out").exists()
     assert content_of(path, source.member) == (bomb, Damage())
+
+
+def blocked(blocks: list[bytes]) -> bytes:
+    """An `.xz` file with a block for each of these, as several threads write it."""
+    streams = [lzma.compress(one, check=lzma.CHECK_CRC32) for one in blocks]
+    out, records = bytearray(streams[0][:12]), bytearray()
+    for one, stream in zip(blocks, streams, strict=True):
+        length = 4 * (struct.unpack("<L", stream[-8:-4])[0] + 1)
+        block = stream[12 : -12 - length]
+        # The index of a single block: 0, 1, its size without padding, and that of its content.
+        unpadded, _ = varint(stream[-12 - length :], 2)
+        out += block
+        records += number(unpadded) + number(len(one))
+    index = b"\0" + number(len(blocks)) + records
+    index += bytes(-len(index) % 4)
+    index += struct.pack("<L", zlib.crc32(index))
+    footer = struct.pack("<L", len(index) // 4 - 1) + streams[0][6:8]
+    return bytes(out + index + struct.pack("<L", zlib.crc32(footer)) + footer + b"YZ")
+
+
+def number(value: int) -> bytes:
+    return bytes([value & 0x7F | 0x80]) + number(value >> 7) if value > 0x7F else bytes([value])
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+PARTS = [TEXT[place : place + 100_000] for place in range(0, len(TEXT), 100_000)]
+
+
+def test_a_file_of_blocks_comes_out_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.xz").write_bytes(blocked(PARTS))
+    assert lzma.decompress(blocked(PARTS)) == TEXT
+    assert content_of(tmp_path / "a.xz") == (TEXT, Damage())
+
+
+@pytest.mark.parametrize("at", [0.05, 0.3, 0.6, 0.8])
+def test_a_damaged_block_costs_what_is_left_of_it(tmp_path: Path, at: float) -> None:
+    (tmp_path / "a.xz").write_bytes(blocked(PARTS))
+    got, damage = content_of(changed(tmp_path / "a.xz", at))
+    assert sum(part in got for part in PARTS) == len(PARTS) - 1
+    assert len(got) <= len(TEXT)
+    assert damage.whole
+    assert damage.messages[0].startswith("the compressed data is damaged")
+
+
+def test_two_damaged_blocks_cost_both(tmp_path: Path) -> None:
+    path = tmp_path / "a.xz"
+    path.write_bytes(blocked(PARTS))
+    got, _ = content_of(changed(changed(path, 0.05), 0.6))
+    assert sum(part in got for part in PARTS) == len(PARTS) - 2
+
+
+@pytest.mark.parametrize("last", [1, 5, 9, 20])
+def test_an_index_that_is_damaged_is_not_followed(tmp_path: Path, last: int) -> None:
+    path = tmp_path / "a.xz"
+    path.write_bytes(blocked(PARTS))
+    changed(path, 0.05)
+    changed(path, 1 - last / path.stat().st_size)
+    got, damage = content_of(path)
+    assert len(got) <= len(TEXT)
+    assert damage.messages

@@ -15,6 +15,8 @@ from stepscope.readers.packing.damage import Damage
 from stepscope.readers.packing.encodings import encoding_of, to_utf8
 from stepscope.readers.packing.members import member_content
 from stepscope.readers.packing.streams import MAGIC_BYTES, unpacked, unpacker_of
+from stepscope.readers.packing.xzblocks import MAGIC as XZ
+from stepscope.readers.packing.xzblocks import xz_content
 from stepscope.readers.packing.zips import archive_of
 from stepscope.readers.protocol import Progress, Source
 
@@ -90,8 +92,10 @@ def blocks(source: Source, damage: Damage, progress: Progress, block_size: int =
         while len(start) < MAGIC_BYTES and (more := next(inner, b"")):
             start += more
         if unpacker_of(start) is not None:
-            inner, start, packed = unpacked(_reading(inner), start, damage), b"", True
-            start = next(inner, b"")
+            seekable = not source.member and start.startswith(XZ)
+            opened_ = cast("IO[bytes]", file)
+            inner = xz_content(opened_, start, damage) if seekable else unpacked(_reading(inner), start, damage)
+            start, packed = next(inner, b""), True
         inner = chain((start,), inner)
         if encoding := encoding_of(start):
             inner = to_utf8(inner, encoding, damage)

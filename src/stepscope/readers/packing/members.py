@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import IO, Final
 
 from stepscope.readers.packing.damage import Damage
-from stepscope.readers.packing.streams import Careful, Inflater, Read, Unpacker, one_stream
+from stepscope.readers.packing.streams import Careful, Inflater, Read, Unpacker, one_stream, window
 from stepscope.readers.packing.zips import LOCAL, MAGIC, Member
 
 _STORED, _DEFLATED, _BZIP2, _LZMA = 0, 8, 12, 14
@@ -32,23 +32,13 @@ def member_content(file: IO[bytes], member: Member, damage: Damage) -> Iterator[
         damage.changes("the archive is damaged")
     *_, named, extra = LOCAL.unpack(start)
     file.seek(named + extra, 1)
-    read = _window(file, member.packed)
+    read = window(file, member.packed)
     checksum = 0
     for block in _unpacked(read, member, damage):
         checksum = zlib.crc32(block, checksum)
         yield block
     if damage.whole and member.checksum not in (None, checksum):
         damage.changes("the archive is damaged: its checksum is another one")
-
-
-def _window(file: IO[bytes], left: int) -> Read:
-    def read(size: int) -> bytes:
-        nonlocal left
-        block = file.read(min(size, left))
-        left -= len(block)
-        return block
-
-    return read
 
 
 def _unpacked(read: Read, member: Member, damage: Damage) -> Iterator[bytes]:

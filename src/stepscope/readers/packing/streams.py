@@ -10,7 +10,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 from stepscope.readers.packing.damage import Damage
 
@@ -140,6 +140,18 @@ MAGIC_BYTES: Final = max(map(len, UNPACKERS))
 def unpacker_of(start: bytes) -> Callable[[], Unpacker] | None:
     """What unpacks a stream that begins like that; None for what is not packed."""
     return next((make for magic, make in UNPACKERS.items() if start.startswith(magic)), None)
+
+
+def window(file: IO[bytes], left: int) -> Read:
+    """Reads a file from where it is, and no more than so many bytes of it."""
+
+    def read(size: int) -> bytes:
+        nonlocal left
+        block = file.read(min(size, left))
+        left -= len(block)
+        return block
+
+    return read
 
 
 def unpacked(read: Read, packed: bytes, damage: Damage) -> Iterator[bytes]:

@@ -1,0 +1,106 @@
+"""What comes after a damage in an `.xz` file: it consists of blocks, and an index at its end says where each begins.
+
+`xz` makes a block of every 24 MiB of a larger content, unless it is told otherwise.
+(The .xz file format 1.2.1, 2.1, 3 and 4: https://tukaani.org/xz/xz-file-format.txt)
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import struct
+from collections.abc import Iterator
+from typing import IO, Final, NamedTuple
+
+from stepscope.model.amounts import quantity
+from stepscope.readers.packing.damage import Damage
+from stepscope.readers.packing.streams import Careful, one_stream, unpacked, window
+
+MAGIC: Final = b"\xfd7zXZ\x00"
+#: Of a stream's header and its footer.
+_EDGE: Final = 12
+_FOOTER: Final = struct.Struct("<4x L 2x 2s")
+#: No index is this long: one of a terabyte in usual blocks has some 300 kB.
+_LONGEST_INDEX: Final = 64 << 20
+
+
+class _Block(NamedTuple):
+    """Where a block begins and ends in the file, and where its content does in the whole."""
+
+    place: int
+    stop: int
+    begin: int
+    end: int
+
+
+def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes]:
+    """The content of an `.xz` file; that of damaged blocks as far as it goes, and of all others.
+
+    Args:
+        file: Can be searched.
+        packed: What was read of it already, from its begin on.
+        damage: Told of what is wrong, and how much is missing.
+    """
+    first, done, missing = Damage(), 0, 0
+    for piece in unpacked(file.read, packed, first):
+        done += len(piece)
+        yield piece
+    if first.whole:
+        return
+    blocks = _blocks(file)
+    if not blocks or blocks[-1].begin < done:
+        damage.ends(first.messages[0])
+        return
+    for block in blocks:
+        if block.begin < done:
+            continue
+        missing += block.begin - done
+        done = block.begin
+        file.seek(0)
+        head = file.read(_EDGE)
+        file.seek(block.place)
+        # Up to the index, which is of more blocks than those read here.
+        for piece in one_stream(
+            window(file, blocks[-1].stop - block.place), head, Careful(lzma.LZMADecompressor(lzma.FORMAT_XZ)), Damage()
+        ):
+            done += len(piece)
+            yield piece
+    missing += blocks[-1].end - done
+    damage.changes(f"{first.messages[0]}: {quantity(missing, 'bytes')} of its content are missing")
+
+
+def _blocks(file: IO[bytes]) -> list[_Block]:
+    """The blocks of a file with one stream, as its index says; none if that is damaged, or not there."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _EDGE))
+    footer = file.read(_EDGE)
+    if len(footer) < _EDGE:
+        return []
+    words, magic = _FOOTER.unpack(footer)
+    length = 4 * (words + 1)
+    if magic != b"YZ" or length > min(size - 2 * _EDGE, _LONGEST_INDEX):
+        return []
+    file.seek(size - _EDGE - length)
+    numbers = _numbers(file.read(length))
+    if next(numbers, 1) != 0:
+        return []
+    found, place, begin = [], _EDGE, 0
+    for _ in range(next(numbers, 0)):
+        packed, plain = next(numbers, 0), next(numbers, 0)
+        if not packed or place + packed > size:
+            return []
+        stop = place + -(-packed // 4) * 4
+        found.append(_Block(place, stop, begin, begin + plain))
+        place, begin = stop, begin + plain
+    return found if place == size - _EDGE - length else []
+
+
+def _numbers(text: bytes) -> Iterator[int]:
+    """Integers of seven bits a byte, the lowest first; the last byte of each has its highest bit unset."""
+    value = shift = 0
+    for byte in text:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value
+            value = shift = 0
