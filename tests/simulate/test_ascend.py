@@ -331,3 +331,15 @@ def test_a_device_has_formats_and_a_failure_leaves_nothing(tmp_path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         simulate(ASCEND, tmp_path / "r", "ascend")
     assert list((tmp_path / "r").iterdir()) == []
+
+
+def test_ranks_can_leave_sums_alone(tmp_path):
+    job = SimJob(device="ascend910b2", ranks=2, steps=2, layers=1, sums_from_rank=1)
+    paths = simulate(job, tmp_path / "run", "ascend")
+    left = {file.name for file in (paths[1] / "ASCEND_PROFILER_OUTPUT").iterdir()}
+    assert left == {"step_trace_time.csv", "communication.json", "communication_matrix.json"}
+    assert (paths[0] / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").exists()
+    with open_trace(tmp_path / "run", Options(cache=False)) as trace:
+        whole, sums = (trace.rank(rank) for rank in trace.ranks)
+        assert sums.scalar("SELECT count(*) FROM collectives") == whole.scalar("SELECT count(*) FROM collectives") > 0
+        assert sums.scalar("SELECT count(*) FROM kernels") == 0

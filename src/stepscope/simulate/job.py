@@ -91,6 +91,7 @@ class SimJob:
         profile_memory: write allocations.
         record_calls: write small runtime calls beside launches.
         mark_steps: write ``ProfilerStep#N``.
+        sums_from_rank: ranks from this one on leave sums alone (Ascend: steps and communication); -1 for none.
         profiler_level: detail of an Ascend recording: 0, 1 or 2.
         buffer_flush_ops: recorded runtime calls between two pauses of the profiler; 0 for none.
         buffer_flush_ns: length of such a pause.
@@ -193,6 +194,7 @@ class SimJob:
     profile_memory: bool = True
     record_calls: bool = True
     mark_steps: bool = True
+    sums_from_rank: int = -1
     profiler_level: int = 1
     buffer_flush_ops: int = 0
     buffer_flush_ns: int = 400_000

@@ -29,7 +29,8 @@ _POSITIVE = frozenset(
     )
 )  # fmt: skip
 _SIGNED = (
-    "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank", "seed", "noise_seed",
+    "clock_offset_ns", "device_clock_ns", "device_clock_ppm", "slow_rank", "slow_host_rank",
+    "sums_from_rank", "seed", "noise_seed",
 )  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import Record
@@ -23,6 +24,9 @@ from stepscope.simulate.writers.ascend.overlap import StepWindow
 from stepscope.simulate.writers.ascend.place import FREQUENCY, Place
 from stepscope.simulate.writers.ascend.steps import StepRecords, Steps
 from stepscope.simulate.writers.ascend.summaries import Summaries
+
+#: What a rank that left only sums has.
+_SUMS: Final = ("step_trace_time.csv", "communication.json", "communication_matrix.json")
 
 
 class AscendWriter:
@@ -95,10 +99,18 @@ class AscendWriter:
             self._blocks.finish()
         self._output.close()
         write_metadata(self._place, self._part, end)
+        if 0 <= self._place.job.sums_from_rank <= self._place.rank:
+            self._leave_sums()
         out = self.paths[0]
         shutil.rmtree(out, ignore_errors=True)
         self._part.rename(out)
         return {name: count for name, count in sorted(self._counts.items()) if count}
+
+    def _leave_sums(self) -> None:
+        """Remove all but what clusters keep of most ranks: a timeline of each would fill their disks."""
+        for file in self._output.folder.iterdir():
+            if file.name not in _SUMS:
+                file.unlink()
 
     def abandon(self) -> None:
         """Remove the unfinished folder."""
