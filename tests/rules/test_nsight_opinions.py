@@ -40,7 +40,8 @@ OPINIONS = {
     "lm_2_7b": Opinion({"cuda_api_sync": 1}, "KRN001", (), ("SYN001",)),
     "mfu_2gpu_before": Opinion({"cuda_memcpy_async": 33, "cuda_api_sync": 33}, "KRN018", (), ("CPY001",)),
     "mfu_2gpu_after": Opinion({"cuda_memcpy_async": 30, "cuda_api_sync": 30}, "SYN003", (), ("CPY001",)),
-    "old_schema_sync_copies_gaps": Opinion({"cuda_memcpy_sync": 152, "cuda_api_sync": 12}, "CPY001", ("SYN001",)),
+    # A gap of 34 ms between two copies is longer than what page-locked memory saves of 54 ms of copies.
+    "old_schema_sync_copies_gaps": Opinion({"cuda_memcpy_sync": 152, "cuda_api_sync": 12}, "HST013", ("SYN001",)),
     "windows_low_util": Opinion({"cuda_memcpy_async": 113, "cuda_api_sync": 124}, "HST002", ("SYN001",), ("CPY001",)),
 }
 
@@ -78,4 +79,5 @@ def test_two_windows_of_one_job_tell_the_same_and_by_how_much_its_host_is_slower
     said = [{finding.code for finding in found.shown if finding.cost_ns} for found in (before, after)]
     assert all(codes >= {"KRN009", "KRN011", "SYN003"} for codes in said)
     costs = [next(f.cost_ns or 0 for f in found.findings if f.code == "SYN003") for found in (before, after)]
-    assert costs[1] > 2 * costs[0]
+    # Blocks of the model, one wait in each: 17 in one window, 15 in the other.
+    assert costs[1] / 15 > 2 * costs[0] / 17

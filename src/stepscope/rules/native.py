@@ -111,6 +111,12 @@ _NARROWER: Final = Action(
     needs=("kernels of its own", "cuda"),
 )
 
+_HALF: Final = Action(
+    "Let products take operands in half precision, or round them to TF32",
+    after='tf.keras.mixed_precision.set_global_policy("mixed_float16")   # JAX: arrays in bfloat16; CuPy: CUPY_TF32=1',
+    page="amp",
+    needs=("other python", "cuda"),
+)
 _READ_LESS: Final = Action(
     "Look at the number once in many iterations, and leave it on the device where only kernels use it",
     before="for (...) {\n  step<<<g, b>>>(d, r);\n  cudaMemcpy(&norm, r, sizeof norm, cudaMemcpyDeviceToHost);\n"
@@ -142,4 +148,4 @@ WAITING: Final = (_NOWAIT, _IN_ORDER)
 HANDING_OVER: Final = (_EVENTS, _NOWAIT)
 LAUNCHING: Final = (_GRAPH, _MERGED)
 ALLOCATING: Final = (_POOL, _REGION)
-MULTIPLYING: Final = (_NARROWER,)
+MULTIPLYING: Final = (_NARROWER, _HALF)

@@ -11,7 +11,7 @@ it is done, also where the program asks for an asynchronous copy. Until then the
 Copies of 4 KiB and more towards the device, and of 64 KiB and more away from it, must occur in at least half of the
 steps, and the time of the copies and of the calls that wait for them must come to `min_share` of the step. The price is
 that of copies at the rate of page-locked memory (as recorded, else three quarters of the link's rate) which no call
-waits for.
+waits for; of copies to the host only what they get shorter counts, since who reads a result waits for it.
 
 ## What to try
 `DataLoader(..., pin_memory=True)` together with `tensor.to(device, non_blocking=True)`.
@@ -24,6 +24,9 @@ was; then the rule abstains.
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, plural, quantity
@@ -41,6 +44,7 @@ from stepscope.signals.transfers import (
     HTOD,
     PAGEABLE,
     PINNED,
+    Transfers,
     in_most_steps,
     pinned_factors,
     pinned_rate,
@@ -64,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     cost = share(s, int(found.dur.sum()) + found.blocked_ns)
     if cost < limits["min_share"] or not in_most_steps(s, found):
         return
-    steps, size = s(recorded_steps), int(found.bytes.sum())
+    steps, size, factors = s(recorded_steps), int(found.bytes.sum()), pinned_factors(s, found)
     number = max(found.event.size // steps, 1)
     pinned = quantity(s(pinned_rate), "bytes/s")
     rate = quantity(size * 1e9 / max(int(found.dur.sum()), 1), "bytes/s")
@@ -75,7 +79,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}. From page-locked memory "
         f"{'it is' if number == 1 else 'they are'} taken to come to {pinned}.",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
-        change=Change(device=scaled_each(found.event, pinned_factors(s, found)), unblocked=found.held),
+        change=Change(device=scaled_each(found.event, factors), unblocked=found.held),
+        most_ns=_most(found, factors) // steps,
         events=found.longest,
         rows=({"table": "copies", "where": {"src_kind": "pageable"}},),
         numbers={
@@ -83,6 +88,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "min_share": limits["min_share"],
         },
     )  # fmt: skip
+
+
+def _most(found: Transfers, factors: NDArray[np.float64]) -> int:
+    """What can be saved at most: of results only the copies get shorter, since whoever reads one waits for it."""
+    away = found.to(DTOH)
+    towards = found.where(~away)
+    return int((found.dur * (1 - factors))[away].sum()) + int(towards.dur.sum()) + towards.blocked_ns
 
 
 def _actions(where: str, away: bool) -> tuple[Action, ...]:
