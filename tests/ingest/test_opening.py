@@ -20,6 +20,8 @@ from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
 from stepscope.model.spill import spill_folder
+from stepscope.reports import html, markdown
+from stepscope.reports.build import build_report
 from stepscope.store.cache import Cache
 from stepscope.store.contents import Contents
 from stepscope.store.layout import MANIFEST
@@ -255,3 +257,38 @@ def test_errors_keep_what_they_say_between_processes():
 
     error = pickle.loads(pickle.dumps(UnusableInputError("what", hint="do")))
     assert (error.message, error.hint, error.exit_code, str(error)) == ("what", "do", 2, "what; do")
+
+
+def test_of_several_that_can_not_be_used_each_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"traceEvents": [{"ph": "X", "name": "no time"}]}')
+    (tmp_path / "b.json").write_text('{"schemaVersion": 1, "traceEvents": []}')
+    (tmp_path / "c.json.gz").write_bytes(b"\x1f\x8b\x08 is all there is")
+    with pytest.raises(UserError) as error:
+        open_trace(tmp_path, Options(cache=False))
+    message = str(error.value)
+    assert message.startswith("none of 3 recordings can be used: ")
+    for name in ("a.json", "b.json", "c.json.gz"):
+        assert str(tmp_path / name) in message
+
+
+def test_what_can_not_be_read_is_named_beside_what_can(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(document(op()))
+    (tmp_path / "c.json.gz").write_bytes(b"\x1f\x8b\x08 is all there is")
+    with open_trace(tmp_path, Options(cache=False)) as trace:
+        [(_, severity, _, message, _)] = [note for note in trace.notes if note[0] == "input-unusable"]
+        assert severity == "error"
+        assert message.startswith(f"{tmp_path / 'c.json.gz'} is damaged, and nothing in it can be read")
+
+
+def test_names_that_are_no_utf8_are_names_like_others(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / os.fsdecode(b"rank0_\xe9.json")).write_text(document(op()))
+    (folder / os.fsdecode(b"notes_\xff.txt")).write_text("nothing")
+    for cache in (False, True):
+        with open_trace(folder, Options(cache=cache, store=tmp_path / "store")) as trace:
+            assert trace.scalar("SELECT count(*) FROM events") == 1
+            report = build_report(trace)
+        json.dumps(report.to_json()).encode()
+        for text in (markdown.text(report), html.page(report)):
+            text.encode()

@@ -42,7 +42,8 @@ def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None
 def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
     for attempt in range(_ATTEMPTS):
         connect = connect_ahead()
-        folders = stores.of(found.sources)
+        unreadable = [one.error for one in found.skipped if one.unreadable]
+        folders = stores.of(found.sources, unreadable)
         ranks, rank_notes = assign_ranks([read_manifest(folder) for folder in folders])
         notes = [*_skipped_notes(found), *stores.notes(), *rank_notes]
         by_rank = dict(zip(ranks, folders, strict=True))

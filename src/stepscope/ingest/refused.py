@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from stepscope.model.errors import UserError
+from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.readers.ascend import raw as ascend_raw
 from stepscope.readers.foreign import foreign, foreign_tables
 from stepscope.readers.packing.damage import Damage
@@ -39,6 +39,11 @@ class Skipped:
     why: str = "is no recording that stepscope can read"
     hint: str = _HINT
     unreadable: bool = False
+
+    @property
+    def error(self) -> UserError:
+        """The same as an error."""
+        return UnusableInputError(f"{self.path} {self.why}", hint=self.hint)
 
 
 def is_report(head: bytes) -> bool:

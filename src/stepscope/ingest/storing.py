@@ -49,8 +49,12 @@ class Stores:
         self.errors: dict[Source, StepscopeError] = {}
         self.changed: list[Source] = []
 
-    def of(self, sources: Sequence[Sourced]) -> list[Path]:
+    def of(self, sources: Sequence[Sourced], others: Sequence[StepscopeError] = ()) -> list[Path]:
         """The folder of each recording that can be read, and of each further one that lies in the same file.
+
+        Args:
+            sources: The recordings.
+            others: Why further files could not even be recognised, which is told where no recording can be read.
 
         Raises:
             UnusableInputError: None can be read.
@@ -66,7 +70,7 @@ class Stores:
                 all_ += [(replace(source, part=part), reader) for part in read_manifest(folder).parts]
         stores = firsts | self._read([sourced for sourced in all_ if sourced[0].part])
         if not stores:
-            raise _none_usable(list(self.errors.values()))
+            raise _none_usable([*self.errors.values(), *others])
         return [stores[source] for source, _ in all_ if source in stores]
 
     def notes(self) -> list[Note]:

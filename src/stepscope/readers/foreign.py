@@ -5,6 +5,7 @@ They are told by their first bytes; by their names only where a format has no si
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -95,6 +96,10 @@ _PACKET: Final = re.compile(rb"\n([\x80-\xff]{0,4}[\x00-\x7f])")
 
 
 def _is_text(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # its end may be cut
+    except UnicodeDecodeError:
+        return False
     return bool(head) and not re.search(rb"[\x00-\x08\x0e-\x1a]", head)
 
 
