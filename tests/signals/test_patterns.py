@@ -157,3 +157,8 @@ def test_updates_of_parameters_are_left_to_the_optimizer_s_rule() -> None:
 
 def test_long_formulas_are_no_activations() -> None:
     assert found(calls(*[("mul", X)] * 12, ("tanh", X))) == {"runs": ["m" * 12 + "t"]}
+
+
+def test_many_of_the_same_are_done_to_a_tensor_each() -> None:
+    assert found(calls(*[("mul", X)] * 8)) == {"runs": ["m" * 8]}
+    assert found(calls(*[("mul", X)] * 9)) == {}

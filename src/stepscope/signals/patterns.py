@@ -25,6 +25,8 @@ _BETWEEN: Final = "[cmdawfDpn]"
 _SOFTMAX: Final = r"(?:S|(?:Xc?)?a?E[cf]?Uc?d)"
 #: A pointwise sequence counts from this length: the remedy for two is not worth its trouble.
 _LEAST_RUN: Final = 3
+#: More of the same one after another are done to a tensor each, and no formula.
+_MOST_ALIKE: Final = 8
 #: An activation that PyTorch has as one operator, split up: at least this many of them in a row.
 _LEAST_REPEATED: Final = 4
 #: Copies, fills and choices may be of unrelated tensors; these work on what the one before has made, and a run has two.
@@ -222,7 +224,9 @@ def _runs(w: Work, text: str) -> Ranges:
     joined[1:] = point[1:] & point[:-1] & w.alike(at[1:], at[:-1]) & (w.size[1:] != 0)
     begins = np.flatnonzero(~joined)
     last = np.append(begins[1:], letters.size) - 1
-    long = (last > begins) & point[begins]
+    changes = np.concatenate(([0], np.cumsum(letters[1:] != letters[:-1])))
+    same = changes[last] == changes[begins]
+    long = (last > begins) & point[begins] & ~(same & (last - begins >= _MOST_ALIKE))
     return Ranges(begins[long], last[long], begins[long])
 
 

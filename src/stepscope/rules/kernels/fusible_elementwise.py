@@ -20,7 +20,7 @@ that it replaces.
 
 ## Known limits
 Recordings do not say which tensors operators read: kernels on equally many elements next to each other may work on
-unrelated tensors.
+unrelated tensors. More than eight of the same in a row are taken to: an operation per tensor is no formula.
 """
 
 from __future__ import annotations
