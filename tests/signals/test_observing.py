@@ -11,12 +11,17 @@ NAMES = ("aten::empty", "aten::view", "aten::resize_")
 
 
 def two_threads(
-    slow_ns: int, quick_ns: int = 4 * US, *, names: tuple[str, ...] = NAMES, numbered: bool = False
+    slow_ns: int,
+    quick_ns: int = 4 * US,
+    *,
+    names: tuple[str, ...] = NAMES,
+    numbered: bool = False,
+    calls: int = 20,
 ) -> Facts:
     """A step whose main thread and backward thread call the same operators, one after the other."""
     facts = Facts()
     end = 0
-    for call in range(20):
+    for call in range(calls):
         for place, name in enumerate(names):
             at = (call * len(names) + place) * 100 * US
             args = {"Record function id": 7 + call} if numbered else None
@@ -46,6 +51,20 @@ def test_a_thread_that_is_a_little_slower_just_misses(slow: int, quick: int) -> 
 
 def test_too_few_names_do_not_tell() -> None:
     assert seen(two_threads(20 * US, names=NAMES[:2])) == Observed()
+
+
+@pytest.mark.parametrize(
+    ("python", "quick", "names", "cause"),
+    [(True, 4, 5, "stacks"), (False, 4, 5, ""), (True, 4, 4, ""), (True, 5, 5, "")],
+)
+def test_few_calls_of_many_names_tell_where_python_is_recorded(
+    python: bool, quick: int, names: int, cause: str
+) -> None:
+    many = tuple(f"aten::call{i}" for i in range(names))
+    facts = two_threads(20 * US, quick * US, names=many, calls=2)
+    if python:
+        facts.host("python", "train.py(1): train", 0, 10_000 * US)
+    assert seen(facts).cause == cause
 
 
 def test_an_observer_numbers_operators_and_slows_all_of_them() -> None:

@@ -1,0 +1,65 @@
+"""Files of a result that are damaged: each is named, and what was lost is not passed over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from readers.ascend.small import write_csv, write_text
+from readers.conformance import open_fresh
+
+
+def said(folder: Path) -> dict[str, str]:
+    """Lines of health by the file that they name first."""
+    with open_fresh(folder) as trace:
+        rows = trace.sql("SELECT code, message FROM health ORDER BY ALL").to_pylist()
+    return {f"{row['code']}": row["message"] for row in rows}
+
+
+def whole(folder: Path) -> Path:
+    """A result with tables and summaries of every kind."""
+    output = write_text(folder)
+    step = {"Step": "7", "Computing": "100.5", "Communication(Not Overlapped)": "99.5", "Overlapped": "50.5"}
+    write_csv(output / "step_trace_time.csv", [{**step, "Communication": "150.0", "Free": "3.0"}])
+    apis = [{"Level": "acl", "API Name": f"aclnnCall{i}", "Time(us)": "1.5", "Count": "2"} for i in range(40)]
+    write_csv(output / "api_statistic.csv", apis)
+    link = {"Transport Type": "HCCS", "Transit Size(MB)": 20.0, "Transit Time(ms)": 1.0}
+    links = {f"allreduce-top{i}@12345678": {"0-1": link} for i in range(20)}
+    (output / "communication_matrix.json").write_text(json.dumps({"step7": {"collective": links}}))
+    return output
+
+
+def zeros(content: bytes) -> bytes:
+    """A block of zeros from within one text to within another."""
+    first = content.index(b"a", len(content) // 3)
+    return content[:first] + bytes(120) + content[first + 120 :]
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "code"),
+    [
+        ("step_trace_time.csv", lambda content: content.replace(b"50.5", b"xyz"), "cells-unreadable"),
+        ("step_trace_time.csv", lambda _: b"", "file-empty"),
+        ("step_trace_time.csv", lambda content: content[: content.index(b"\n") + 1], "file-empty"),
+        ("step_trace_time.csv", lambda content: content[:-5], "truncated"),
+        ("api_statistic.csv", zeros, "input-damaged"),
+        ("api_statistic.csv", lambda content: content.replace(b",2\n", b",?\n", 1), "cells-unreadable"),
+        ("api_statistic.csv", lambda content: bytes(range(256)) * (len(content) // 256), "input-damaged"),
+        ("communication_matrix.json", zeros, None),
+        ("communication_matrix.json", lambda content: content[: len(content) // 2], "file-unreadable"),
+        ("communication_matrix.json", lambda _: b"", "file-empty"),
+    ],
+)
+def test_each_damaged_file_is_named(
+    tmp_path: Path, name: str, damage: Callable[[bytes], bytes], code: str | None
+) -> None:
+    output = whole(tmp_path / "x_ascend_pt")
+    before = said(tmp_path)
+    path = output / name
+    path.write_bytes(damage(path.read_bytes()))
+    new = {key: message for key, message in said(tmp_path).items() if key not in before}
+    assert any(name in message for message in new.values()), new
+    assert code is None or name in new[code]
