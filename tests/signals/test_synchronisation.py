@@ -33,6 +33,15 @@ def copy(facts: Facts, at: int, direction: str, bytes_: int, kind: str = "pageab
     facts.row("copies", event=event, direction=direction, bytes=bytes_, src_kind=ends[0], dst_kind=ends[1])
 
 
+def test_before_the_first_launch_the_host_waits_for_what_is_not_recorded() -> None:
+    facts = Facts()
+    facts.step(1, 0, 1_000_000)
+    facts.host("sync", "cudaDeviceSynchronize", 10, 14_000)
+    facts.kernel("k", 20_100, 500_000, launch=(20_000, 10))
+    facts.host("sync", "cudaDeviceSynchronize", 30_000, 491_000)
+    assert signals(facts)(sync.calls).ts.tolist() == [30_000]
+
+
 class TestWhyTheHostWaits:
     @pytest.mark.parametrize(
         ("operators", "call", "kind"),

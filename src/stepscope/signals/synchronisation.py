@@ -13,6 +13,7 @@ from stepscope.analyses.needs import need_calls, need_device
 from stepscope.model import runtime_names
 from stepscope.model.columns import Spans, names_by_id
 from stepscope.model.device_work import DIRECTIONS, DeviceWork
+from stepscope.model.trace import Trace
 from stepscope.signals.job import recorded_steps
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.waiting import ONE_NUMBER, SOON_NS, Around, around, waiting
@@ -132,13 +133,23 @@ class Place:
 
 @signal()
 def calls(s: Signals) -> Blocking:
-    """Calls in steps that keep the host waiting for the device, and why each of them does."""
+    """Calls in steps that keep the host waiting for the device, and why each of them does.
+
+    Before the first launch of a recording the host waits for what came before the recording.
+    """
     need_device(s.trace)
     need_calls(s.trace)
     spans, at = Spans(s.trace), waiting(s.trace)
+    at = at[spans.ts[at] >= _first_launch(s.whole.trace)]
     found = around(s.trace, at)
     events, ts, dur = spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0)
     return Blocking(events, ts, dur, _kinds(found, s.trace.once(names_by_id)), staged(found))
+
+
+def _first_launch(trace: Trace) -> int:
+    """When the host launches what the recording begins with; 0 if no launch is recorded."""
+    work = DeviceWork.of(trace)
+    return int(work.called[work.launched].min()) if work.launched.any() else 0
 
 
 @signal()
