@@ -33,12 +33,12 @@ def main() -> None:
     """Analyse every variant of every labelled recording; print faults and a table; exit with 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m bench.recordings.variants", description=__doc__)
     parser.add_argument("--labels", type=Path, default=LABELLED, help="folder with labels-*.json and the recordings")
-    parser.add_argument("--only", default="", help="only recordings whose path contains this")
+    parser.add_argument("--only", nargs="+", default=[""], help="only recordings whose path contains one of these")
     parser.add_argument("--variant", default="", help="only variants whose name contains this")
     parser.add_argument("--store", type=Path, help="folder that keeps what was read of the recordings themselves")
     parser.add_argument("--processes", type=int, default=2, help="recordings looked at at a time")
     options = parser.parse_args()
-    chosen = [label for label in labels(options.labels) if options.only in label.path]
+    chosen = [label for label in labels(options.labels) if any(part in label.path for part in options.only)]
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(options.processes) as executor:
         one = partial(outcomes_of, options.labels, options.store or Path(folder), options.variant)
@@ -73,11 +73,14 @@ def made(source: Path, variant: Variant, place: Path) -> Path:
     Raises:
         NotApplicableError: The recording has nothing that the variant changes.
     """
-    recording = load(source)
-    variant.change(recording)
-    target = place / "another"
-    target.mkdir()
-    return recording.save(target)
+    recording = load(source, place)
+    try:
+        variant.change(recording)
+        target = place / "another"
+        target.mkdir()
+        return recording.save(target)
+    finally:
+        recording.close()
 
 
 def _judged(base: Verdict, path: Path, variant: Variant, place: Path) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
 from bench.recordings.variants.recording import NotApplicableError, Warp, Window
@@ -12,10 +11,9 @@ from bench.recordings.variants.recording import NotApplicableError, Warp, Window
 class AscendRecording:
     """A copy of a folder, or of a single file of one."""
 
-    def __init__(self, source: Path) -> None:
-        """Copy what is to be changed into a folder that goes with this object."""
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = Path(self._folder.name) / source.name
+    def __init__(self, source: Path, place: Path) -> None:
+        """Copy what is to be changed into a folder."""
+        self.path = place / source.name
         if source.is_dir():
             shutil.copytree(source, self.path)
         else:
@@ -55,7 +53,7 @@ class AscendRecording:
 
     def save(self, folder: Path) -> Path:
         """Move it to where it is analysed."""
-        target = folder / self.path.name
-        shutil.move(self.path, target)
-        self._folder.cleanup()
-        return target
+        return self.path.rename(folder / self.path.name)
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -60,12 +60,12 @@ def variants() -> Iterator[Variant]:
     yield Variant("all times x 1.3", timing.slower, Keeps.EVIDENCE)
 
 
-def load(source: Path) -> Recording:
-    """A labelled recording, by the format that it has."""
+def load(source: Path, place: Path) -> Recording:
+    """A labelled recording, by the format that it has; what can't be in memory is copied into a folder."""
     if source.suffix == ".sqlite":
-        return NsightRecording(source)
+        return NsightRecording(source, place)
     if "ascend" in source.parts:
-        return AscendRecording(source)
+        return AscendRecording(source, place)
     if "memory" in source.parts:
         return SnapshotRecording(source)
     return KinetoRecording(source)

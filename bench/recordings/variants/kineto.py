@@ -100,6 +100,9 @@ class KinetoRecording:
             timeline.save(folder / name)
         return folder if self.folder else folder / next(iter(self.files))
 
+    def close(self) -> None:
+        """Nothing is open."""
+
 
 def correlation(event: Event) -> object:
     """What ties a launch to its work; None without."""

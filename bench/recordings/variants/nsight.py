@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +18,9 @@ _RUNTIME: Final = "CUPTI_ACTIVITY_KIND_RUNTIME"
 class NsightRecording:
     """A copy of an export."""
 
-    def __init__(self, source: Path) -> None:
-        """Copy an export into a folder that goes with this object."""
-        self._folder = tempfile.TemporaryDirectory()
-        self.path = Path(self._folder.name) / source.name
+    def __init__(self, source: Path, place: Path) -> None:
+        """Copy an export into a folder."""
+        self.path = place / source.name
         shutil.copyfile(source, self.path)
         self.database = sqlite3.connect(self.path)
         self.tables = {
@@ -87,10 +85,12 @@ class NsightRecording:
     def save(self, folder: Path) -> Path:
         """Write the export."""
         self.database.commit()
+        self.close()
+        return self.path.replace(folder / "recording.sqlite")
+
+    def close(self) -> None:
+        """Let go of the export."""
         self.database.close()
-        shutil.copyfile(self.path, folder / "recording.sqlite")
-        self._folder.cleanup()
-        return folder / "recording.sqlite"
 
 
 def _end(columns: list[str]) -> str:

@@ -38,6 +38,9 @@ class Recording(Protocol):
     def save(self, folder: Path) -> Path:
         """Write it; returns what is to be analysed."""
 
+    def close(self) -> None:
+        """Let go of files that are open."""
+
 
 def unmoved(time: int) -> int:
     """Time as it is."""

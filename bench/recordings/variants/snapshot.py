@@ -61,3 +61,6 @@ class SnapshotRecording:
         else:
             path.write_text(json.dumps(self.content), encoding="utf-8")
         return path
+
+    def close(self) -> None:
+        """Nothing is open."""
