@@ -77,7 +77,9 @@ def long_step(position: int) -> Change:
 
 
 def three_times(recording: Recording) -> None:
-    """The job does all that was recorded three times."""
+    """The job does all that was recorded three times; only where that is steps, and not the start of a program."""
+    if not recording.steps():
+        raise NotApplicableError
     recording.repeat(3)
 
 
