@@ -121,6 +121,17 @@ def test_a_clock_that_is_ahead_shows_where_nothing_was_in_the_way(delay: int) ->
     assert delays(trace)[::2].tolist() == [7 * US] * 40
 
 
+def test_odd_waits_do_not_hide_how_much_a_clock_is_ahead() -> None:
+    f = late(200 * US)
+    for number in (3, 13, 23, 33):
+        begin, end = number * 1_000 * US + 20 * US, number * 1_000 * US + 610 * US
+        # It returns 40 µs before the end that the device's clock has.
+        f.host("sync", "cudaDeviceSynchronize", begin, end - 40 * US - begin)
+    trace = f.trace()
+    assert aligned(trace)
+    assert delays(trace)[::2].tolist() == [7 * US] * 40
+
+
 @pytest.mark.parametrize(("delay", "launches"), [(2 * US, 40), (40 * US, 40), (80 * US, 20)])
 def test_usual_delays_and_few_late_launches_shift_nothing(delay: int, launches: int) -> None:
     trace = late(delay, launches).trace()

@@ -56,6 +56,16 @@ def test_what_happens_once_is_not_the_job(cold_ms: int, warm_steps: int, want: s
     assert kind(facts) == want
 
 
+@pytest.mark.parametrize(("kernels_too", "want"), [(False, "few"), (True, "")])
+def test_a_few_copies_alone_are_no_job(kernels_too: bool, want: str) -> None:
+    facts = Facts()
+    for number in range(7):
+        facts.kernel("copy", number * 2 * MS, MS, launch=(number * 2 * MS, 5_000), kind="copy")
+    if kernels_too:
+        facts.kernel("gemm", 20 * MS, MS, launch=(19 * MS, 5_000))
+    assert kind(facts) == want
+
+
 def numbered(every: int, sessions: int = 1) -> Facts:
     facts = kernels(40, 500_000)
     for number in range(600):

@@ -88,7 +88,7 @@ def _judged(base: Verdict, path: Path, variant: Variant, place: Path) -> tuple[s
         return tuple(faults(base, answer(path, place / "store"), variant))
     except StepscopeError as error:
         # Nothing usable is left: the most silent answer there is.
-        return () if "nothing" in str(error).lower() else (f"refused: {error}",)
+        return () if "holds no event" in str(error) else (f"refused: {error}",)
 
 
 def table(outcomes: list[Outcome]) -> Iterator[str]:

@@ -15,7 +15,8 @@ from stepscope.model.steps import Steps
 from stepscope.signals.recording import FEW_STEPS
 from stepscope.signals.signal import Signals, signal
 
-#: Fewer device activities than this that take less than that together are a test, not a job.
+#: Fewer device activities than this that take less than that together are a test, not a job; and if they are copies
+#: alone, they bring what the job begins with.
 _FEW: Final = 30
 _SHORT_NS: Final = 1_000_000
 #: Where first uses and memory from the driver take this share of the time in which devices are in use, all else is
@@ -52,7 +53,7 @@ def verdict(s: Signals) -> Verdict:
     devices = s.trace.once(device_times)
     number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
     busy = sum(device.busy.total for device in devices)
-    if number <= _FEW and busy < _SHORT_NS:
+    if number <= _FEW and (busy < _SHORT_NS or not DeviceWork.of(s.trace).are("compute").any()):
         kernels = "one kernel or copy ran" if number == 1 else f"only {number} kernels and copies ran"
         return Verdict("few", f"Too little is recorded: {kernels} on the device, {duration(busy)} in all.")
     return _thinned(s) or _first_use(s) or Verdict()

@@ -208,11 +208,16 @@ def _shift(staging: Staging, overview: Overview) -> Shift | None:
     work, calls, waits = _cases(staging, overview)
     least, most = bounds(work, calls, waits)
     found = offset(least, most)
-    if found is not None:
+    if found is not None and found.slope:
         return found
+    # A few odd waits ask for less than the clock is off.
+    known = 0 if found is None else found.ns
     late = delays(work, calls)
-    ns = ahead(late)
-    return Shift(-ns, 0.0, 0, 0, int(work["stop"].max(initial=0)), late.size) if ns else None
+    ns = ahead(late + known)
+    if not ns:
+        return found
+    early, returned = (0, 0) if found is None else (found.early, found.returned)
+    return Shift(known - ns, 0.0, early, returned, int(work["stop"].max(initial=0)), late.size)
 
 
 def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
