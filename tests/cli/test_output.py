@@ -192,3 +192,25 @@ def test_a_simulation_without_room_leaves_nothing(tmp_path: Path, format: str) -
     assert done.stderr.startswith(f"stepscope: {tmp_path / 'job'} can't be written (")
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="whether a process lives is asked by a signal")
+def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    report, folder = tmp_path / "r.json", tmp_path / "tables"
+    code = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom stepscope.cli.output import writing, writing_folder\n"
+        "with writing(Path(sys.argv[1])) as file, writing_folder(Path(sys.argv[2])) as folder:\n"
+        "    file.write_text('half')\n    (folder / 'a.parquet').write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(report), str(folder)], check=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    with writing(report) as going:
+        going.write_text("first")
+        # One that still runs is left alone.
+        write(report, "second")
+        assert going.read_text() == "first"
+    with writing_folder(folder) as whole:
+        (whole / "a.parquet").write_text("whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "tables"]
+    assert report.read_text() == "first"

@@ -8,12 +8,12 @@ import shutil
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
+from stepscope.cli.unfinished import prefix, remove_leftovers
 from stepscope.model.errors import UserError
 
 #: The name that stands for standard output.
@@ -24,10 +24,6 @@ _OPEN_FILES: Final = re.compile(r"/dev/fd/(\d+)|/proc/(?:self|thread-self|\d+)/f
 _NAMED_FILES: Final = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 #: Links are followed so far.
 _MOST_LINKS: Final = 40
-#: Between the name of an output and what `mkstemp` adds.
-_TEMPORARY: Final = ".stepscope-"
-#: What was not written to for so long is of a process that was killed.
-_STALE_SECONDS: Final = 3600
 
 
 def check_output(path: Path | None, inputs: Sequence[Path] = ()) -> None:
@@ -79,8 +75,8 @@ def writing(path: Path, inputs: Sequence[Path] = ()) -> Iterator[Path]:
                     shutil.copyfileobj(done, out)
             return
         final = path.resolve()
-        _remove_leftovers(final)
-        handle, name = tempfile.mkstemp(prefix=_prefix(final), dir=final.parent)
+        remove_leftovers(final)
+        handle, name = tempfile.mkstemp(prefix=prefix(final), dir=final.parent)
         os.close(handle)
         temporary = Path(name)
         try:
@@ -103,7 +99,8 @@ def writing_folder(path: Path) -> Iterator[Path]:
             raise UserError(f"{path} exists already and is no empty folder", hint="choose a new one")
         final = path.resolve()
         final.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=_prefix(final), dir=final.parent))
+        remove_leftovers(final)
+        temporary = Path(tempfile.mkdtemp(prefix=prefix(final), dir=final.parent))
         try:
             yield temporary
             temporary.chmod(0o777 & ~_umask())
@@ -192,19 +189,6 @@ def _is_special(path: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-def _prefix(final: Path) -> str:
-    return f".{final.name[:100]}{_TEMPORARY}"
-
-
-def _remove_leftovers(final: Path) -> None:
-    """Remove what killed processes left of the same output."""
-    prefix = _prefix(final)
-    with suppress(OSError):
-        for left in final.parent.iterdir():
-            if left.name.startswith(prefix) and time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                left.unlink()
 
 
 def _flush() -> None:
