@@ -22,8 +22,11 @@ def covered(report: Report) -> Iterator[str]:
     rows = report.tables["coverage"].records() if "coverage" in report.tables else []
     if not rows:
         return
-    rank = rows[0]["rank"]
-    longest = max(sum(row["total_ns"] for row in rows if row["rank"] == one) for one in {row["rank"] for row in rows})
+    totals: dict[int, int] = {}
+    for row in rows:
+        totals[row["rank"]] = totals.get(row["rank"], 0) + row["total_ns"]
+    # What is said of the parts is said of the rank that most was recorded of.
+    rank, longest = max(totals.items(), key=lambda item: (item[1], -item[0]))
     if longest:
         yield f"{duration(longest)} recorded"
     yield from _steps(report)
