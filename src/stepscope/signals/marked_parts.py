@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.steps import Steps
 from stepscope.signals.signal import Signals, signal
+
+_COLLECTIVES: Final = "SELECT event FROM collectives"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,10 @@ def marked_parts(s: Signals) -> MarkedParts:
     """What the marked ranges of a recording without a device say of where the host's time goes."""
     spans = Spans(s.trace)
     ranges = np.flatnonzero(spans.of("annotation") & (spans.dur > 0))
-    ranges = ranges[on_host(s.trace, spans.track[ranges])]
+    # Ranges of collectives are of the library's own threads: the program did not mark them.
+    ranges = ranges[
+        on_host(s.trace, spans.track[ranges]) & ~np.isin(spans.id[ranges], s.trace.columns(_COLLECTIVES)["event"])
+    ]
     told = DeviceWork.of(s.trace).event.size or spans.of("op", "python", "runtime", "launch").any()
     if told or not ranges.size:
         raise MissingInputError("more than ranges is recorded, or nothing is marked", hint="nothing is missing")

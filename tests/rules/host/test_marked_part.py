@@ -55,3 +55,11 @@ def test_where_more_than_ranges_is_recorded_the_rule_abstains() -> None:
     assert findings("HST015", facts.trace()) == []
     with pytest.raises(MissingInputError):
         drafts("HST015", {})
+
+
+def test_collectives_of_a_library_are_not_parts_that_the_program_marked() -> None:
+    facts = Facts()
+    for number in range(4):
+        gloo = facts.host("annotation", "gloo:all_reduce", number * 100 * MS, 80 * MS)
+        facts.row("collectives", event=gloo, collective="all_reduce")
+    assert findings("HST015", facts.trace()) == []
