@@ -251,3 +251,13 @@ def test_ranges_without_a_start_are_counted(export, opened):
     export.row("NVTX_EVENTS", start=None, end=10, eventType=59, text="lost", globalTid=1)
     export.row("NVTX_EVENTS", start=None, end=None, eventType=75, text="the name of a domain", globalTid=1)
     assert codes(opened(export))["events-untimed"] == 1
+
+
+def test_an_export_without_events_is_told_by_what_it_holds(tmp_path):
+    export = Export()
+    export.row("COMPOSITE_EVENTS", id=1, start=5, cpu=0, threadState=1, globalTid=7, cpuCycles=100)
+    export.row("SCHED_EVENTS", start=5, cpu=0, isSchedIn=1, globalTid=7)
+    export.row("META_DATA_EXPORT", name="EXPORT_SCHEMA_VERSION", value="3.7.0")
+    held = "holds only samples of the processor and times at which threads ran: no calls, ranges"
+    with pytest.raises(UserError, match=held):
+        open_fresh(export.sqlite(tmp_path / "samples.sqlite"))

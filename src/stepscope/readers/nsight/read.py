@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
@@ -27,6 +28,12 @@ from stepscope.readers.nsight.reader import NAME
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
+
+#: What an export may hold besides events, by table.
+_ELSE: Final = {
+    "COMPOSITE_EVENTS": "samples of the processor", "SCHED_EVENTS": "times at which threads ran",
+    "GPU_METRICS": "counters of the device",
+}  # fmt: skip
 
 
 def read(source: Source, staging: Staging, progress: Progress) -> Recording:
@@ -104,7 +111,10 @@ def _unusable(source: Source, tables: Tables) -> UnusableInputError:
             f"{source} is too damaged to be used ({tables.damage[-1]})",
             hint="export the report again with `nsys export --type sqlite`",
         )
-    return UnusableInputError(f"{source} holds no events", hint="record with `nsys profile --trace=cuda,nvtx,osrt`")
+    names = tables.names()
+    held = " and ".join(what for table, what in _ELSE.items() if table in names and tables.rows(table))
+    what = f"only {held}: no calls, ranges or work of a device" if held else "no events"
+    return UnusableInputError(f"{source} holds {what}", hint="record with `nsys profile --trace=cuda,nvtx,osrt`")
 
 
 def _observe_damage(staging: Staging, tables: Tables, damage: Damage) -> None:
