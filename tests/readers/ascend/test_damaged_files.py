@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from readers.ascend.small import write_csv, write_text
+from readers.ascend.small import at, write_csv, write_text
 from readers.conformance import open_fresh
 
 
@@ -30,6 +30,16 @@ def whole(folder: Path) -> Path:
     links = {f"allreduce-top{i}@12345678": {"0-1": link} for i in range(20)}
     (output / "communication_matrix.json").write_text(json.dumps({"step7": {"collective": links}}))
     return output
+
+
+def test_blocks_without_times_are_counted(tmp_path: Path) -> None:
+    output = whole(tmp_path / "x_ascend_pt")
+    block = {"Name": "aten::empty", "Size(KB)": "4.0", "Allocation Time(us)": at(100), "Release Time(us)": at(200)}
+    gone = {**block, "Allocation Time(us)": "", "Release Time(us)": ""}
+    write_csv(output / "operator_memory.csv", [block, {**block, "Release Time(us)": ""}])
+    assert "blocks-untimed" not in said(tmp_path)
+    write_csv(output / "operator_memory.csv", [block, gone])
+    assert "blocks of memory have no time" in said(tmp_path)["blocks-untimed"]
 
 
 def zeros(content: bytes) -> bytes:

@@ -84,6 +84,11 @@ def read_modules(staging: Staging, table: CsvTable) -> None:
 
 def stage_memory(staging: Staging) -> None:
     """Allocations and frees of all blocks, and the framework's totals."""
+    [untimed] = staging.one("SELECT count(*) FROM ascend_blocks WHERE taken IS NULL AND given_back IS NULL")
+    staging.observe(
+        "blocks-untimed", "warning", untimed, "blocks of memory have no time, neither of taking nor of giving back",
+        "they are left out; the file that lists them may be damaged",
+    )  # fmt: skip
     staging.connection.execute(_EVENTS)
     staging.connection.execute(_TOTALS)
 
