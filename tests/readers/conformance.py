@@ -257,6 +257,7 @@ def _check_splits(trace: Trace) -> None:
 
     try:
         budget = analyses()["step_budget"].run(trace).records()
+        found = analyses()["idle_causes"].run(trace).records()
     except MissingInputError:
         assert trace.scalar("SELECT count(*) FROM kernels WHERE kind <> 'sync'") == 0
         return
@@ -265,7 +266,7 @@ def _check_splits(trace: Trace) -> None:
         assert sum(parts) == row["total_ns"], row
         assert min(parts) >= 0, row
     causes: Counter[tuple[int | None, int | None]] = Counter()
-    for row in analyses()["idle_causes"].run(trace).records():
+    for row in found:
         assert row["total_ns"] > 0, row
         causes[row["device"], row["step"]] += row["total_ns"]
     for row in budget:
