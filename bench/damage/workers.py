@@ -51,12 +51,17 @@ def _work(pipe: Connection, recordings: list[Recording], known: Mapping[int, Cle
 def outcomes(
     cases: Iterable[Case], recordings: list[Recording], known: Mapping[int, Clean], deadline: float
 ) -> Iterator[Outcome]:
-    """What comes of the cases until the time is over; one that takes twice the clean time and 5 s more has hung."""
-    waiting = iter(cases)
+    """What comes of the cases until the time is over.
+
+    One that takes twice the clean time and 5 s more is late; one that is so twice has hung: a machine may be busy.
+    """
+    again: list[Case] = []
+    given = iter(cases)
+    late: set[Case] = set()
     workers = [_Worker(recordings, known) for _ in range(os.cpu_count() or 1)]
     try:
         for worker in workers:
-            _next(worker, waiting, deadline)
+            _next(worker, given, again, deadline)
         while any(worker.case for worker in workers):
             ready = wait([worker.pipe for worker in workers if worker.case], timeout=_LOOK_SECONDS)
             for position, worker in enumerate(workers):
@@ -67,21 +72,27 @@ def outcomes(
                 if worker.pipe in ready:
                     try:
                         yield worker.pipe.recv()
-                        _next(worker, waiting, deadline)
+                        _next(worker, given, again, deadline)
                         continue
                     except (EOFError, OSError):
                         died = True
                 if died or monotonic() - worker.since > limit:
-                    yield Outcome(worker.case, DIED if died else HUNG, str(worker.case), monotonic() - worker.since)
+                    if died or worker.case in late:
+                        yield Outcome(worker.case, DIED if died else HUNG, str(worker.case), monotonic() - worker.since)
+                    else:
+                        late.add(worker.case)
+                        again.append(worker.case)
                     worker.end()
                     workers[position] = _Worker(recordings, known)
-                    _next(workers[position], waiting, deadline)
+                    _next(workers[position], given, again, deadline)
+        for case in again:
+            yield Outcome(case, HUNG, f"{case}, and there was no time to run it again")
     finally:
         for worker in workers:
             worker.end()
 
 
-def _next(worker: _Worker, waiting: Iterator[Case], deadline: float) -> None:
+def _next(worker: _Worker, given: Iterator[Case], again: list[Case], deadline: float) -> None:
     worker.case = None
-    if monotonic() < deadline and (case := next(waiting, None)) is not None:
+    if monotonic() < deadline and (case := again.pop() if again else next(given, None)) is not None:
         worker.give(case)
