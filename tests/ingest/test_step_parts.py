@@ -57,10 +57,17 @@ def test_passes_through_layers_are_no_steps(names: tuple[str, ...]) -> None:
     assert [source for source, *_ in found(f)] != ["annotation"] * 4
 
 
-def test_two_rounds_or_ranges_beside_the_work_just_miss() -> None:
+def test_two_rounds_are_steps_if_their_parts_are_those_of_training() -> None:
     f = Facts()
     rounds(f, ("forward", "backward"), 2)
+    # The last round ends with the last launch.
+    assert found(f) == [("annotation", 0, 220), ("annotation", 220, 115)]
+    f = Facts()
+    rounds(f, ("load", "solve"), 2)
     assert [source for source, *_ in found(f)] == ["whole"]
+
+
+def test_ranges_beside_the_work_just_miss() -> None:
     f = Facts()
     rounds(f, ("forward",), 4)
     for number in range(8):

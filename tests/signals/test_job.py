@@ -7,7 +7,10 @@ from support import Facts
 
 
 def infers(*kernels: str, operator: str | None = None) -> bool:
+    """Of a recording with an operator, and with work between products, as networks have it."""
     facts = Facts()
+    facts.host("op", "aten::relu", 2_000, 1_000)
+    facts.kernel("void at::native::vectorized_elementwise_kernel<4, relu>", 900_000, 5_000)
     if operator:
         facts.host("op", operator, 0, 1_000)
     for at, name in enumerate(kernels):
@@ -17,6 +20,13 @@ def infers(*kernels: str, operator: str | None = None) -> bool:
 
 def test_products_and_nothing_of_training_are_inference() -> None:
     assert infers("ampere_sgemm_128x64_tn", operator="aten::mm")
+
+
+def test_products_alone_are_a_benchmark_of_them() -> None:
+    facts = Facts()
+    facts.host("op", "aten::mm", 0, 1_000)
+    facts.kernel("ampere_sgemm_128x64_tn", 10_000, 5_000)
+    assert not Signals.of(facts.trace())(job.infers)
 
 
 @pytest.mark.parametrize(
