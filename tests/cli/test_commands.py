@@ -375,12 +375,18 @@ def test_a_query_with_a_wrong_name_says_the_nearest(call, job: str, sql: str, me
 )
 def test_a_query_can_be_interrupted(job: str, sql: str) -> None:
     command = [sys.executable, "-m", "stepscope", "query", job, sql, "--format", "csv"]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
-    assert running.poll() is None
-    running.send_signal(signal.SIGINT)
-    sent = time.monotonic()
-    _, err = running.communicate(timeout=60)
+    # A shell starts jobs in the background, such as these tests may be, with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        signal.signal(signal.SIGINT, before)
+        try:
+            time.sleep(6)
+            assert running.poll() is None
+            running.send_signal(signal.SIGINT)
+            sent = time.monotonic()
+            _, err = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert (running.returncode, err) == (130, "stepscope: interrupted.\n")
     assert time.monotonic() - sent < 5  # on a busy machine
 

@@ -47,7 +47,7 @@ def test_json_has_exact_times(call) -> None:
     (change,) = document["changes"]
     assert change["saved_ns"] == change["base_ns"] - change["new_ns"] > 0
     assert change["gain_ceiling"] == change["base_ns"] / change["new_ns"] - 1
-    assert change["steps"] == [0, 1, 2]
+    assert change["steps"] == [1, 2, 3]
 
 
 def test_without_a_change_it_lists_what_there_is_to_gain(call) -> None:

@@ -29,6 +29,8 @@ def delays(work: dict[str, Any], calls: dict[str, Any]) -> Times:
         work: `ts`, `stop` and `correlation` of device work; 0 is none.
         calls: `stop`, `correlation` and `launches` of host calls.
     """
+    if not work["ts"].size:
+        return np.zeros(0, np.int64)
     order = np.argsort(work["ts"], kind="stable")
     ts, key = work["ts"][order], work["correlation"][order]
     reach = np.maximum.accumulate(work["stop"][order])

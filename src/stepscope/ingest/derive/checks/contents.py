@@ -19,14 +19,15 @@ _NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
 #: Memory snapshots, and recordings of which only their profiler's sums are at hand, which is said elsewhere.
 _OTHERWISE_SQL: Final = """
 SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events) OR EXISTS (FROM recorded WHERE source = 'steps')
-    OR EXISTS (FROM raw_events WHERE category = 'other' AND (SELECT count(*) FROM raw_events) = 1)
 """
+#: Readers say by these that a recording is of no job, or holds memory or totals alone.
+_SAID: Final = frozenset(("not-a-profile", "memory-only", "totals-only"))
 
 
 def device_activity(derived: Derived) -> Observation | None:
     """Whether a device is in the recording; launches without any device work show that its records were lost."""
     launched = derived.overview.has("launch")
-    if any(line.code == "not-a-profile" for line in derived.staging.health):
+    if any(line.code in _SAID for line in derived.staging.health):
         return None
     if derived.activities.event.size or (not launched and derived.staging.one(_OTHERWISE_SQL) == (True,)):
         return None
