@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.signals import cluster, data, host, job
+from stepscope.signals.communication import cluster
+from stepscope.signals.data import data
+from stepscope.signals.host import host
+from stepscope.signals.shared import job
 
 STEP_NS = 1_000_000
 

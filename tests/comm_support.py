@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.signals.communication import Calls
+from stepscope.signals.communication.communication import Calls
 
 MIB = 1 << 20
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.analyses.stepgraph import Change, Scaled
-from stepscope.signals import Signal, job
-from stepscope.signals.fusions import Fusion
+from stepscope.signals import Signal
+from stepscope.signals.kernels.fusions import Fusion
+from stepscope.signals.shared import job
 
 CHANGE = Change(device=(Scaled(np.array([4, 5]), 0.0),))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.analyses.idle_causes import idle_causes
-from stepscope.analyses.step_budget import step_budget
+from stepscope.analyses.idle.idle_causes import idle_causes
+from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.model.trace import Trace
 
 Causes = dict[tuple[str, str | None], int]

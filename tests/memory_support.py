@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stepscope.signals.driver_memory import DriverCalls
+from stepscope.signals.memory.driver_memory import DriverCalls
 
 
 def driver_calls(

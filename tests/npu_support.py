@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.signals.npu_dispatch import HostCalls
-from stepscope.signals.npu_kernels import NpuKernels
+from stepscope.signals.ascend.npu_dispatch import HostCalls
+from stepscope.signals.ascend.npu_kernels import NpuKernels
 
 
 def npu_kernels(count: int, *, steps: int = 1, **columns: Any) -> NpuKernels:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from stepscope.rules.registry import all_rules
 from stepscope.rules.rule import Draft
-from stepscope.signals import Signals, job, recording
+from stepscope.signals import Signals
+from stepscope.signals.recording import recording
+from stepscope.signals.shared import job
 
 
 def advised(code: str, *gaps: Mapping[str, float], profiler: str = "kineto") -> list[Draft]:

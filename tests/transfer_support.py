@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.signals.transfers import DIRECTIONS, KINDS, Transfers
+from stepscope.signals.copies.transfers import DIRECTIONS, KINDS, Transfers
 
 _NONE = {"op": -1, "wait": -1, "waited": 0, "blocking": False, "track": 0, "device": 0, "step": 0, "thread": 0}
 

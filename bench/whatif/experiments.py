@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.analyses.stepgraph.changes import change_of, each_scaled
+from stepscope.analyses.stepgraph.changing.changes import change_of, each_scaled
+from stepscope.analyses.stepgraph.changing.subjects import waits_for
 from stepscope.analyses.stepgraph.peers import moving_ns
-from stepscope.analyses.stepgraph.subjects import waits_for
 from stepscope.model.trace import Trace
 from stepscope.simulate import SimJob
 

@@ -91,7 +91,7 @@ class Trace:
             UserError: There is no such rank, a word means nothing, or nothing in the recording.
             MissingInputError: The recording has neither device work nor host steps.
         """
-        from stepscope.analyses.stepgraph.predictions import predictions
+        from stepscope.analyses.stepgraph.changing.predictions import predictions
         from stepscope.analyses.stepgraph.ranks import decisive_rank
 
         words = {
@@ -141,7 +141,7 @@ class Trace:
         """
         import duckdb
 
-        from stepscope.model.sandbox import failure
+        from stepscope.model.process.sandbox import failure
 
         try:
             return self._trace.sql(query)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stepscope.analyses.annotations import annotated_regions
-from stepscope.analyses.api_calls import api_calls
-from stepscope.analyses.dataloader import dataloader
+from stepscope.analyses.host.annotations import annotated_regions
+from stepscope.analyses.host.api_calls import api_calls
+from stepscope.analyses.host.dataloader import dataloader
 from stepscope.model.errors import MissingInputError
 from stepscope.model.table import Table
 from support import Facts

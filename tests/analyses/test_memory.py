@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.analyses.memory_churn import memory_churn
-from stepscope.analyses.memory_peaks import memory_holders, memory_peaks
-from stepscope.analyses.memory_steps import memory_steps
-from stepscope.analyses.memory_timeline import MOST_POINTS, memory_timeline
+from stepscope.analyses.memory.memory_churn import memory_churn
+from stepscope.analyses.memory.memory_peaks import memory_holders, memory_peaks
+from stepscope.analyses.memory.memory_steps import memory_steps
+from stepscope.analyses.memory.memory_timeline import MOST_POINTS, memory_timeline
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
 from support import Facts, shared

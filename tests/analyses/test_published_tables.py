@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.analyses.kernels import kernel_attribution, kernels, kernels_by_operator
-from stepscope.analyses.operators import operators
+from stepscope.analyses.host.operators import operators
+from stepscope.analyses.kernels.kernels import kernel_attribution, kernels, kernels_by_operator
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
 from support import shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.analyses.narrow import Filter, narrowed
+from stepscope.analyses.shared.narrow import Filter, narrowed
 from support import Facts
 
 #: The same rows, each looked up among the events.

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.ingest.derive.host_stretches import host_stretches
+from stepscope.ingest.derive.host.stretches import host_stretches
 from stepscope.ingest.derive.overview import Overview
-from stepscope.model.nesting import nest
-from stepscope.model.stretches import Stretch, stretches
+from stepscope.model.events.nesting import nest
+from stepscope.model.events.stretches import Stretch, stretches
 from stepscope.store.staging import Staging
 
 

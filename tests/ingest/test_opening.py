@@ -17,9 +17,9 @@ from readers.kineto_text import document, op
 from stepscope.ingest import Options, open_trace, reading, storing
 from stepscope.ingest.ranks import assign_ranks
 from stepscope.model.errors import UnusableInputError, UserError
+from stepscope.model.process.spill import spill_folder
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
-from stepscope.model.spill import spill_folder
 from stepscope.reports import html, markdown
 from stepscope.reports.build import build_report
 from stepscope.store.cache import Cache

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.step_inference import SHORT_LENGTH, Cuts, after_setup, find_period, find_steps
+from stepscope.ingest.derive.steps.inference import SHORT_LENGTH, Cuts, after_setup, find_period, find_steps
 
 Names = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepscope.ingest.derive.step_roles import roles_of
+from stepscope.ingest.derive.steps.roles import roles_of
 from stepscope.model.trace import Trace
 from support import Facts
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from stepscope.analyses.step_budget import step_budget
+from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
-from stepscope.ingest.derive.step import called
-from stepscope.ingest.derive.steps import SOURCES
+from stepscope.ingest.derive.steps.found import SOURCES
+from stepscope.ingest.derive.steps.step import called
 from support import Facts, shared
 
 
@@ -293,7 +293,7 @@ def test_inference_finds_what_the_profiler_recorded(
 ) -> None:
     path = shared("kineto", recording, "trace.json.gz")
     recorded = open_trace(path, Options(cache=False)).sql("SELECT median(dur) AS dur FROM steps").to_pylist()[0]["dur"]
-    monkeypatch.setattr("stepscope.ingest.derive.steps.SOURCES", SOURCES[-1:])
+    monkeypatch.setattr("stepscope.ingest.derive.steps.found.SOURCES", SOURCES[-1:])
     rows = open_trace(path, Options(cache=False)).sql("SELECT source, dur, partial FROM steps").to_pylist()
     if not steps_in_it:
         assert [row["source"] for row in rows] == ["whole"]
@@ -354,6 +354,6 @@ def test_without_the_profilers_marks_there_are_as_many(
     recording: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shared("kineto", recording, "trace.json.gz")
-    monkeypatch.setattr("stepscope.ingest.derive.steps.SOURCES", SOURCES[1:])
+    monkeypatch.setattr("stepscope.ingest.derive.steps.found.SOURCES", SOURCES[1:])
     rows = open_trace(path, Options(cache=False)).sql("SELECT source FROM steps WHERE NOT partial").to_pylist()
     assert len(rows) == number

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analyses.narrow import Filter, narrowed, typical_part
-from stepscope.model.columns import Spans, inputs_of, named
-from stepscope.model.device_work import DeviceWork
-from stepscope.model.steps import Steps
+from stepscope.analyses.shared.narrow import Filter, narrowed, typical_part
+from stepscope.model.events.columns import Spans, inputs_of, named
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.steps import Steps
 from stepscope.model.trace import Trace
 from support import Facts
 

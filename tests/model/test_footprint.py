@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stepscope.model.footprint import footprint
+from stepscope.model.process.footprint import footprint
 from stepscope.model.trace import Trace
 from support import Facts
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.model.lookup import match
+from stepscope.model.events.lookup import match
 
 #: Close together and far apart: up to the ends of 64 bits, where differences wrap around.
 NUMBERS = st.one_of(st.integers(-3, 40), st.integers(-(2**63), 2**63 - 1), st.sampled_from([-(2**63), 2**63 - 1, 0]))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.model import scratch
-from stepscope.model.scratch import remove_scratch, scratch_folder
+from stepscope.model.process import scratch
+from stepscope.model.process.scratch import remove_scratch, scratch_folder
 
-CODE = "from stepscope.model.scratch import scratch_folder\nprint(scratch_folder(), flush=True)\n"
+CODE = "from stepscope.model.process.scratch import scratch_folder\nprint(scratch_folder(), flush=True)\n"
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.analyses.narrow import Filter, narrowed
+from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
 from stepscope.reports.exports import chrome, folded, parquet

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from report_support import KERNELS
-from stepscope.analyses.roofline import ROOFLINE
+from stepscope.analyses.kernels.roofline import ROOFLINE
 from stepscope.model.table import Table
 from stepscope.reports.rollup import rollup
 

@@ -12,7 +12,7 @@ from stepscope.rules.engine import Diagnosing, diagnose
 from stepscope.rules.rule import Draft, Limits, Registered, Rule
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
-from stepscope.signals.job import device, platform, step_ns, steps
+from stepscope.signals.shared.job import device, platform, step_ns, steps
 from support import Facts
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepscope.analyses.narrow import Filter, narrowed
+from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.model.program import Program
 from stepscope.rules.inspecting import command
 from stepscope.rules.registry import all_rules
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
-from stepscope.signals.program import program
+from stepscope.signals.shared.program import program
 from support import Facts
 
 US = 1000

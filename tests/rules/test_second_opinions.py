@@ -7,7 +7,8 @@ import pytest
 from stepscope.ingest import Options, open_trace
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
-from stepscope.signals import Signals, comm_tasks, links
+from stepscope.signals import Signals
+from stepscope.signals.communication import comm_tasks, links
 from support import shared
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Evidence, Finding
-from stepscope.signals.accounting import Account
+from stepscope.signals.recording.accounting import Account
 
 IDLE = Account(0.4, 0.0, 0.0, (("unknown", 0.4),), True)
 FOUND = Finding(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stepscope.model.errors import MissingInputError
+from stepscope.signals.host.synchronisation import launches
 from stepscope.signals.signal import Signals, signal
-from stepscope.signals.synchronisation import launches
 from support import Facts
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import Signals, ascend, npu_dispatch, npu_kernels
+from stepscope.signals import Signals
+from stepscope.signals.ascend import ascend, npu_dispatch, npu_kernels
 from support import Facts
 
 ASCEND: dict[str, Any] = {"env.HCCL_ALGO": "", "env.ACLNN_CACHE_LIMIT": "10000", "profiler_level": "Level1"}

@@ -124,7 +124,7 @@ def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterato
     """
     import duckdb
 
-    from stepscope.model.sandbox import failure
+    from stepscope.model.process.sandbox import failure
 
     found: Answer | None = None
     with _memory_limited(memory_mb):

@@ -74,7 +74,7 @@ def export(
 
     Times count from the beginning of the trace.
     """
-    from stepscope.analyses.narrow import Filter, narrowed
+    from stepscope.analyses.shared.narrow import Filter, narrowed
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import STDOUT, check_output
     from stepscope.reports.exports import folded

@@ -133,7 +133,7 @@ def text_output(path: Path | None, inputs: Sequence[Path] = ()) -> Iterator[IO[s
 @contextmanager
 def _aside() -> Iterator[Path]:
     """A temporary file far from where its content goes."""
-    from stepscope.model.scratch import remove_scratch, scratch_folder
+    from stepscope.model.process.scratch import remove_scratch, scratch_folder
 
     folder = scratch_folder()
     try:

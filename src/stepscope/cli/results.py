@@ -88,7 +88,7 @@ def binary_stdout() -> Iterator[Path]:
     """A file whose content goes to standard output if the block succeeds; Parquet is written with its end known."""
     import shutil
 
-    from stepscope.model.scratch import remove_scratch, scratch_folder
+    from stepscope.model.process.scratch import remove_scratch, scratch_folder
 
     folder = scratch_folder()
     try:

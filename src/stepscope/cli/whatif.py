@@ -41,7 +41,7 @@ def whatif(
 
     Without a change, list what the step would save at most for each part of the job.
     """
-    from stepscope.analyses.stepgraph.predictions import predictions
+    from stepscope.analyses.stepgraph.changing.predictions import predictions
     from stepscope.cli.opening import open_input
 
     words = {"scale": scale or [], "remove": remove or [], "overlap": overlap or []}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from stepscope.model.connections import Connections, another
+from stepscope.model.process.connections import Connections, another
+from stepscope.model.process.spill import spill_folder
 from stepscope.model.recording import Recording
-from stepscope.model.spill import spill_folder
 from stepscope.model.table import Table
 from stepscope.model.tables import BY_NAME
 
@@ -149,7 +149,7 @@ class Trace:
 
     def forget(self, least: int) -> None:
         """Let go of what was computed once and holds at least so many bytes; it is computed again when asked for."""
-        from stepscope.model.footprint import footprint, give_back
+        from stepscope.model.process.footprint import footprint, give_back
 
         for compute, value in tuple(self._memo.values.items()):
             if footprint(value) >= least:
@@ -189,7 +189,7 @@ class Trace:
         Raises:
             UserError: It is not.
         """
-        from stepscope.model.sandbox import check_reads_only
+        from stepscope.model.process.sandbox import check_reads_only
 
         check_reads_only(self._connection, query)
 

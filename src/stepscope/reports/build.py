@@ -11,9 +11,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.analyses.narrow import Filter, narrowed
 from stepscope.analyses.program import PROGRAM, program_of
 from stepscope.analyses.registry import Analysis, analyses
+from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.program import Program

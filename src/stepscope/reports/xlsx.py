@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import xlsxwriter
 
+from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.model.schema import Column, count, text
-from stepscope.model.scratch import remove_scratch, scratch_folder
 from stepscope.model.table import Table
 from stepscope.reports import xlsx_front
 from stepscope.reports.outline import outline

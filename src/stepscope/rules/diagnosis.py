@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from stepscope.rules.finding import Finding
-from stepscope.signals.accounting import Account
+from stepscope.signals.recording.accounting import Account
 
 #: Findings that the times of this recording are not those of the job: the profiler's own cost, and too little recorded.
 _OF_THE_RECORDING: Final = ("REC002", "REC013")

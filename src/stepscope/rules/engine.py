@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stepscope.analyses.narrow import typical_part
+from stepscope.analyses.shared.narrow import typical_part
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.rules.diagnosis import Diagnosis, Unasked
@@ -19,10 +19,10 @@ from stepscope.rules.settings import Settings
 from stepscope.rules.withheld import withheld
 from stepscope.rules.wording import without_steps
 from stepscope.signals import Signal, Signals
-from stepscope.signals.accounting import Account, account
-from stepscope.signals.enough import verdict
-from stepscope.signals.job import step_ns, stepless
-from stepscope.signals.program import program
+from stepscope.signals.recording.accounting import Account, account
+from stepscope.signals.recording.enough import verdict
+from stepscope.signals.shared.job import step_ns, stepless
+from stepscope.signals.shared.program import program
 
 
 @dataclass(slots=True)

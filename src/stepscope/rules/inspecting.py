@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.model.columns import names_by_id
-from stepscope.model.device_work import DeviceWork
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import names_by_id
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.kernel_names.parse import parse
 from stepscope.model.program import Program
 from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
-from stepscope.signals.program import program
+from stepscope.signals.shared.program import program
 
 #: Families whose findings are about single kernels.
 _FAMILIES: Final = ("kernels", "ascend")

@@ -9,7 +9,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.inspecting import command
 from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns
+from stepscope.signals.shared.job import step_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import Change, StepGraph
-from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.pricing import Priced
 from stepscope.signals import Signals

@@ -37,7 +37,7 @@ from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data import wait_share
+from stepscope.signals.data.data import wait_share
 
 FAMILY = "{family}"
 
@@ -68,7 +68,8 @@ import pytest
 
 from {module} import RULE
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import Signals, data
+from stepscope.signals import Signals
+from stepscope.signals.data import data
 
 LIMITS = {{threshold.name: threshold.default for threshold in RULE.thresholds}}
 

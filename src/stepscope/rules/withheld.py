@@ -9,7 +9,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Registered
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
-from stepscope.signals.enough import verdict
+from stepscope.signals.recording.enough import verdict
 
 #: Families that need a job that is under way. A batch is waited for at the start as it is later.
 _RUNNING: Final = ("host", "synchronisation", "copies", "kernels", "system", "communication", "cluster", "ascend")

@@ -19,8 +19,8 @@ def all_signals() -> dict[str, Signal[Any]]:
         ValueError: Two signals share a name.
     """
     found: dict[str, Signal[Any]] = {}
-    for module in pkgutil.iter_modules(signals.__path__):
-        for value in vars(import_module(f"{signals.__name__}.{module.name}")).values():
+    for module in pkgutil.walk_packages(signals.__path__, f"{signals.__name__}."):
+        for value in vars(import_module(module.name)).values():
             if isinstance(value, Signal) and found.setdefault(value.name, value) is not value:
                 raise ValueError(f"two signals are called {value.name}")
     return dict(sorted(found.items()))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UserError
-from stepscope.model.scratch import remove_scratch, scratch_folder
+from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.store.contents import Contents
 from stepscope.store.failures import CannotStoreError, storage_failure
 from stepscope.store.layout import MANIFEST, VERSION

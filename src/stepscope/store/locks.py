@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from stepscope.model.locking import lock, unlock
+from stepscope.model.process.locking import lock, unlock
 
 #: The file whose bytes are locked; it holds nothing.
 LOCK_FILE: Final = ".lock"

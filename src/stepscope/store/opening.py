@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stepscope.model.sandbox import lock
+from stepscope.model.process.sandbox import lock
+from stepscope.model.process.spill import spill_folder
 from stepscope.model.schema import TableSchema
-from stepscope.model.spill import spill_folder
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.activities import ACTIVITIES

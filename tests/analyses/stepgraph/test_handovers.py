@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analyses.critical_path import critical_path
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.analyses.stepgraph.changes import change_of
+from stepscope.analyses.stepgraph.changing.changes import change_of
+from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.model.trace import Trace
 from support import Facts
 

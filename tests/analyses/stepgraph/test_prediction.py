@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stepscope.analyses.stepgraph import Change, Prediction, Scaled, StepGraph
-from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from support import Facts

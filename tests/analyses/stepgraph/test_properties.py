@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from stepscope.analyses.critical_path import critical_path
 from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT
-from stepscope.analyses.stepgraph.scaling import scaled
+from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph.changing.scaling import scaled
+from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace

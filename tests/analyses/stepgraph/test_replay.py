@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.analyses.stepgraph.nodes import DEVICE, HOST, Edges, Graph, Nodes, connect
+from stepscope.analyses.stepgraph.building.nodes import DEVICE, HOST, Edges, Graph, Nodes, connect
 from stepscope.analyses.stepgraph.plan import plan
 from stepscope.analyses.stepgraph.replay import Late, Timing, replay
 

@@ -8,9 +8,9 @@ import pytest
 
 from stepscope.analyses.stepgraph import Change, StepGraph
 from stepscope.analyses.stepgraph.ceilings import ceilings
-from stepscope.analyses.stepgraph.change import EVERY_HOST_EVENT
-from stepscope.analyses.stepgraph.changes import change_of, launched_within
-from stepscope.analyses.stepgraph.subjects import waits_for
+from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph.changing.changes import change_of, launched_within
+from stepscope.analyses.stepgraph.changing.subjects import waits_for
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from support import Facts

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from readers.ascend.small import write_database, write_text
-from stepscope.analyses.critical_path import critical_path
+from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
 from stepscope.reports.build import Options as ReportOptions

@@ -14,7 +14,9 @@ from readers.ascend.small import BEGIN, at, write_csv
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
 from stepscope.readers.ascend.meanings import group_hash
-from stepscope.signals import Signals, cluster, communication, job, pipeline
+from stepscope.signals import Signals
+from stepscope.signals.communication import cluster, communication, pipeline
+from stepscope.signals.shared import job
 
 GROUP = "group_name_19"
 HASH = "8557218874045301532"

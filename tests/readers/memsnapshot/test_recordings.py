@@ -12,8 +12,8 @@ import pytest
 
 from readers.conformance import check_invariants, check_sniffing, check_splits
 from readers.memsnapshot.snapshots import health, opened, table
-from stepscope.analyses.memory_snapshot import memory_snapshot
 from stepscope.analyses.registry import analyses
+from stepscope.analyses.snapshots.memory_snapshot import memory_snapshot
 from stepscope.model.errors import MissingInputError
 from support import shared, shared_traces
 

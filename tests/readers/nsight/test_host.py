@@ -18,9 +18,9 @@ from readers.nsight.database import (
     global_pid,
     global_tid,
 )
-from stepscope.analyses.os_runtime import os_runtime
-from stepscope.analyses.projected_ranges import projected_ranges
-from stepscope.analyses.queue_times import queue_times
+from stepscope.analyses.host.os_runtime import os_runtime
+from stepscope.analyses.host.projected_ranges import projected_ranges
+from stepscope.analyses.idle.queue_times import queue_times
 from stepscope.model.errors import MissingInputError
 from support import Facts
 

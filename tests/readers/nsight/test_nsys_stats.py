@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import pytest
 
-from stepscope.analyses.api_calls import api_calls
-from stepscope.analyses.kernels import kernels
-from stepscope.analyses.os_runtime import os_runtime
+from stepscope.analyses.host.api_calls import api_calls
+from stepscope.analyses.host.os_runtime import os_runtime
+from stepscope.analyses.kernels.kernels import kernels
 from stepscope.ingest import Options, open_trace
 from stepscope.model.intervals import Intervals
 from support import shared

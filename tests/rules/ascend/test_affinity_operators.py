@@ -5,8 +5,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, npu_dispatch
-from stepscope.signals.npu_dispatch import Optimizer
+from stepscope.signals.ascend import npu_dispatch
+from stepscope.signals.ascend.npu_dispatch import Optimizer
+from stepscope.signals.shared import job
 
 
 def given(name: str, host_ns: int) -> dict[object, object]:

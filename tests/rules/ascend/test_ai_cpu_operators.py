@@ -5,7 +5,7 @@ import pytest
 from npu_support import npu_kernels
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import npu_kernels as npu
+from stepscope.signals.ascend import npu_kernels as npu
 
 
 def given(dur: int, dtypes: str = "INT64") -> dict[object, object]:

@@ -5,8 +5,8 @@ import pytest
 from npu_support import npu_kernels
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals import npu_kernels as npu
+from stepscope.signals.ascend import npu_kernels as npu
+from stepscope.signals.shared import job
 
 
 def given(blocks: int, dur: int = 100_000, step: int = 1_000_000) -> dict[object, object]:

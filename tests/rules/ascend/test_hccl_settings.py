@@ -6,8 +6,9 @@ import pytest
 from comm_support import MIB, some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import ascend, comm_tasks, communication
-from stepscope.signals.comm_tasks import Parts
+from stepscope.signals.ascend import ascend
+from stepscope.signals.communication import comm_tasks, communication
+from stepscope.signals.communication.comm_tasks import Parts
 
 
 def given(share: float = 0.1, size: int = 25, remote: bool = False, **environment: str) -> dict[object, object]:

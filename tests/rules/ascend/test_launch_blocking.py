@@ -5,7 +5,7 @@ import pytest
 from npu_support import host_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import ascend, npu_dispatch
+from stepscope.signals.ascend import ascend, npu_dispatch
 
 
 def test_the_variable_for_debugging_is_found() -> None:

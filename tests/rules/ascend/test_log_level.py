@@ -4,7 +4,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import ascend, idleness
+from stepscope.signals.ascend import ascend
+from stepscope.signals.shared import idleness
 
 
 def given(level: str, idle: float = 0.2) -> dict[object, object]:

@@ -5,8 +5,9 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import ascend, driver_memory, memory
-from stepscope.signals.memory import Peak
+from stepscope.signals.ascend import ascend
+from stepscope.signals.memory import driver_memory, memory
+from stepscope.signals.memory.memory import Peak
 
 
 def given(calls: int = 0, reserved: int = 100, conf: str = "") -> dict[object, object]:

@@ -5,7 +5,8 @@ import pytest
 from npu_support import host_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, npu_dispatch
+from stepscope.signals.ascend import npu_dispatch
+from stepscope.signals.shared import job
 
 
 def given(count: int, dur: int, library: int | None = 10_000) -> dict[object, object]:

@@ -4,7 +4,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import ascend, idleness, npu_dispatch
+from stepscope.signals.ascend import ascend, npu_dispatch
+from stepscope.signals.shared import idleness
 
 
 def given(idle: float, *, queue: bool = True, workspace: float = 0.0, **environment: str) -> dict[object, object]:

@@ -6,7 +6,7 @@ import pytest
 from npu_support import npu_kernels
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import npu_kernels as npu
+from stepscope.signals.ascend import npu_kernels as npu
 
 
 def given(mac: float, mte2: float, dur: int = 100_000) -> dict[object, object]:

@@ -4,8 +4,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import npu_totals
-from stepscope.signals.npu_totals import Total
+from stepscope.signals.ascend import npu_totals
+from stepscope.signals.ascend.npu_totals import Total
 
 
 def given(waits: int, kind: str = "acl") -> dict[object, object]:

@@ -7,7 +7,8 @@ import pytest
 from cluster_support import rank
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.cluster.lateness import READS, Late, late_ranks
-from stepscope.signals import Signals, cluster
+from stepscope.signals import Signals
+from stepscope.signals.communication import cluster
 
 
 def late(*ranks: dict[Any, Any]) -> Late | None:

@@ -7,7 +7,8 @@ import pytest
 
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, pipeline
+from stepscope.signals.communication import pipeline
+from stepscope.signals.shared import job
 
 STEP = 100_000_000
 

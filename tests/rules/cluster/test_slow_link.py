@@ -6,8 +6,8 @@ import pytest
 
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.link_rates import Group, Pair, groups, pairs
+from stepscope.signals.communication.link_rates import Group, Pair, groups, pairs
+from stepscope.signals.shared import job
 
 
 def ring(slow_ns: int, *, exposed: float = 0.5) -> dict[int, dict[Any, Any]]:

@@ -5,7 +5,7 @@ import pytest
 from cluster_support import rank
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
+from stepscope.signals.shared import job
 
 
 def test_a_slower_device_that_the_others_wait_for_is_found() -> None:

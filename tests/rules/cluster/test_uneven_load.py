@@ -6,7 +6,7 @@ import pytest
 from cluster_support import rank
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import cluster
+from stepscope.signals.communication import cluster
 
 
 def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:

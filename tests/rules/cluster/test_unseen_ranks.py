@@ -7,7 +7,7 @@ import pytest
 from cluster_support import rank
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import awaited, cluster
+from stepscope.signals.communication import awaited, cluster
 
 
 def one_of_more(wait: int = 400_000, **others: Any) -> dict[Any, Any]:

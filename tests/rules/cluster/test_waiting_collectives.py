@@ -7,7 +7,8 @@ import pytest
 
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import communication, job
+from stepscope.signals.communication import communication
+from stepscope.signals.shared import job
 from support import Facts
 
 

@@ -6,8 +6,9 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, messages
-from stepscope.signals.messages import Messages
+from stepscope.signals.communication import messages
+from stepscope.signals.communication.messages import Messages
+from stepscope.signals.shared import job
 
 
 def given(per_step: int, transfer: int = 30_000, name: str = "all_reduce") -> dict[object, object]:

@@ -6,9 +6,10 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import comm_tasks, communication, contention, job
-from stepscope.signals.comm_tasks import Parts
-from stepscope.signals.contention import Crowded
+from stepscope.signals.communication import comm_tasks, communication, contention
+from stepscope.signals.communication.comm_tasks import Parts
+from stepscope.signals.communication.contention import Crowded
+from stepscope.signals.shared import job
 
 
 def crowded(dur: int) -> Crowded:

@@ -5,8 +5,8 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import communication, process_groups
-from stepscope.signals.communication import Calls
+from stepscope.signals.communication import communication, process_groups
+from stepscope.signals.communication.communication import Calls
 
 
 def given(calls: Calls, share: float) -> dict[object, object]:

@@ -5,8 +5,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, process_groups
-from stepscope.signals.process_groups import Group, OnHost
+from stepscope.signals.communication import process_groups
+from stepscope.signals.communication.process_groups import Group, OnHost
+from stepscope.signals.shared import job
 
 HOST = OnHost(np.array([3, 4]), np.array([40_000, 60_000]), np.array([0, 1]))
 

@@ -5,8 +5,10 @@ import pytest
 from rule_support import drafts
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import ascend, job, process_groups
-from stepscope.signals.process_groups import Group
+from stepscope.signals.ascend import ascend
+from stepscope.signals.communication import process_groups
+from stepscope.signals.communication.process_groups import Group
+from stepscope.signals.shared import job
 
 
 def given(count: int, platform: str = "cuda", device: str = "", **environment: str) -> dict[object, object]:

@@ -6,8 +6,9 @@ import pytest
 from comm_support import MIB, some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, links
-from stepscope.signals.links import Bandwidths, Link
+from stepscope.signals.communication import links
+from stepscope.signals.communication.links import Bandwidths, Link
+from stepscope.signals.shared import job
 
 NVLINK = Link("the links of the A100", 200e9, 30e9)
 NETWORK = Link("the network between hosts", 20e9, 0.0)

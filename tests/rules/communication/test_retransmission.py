@@ -5,8 +5,9 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import communication, job
-from stepscope.signals.communication import Calls
+from stepscope.signals.communication import communication
+from stepscope.signals.communication.communication import Calls
+from stepscope.signals.shared import job
 
 SECOND = 10**9
 

@@ -6,8 +6,9 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import communication, job, messages
-from stepscope.signals.messages import Messages
+from stepscope.signals.communication import communication, messages
+from stepscope.signals.communication.messages import Messages
+from stepscope.signals.shared import job
 
 
 def given(small: int, all_calls: int, transfer: int = 30_000) -> dict[object, object]:

@@ -6,8 +6,8 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import comm_tasks, communication
-from stepscope.signals.comm_tasks import Parts
+from stepscope.signals.communication import comm_tasks, communication
+from stepscope.signals.communication.comm_tasks import Parts
 
 
 def parts(dur: int, size: int, collectives: tuple[int, ...] = (0, 1)) -> Parts:

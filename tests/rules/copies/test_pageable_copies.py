@@ -4,9 +4,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.copying import pageable
-from stepscope.signals.transfers import Transfers, pinned_rate, transfers
+from stepscope.signals.copies.copying import pageable
+from stepscope.signals.copies.transfers import Transfers, pinned_rate, transfers
+from stepscope.signals.shared import job
 from transfer_support import copies
 
 COPY = {"src": "pageable", "dur": 400_000, "returned": 390_000, "called": 0, "ts": 0, "wait": 77, "waited": 10_000}

@@ -4,8 +4,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.copying import round_trips
+from stepscope.signals.copies.copying import round_trips
+from stepscope.signals.shared import job
 from transfer_support import copies
 
 PAIR = ({"direction": "DtoH", "src": "device", "dst": "pageable", "wait": 88, "waited": 300}, {})

@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.copying import Packed, packed, small
+from stepscope.signals.copies.copying import Packed, packed, small
+from stepscope.signals.shared import job
 from transfer_support import copies
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.copying import sets
+from stepscope.signals.copies.copying import sets
+from stepscope.signals.shared import job
 from transfer_support import copies
 
 SET = {"direction": "set", "src": "", "dst": "pinned", "ts": 100, "dur": 900, "called": 0, "returned": 1_000}

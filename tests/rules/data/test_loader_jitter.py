@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import data, job
+from stepscope.signals.data import data
+from stepscope.signals.shared import job
 
 
 def given(

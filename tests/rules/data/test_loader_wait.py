@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import data, loading
+from stepscope.signals.data import data, loading
 
 WAITS = data.Waits(
     np.array([3, 9]), np.array([0, 1000]), np.array([500, 400]), ("enumerate(DataLoader)#_X.__next__",) * 2

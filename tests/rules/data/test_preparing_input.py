@@ -6,7 +6,8 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import job, observing, own_work
+from stepscope.signals.host import observing, own_work
+from stepscope.signals.shared import job
 
 
 def given(share: float = 0.4, *, prepares: bool = True, late: float = 1.0) -> dict[object, object]:

@@ -8,8 +8,8 @@ import pytest
 from rule_support import job_drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Draft
-from stepscope.signals.broadcasts import Broadcasts, broadcasts, copied_in
-from stepscope.signals.data import wait_ns
+from stepscope.signals.copies.broadcasts import Broadcasts, broadcasts, copied_in
+from stepscope.signals.data.data import wait_ns
 
 READER = {wait_ns: 5000, broadcasts: Broadcasts(1, 1000, 0), copied_in: 1000}
 

@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import data
+from stepscope.signals.data import data
 
 MS = 1_000_000
 

@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import data, loading
+from stepscope.signals.data import data, loading
 
 
 def given(preparing: float, reading: float = 0.0, wait: float = 0.5) -> dict[object, object]:

@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import cpu_operators, job
+from stepscope.signals.host import cpu_operators
+from stepscope.signals.shared import job
 
 FOUND = cpu_operators.Calls(
     np.array([3, 8]), np.array([0, 10]), np.array([300_000, 100_000]), ("aten::sort", "aten::cumsum")

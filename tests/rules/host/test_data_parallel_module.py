@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.replicas import Replicas, replicas, replicating_share
+from stepscope.signals.communication.replicas import Replicas, replicas, replicating_share
+from stepscope.signals.shared import job
 
 
 def given(devices: int, platform: str = "cuda") -> dict[object, object]:

@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.registry import all_rules
-from stepscope.signals import compiling
+from stepscope.signals.host import compiling
 
 FOUND = compiling.Compilations(np.array([3]), np.array([0]), np.array([300]), 3, ("compile_inner (dynamo_timed)",))
 

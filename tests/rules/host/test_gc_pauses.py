@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host
+from stepscope.signals.host import host
 from support import Facts
 
 

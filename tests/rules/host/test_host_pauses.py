@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host, pauses
+from stepscope.signals.host import host, pauses
 
 MS = 1_000_000
 

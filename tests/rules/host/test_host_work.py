@@ -6,7 +6,9 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import job, observing, own_work, recording
+from stepscope.signals.host import observing, own_work
+from stepscope.signals.recording import recording
+from stepscope.signals.shared import job
 
 
 def given(

@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host, job, observing
+from stepscope.signals.host import host, observing
+from stepscope.signals.shared import job
 
 STRETCHES = np.array([0, 500]), np.array([300, 900])
 

@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import frames, job
+from stepscope.signals.host import frames
+from stepscope.signals.shared import job
 
 FOUND = frames.Logging(np.array([3, 8, 9]), np.array([0, 10, 20]), np.array([4, 9, 2]), ("train.py(3): log_metrics",))
 

@@ -4,8 +4,8 @@ import pytest
 
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import recording
-from stepscope.signals.marked_parts import MarkedParts, marked_parts
+from stepscope.signals.host.marked_parts import MarkedParts, marked_parts
+from stepscope.signals.recording import recording
 from support import Facts
 
 MS = 1_000_000

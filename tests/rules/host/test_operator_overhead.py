@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host, job
+from stepscope.signals.host import host
+from stepscope.signals.shared import job
 
 
 def given(share: float = 0.4, operator: int = 20_000, call: int = 9_000, idle: float = 0.5) -> dict[object, object]:

@@ -7,7 +7,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, optimizer
+from stepscope.signals.host import optimizer
+from stepscope.signals.shared import job
 
 
 def given(calls: float, kinds: int = 9, platform: str = "cuda") -> dict[object, object]:

@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import host, job, observing
+from stepscope.signals.host import host, observing
+from stepscope.signals.shared import job
 
 
 def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000, gaps: float = 10.0) -> dict[object, object]:

@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import compiling, job
+from stepscope.signals.host import compiling
+from stepscope.signals.shared import job
 
 
 def given(share: float, steps: int = 3) -> dict[object, object]:

@@ -7,7 +7,8 @@ from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
-from stepscope.signals import host, job, observing
+from stepscope.signals.host import host, observing
+from stepscope.signals.shared import job
 from support import Facts
 
 

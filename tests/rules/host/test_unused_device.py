@@ -5,9 +5,9 @@ import pytest
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import job
-from stepscope.signals.outside import Outside, outside
-from stepscope.signals.own_work import Doing
+from stepscope.signals.host.outside import Outside, outside
+from stepscope.signals.host.own_work import Doing
+from stepscope.signals.shared import job
 from support import Facts
 
 S = 1_000_000_000

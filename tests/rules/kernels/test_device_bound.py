@@ -6,9 +6,9 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Platform, Program
-from stepscope.signals import job
-from stepscope.signals.dominance import Alike, Dominance, compute, decoding
-from stepscope.signals.program import program
+from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding
+from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 
 MM = Alike(
     "ampere_bf16_gemm", "ampere_bf16_gemm", "gemm", "[[4096,4096],[4096,4096]]", np.array([7, 3]), 700, 0.7, 200e12, 0.4

@@ -6,9 +6,9 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
-from stepscope.signals import job
-from stepscope.signals.occupying import Limit, Occupying, places
-from stepscope.signals.program import program
+from stepscope.signals.kernels.occupying import Limit, Occupying, places
+from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 
 
 def given(

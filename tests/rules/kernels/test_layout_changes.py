@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.layouts import Layouts, conversions
+from stepscope.signals.kernels.layouts import Layouts, conversions
+from stepscope.signals.shared import job
 
 
 def given(of_step: float, platform: str = "cuda") -> dict[object, object]:

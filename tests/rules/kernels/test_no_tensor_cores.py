@@ -6,8 +6,8 @@ import pytest
 from rule_support import drafts
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.precision import Narrower, in_sixteen_bits
+from stepscope.signals.kernels.precision import Narrower, in_sixteen_bits
+from stepscope.signals.shared import job
 
 
 def given(of_eligible: float, of_step: float, device: str = "A100-SXM4-80GB") -> dict[object, object]:

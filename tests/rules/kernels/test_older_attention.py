@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.older_kernels import Older, older_attention
+from stepscope.signals.kernels.older_kernels import Older, older_attention
+from stepscope.signals.shared import job
 
 
 def given(share: float) -> dict[object, object]:

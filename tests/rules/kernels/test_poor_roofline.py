@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.rooflines import Slow, slow
+from stepscope.signals.kernels.rooflines import Slow, slow
+from stepscope.signals.shared import job
 
 
 def given(efficiency: float, dur: int = 10_000, op_class: str = "elementwise") -> dict[object, object]:

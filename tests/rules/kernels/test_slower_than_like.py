@@ -6,11 +6,11 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
-from stepscope.signals import job
-from stepscope.signals.dominance import Alike
-from stepscope.signals.likes import Slower, uneven
-from stepscope.signals.products import Dimensions
-from stepscope.signals.program import program
+from stepscope.signals.kernels.dominance import Alike
+from stepscope.signals.kernels.likes import Slower, uneven
+from stepscope.signals.shared import job
+from stepscope.signals.shared.products import Dimensions
+from stepscope.signals.shared.program import program
 
 
 def given(factor: float, share: float = 0.5) -> dict[object, object]:

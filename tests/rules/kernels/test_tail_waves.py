@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.waves import Tails, tails
+from stepscope.signals.kernels.waves import Tails, tails
+from stepscope.signals.shared import job
 
 
 def given(of_step: float) -> dict[object, object]:

@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.precision import Narrower, in_tf32
+from stepscope.signals.kernels.precision import Narrower, in_tf32
+from stepscope.signals.shared import job
 
 
 def given(of_step: float, platform: str = "cuda") -> dict[object, object]:

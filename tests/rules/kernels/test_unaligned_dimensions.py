@@ -5,9 +5,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals.products import Dimensions
-from stepscope.signals.shapes import Unaligned, unaligned
+from stepscope.signals.kernels.shapes import Unaligned, unaligned
+from stepscope.signals.shared import job
+from stepscope.signals.shared.products import Dimensions
 
 NAN = float("nan")
 

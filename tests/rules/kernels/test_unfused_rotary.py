@@ -5,7 +5,7 @@ import pytest
 from fusion_support import CHANGE, sequences
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.fusions import rotary
+from stepscope.signals.kernels.fusions import rotary
 
 
 def test_it_says_how_often_as_what_and_what_would_remain() -> None:

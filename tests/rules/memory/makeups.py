@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.signals.peak_makeup import Holder, Makeup
-from stepscope.signals.peak_parts import Part
+from stepscope.signals.snapshots.peak_makeup import Holder, Makeup
+from stepscope.signals.snapshots.peak_parts import Part
 
 MIB, GIB = 1 << 20, 1 << 30
 LINE = "/home/me/proj/model.py(41): forward"

@@ -5,7 +5,7 @@ import pytest
 from rule_support import drafts
 from rules.memory.makeups import GIB, MIB, makeup
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import peak_makeup
+from stepscope.signals.snapshots import peak_makeup
 
 
 def given(trains: bool = True, **purposes: int) -> dict[object, object]:

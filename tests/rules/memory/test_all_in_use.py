@@ -5,7 +5,8 @@ import pytest
 from rule_support import drafts
 from rules.memory.makeups import GIB, makeup
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import memory, peak_makeup
+from stepscope.signals.memory import memory
+from stepscope.signals.snapshots import peak_makeup
 
 
 def given(active: int, reserved: int = 100 * GIB, trains: bool | None = None) -> dict[object, object]:

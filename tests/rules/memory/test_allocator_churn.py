@@ -5,8 +5,10 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import allocator, driver_memory, job, memory
-from stepscope.signals.driver_memory import DriverCalls
+from stepscope.signals.memory import driver_memory, memory
+from stepscope.signals.memory.driver_memory import DriverCalls
+from stepscope.signals.shared import job
+from stepscope.signals.snapshots import allocator
 
 HISTORY = {"taken": 600, "taken_again": 500, "kind": "segment"}
 

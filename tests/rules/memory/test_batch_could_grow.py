@@ -4,8 +4,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import idleness, memory
-from stepscope.signals.memory import Peak
+from stepscope.signals.memory import memory
+from stepscope.signals.memory.memory import Peak
+from stepscope.signals.shared import idleness
 
 GIB = 1 << 30
 

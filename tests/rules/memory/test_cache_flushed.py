@@ -7,7 +7,9 @@ import pytest
 from rule_support import drafts
 from rules.memory.makeups import GIB, MIB, makeup
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import allocator, job, memory, peak_makeup
+from stepscope.signals.memory import memory
+from stepscope.signals.shared import job
+from stepscope.signals.snapshots import allocator, peak_makeup
 
 RETRY: dict[str, Any] = {
     "cause": "retry", "ts": 7, "requested_bytes": 4970 * MIB, "segments": 10, "bytes": 7800 * MIB, "dur": 430_000_000,

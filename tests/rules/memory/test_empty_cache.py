@@ -5,9 +5,11 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import allocator, driver_memory, job
-from stepscope.signals.allocator import Emptying
-from stepscope.signals.driver_memory import DriverCalls
+from stepscope.signals.memory import driver_memory
+from stepscope.signals.memory.driver_memory import DriverCalls
+from stepscope.signals.shared import job
+from stepscope.signals.snapshots import allocator
+from stepscope.signals.snapshots.allocator import Emptying
 
 
 def given(calls: DriverCalls, told: bool | None = None) -> dict[object, object]:

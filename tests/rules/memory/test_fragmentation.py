@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from rule_support import drafts
-from stepscope.analyses.memory_snapshot_layout import Layout
+from stepscope.analyses.snapshots.memory_snapshot_layout import Layout
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import allocator, layout_at, memory, peak_makeup, split_size
+from stepscope.signals.memory import memory
+from stepscope.signals.snapshots import allocator, layout_at, peak_makeup, split_size
 
 GIB = 1 << 30
 

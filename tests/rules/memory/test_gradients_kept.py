@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import zeroing
-from stepscope.signals.zeroing import Zeroed
+from stepscope.signals.kernels import zeroing
+from stepscope.signals.kernels.zeroing import Zeroed
 
 
 def given(operators: int, steps: int = 2) -> dict[object, object]:

@@ -8,10 +8,10 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import driver_memory, memory
-from stepscope.signals.job import infers
-from stepscope.signals.memory import Growth
-from stepscope.signals.rounds import Rising, rising
+from stepscope.signals.memory import driver_memory, memory
+from stepscope.signals.memory.memory import Growth
+from stepscope.signals.shared.job import infers
+from stepscope.signals.snapshots.rounds import Rising, rising
 
 MIB = 1 << 20
 

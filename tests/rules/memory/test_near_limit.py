@@ -4,8 +4,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import memory
-from stepscope.signals.memory import Peak
+from stepscope.signals.memory import memory
+from stepscope.signals.memory.memory import Peak
 
 GIB = 1 << 30
 PEAK = Peak(0, 76 * GIB, False, 78 * GIB, 80 * GIB, 20 * GIB)

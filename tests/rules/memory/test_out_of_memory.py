@@ -7,7 +7,8 @@ import pytest
 from rule_support import drafts
 from rules.memory.makeups import GIB, MIB, makeup, part
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import memory, peak_makeup, peak_parts
+from stepscope.signals.memory import memory
+from stepscope.signals.snapshots import peak_makeup, peak_parts
 
 FAILED: dict[str, Any] = {
     "ts": 5, "device": 0, "verdict": "shortage", "requested_bytes": 384 * MIB, "device_free_bytes": 252 * MIB,

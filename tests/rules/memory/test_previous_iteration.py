@@ -7,8 +7,8 @@ import pytest
 from rule_support import drafts
 from rules.memory.makeups import GIB
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import generations, peak_makeup
-from stepscope.signals.generations import Superseded
+from stepscope.signals.snapshots import generations, peak_makeup
+from stepscope.signals.snapshots.generations import Superseded
 
 FREED = "/home/me/proj/run.py(80): main"
 

@@ -4,8 +4,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import memory, process_groups
-from stepscope.signals.memory import Peak
+from stepscope.signals.communication import process_groups
+from stepscope.signals.memory import memory
+from stepscope.signals.memory.memory import Peak
 
 GIB = 1 << 30
 

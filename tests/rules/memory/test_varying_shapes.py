@@ -5,9 +5,10 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import driver_memory, job, memory
-from stepscope.signals.driver_memory import DriverCalls
-from stepscope.signals.memory import Peak
+from stepscope.signals.memory import driver_memory, memory
+from stepscope.signals.memory.driver_memory import DriverCalls
+from stepscope.signals.memory.memory import Peak
+from stepscope.signals.shared import job
 
 
 def given(same: float | None, calls: DriverCalls) -> dict[object, object]:

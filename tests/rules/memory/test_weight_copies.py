@@ -5,8 +5,8 @@ import pytest
 from rule_support import drafts
 from rules.memory.makeups import MIB, part
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import peak_makeup, peak_parts
-from stepscope.signals.peak_parts import Part
+from stepscope.signals.snapshots import peak_makeup, peak_parts
+from stepscope.signals.snapshots.peak_parts import Part
 
 
 def given(found: Part | None, trains: bool = False) -> dict[object, object]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from recording_support import advised
 from stepscope.rules.recording.chosen import MOST
 from stepscope.rules.registry import all_rules
-from stepscope.signals.recording import KINDS
+from stepscope.signals.recording.recording import KINDS
 
 CODES = [code for code in all_rules() if code.startswith("REC")]
 

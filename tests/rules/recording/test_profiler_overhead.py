@@ -4,7 +4,9 @@ import pytest
 
 from recording_support import advised
 from rule_support import job_drafts
-from stepscope.signals import job, observing, recording
+from stepscope.signals.host import observing
+from stepscope.signals.recording import recording
+from stepscope.signals.shared import job
 
 
 def test_it_is_advised_without_a_price() -> None:

@@ -7,8 +7,9 @@ from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.engine import diagnose
 from stepscope.rules.finding import Evidence, Finding
 from stepscope.rules.settings import Settings
-from stepscope.signals import enough, job, recording
-from stepscope.signals.accounting import Account
+from stepscope.signals.recording import enough, recording
+from stepscope.signals.recording.accounting import Account
+from stepscope.signals.shared import job
 from support import Facts
 
 FEW = enough.Verdict("few", "Too little is recorded: only 4 kernels and copies ran on the device, 30.0 µs in all.")

@@ -5,8 +5,8 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job
-from stepscope.signals import synchronisation as sync
+from stepscope.signals.host import synchronisation as sync
+from stepscope.signals.shared import job
 
 CALLS = sync.Blocking(
     np.array([1, 2]),

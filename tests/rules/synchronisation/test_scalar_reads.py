@@ -5,9 +5,9 @@ import pytest
 
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import job, program
-from stepscope.signals import synchronisation as sync
-from stepscope.signals.reads import Reads, number_reads
+from stepscope.signals.host import synchronisation as sync
+from stepscope.signals.host.reads import Reads, number_reads
+from stepscope.signals.shared import job, program
 
 
 def given(rate: float, *kinds: str) -> dict[object, object]:

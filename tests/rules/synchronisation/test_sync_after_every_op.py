@@ -10,8 +10,8 @@ from stepscope.rules.engine import diagnose
 from stepscope.rules.fitting import fitting
 from stepscope.rules.registry import all_rules
 from stepscope.rules.settings import Settings
-from stepscope.signals import job
-from stepscope.signals import synchronisation as sync
+from stepscope.signals.host import synchronisation as sync
+from stepscope.signals.shared import job
 from support import Facts
 
 

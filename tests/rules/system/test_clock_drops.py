@@ -5,7 +5,8 @@ import pytest
 
 from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
-from stepscope.signals import clocks, job
+from stepscope.signals.shared import job
+from stepscope.signals.system import clocks
 from support import Facts
 
 

@@ -5,7 +5,8 @@ import pytest
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals import job, system
+from stepscope.signals.shared import job
+from stepscope.signals.system import system
 
 
 def given(share: float) -> dict[object, object]:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.program import marks
-from stepscope.analyses.recorded_events import names_of, passing, recorded_events
-from stepscope.model.columns import Spans, named
-from stepscope.model.device_work import DeviceWork
+from stepscope.analyses.shared.recorded_events import names_of, passing, recorded_events
+from stepscope.model.events.columns import Spans, named
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 

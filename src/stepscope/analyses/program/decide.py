@@ -10,9 +10,9 @@ from stepscope.analyses.program import marks
 from stepscope.analyses.program.compiled import compiled_share, graph_share, is_mostly
 from stepscope.analyses.program.names import ProgramNames, program_names
 from stepscope.analyses.program.platform import platform_of
-from stepscope.analyses.recorded_events import recorded_events
+from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.ingest.inputs import source_of
-from stepscope.model.device_work import DeviceWork
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.program import Framework, Kind, Program
 from stepscope.model.trace import Trace
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from stepscope.analyses.program.marks import PACKAGES
-from stepscope.analyses.recorded_events import names_of
+from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.model.trace import Trace
 
 #: A Python frame is `path(line): function`; built-in functions begin with `<`.

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from stepscope.analyses.program.names import ProgramNames
-from stepscope.analyses.recorded_events import names_of
+from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.ingest.inputs import source_of
 from stepscope.model.devices import match
 from stepscope.model.program import Platform

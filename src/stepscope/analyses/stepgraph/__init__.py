@@ -6,7 +6,7 @@ graph.predict(Change(device=(Scaled(kernels, 0.5),))).saved_ns
 
 from __future__ import annotations
 
-from stepscope.analyses.stepgraph.change import Change, Prediction, Scaled, Stretches
+from stepscope.analyses.stepgraph.changing.change import Change, Prediction, Scaled, Stretches
 from stepscope.analyses.stepgraph.graph import StepGraph
 
 __all__ = ["Change", "Prediction", "Scaled", "StepGraph", "Stretches"]

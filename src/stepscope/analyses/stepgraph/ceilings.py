@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.analyses.stepgraph.change import Prediction
-from stepscope.analyses.stepgraph.changes import change_of
+from stepscope.analyses.stepgraph.changing.change import Prediction
+from stepscope.analyses.stepgraph.changing.changes import change_of
 from stepscope.analyses.stepgraph.graph import StepGraph
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analyses.stepgraph.build import Built, build
-from stepscope.analyses.stepgraph.change import Change, Prediction
-from stepscope.analyses.stepgraph.effects import Effects
+from stepscope.analyses.stepgraph.building.build import Built, build
+from stepscope.analyses.stepgraph.building.points import BEGIN, END
+from stepscope.analyses.stepgraph.building.spans import read_spans
+from stepscope.analyses.stepgraph.changing.change import Change, Prediction
+from stepscope.analyses.stepgraph.changing.effects import Effects
+from stepscope.analyses.stepgraph.changing.purposes import purposes
+from stepscope.analyses.stepgraph.changing.removed import removed_ns
 from stepscope.analyses.stepgraph.plan import Plan, plan
-from stepscope.analyses.stepgraph.points import BEGIN, END
-from stepscope.analyses.stepgraph.purposes import purposes
-from stepscope.analyses.stepgraph.removed import removed_ns
 from stepscope.analyses.stepgraph.replay import Timing, replay
-from stepscope.analyses.stepgraph.spans import read_spans
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import nodes as graph
-from stepscope.analyses.stepgraph import rows
-from stepscope.analyses.stepgraph.build import Built
+from stepscope.analyses.stepgraph.building import nodes as graph
+from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.model.intervals import Times
 
 #: Lags grow at most so many times; beyond that the time they are measured against was too short to tell.

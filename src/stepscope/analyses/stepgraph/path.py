@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.build import Built
+from stepscope.analyses.stepgraph.building.build import Built
+from stepscope.analyses.stepgraph.building.nodes import NODE
+from stepscope.analyses.stepgraph.building.points import END
 from stepscope.analyses.stepgraph.graph import windows
-from stepscope.analyses.stepgraph.nodes import NODE
-from stepscope.analyses.stepgraph.points import END
 from stepscope.model.intervals import Times
 
 

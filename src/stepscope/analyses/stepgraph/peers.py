@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import rows
-from stepscope.analyses.stepgraph.rows import Activities
+from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.rows import Activities
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.nodes import DEVICE, Graph
+from stepscope.analyses.stepgraph.building.nodes import DEVICE, Graph
 from stepscope.model.intervals import Times
 
 

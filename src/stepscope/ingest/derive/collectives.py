@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.activities import COMM, Activities
-from stepscope.ingest.derive.collective_names import collectives_by_name, named_collective
+from stepscope.ingest.derive.host.surroundings import nullable
+from stepscope.ingest.derive.names.collectives import collectives_by_name, named_collective
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.surroundings import nullable
+from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
-from stepscope.model.lookup import match
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:

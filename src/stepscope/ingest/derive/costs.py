@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.inputs import texts_of
-from stepscope.ingest.derive.names import names_of
+from stepscope.ingest.derive.names.texts import names_of
+from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES
-from stepscope.model.lookup import match
 from stepscope.model.opcost import KNOWN, cost
 from stepscope.store.staging import Staging
 

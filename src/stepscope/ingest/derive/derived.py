@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stepscope.ingest.derive.activities import Activities
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.steps import Steps
+from stepscope.ingest.derive.steps.found import Steps
 from stepscope.store.staging import Staging
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stepscope.model.lookup import match
+from stepscope.model.events.lookup import match
 from stepscope.store.inputs import TEXT_COLUMNS, op_inputs_sql
 from stepscope.store.staging import Staging
 

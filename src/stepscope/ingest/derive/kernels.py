@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stepscope.ingest.derive.activities import COMM, COMPUTE, Activities
-from stepscope.ingest.derive.backlog import backlog
 from stepscope.ingest.derive.costs import find_costs
 from stepscope.ingest.derive.device_events import device_events
-from stepscope.ingest.derive.hosts import Hosts
-from stepscope.ingest.derive.name_classes import NameClasses
+from stepscope.ingest.derive.host.surroundings import nullable
+from stepscope.ingest.derive.host.threads import Hosts
+from stepscope.ingest.derive.names.classes import NameClasses
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.steps import Steps
-from stepscope.ingest.derive.surroundings import nullable
+from stepscope.ingest.derive.steps.backlog import backlog
+from stepscope.ingest.derive.steps.found import Steps
 from stepscope.ingest.derive.work import Work, taken, words
 from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import OP_CLASSES, OpClass
-from stepscope.model.lookup import match
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.layout import stored_columns
 from stepscope.store.staging import Staging

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.host_batch import LAUNCH, HostBatch
-from stepscope.ingest.derive.surroundings import Surroundings, nullable
+from stepscope.ingest.derive.host.batches import LAUNCH, HostBatch
+from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
 from stepscope.ingest.derive.work import Work
+from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
-from stepscope.model.lookup import match
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

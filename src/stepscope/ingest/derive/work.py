@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.events.lookup import match
 from stepscope.model.intervals import Times, ascending
-from stepscope.model.lookup import match
 from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging
 

@@ -65,7 +65,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
 
 def _read_files(result: files.Result, staging: Staging, progress: Progress) -> Told:
     """Gather what the rank's files hold; of two exports of the same result the text one counts."""
-    from stepscope.readers.ascend.database import read_analysis, read_database
+    from stepscope.readers.ascend.database.export import read_analysis, read_database
     from stepscope.readers.ascend.text import read_text
 
     if result.trace or ((result.tables or result.summaries) and not result.database):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.nesting import nest
+from stepscope.model.events.nesting import nest
 
 
 def lanes(ts: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -13,7 +13,7 @@ from stepscope.reports.sections.snapshot import is_snapshot, verdict
 from stepscope.reports.text import cut, visible
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Finding
-from stepscope.signals.longest_gaps import Gap
+from stepscope.signals.host.longest_gaps import Gap
 
 _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": "plain"}
 #: Least number of findings shown, whatever the number of rows asked for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.analyses.memory_snapshot_peaks import OLDER
+from stepscope.analyses.snapshots.memory_snapshot_peaks import OLDER
 from stepscope.ingest.inputs import source_of
 from stepscope.model.amounts import duration, percent, plural, quantity
 from stepscope.reports.outline import Line

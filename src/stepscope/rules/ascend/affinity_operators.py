@@ -27,8 +27,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns
-from stepscope.signals.npu_dispatch import optimizer
+from stepscope.signals.ascend.npu_dispatch import optimizer
+from stepscope.signals.shared.job import step_ns
 
 #: Optimizers with a fused version in torch_npu.optim.
 _FUSED = ("Adadelta", "Adam", "AdamP", "AdamW", "BertAdam", "Lamb", "RMSprop", "RMSpropTF", "SGD")

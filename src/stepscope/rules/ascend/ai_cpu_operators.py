@@ -36,8 +36,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_kernels import NpuKernels, kernels, on_ai_cpu
-from stepscope.signals.npu_totals import added, operators
+from stepscope.signals.ascend.npu_kernels import NpuKernels, kernels, on_ai_cpu
+from stepscope.signals.ascend.npu_totals import added, operators
 
 #: An AI core against the AI CPU where the recording has no operator on both: conversions of public recordings differ
 #: by 10 to 30 times.

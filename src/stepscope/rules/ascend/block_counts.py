@@ -33,8 +33,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns
-from stepscope.signals.npu_kernels import cores, units
+from stepscope.signals.ascend.npu_kernels import cores, units
+from stepscope.signals.shared.job import step_ns
 
 _EVEN = Action(
     "Choose sizes that divide evenly among the cores",

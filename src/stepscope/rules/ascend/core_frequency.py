@@ -32,7 +32,7 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_kernels import clock, kernels
+from stepscope.signals.ascend.npu_kernels import clock, kernels
 
 _COOL = Action(
     "Find out what limits the clock: temperature, power, or a setting",

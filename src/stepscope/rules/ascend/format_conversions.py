@@ -29,8 +29,8 @@ from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_kernels import conversions, kernels
-from stepscope.signals.npu_totals import added, operators
+from stepscope.signals.ascend.npu_kernels import conversions, kernels
+from stepscope.signals.ascend.npu_totals import added, operators
 
 _KEEP = Action(
     "Keep PyTorch's memory formats",

@@ -31,9 +31,9 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend import environment
-from stepscope.signals.comm_tasks import parts
-from stepscope.signals.communication import calls, transfer_share
+from stepscope.signals.ascend.ascend import environment
+from stepscope.signals.communication.comm_tasks import parts
+from stepscope.signals.communication.communication import calls, transfer_share
 
 #: HCCL_BUFFSIZE where it is not set, MB.
 _BUFFER = 200

@@ -28,8 +28,8 @@ from stepscope.analyses.stepgraph import Change
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.ascend import environment
-from stepscope.signals.npu_dispatch import waits
+from stepscope.signals.ascend.ascend import environment
+from stepscope.signals.ascend.npu_dispatch import waits
 
 _UNSET = Action(
     "Let launches return at once",

@@ -25,8 +25,8 @@ from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend import environment
-from stepscope.signals.idleness import dispatch_share
+from stepscope.signals.ascend.ascend import environment
+from stepscope.signals.shared.idleness import dispatch_share
 
 _NAMES = {"0": "debug", "1": "info", "2": "warning"}
 

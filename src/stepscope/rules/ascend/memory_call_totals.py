@@ -28,7 +28,7 @@ from stepscope.model.amounts import duration, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_totals import added, calls, of_interface
+from stepscope.signals.ascend.npu_totals import added, calls, of_interface
 
 _MEMORY: Final = re.compile(r"aclMallocMemInner|aclrt(Malloc(?!Host)|Free(?!Host)|MallocPhysical|MapMem|UnmapMem)")
 

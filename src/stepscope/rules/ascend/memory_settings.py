@@ -29,9 +29,9 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend import environment
-from stepscope.signals.driver_memory import driver_calls
-from stepscope.signals.memory import peaks
+from stepscope.signals.ascend.ascend import environment
+from stepscope.signals.memory.driver_memory import driver_calls
+from stepscope.signals.memory.memory import peaks
 
 _EXPAND = Action(
     "Let the allocator's segments grow",

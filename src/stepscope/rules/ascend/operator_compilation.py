@@ -34,9 +34,9 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns
-from stepscope.signals.npu_dispatch import compiles, library_call_ns
-from stepscope.signals.npu_totals import added, calls
+from stepscope.signals.ascend.npu_dispatch import compiles, library_call_ns
+from stepscope.signals.ascend.npu_totals import added, calls
+from stepscope.signals.shared.job import step_ns
 
 #: Where the recording has no call of the library: such calls take some 10 µs in public recordings.
 _LIBRARY_NS = 15_000

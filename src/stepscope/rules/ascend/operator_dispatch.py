@@ -29,9 +29,9 @@ from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend import environment
-from stepscope.signals.idleness import dispatch_share
-from stepscope.signals.npu_dispatch import queued, workspace_share
+from stepscope.signals.ascend.ascend import environment
+from stepscope.signals.ascend.npu_dispatch import queued, workspace_share
+from stepscope.signals.shared.idleness import dispatch_share
 
 _QUEUE = Action(
     "Let operators go through the queue to a second thread",

@@ -36,7 +36,7 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_kernels import NpuKernels, cores, is_vector, pipes
+from stepscope.signals.ascend.npu_kernels import NpuKernels, cores, is_vector, pipes
 
 _SHAPES = Action(
     "Give kernels shapes and data types that their units work in: multiples of 16 in half precision, whole tiles",

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.npu_dispatch import synced_norms
+from stepscope.signals.ascend.npu_dispatch import synced_norms
 
 _LOCAL = Action(
     "Synchronise within groups of a few ranks, or not at all",

@@ -10,10 +10,10 @@ from typing import Any, Final
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.rule import Limits, Threshold
 from stepscope.signals import Signal, Signals
-from stepscope.signals.cluster import gain_ns, host_name, kernels, waited_ns, waited_share, work
-from stepscope.signals.data import wait_ns
-from stepscope.signals.host import call_ns, dispatch_share, operator_ns
-from stepscope.signals.job import platform
+from stepscope.signals.communication.cluster import gain_ns, host_name, kernels, waited_ns, waited_share, work
+from stepscope.signals.data.data import wait_ns
+from stepscope.signals.host.host import call_ns, dispatch_share, operator_ns
+from stepscope.signals.shared.job import platform
 
 #: Signals of every rank that rules about late ranks read.
 READS: Final[tuple[Signal[Any], ...]] = (

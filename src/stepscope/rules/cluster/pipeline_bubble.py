@@ -36,8 +36,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns
-from stepscope.signals.pipeline import Stage, stage
+from stepscope.signals.communication.pipeline import Stage, stage
+from stepscope.signals.shared.job import step_ns
 
 #: What four times the micro-batches leave of a bubble.
 _LEFT = 0.25

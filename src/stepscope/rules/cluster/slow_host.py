@@ -33,7 +33,7 @@ from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, late_ra
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.cluster import host_name
+from stepscope.signals.communication.cluster import host_name
 
 _COMPARE = Action(
     "Compare the host with the others: load, clock, binding, limits",

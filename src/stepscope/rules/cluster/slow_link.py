@@ -36,8 +36,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform
-from stepscope.signals.link_rates import Group, Pair, groups, pairs
+from stepscope.signals.communication.link_rates import Group, Pair, groups, pairs
+from stepscope.signals.shared.job import platform
 
 _STATE = {
     "npu": "hccn_tool -i 0 -link_stat -g; hccn_tool -i 0 -optical -g\n"

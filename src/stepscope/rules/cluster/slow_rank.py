@@ -33,7 +33,7 @@ from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, late_ra
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.job import platform
+from stepscope.signals.shared.job import platform
 
 _LOOK = {
     "npu": "npu-smi info -t common -i 0   # temperature, power, AI Core frequency\nnpu-smi info -t proc-mem -i 0",

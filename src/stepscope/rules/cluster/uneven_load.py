@@ -37,7 +37,7 @@ from stepscope.rules.cluster.lateness import MIN_RATIO, MIN_WAIT, READS, Late, l
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.cluster import gain_ns, waited_share, work
+from stepscope.signals.communication.cluster import gain_ns, waited_share, work
 
 _BY_COST = Action(
     "Distribute by cost in place of count, and give all ranks batches of similar length at the same step",

@@ -32,8 +32,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.awaited import peers
-from stepscope.signals.cluster import gain_ns, ranks_missing, unseen_ns, unseen_share
+from stepscope.signals.communication.awaited import peers
+from stepscope.signals.communication.cluster import gain_ns, ranks_missing, unseen_ns, unseen_share
 
 _RECORD = Action(
     "Record the same steps on all ranks, and open them together: the late one is named then",

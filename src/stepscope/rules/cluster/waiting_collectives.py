@@ -33,8 +33,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication import Calls, calls
-from stepscope.signals.job import step_ns
+from stepscope.signals.communication.communication import Calls, calls
+from stepscope.signals.shared.job import step_ns
 
 _RECORD = Action(
     "Record the same steps on all ranks, and open them together: the late one is named then",

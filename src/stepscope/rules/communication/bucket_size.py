@@ -32,8 +32,8 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns
-from stepscope.signals.messages import gradients
+from stepscope.signals.communication.messages import gradients
+from stepscope.signals.shared.job import step_ns
 
 _DDP = Action(
     "Reduce gradients in larger buckets",

@@ -36,10 +36,10 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.comm_tasks import beside_matmul, parts
-from stepscope.signals.communication import calls
-from stepscope.signals.contention import crowded
-from stepscope.signals.job import platform
+from stepscope.signals.communication.comm_tasks import beside_matmul, parts
+from stepscope.signals.communication.communication import calls
+from stepscope.signals.communication.contention import crowded
+from stepscope.signals.shared.job import platform
 
 _CTAS = Action(
     "Let communication occupy fewer multiprocessors",

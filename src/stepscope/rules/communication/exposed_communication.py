@@ -39,8 +39,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication import Calls, calls, exposed_share, link_share, transfer_share
-from stepscope.signals.process_groups import megatron
+from stepscope.signals.communication.communication import Calls, calls, exposed_share, link_share, transfer_share
+from stepscope.signals.communication.process_groups import megatron
 
 #: A collective that took longer than this many times its transfer mostly waited.
 _WAITED = 2

@@ -30,8 +30,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, step_ns
-from stepscope.signals.process_groups import groups, on_host
+from stepscope.signals.communication.process_groups import groups, on_host
+from stepscope.signals.shared.job import platform, step_ns
 
 #: Links of devices against sockets of hosts: 20 GB/s and more against 1 to 2.
 _FACTOR = 0.1

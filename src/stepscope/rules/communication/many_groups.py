@@ -31,9 +31,9 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend import environment
-from stepscope.signals.job import device, platform
-from stepscope.signals.process_groups import Group, groups
+from stepscope.signals.ascend.ascend import environment
+from stepscope.signals.communication.process_groups import Group, groups
+from stepscope.signals.shared.job import device, platform
 
 #: HCCL_BUFFSIZE where it is not set, MB.
 _BUFFER = 200

@@ -38,8 +38,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform
-from stepscope.signals.links import Bandwidths, Link, bandwidth, large, link
+from stepscope.signals.communication.links import Bandwidths, Link, bandwidth, large, link
+from stepscope.signals.shared.job import platform
 
 _CUDA = Action(
     "See which transport NCCL chose, and let it use peer-to-peer access and the right network interface",

@@ -36,8 +36,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication import Calls, calls
-from stepscope.signals.job import platform
+from stepscope.signals.communication.communication import Calls, calls
+from stepscope.signals.shared.job import platform
 
 _NPU = Action(
     "Give collectives the traffic class and priority that the switches' flow control expects",

@@ -31,9 +31,9 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication import calls
-from stepscope.signals.job import step_ns
-from stepscope.signals.messages import others
+from stepscope.signals.communication.communication import calls
+from stepscope.signals.communication.messages import others
+from stepscope.signals.shared.job import step_ns
 
 _MERGE = Action(
     "Reduce what belongs together in one collective",

@@ -34,8 +34,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.comm_tasks import ALIGNMENT, Parts, aligned, unaligned
-from stepscope.signals.communication import calls
+from stepscope.signals.communication.comm_tasks import ALIGNMENT, Parts, aligned, unaligned
+from stepscope.signals.communication.communication import calls
 
 _PAD = Action(
     "Pad what is exchanged to a multiple of 512 bytes per rank",

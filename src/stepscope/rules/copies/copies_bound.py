@@ -30,9 +30,9 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copying import with_host
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.transfers import PAGEABLE, Transfers, exposed_ns, in_most_steps, share
+from stepscope.signals.copies.copying import with_host
+from stepscope.signals.copies.transfers import PAGEABLE, Transfers, exposed_ns, in_most_steps, share
+from stepscope.signals.shared.job import recorded_steps
 
 _KEEP = Action(
     "Keep on the device what every step uses; offload only what does not fit",

@@ -30,9 +30,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import on_stream, torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copying import asynchronous
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.transfers import exposed_ns, in_most_steps, share
+from stepscope.signals.copies.copying import asynchronous
+from stepscope.signals.copies.transfers import exposed_ns, in_most_steps, share
+from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -30,8 +30,8 @@ from stepscope.model.amounts import duration, plural, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.managed import Migrations, migrations
-from stepscope.signals.transfers import share
+from stepscope.signals.copies.managed import Migrations, migrations
+from stepscope.signals.copies.transfers import share
 
 _ACTIONS: Final = (
     Action(

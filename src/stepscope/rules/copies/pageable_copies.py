@@ -37,9 +37,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copying import pageable
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.transfers import (
+from stepscope.signals.copies.copying import pageable
+from stepscope.signals.copies.transfers import (
     DTOH,
     HTOD,
     PAGEABLE,
@@ -51,6 +50,7 @@ from stepscope.signals.transfers import (
     share,
     transfers,
 )
+from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -32,9 +32,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often
 from stepscope.signals import Signals
-from stepscope.signals.copying import round_trips
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.transfers import in_most_steps
+from stepscope.signals.copies.copying import round_trips
+from stepscope.signals.copies.transfers import in_most_steps
+from stepscope.signals.shared.job import recorded_steps
 
 _STAY = Action(
     "Keep the data on the device",

@@ -29,8 +29,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copying import packed, small
-from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.copies.copying import packed, small
+from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

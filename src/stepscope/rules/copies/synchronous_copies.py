@@ -30,9 +30,9 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copying import synchronous
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.transfers import in_most_steps, share
+from stepscope.signals.copies.copying import synchronous
+from stepscope.signals.copies.transfers import in_most_steps, share
+from stepscope.signals.shared.job import platform, recorded_steps
 
 _CALLS = {
     "rocm": ("hipMemcpy(dst, src, n, kind);", "hipMemcpyAsync(dst, src, n, kind, stream);"),

@@ -27,9 +27,9 @@ from stepscope.model.amounts import duration, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copying import sets
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.transfers import share
+from stepscope.signals.copies.copying import sets
+from stepscope.signals.copies.transfers import share
+from stepscope.signals.shared.job import recorded_steps
 
 _ASYNC = Action(
     "Set asynchronously on a stream",

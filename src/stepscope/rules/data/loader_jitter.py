@@ -35,8 +35,8 @@ from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data import in_process, irregular, late_idle_ns, regular
-from stepscope.signals.job import step_ns
+from stepscope.signals.data.data import in_process, irregular, late_idle_ns, regular
+from stepscope.signals.shared.job import step_ns
 
 _PREFETCH = Action(
     "Prefetch more batches and use more workers, so that a slow batch does not empty the queue",

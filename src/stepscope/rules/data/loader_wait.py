@@ -32,8 +32,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data import in_process, regular, wait_ns, wait_share
-from stepscope.signals.loading import receiving, receiving_share
+from stepscope.signals.data.data import in_process, regular, wait_ns, wait_share
+from stepscope.signals.data.loading import receiving, receiving_share
 
 _WORKERS = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",

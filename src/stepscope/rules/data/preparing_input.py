@@ -33,10 +33,10 @@ from stepscope.rules.host.host_work import MIN_SHARE, where
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, step_ns
-from stepscope.signals.observing import own_late_share
-from stepscope.signals.own_work import own_work, own_work_share
-from stepscope.signals.system import longest
+from stepscope.signals.host.observing import own_late_share
+from stepscope.signals.host.own_work import own_work, own_work_share
+from stepscope.signals.shared.job import platform, step_ns
+from stepscope.signals.system.system import longest
 
 _AHEAD = Action(
     "Prepare the next input in another process or thread while the device works on this one",

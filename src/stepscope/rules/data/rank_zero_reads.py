@@ -31,8 +31,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.broadcasts import broadcasts, copied_in
-from stepscope.signals.data import wait_ns
+from stepscope.signals.copies.broadcasts import broadcasts, copied_in
+from stepscope.signals.data.data import wait_ns
 
 _SAMPLER = Action(
     "Let each rank load its own part of the data",

@@ -32,7 +32,7 @@ from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.data import in_process, odd_first, waits
+from stepscope.signals.data.data import in_process, odd_first, waits
 
 _KEEP = Action(
     "Keep the workers alive between epochs",

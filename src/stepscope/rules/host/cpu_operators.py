@@ -33,8 +33,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.cpu_operators import working, working_share
-from stepscope.signals.job import platform, recorded_steps
+from stepscope.signals.host.cpu_operators import working, working_share
+from stepscope.signals.shared.job import platform, recorded_steps
 
 #: What an operator with its launch takes on the host.
 _LAUNCH_NS = 10_000

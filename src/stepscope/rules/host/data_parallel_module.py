@@ -30,8 +30,8 @@ from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform
-from stepscope.signals.replicas import replicas, replicating_share
+from stepscope.signals.communication.replicas import replicas, replicating_share
+from stepscope.signals.shared.job import platform
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

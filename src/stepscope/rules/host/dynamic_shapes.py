@@ -31,7 +31,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.recompilation import WHY
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.compiling import compilations, compiling_share, shape_variety
+from stepscope.signals.host.compiling import compilations, compiling_share, shape_variety
 
 _FEW = Action(
     "Bring batches to a few shapes",

@@ -33,7 +33,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import collecting_share, collections
+from stepscope.signals.host.host import collecting_share, collections
 
 MANUAL = Action(
     "Collect by hand, at the same step on all ranks, and freeze what lives for ever",

@@ -34,8 +34,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.gc_pauses import MANUAL
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import collections, late_share
-from stepscope.signals.pauses import paused_share, pauses
+from stepscope.signals.host.host import collections, late_share
+from stepscope.signals.host.pauses import paused_share, pauses
 
 _LOOK = Action(
     "See what takes the processor away",

@@ -34,17 +34,17 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analyses.host_work import MPI_CALL
+from stepscope.analyses.idle.host_work import MPI_CALL
 from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import step_ns, steps
-from stepscope.signals.observing import own_late_share
-from stepscope.signals.own_work import Doing, own_work, own_work_share
-from stepscope.signals.recording import profiler
-from stepscope.signals.system import longest
+from stepscope.signals.host.observing import own_late_share
+from stepscope.signals.host.own_work import Doing, own_work, own_work_share
+from stepscope.signals.recording.recording import profiler
+from stepscope.signals.shared.job import step_ns, steps
+from stepscope.signals.system.system import longest
 
 MIN_SHARE = Threshold("min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and others warn.")
 #: Stretches of this part of the longest are counted.

@@ -36,7 +36,7 @@ from stepscope.rules import native
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import (
+from stepscope.signals.host.host import (
     dispatch_gaps,
     dispatching,
     kernel_ns,
@@ -45,8 +45,8 @@ from stepscope.signals.host import (
     python_share,
     ramp_share,
 )
-from stepscope.signals.job import platform, step_ns, steps
-from stepscope.signals.observing import own_dispatch_share
+from stepscope.signals.host.observing import own_dispatch_share
+from stepscope.signals.shared.job import platform, step_ns, steps
 
 #: What is left of dispatching when a step is a few graphs.
 LEFT = 0.1

@@ -33,8 +33,8 @@ from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.frames import logging, logging_share
-from stepscope.signals.job import recorded_steps
+from stepscope.signals.host.frames import logging, logging_share
+from stepscope.signals.shared.job import recorded_steps
 
 _RARELY = Action(
     "Log once in many steps",

@@ -28,8 +28,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.marked_parts import marked_parts
-from stepscope.signals.recording import profiler
+from stepscope.signals.host.marked_parts import marked_parts
+from stepscope.signals.recording.recording import profiler
 
 #: Further parts that are named, and their least share.
 _MORE, _LEAST = 3, 0.05

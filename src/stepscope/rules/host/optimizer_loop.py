@@ -34,8 +34,8 @@ from stepscope.model.amounts import duration
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.optimizer import Updates, tensor_updates, updates
+from stepscope.signals.host.optimizer import Updates, tensor_updates, updates
+from stepscope.signals.shared.job import platform, recorded_steps
 
 #: What a fused step takes on the host: groups of parameters are gathered and handed to a few kernels (torch.optim with
 #: `fused=True`; some 100 µs for a few hundred parameters). It is no more than this part of the loop.

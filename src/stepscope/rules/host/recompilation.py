@@ -33,8 +33,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.compiling import compilations, compiling_share
-from stepscope.signals.job import recorded_steps
+from stepscope.signals.host.compiling import compilations, compiling_share
+from stepscope.signals.shared.job import recorded_steps
 
 WHY = Action(
     "Find out what makes the compiler start anew",

@@ -34,9 +34,9 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share
-from stepscope.signals.job import platform, step_ns, steps
-from stepscope.signals.observing import own_dispatch_share
+from stepscope.signals.host.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share
+from stepscope.signals.host.observing import own_dispatch_share
+from stepscope.signals.shared.job import platform, step_ns, steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

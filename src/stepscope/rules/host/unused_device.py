@@ -31,10 +31,10 @@ from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import where
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import steps
-from stepscope.signals.outside import outside
-from stepscope.signals.own_work import Doing
-from stepscope.signals.system import longest
+from stepscope.signals.host.outside import outside
+from stepscope.signals.host.own_work import Doing
+from stepscope.signals.shared.job import steps
+from stepscope.signals.system.system import longest
 
 _AFTER = Action(
     "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured",

@@ -32,10 +32,10 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.kernels.roles import WORDS, advice
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.dominance import Alike, Dominance, compute, decoding
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.program import program
-from stepscope.signals.work import tensors
+from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding
+from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.program import program
+from stepscope.signals.shared.work import tensors
 
 #: Kernels and classes that a summary names.
 _NAMED: Final = 3

@@ -33,9 +33,9 @@ from stepscope.model.program import Program
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.occupying import Occupying, places
-from stepscope.signals.program import program
+from stepscope.signals.kernels.occupying import Occupying, places
+from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.program import program
 
 _GRID: Final = Action("Launch more blocks: give each thread less to do, or split the outer loop", page="memory-access")
 _TEAMS: Final = Action(

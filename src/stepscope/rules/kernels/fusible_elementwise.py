@@ -31,8 +31,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.fusions import runs
-from stepscope.signals.job import platform
+from stepscope.signals.kernels.fusions import runs
+from stepscope.signals.shared.job import platform
 
 _COMPILE = Action(
     "Compile the model, or the modules with the most of them",

@@ -10,9 +10,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Threshold
 from stepscope.rules.wording import often
 from stepscope.signals import Signal, Signals
-from stepscope.signals.fusions import Fusion
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.roles import MEANINGS
+from stepscope.signals.kernels.fusions import Fusion
+from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.roles import MEANINGS
 
 #: Operations that a summary lists.
 _MOST: Final = 9

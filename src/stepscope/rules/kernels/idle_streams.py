@@ -34,8 +34,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import on_stream, torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.streams import apart
+from stepscope.signals.kernels.streams import apart
+from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -32,8 +32,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.layouts import conversions
+from stepscope.signals.kernels.layouts import conversions
+from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

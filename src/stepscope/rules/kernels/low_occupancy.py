@@ -32,8 +32,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.filling import sparse
-from stepscope.signals.job import recorded_steps
+from stepscope.signals.kernels.filling import sparse
+from stepscope.signals.shared.job import recorded_steps
 
 _MORE = Action(
     "Give each launch more to do: stack what is computed in a loop, or raise the batch",

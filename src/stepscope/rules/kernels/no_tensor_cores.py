@@ -36,8 +36,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import device, infers, platform, recorded_steps
-from stepscope.signals.precision import in_sixteen_bits
+from stepscope.signals.kernels.precision import in_sixteen_bits
+from stepscope.signals.shared.job import device, infers, platform, recorded_steps
 
 _TF32 = Action(
     "Or let matrix units multiply fp32 as TF32",

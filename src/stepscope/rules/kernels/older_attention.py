@@ -30,8 +30,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.older_kernels import older_attention
+from stepscope.signals.kernels.older_kernels import older_attention
+from stepscope.signals.shared.job import recorded_steps
 
 #: What remains at the lower end of what FlashAttention-3 reports.
 _REMAINS: Final = 1 / 1.5

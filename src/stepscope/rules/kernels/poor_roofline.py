@@ -33,8 +33,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_ns, recorded_steps
-from stepscope.signals.rooflines import slow
+from stepscope.signals.kernels.rooflines import slow
+from stepscope.signals.shared.job import recorded_ns, recorded_steps
 
 _STRIDES = Action(
     "Give the operator contiguous operands, or change the order of dimensions once instead of in every call",

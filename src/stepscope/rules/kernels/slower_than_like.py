@@ -30,9 +30,9 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.kernels.roles import advice
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.likes import Slower, uneven
-from stepscope.signals.program import program
+from stepscope.signals.kernels.likes import Slower, uneven
+from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.program import program
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

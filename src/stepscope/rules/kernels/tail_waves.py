@@ -32,8 +32,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.waves import tails
+from stepscope.signals.kernels.waves import tails
+from stepscope.signals.shared.job import recorded_steps
 
 _WHOLE = Action("Choose batch, tokens or width so that the blocks fill whole waves", page="tensor-shapes")
 _ONE = Action(

@@ -29,8 +29,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.precision import in_tf32
+from stepscope.signals.kernels.precision import in_tf32
+from stepscope.signals.shared.job import platform, recorded_steps
 
 _ON = Action(
     "Let matrix units multiply fp32 as TF32",

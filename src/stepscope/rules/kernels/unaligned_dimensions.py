@@ -33,8 +33,8 @@ from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_ns, recorded_steps
-from stepscope.signals.shapes import ROW_BYTES, Unaligned, unaligned
+from stepscope.signals.kernels.shapes import ROW_BYTES, Unaligned, unaligned
+from stepscope.signals.shared.job import recorded_ns, recorded_steps
 
 _PAD = Action(
     "Pad the size to a multiple of 64",

@@ -30,8 +30,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.fusions import activations
-from stepscope.signals.job import platform
+from stepscope.signals.kernels.fusions import activations
+from stepscope.signals.shared.job import platform
 
 _TORCH = Action(
     "Use the activation that PyTorch has as one operator",

@@ -33,8 +33,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.attention import unfused
-from stepscope.signals.job import platform
+from stepscope.signals.kernels.attention import unfused
+from stepscope.signals.shared.job import platform
 
 _BEFORE = "scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)) + mask\nout = torch.softmax(scores, dim=-1) @ v"
 _SDPA = Action(

@@ -29,7 +29,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.fusions import losses
+from stepscope.signals.kernels.fusions import losses
 
 _LOSS = Action(
     "Compute the loss from the logits with one operator",

@@ -29,8 +29,8 @@ from stepscope.rules.finding import Action
 from stepscope.rules.kernels.fusing import MIN_SHARE, fused
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.fusions import norms
-from stepscope.signals.job import platform
+from stepscope.signals.kernels.fusions import norms
+from stepscope.signals.shared.job import platform
 
 _BEFORE = "x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps) * weight"
 _TORCH = Action(

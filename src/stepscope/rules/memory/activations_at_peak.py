@@ -27,7 +27,7 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.memory.remedies import CHECKPOINT, LESS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.peak_makeup import makeup, trains
+from stepscope.signals.snapshots.peak_makeup import makeup, trains
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -35,10 +35,10 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.allocator import cost_ns, flushes
-from stepscope.signals.driver_memory import driver_calls, driver_share
-from stepscope.signals.job import platform
-from stepscope.signals.memory import churn
+from stepscope.signals.memory.driver_memory import driver_calls, driver_share
+from stepscope.signals.memory.memory import churn
+from stepscope.signals.shared.job import platform
+from stepscope.signals.snapshots.allocator import cost_ns, flushes
 
 _EXPANDABLE = Action(
     "Let segments grow in place of being given back and taken anew",

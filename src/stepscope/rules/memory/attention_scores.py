@@ -29,8 +29,8 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.peak_makeup import trains
-from stepscope.signals.peak_parts import math_attention, scores
+from stepscope.signals.snapshots.peak_makeup import trains
+from stepscope.signals.snapshots.peak_parts import math_attention, scores
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -28,8 +28,8 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.idleness import dispatch_share
-from stepscope.signals.memory import fullest, used_share
+from stepscope.signals.memory.memory import fullest, used_share
+from stepscope.signals.shared.idleness import dispatch_share
 
 _GROW = Action(
     "Raise the batch size as long as samples per second rise",

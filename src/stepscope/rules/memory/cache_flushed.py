@@ -31,9 +31,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.allocator import cost_ns, flushes, history_ns
-from stepscope.signals.memory import failures
-from stepscope.signals.peak_makeup import makeup
+from stepscope.signals.memory.memory import failures
+from stepscope.signals.snapshots.allocator import cost_ns, flushes, history_ns
+from stepscope.signals.snapshots.peak_makeup import makeup
 
 _LOWER = Action(
     "Lower the peak: fewer or smaller temporaries, in place where that is possible, half precision",

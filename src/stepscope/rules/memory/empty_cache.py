@@ -37,9 +37,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often
 from stepscope.signals import Signals
-from stepscope.signals.allocator import Emptying, cost_ns, emptyings, history_ns, variable
-from stepscope.signals.driver_memory import driver_calls, driver_share, emptied, unasked_frees
-from stepscope.signals.job import platform
+from stepscope.signals.memory.driver_memory import driver_calls, driver_share, emptied, unasked_frees
+from stepscope.signals.shared.job import platform
+from stepscope.signals.snapshots.allocator import Emptying, cost_ns, emptyings, history_ns, variable
 
 _REMOVE = {
     "npu": Action(

@@ -38,9 +38,9 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.memory.remedies import layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.layout_at import fullest_layout
-from stepscope.signals.memory import failures, snapshot
-from stepscope.signals.peak_makeup import trains
+from stepscope.signals.memory.memory import failures, snapshot
+from stepscope.signals.snapshots.layout_at import fullest_layout
+from stepscope.signals.snapshots.peak_makeup import trains
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

@@ -28,7 +28,7 @@ from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.zeroing import zeroed
+from stepscope.signals.kernels.zeroing import zeroed
 
 _NONE = Action(
     "Let gradients go in place of zeroing them",

@@ -36,10 +36,10 @@ from stepscope.rules.finding import Action, Fate
 from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.driver_memory import driver_calls
-from stepscope.signals.job import infers, platform
-from stepscope.signals.memory import Growth, fullest, growth, same_sizes, unreturned
-from stepscope.signals.rounds import rising
+from stepscope.signals.memory.driver_memory import driver_calls
+from stepscope.signals.memory.memory import Growth, fullest, growth, same_sizes, unreturned
+from stepscope.signals.shared.job import infers, platform
+from stepscope.signals.snapshots.rounds import rising
 
 #: Bytes of the largest device that is sold (B300, MI355X), where the recording does not say how much there is.
 _LARGEST = 288 * 10**9

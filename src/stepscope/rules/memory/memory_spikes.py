@@ -29,8 +29,8 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.peak_makeup import makeup
-from stepscope.signals.peak_parts import brief
+from stepscope.signals.snapshots.peak_makeup import makeup
+from stepscope.signals.snapshots.peak_parts import brief
 
 _IN_PLACE: Final = Action(
     "Update in place where no gradient needs the old value",

@@ -29,7 +29,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory import failures, fullest, used_share
+from stepscope.signals.memory.memory import failures, fullest, used_share
 
 _CHECKPOINT = Action(
     "Recompute activations in the backward pass in place of keeping them",

@@ -31,9 +31,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.memory.remedies import CHECKPOINT, FUSED, HALF, LESS, SHARD, layout_actions
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory import failures
-from stepscope.signals.peak_makeup import OLD, Makeup, failed_makeups
-from stepscope.signals.peak_parts import math_attention, scores
+from stepscope.signals.memory.memory import failures
+from stepscope.signals.snapshots.peak_makeup import OLD, Makeup, failed_makeups
+from stepscope.signals.snapshots.peak_parts import math_attention, scores
 
 _REASONS: Final = {
     "shortage": "this process had used the memory up",

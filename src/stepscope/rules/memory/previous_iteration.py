@@ -32,8 +32,8 @@ from stepscope.model.places import short_place
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.generations import Superseded, superseded
-from stepscope.signals.peak_makeup import trains
+from stepscope.signals.snapshots.generations import Superseded, superseded
+from stepscope.signals.snapshots.peak_makeup import trains
 
 _DROP: Final = Action(
     "Let go of the previous result before the next iteration",

@@ -33,8 +33,8 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory import failures, fullest, used_share
-from stepscope.signals.process_groups import world_size
+from stepscope.signals.communication.process_groups import world_size
+from stepscope.signals.memory.memory import failures, fullest, used_share
 
 #: Part of what stays that each stage spreads over the ranks (Rajbhandari et al., ZeRO, 2020).
 _STAGES = (("ZeRO-1", 12 / 16), ("ZeRO-2", 14 / 16), ("ZeRO-3 (FSDP)", 1.0))

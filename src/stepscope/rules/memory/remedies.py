@@ -6,8 +6,8 @@ from typing import Final
 
 from stepscope.rules.finding import Action
 from stepscope.signals import Signals
-from stepscope.signals.allocator import expandable, variable
-from stepscope.signals.split_size import split_size_mb
+from stepscope.signals.snapshots.allocator import expandable, variable
+from stepscope.signals.snapshots.split_size import split_size_mb
 
 CHECKPOINT: Final = Action(
     "Recompute the largest blocks in the backward pass in place of keeping their activations",

@@ -34,9 +34,9 @@ from stepscope.rules.finding import Action
 from stepscope.rules.platforms import allocator_variable
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.driver_memory import driver_calls
-from stepscope.signals.job import platform
-from stepscope.signals.memory import peaks, same_sizes
+from stepscope.signals.memory.driver_memory import driver_calls
+from stepscope.signals.memory.memory import peaks, same_sizes
+from stepscope.signals.shared.job import platform
 
 _PAD = Action(
     "Pad batches to a few lengths, and begin with the longest",

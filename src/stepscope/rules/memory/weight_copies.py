@@ -28,8 +28,8 @@ from stepscope.model.amounts import percent, quantity
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.peak_makeup import trains
-from stepscope.signals.peak_parts import weight_copies
+from stepscope.signals.snapshots.peak_makeup import trains
+from stepscope.signals.snapshots.peak_parts import weight_copies
 
 _CONVERT: Final = Action(
     "Convert the model itself for inference",

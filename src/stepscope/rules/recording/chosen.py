@@ -9,9 +9,9 @@ from typing import Final
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
-from stepscope.signals.enough import Verdict, verdict
-from stepscope.signals.job import platform
-from stepscope.signals.recording import KINDS, calls_known, gaps, profiler
+from stepscope.signals.recording.enough import Verdict, verdict
+from stepscope.signals.recording.recording import KINDS, calls_known, gaps, profiler
+from stepscope.signals.shared.job import platform
 
 MOST: Final = 3
 #: What every rule of the family reads of each rank.

@@ -26,7 +26,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.recording import calls_known
+from stepscope.signals.recording.recording import calls_known
 
 _ACTIONS = {
     "any": Action(

@@ -28,9 +28,9 @@ from typing import Final
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.enough import Verdict, verdict
-from stepscope.signals.job import step_ns
-from stepscope.signals.recording import profiler
+from stepscope.signals.recording.enough import Verdict, verdict
+from stepscope.signals.recording.recording import profiler
+from stepscope.signals.shared.job import step_ns
 
 _TITLES: Final = {
     "few": "Too little is recorded to say what is slow",

@@ -35,9 +35,9 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import where
 from stepscope.rules.wording import often
 from stepscope.signals import Signals
-from stepscope.signals.host import idle_ns
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.synchronisation import COPY, calls, copy_waits, places
+from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.synchronisation import COPY, calls, copy_waits, places
+from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:

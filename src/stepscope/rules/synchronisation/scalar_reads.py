@@ -38,11 +38,11 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import where
 from stepscope.rules.wording import often
 from stepscope.signals import Signals
-from stepscope.signals.host import idle_ns
-from stepscope.signals.job import infers, recorded_steps
-from stepscope.signals.program import generates
-from stepscope.signals.reads import number_reads
-from stepscope.signals.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
+from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.reads import number_reads
+from stepscope.signals.host.synchronisation import RESULT, SCALAR, calls, places, scalar_reads
+from stepscope.signals.shared.job import infers, recorded_steps
+from stepscope.signals.shared.program import generates
 
 _LATER = Action(
     "Keep the number on the device and read it once in many steps",

@@ -39,9 +39,9 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.synchronisation.wording import where
 from stepscope.rules.wording import often
 from stepscope.signals import Signals
-from stepscope.signals.host import idle_ns
-from stepscope.signals.job import platform, recorded_steps
-from stepscope.signals.synchronisation import blocking_launches, calls, launching, per_launch, places
+from stepscope.signals.host.host import idle_ns
+from stepscope.signals.host.synchronisation import blocking_launches, calls, launching, per_launch, places
+from stepscope.signals.shared.job import platform, recorded_steps
 
 _VARIABLES: Final = {"npu": "ASCEND_LAUNCH_BLOCKING", "rocm": "AMD_SERIALIZE_KERNEL"}
 #: What is left of a launch call that no longer waits for its kernel.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stepscope.signals.synchronisation import Place
+from stepscope.signals.host.synchronisation import Place
 
 
 def where(places: Iterable[Place]) -> str:

@@ -32,8 +32,8 @@ from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.clocks import Clock, lost_share, pace, sampled, slow_kernels
-from stepscope.signals.job import platform
+from stepscope.signals.shared.job import platform
+from stepscope.signals.system.clocks import Clock, lost_share, pace, sampled, slow_kernels
 
 _WATCH = {
     "npu": "watch -n 1 'npu-smi info -t common -i 0'",

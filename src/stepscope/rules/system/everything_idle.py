@@ -31,8 +31,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps, steps
-from stepscope.signals.system import blocked, blocked_share, blocking_calls, longest
+from stepscope.signals.shared.job import recorded_steps, steps
+from stepscope.signals.system.system import blocked, blocked_share, blocking_calls, longest
 
 _DUMP = Action(
     "See for what the program waits",

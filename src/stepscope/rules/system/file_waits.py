@@ -31,8 +31,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps, steps
-from stepscope.signals.system import longest, reading, reading_calls, reading_share
+from stepscope.signals.shared.job import recorded_steps, steps
+from stepscope.signals.system.system import longest, reading, reading_calls, reading_share
 
 _AHEAD = Action(
     "Read in the loader's workers, or ahead of the step",

@@ -31,8 +31,8 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.job import recorded_steps
-from stepscope.signals.system import longest, preempted, preempted_share
+from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.system.system import longest, preempted, preempted_share
 
 _THREADS = Action(
     "Run fewer threads than there are cores",

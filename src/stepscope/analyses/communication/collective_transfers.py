@@ -1,0 +1,133 @@
+"""What of a collective's duration was transfer, and what was waiting for a rank that came late.
+
+A rank's own recording can't tell the two apart: a collective begins when the rank gets there, and ends when all have
+it. The rank that came last waited for nobody, so that the shortest duration among the participants is the time of the
+transfer (TraceLens and NVIDIA's analysis of training steps use the same proxy). Where the library recorded its
+transfers one by one, as HCCL does, the time in which any of them ran is another bound, and the lower one counts; where
+only their sums are at hand (`communication.json`), they are such a bound as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.grouping import Groups
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+#: Collectives of all ranks are matched by group and sequence number, else by their order among those of one kind.
+_CALLS_SQL: Final = """
+WITH calls AS (
+    SELECT c.rank, k.device, c.event, c."group", c.collective, coalesce(c.bytes, -1) AS bytes, k.dur, coalesce(c.seq,
+        -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective ORDER BY k.ts, c.event)) AS key
+    FROM collectives c JOIN ({work}) k ON k.rank = c.rank AND k.event = c.event
+    WHERE c.collective NOT IN ('send', 'recv', 'send_recv')
+), matched AS (
+    SELECT "group", collective, bytes, key, min(dur) AS shortest,
+        count(DISTINCT (rank, device)) AS ranks
+    FROM calls GROUP BY ALL
+)
+SELECT c.rank, c.event, m.shortest, m.ranks::INTEGER AS ranks
+FROM calls c JOIN matched m USING ("group", collective, bytes, key) ORDER BY c.rank, c.event
+"""
+_WORK_SQL: Final = "SELECT rank, event, device, ts, dur FROM kernels"
+#: Collectives that are known by the profiler's sums only are no device activities.
+_SUMMED_CALLS: Final = "FROM collectives ANTI JOIN kernels USING (rank, event) WHERE transfer_ns IS NOT NULL"
+_SUMMED_WORK_SQL: Final = f"""
+{_WORK_SQL} UNION ALL
+SELECT e.rank, e.id, NULL, e.ts, coalesce(e.dur, 0) FROM events e
+JOIN (SELECT rank, event {_SUMMED_CALLS}) c ON c.rank = e.rank AND c.event = e.id
+"""
+_TASKS_SQL: Final = """
+SELECT p.collective, s.ts, s.ts + coalesce(s.dur, 0) AS stop
+FROM comm_tasks p JOIN spans s ON s.id = p.event
+WHERE p.collective IS NOT NULL AND p.kind IN ('copy', 'reduce', 'send') AND coalesce(p.link, '') <> 'ON_CHIP'
+ORDER BY p.collective, s.ts
+"""
+
+
+#: Sums count where the single transfers are not at hand.
+_SUMMED_SQL: Final = """
+SELECT event, transfer_ns AS ns FROM collectives
+WHERE transfer_ns IS NOT NULL AND event NOT IN (
+    SELECT collective FROM comm_tasks WHERE collective IS NOT NULL AND kind IN ('copy', 'reduce', 'send'))
+ORDER BY event
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """The n collectives of a rank whose transfer is known from more than their own duration; by event.
+
+    Attributes:
+        event: int64[n].
+        ns: int64[n], time of the transfer, at most the collective's own duration on the rank.
+        ranks: int32[n], how many participants' recordings are at hand; 0 if the library recorded its transfers.
+        shortest: int64[n], duration on the rank at hand on which it took least; the highest number for none.
+    """
+
+    event: NDArray[np.int64]
+    ns: Times
+    ranks: NDArray[np.int32]
+    shortest: Times
+
+    def of(self, events: NDArray[np.int64], otherwise: Times) -> tuple[Times, NDArray[np.int32]]:
+        """Transfer and participants of these collectives: their own durations and 1 where nothing else is known."""
+        found, ranks = otherwise.copy(), np.ones(events.size, np.int32)
+        if self.event.size:
+            at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
+            known = self.event[at] == events
+            found[known] = np.minimum(found[known], self.ns[at[known]])
+            ranks[known] = self.ranks[at[known]]
+        return found, ranks
+
+    def least(self, events: NDArray[np.int64], otherwise: Times) -> Times:
+        """How long these collectives took on the rank at hand on which they took least, this one or another."""
+        found: Times = otherwise.copy()
+        if self.event.size:
+            at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
+            known = self.event[at] == events
+            found[known] = np.minimum(found[known], self.shortest[at[known]])
+        return found
+
+
+def transfers(trace: Trace) -> Transfers:
+    """Transfers of a rank's collectives, by the recordings of all ranks that are at hand."""
+    event, ns, ranks = _shortest(trace)
+    recorded, moving = _recorded(trace)
+    if not recorded.size:
+        return Transfers(event, ns, ranks, ns)
+    every = np.union1d(event, recorded)
+    shortest = np.full(every.size, np.iinfo(np.int64).max)
+    np.minimum.at(shortest, np.searchsorted(every, event), ns)
+    both = shortest.copy()
+    np.minimum.at(both, np.searchsorted(every, recorded), moving)
+    participants = np.zeros(every.size, np.int32)
+    participants[np.searchsorted(every, event)] = ranks
+    participants[np.searchsorted(every, recorded)] = 0
+    return Transfers(every, both, participants, shortest)
+
+
+def _recorded(trace: Trace) -> tuple[Times, Times]:
+    """Collectives whose library recorded its transfers, and how long any of these ran, by event."""
+    tasks, summed = trace.columns(_TASKS_SQL), trace.columns(_SUMMED_SQL)
+    groups = Groups.by(tasks["collective"])
+    moving = groups.union(tasks["ts"], tasks["stop"], groups.index)
+    events = np.concatenate([tasks["collective"][groups.first], summed["event"]])
+    order = np.argsort(events, kind="stable")
+    return events[order], np.concatenate([moving, summed["ns"]])[order]
+
+
+def _shortest(trace: Trace) -> tuple[Times, Times, NDArray[np.int32]]:
+    rows: dict[str, NDArray[Any]] = trace.job.once(_matched)
+    mine = slice(*np.searchsorted(rows["rank"], (trace.ranks[0], trace.ranks[0] + 1)))
+    return rows["event"][mine], rows["shortest"][mine], rows["ranks"][mine]
+
+
+def _matched(job: Trace) -> dict[str, NDArray[Any]]:
+    summed = job.scalar(f"SELECT count(*) {_SUMMED_CALLS}")
+    return job.columns(_CALLS_SQL.format(work=_SUMMED_WORK_SQL if summed else _WORK_SQL))

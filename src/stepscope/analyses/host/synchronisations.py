@@ -1,0 +1,208 @@
+"""Where the host waits for the device, what the device did meanwhile, and what it takes to fill it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.idle.host_work import host_work
+from stepscope.analyses.registry import Analysis
+from stepscope.analyses.shared.device_time import DeviceTime, device_times
+from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.shared.host_tree import HostTree, host_trees
+from stepscope.analyses.shared.needs import need_calls
+from stepscope.analyses.shared.recorded_events import listed
+from stepscope.analyses.shared.runtime_calls import blocking_copies, synchronising_names
+from stepscope.analyses.shared.stacks import callers
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Ids
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import Times
+from stepscope.model.schema import TableSchema, ns, summary_columns, text
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+_NO_DEVICE = "Null if the recording has no device activity."
+
+SYNCHRONISATIONS = TableSchema(
+    "synchronisations",
+    "One row per call that blocks the host until the device has done something, and place it was called from. "
+    "Durations are the time that the host was blocked; a call inside another one is not counted apart.",
+    (
+        *summary_columns("call", "the time in all such calls"),
+        RANK,
+        text("kind", "synchronise, or copy: a copy that the host waits for."),
+        text("operator", "Innermost operator around it; null if there is none.", nullable=True),
+        text("annotation", "Innermost annotation or module around it; null if there is none.", nullable=True),
+        text("line", "Innermost line of Python outside PyTorch that led to it; null if not recorded.", nullable=True),
+        ns("busy_ns", "The part during which the device that it waited for was working, the one that finished "
+           f"something last before it returned. {_NO_DEVICE}", nullable=True),
+        ns("idle_ns", f"The rest: the device had nothing to do. {_NO_DEVICE}", nullable=True),
+        ns("refill_ns", "Time for which that device stayed idle after the call returned: until its next activity "
+           f"began, or the next such call. What `idle_causes` counts as `host_work` is left out. {_NO_DEVICE}",
+           nullable=True),
+    ),
+)  # fmt: skip
+
+_NEVER = np.iinfo(np.int64).max
+_CATEGORIES = ("op", "module", "annotation")
+_CALLS_SQL = """
+SELECT id, ts, coalesce(dur, -1) AS dur, coalesce(correlation, 0) AS correlation, correlation IS NULL AS alone
+FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN {waits}
+"""
+_LINES_SQL = """
+SELECT event, coalesce(list_filter(lines, lambda line: NOT regexp_matches(line, '(^|/)torch/'))[1], lines[1]) AS line
+FROM (SELECT event, string_split(stack, ';') AS lines FROM op_inputs WHERE stack <> '')
+WHERE event IN (SELECT unnest($events))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The n calls that wait.
+
+    Attributes:
+        id: int64[n], their events.
+        name: int64[n], `name_id`.
+        ts: int64[n].
+        end: int64[n].
+        operator: int64[n], the innermost operator around each, -1 if there is none.
+        operator_name: int64[n], its `name_id`, -1 likewise.
+        module: int64[n], `name_id` of the innermost module or annotation around each, -1 if there is none.
+    """
+
+    id: NDArray[np.int64]
+    name: NDArray[np.int64]
+    ts: Times
+    end: Times
+    operator: NDArray[np.int64]
+    operator_name: NDArray[np.int64]
+    module: NDArray[np.int64]
+
+
+def synchronisations(trace: Trace) -> Table:
+    """Sum up waits of the host by call and caller; no rows for a job that never waits.
+
+    Raises:
+        MissingInputError: The recording has no runtime calls.
+    """
+    need_calls(trace)
+    waits = synchronising_names(trace)
+    calls = _outermost_calls(trace, waits)
+    lines, line = _lines(trace, calls)
+    groups = Groups.by(calls.name, calls.operator_name, calls.module, line)
+    first = groups.first
+    columns: dict[str, Any] = {
+        "name": texts(trace, calls.name[first]),
+        **groups.summary(calls.end - calls.ts),
+        "rank": np.full(groups.count.size, trace.ranks[0], np.int32),
+        "kind": np.where(np.isin(calls.name[first], waits), "synchronise", "copy").astype(object),
+        "operator": texts(trace, calls.operator_name[first]),
+        "annotation": texts(trace, calls.module[first]),
+        "line": [lines[code] if code >= 0 else None for code in line[first].tolist()],
+    }
+    columns["share"] = shares(columns["total_ns"], int((calls.end - calls.ts).sum()))
+    columns |= _device_columns(trace, calls, groups)
+    return ordered_table(SYNCHRONISATIONS, columns, ("operator", "annotation", "line"))
+
+
+def _outermost_calls(trace: Trace, waits: list[int]) -> _Calls:
+    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, _waiting(trace, waits))]
+    return _Calls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _waiting(trace: Trace, waits: list[int]) -> Ids:
+    """The calls that wait; of those recorded twice, by a driver that waits on a thread of its own, the first."""
+    rows = trace.columns(_CALLS_SQL.format(waits=listed(waits)))
+    order = np.lexsort((rows["id"], -rows["dur"], rows["ts"], rows["correlation"], rows["alone"]))
+    correlation, first = rows["correlation"][order], rows["alone"][order].astype(np.bool_)
+    first[:1] = True
+    first[1:] |= correlation[1:] != correlation[:-1]
+    return np.concatenate((rows["id"][order[first]], DeviceWork.of(trace).launch[blocking_copies(trace)]))
+
+
+def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:
+    """The outermost calls that wait in a tree, by field of `_Calls`."""
+    is_call = tree.category < 0
+    at = np.flatnonzero(is_call & ~tree.inside(is_call))
+    operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(tree.category > 0)[at]
+    ts, end = tree.ts[at], tree.ts[at] + tree.dur[at]
+    around = (_of(tree.id, operator), _of(tree.name, operator), _of(tree.name, module))
+    return tree.id[at], tree.name[at].astype(np.int64), ts, end, *around
+
+
+def _of(values: NDArray[Any], position: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Values of the events at these positions, -1 for -1."""
+    return np.where(position < 0, -1, values[position]).astype(np.int64)
+
+
+def _lines(trace: Trace, calls: _Calls) -> tuple[list[str | None], NDArray[np.int64]]:
+    """Distinct lines of Python, and which of them led to each call, -1 where unknown."""
+    around = callers(trace)
+    if around is not None:
+        frame = around.nearest_line(calls.id)
+        names, index = np.unique(np.where(frame < 0, -1, around.name[frame]), return_inverse=True)
+        return texts(trace, names), np.where(names[index] < 0, -1, index)
+    rows = trace.rows(_LINES_SQL, {"events": np.unique(calls.operator).tolist()})
+    distinct = sorted({row["line"] for row in rows})
+    code = {line: number for number, line in enumerate(distinct)}
+    of = {row["event"]: code[row["line"]] for row in rows}
+    return list(distinct), np.array([of.get(operator, -1) for operator in calls.operator.tolist()], np.int64)
+
+
+def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, Any]:
+    """`busy_ns`, `idle_ns` and `refill_ns` of each group."""
+    try:
+        devices = trace.once(device_times)
+    except MissingInputError:
+        nothing = [None] * groups.count.size
+        return {"busy_ns": nothing, "idle_ns": nothing, "refill_ns": nothing}
+    which, following = _waited_for(devices, calls.end), _next_call(calls)
+    at_work = trace.once(host_work)
+    busy, refill = np.zeros(calls.ts.size, np.int64), np.zeros(calls.ts.size, np.int64)
+    for number, device in enumerate(devices):
+        mine = which == number
+        busy[mine] = device.busy.within(calls.ts[mine], calls.end[mine])
+        idle = _refill(device, calls.end[mine], following[mine])
+        refill[mine] = idle - at_work.within(calls.end[mine], calls.end[mine] + idle)
+    total, worked = groups.sum(calls.end - calls.ts), groups.sum(busy)
+    return {"busy_ns": worked, "idle_ns": total - worked, "refill_ns": groups.sum(refill)}
+
+
+def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
+    """Index of the device whose work ended last, or still ran, when each call returned."""
+    latest = np.full((len(devices), returns.size), np.iinfo(np.int64).min)
+    for number, device in enumerate(devices):
+        piece = np.searchsorted(device.busy.starts, returns, side="left") - 1
+        seen = piece >= 0
+        latest[number, seen] = np.minimum(device.busy.ends[piece[seen]], returns[seen])
+    which: NDArray[np.int64] = latest.argmax(axis=0)
+    return which
+
+
+def _next_call(calls: _Calls) -> Times:
+    """Begin of the first other call after each has returned; the end of time if there is none."""
+    order = np.argsort(calls.ts, kind="stable")
+    own = np.empty(order.size, np.int64)
+    own[order] = np.arange(order.size)
+    begins = calls.ts[order]
+    following: Times = np.append(begins, _NEVER)[np.maximum(np.searchsorted(begins, calls.end, side="left"), own + 1)]
+    return following
+
+
+def _refill(device: DeviceTime, returns: Times, following: Times) -> Times:
+    """How long the device stays idle after each return, at most to the following call that waits."""
+    busy = device.busy
+    piece = np.searchsorted(busy.starts, returns, side="left")
+    begins = np.append(busy.starts, _NEVER)[piece]
+    # A device whose work took no time was never busy.
+    running = (piece > 0) & (np.append(busy.ends, 0)[np.maximum(piece - 1, 0)] > returns)
+    until = np.where(running | (begins == _NEVER), returns, np.minimum(begins, following))
+    return until - returns
+
+
+ANALYSES = (Analysis(SYNCHRONISATIONS, synchronisations),)

@@ -1,0 +1,1 @@
+"""Why devices were idle, and how full their queues were."""

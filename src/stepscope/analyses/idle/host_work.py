@@ -1,0 +1,114 @@
+"""When the host did other work than calling the device, and when it waited for work that is not in the recording.
+
+Launching a step's work is many calls with microseconds between them. A stretch of milliseconds without a call of the
+device's runtime is work of the program itself: preprocessing, reading, bookkeeping, a check of the result. A call of
+MPI is other work as well, however short.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.host_states import HostStates, host_states
+from stepscope.analyses.shared.runtime_calls import synchronising_names
+from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import Intervals
+from stepscope.model.trace import Trace
+
+#: No launch is prepared for longer than this many usual times between two launches, within the bounds below: a
+#: profiled operator with its Python takes 20 to 500 µs.
+_LAUNCHES: Final = 20
+_LEAST_NS, _MOST_NS = 1_000_000, 5_000_000
+#: A wait for a device that has nothing to do returns within microseconds; one that takes longer waits for work that
+#: the recording lacks.
+UNSEEN_NS: Final = 1_000_000
+#: A call that takes longer, and is the first of its name, loads or creates what later ones find.
+LOADING_NS: Final = 1_000_000
+#: Exchanges between processes, in C, Fortran and Python: `mpi:MPI_Allreduce`, `MPI_Wait`.
+MPI_CALL: Final = re.compile(r"(mpi:)?P?MPI_(?!Init|Finalize|Comm_|Wtime)", re.ASCII)
+_CALLS: Final = ("runtime", "launch", "sync", "queue")
+
+
+def longest_dispatch_ns(trace: Trace) -> int:
+    """The longest time that the preparation of one launch takes, ns; ask for it with `Trace.once`."""
+    work = DeviceWork.of(trace)
+    mine = np.flatnonzero(work.launched & ~work.are("sync"))
+    _, first = np.unique(work.launch[mine], return_index=True)
+    thread, called = work.thread[mine][first], work.called[mine][first]
+    order = np.lexsort((called, thread))
+    apart = np.diff(called[order])[np.diff(thread[order]) == 0]
+    usual = int(np.median(apart)) if apart.size else 0
+    return min(max(_LAUNCHES * usual, _LEAST_NS), _MOST_NS)
+
+
+def host_work(trace: Trace) -> Intervals:
+    """Long stretches in which no thread that feeds the devices called their runtime; ask for it with `Trace.once`.
+
+    Nothing is known where the launches of half of the device work are not in the recording.
+    """
+    hosts, work = trace.once(host_states), DeviceWork.of(trace)
+    real = ~work.are("sync")
+    if hosts is None or 2 * np.count_nonzero(work.launched & real) < np.count_nonzero(real):
+        return Intervals.empty()
+    spans = Spans(trace)
+    calls = np.flatnonzero(spans.of(*_CALLS) & np.isin(spans.track, hosts.feeders))
+    if not calls.size:
+        return Intervals.empty()
+    ts, least = spans.ts[calls], trace.once(longest_dispatch_ns)
+    called = Intervals.union_of(ts, ts + np.maximum(spans.dur[calls], 1))
+    quiet = called.complement(int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1]))
+    long = quiet.ends - quiet.starts >= least
+    return Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
+
+
+def _messages(trace: Trace, hosts: HostStates) -> Intervals:
+    """Calls of MPI: however short, they are neither launches nor what prepares them."""
+    spans, names = Spans(trace), trace.once(names_by_id)
+    calls = [name_id for name_id, name in names.items() if MPI_CALL.match(name)]
+    at = np.flatnonzero(np.isin(spans.name, calls) & (spans.dur > 0) & np.isin(spans.track, hosts.feeders))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
+
+
+def first_calls(trace: Trace) -> Intervals:
+    """Long calls of the runtime that are the first of their name: they create the context, load a library or code.
+
+    Ask for it with `Trace.once`. Calls that launch are told by their kernels instead.
+    """
+    hosts = trace.once(host_states)
+    if hosts is None:
+        return Intervals.empty()
+    spans = Spans(trace)
+    calls = np.flatnonzero(spans.of("runtime") & np.isin(spans.track, hosts.feeders))
+    calls = calls[np.lexsort((spans.id[calls], spans.ts[calls]))]
+    first = calls[np.unique(spans.name[calls], return_index=True)[1]]
+    first = first[spans.dur[first] >= LOADING_NS]
+    return Intervals.union_of(spans.ts[first], spans.ts[first] + spans.dur[first])
+
+
+def unseen_work(trace: Trace) -> Intervals:
+    """When a thread that feeds the devices waited for them although none is recorded to do anything.
+
+    Ask for it with `Trace.once`. The kernels of a batch that was launched before the recording began are not in it;
+    the host's wait for them is. The part in which a device is seen at work is left out, and so are short waits.
+    """
+    hosts = trace.once(host_states)
+    if hosts is None:
+        return Intervals.empty()
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    waits = spans.of("sync", "runtime") & np.isin(spans.name, synchronising_names(trace)) & (spans.dur >= UNSEEN_NS)
+    waits &= np.isin(spans.track, hosts.feeders)
+    # A copy that was asked for has nothing to wait for but earlier work. The first call of all makes the context.
+    late = work.are("copy") & (work.call_ns >= UNSEEN_NS) & np.isin(work.thread, hosts.feeders)
+    late &= work.called > int(work.called[work.launched].min(initial=np.iinfo(np.int64).max))
+    starts = np.append(spans.ts[waits], work.called[late])
+    ends = np.append(spans.ts[waits] + spans.dur[waits], np.minimum(work.called + work.call_ns, work.ts)[late])
+    found = Intervals.union_of(starts, ends)
+    for device in trace.once(device_times):
+        found = found - device.busy
+    long = found.ends - found.starts >= UNSEEN_NS
+    return Intervals(found.starts[long], found.ends[long])

@@ -1,0 +1,1 @@
+"""What ran on the devices and how well."""

@@ -1,0 +1,1 @@
+"""What several analyses share: trees of host events, device time, grouping, narrowing."""

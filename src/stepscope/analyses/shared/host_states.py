@@ -1,0 +1,180 @@
+"""What the host threads that feed the devices were doing at every instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.recorded_events import RecordedEvents, names_of, passing, recorded_events
+from stepscope.analyses.shared.runtime_calls import blocking_copies
+from stepscope.model import runtime_names
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.events.columns import Spans
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import Intervals, Times, partition
+from stepscope.model.trace import Trace
+
+#: States, the most telling first: a thread is in the first one that covers an instant.
+SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP = range(7)
+#: Between recorded calls: in the user's Python, in code of an unknown language, or before or after the recording.
+PYTHON, OTHER, SILENT = range(7, 10)
+
+_RECORDED = (SYNC, ALLOCATION, GC, OVERHEAD, DATA, RUNTIME, OP)
+
+#: The states that an event of each category may stand for, but for what its name tells.
+_OF_CATEGORY: Final = {
+    "overhead": OVERHEAD, "sync": SYNC, "gc": GC, "dataloader": DATA, "op": OP,
+    "runtime": RUNTIME, "launch": RUNTIME, "queue": RUNTIME,
+}  # fmt: skip
+#: By position of the category, the last for what is of none.
+_STATES: Final = np.array([*(_OF_CATEGORY.get(category, -1) for category in CATEGORIES), -1], np.int8)
+#: What only a recording of Python has.
+_OF_PYTHON = ("step", "op", "python", "module", "dataloader")
+
+Columns = dict[str, "NDArray[Any]"]
+
+
+@dataclass(frozen=True)
+class HostStates:
+    """The states of the feeders: threads that launch device work, run its operators or run the steps.
+
+    Where operators put their tasks on a queue, the thread that launches them only takes them off.
+
+    Attributes:
+        feeders: Their tracks; the main thread first.
+        layers: When each feeder was in each recorded state, by track and state.
+        recorded: The time from the first host event to the last.
+        python: Whether the recording comes from Python.
+    """
+
+    feeders: tuple[int, ...]
+    layers: dict[int, list[Intervals]]
+    recorded: Intervals
+    python: bool
+
+    def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int8]]:
+        """What held up the launches of `thread`, as pieces (starts, ends, states) that tile [lo, hi).
+
+        Where the thread itself does nothing, whatever the other feeders do counts: the backward pass is launched
+        by a thread of its own, which starts when the main thread hands over. Time between two calls of a feeder
+        other than the main thread is the engine's that drives it; all other time between calls is the user's.
+        """
+        starts, states = self._main_states if thread == self.feeders[0] else self._states(thread)
+        inside = slice(np.searchsorted(starts, lo, side="right") - 1, np.searchsorted(starts, hi, side="left"))
+        begins = np.maximum(starts[inside], lo)
+        return begins, np.append(begins, hi)[1:], states[inside]
+
+    @cached_property
+    def _main_states(self) -> tuple[Times, NDArray[np.int8]]:
+        """Those of the main thread, which are asked for several times."""
+        return self._states(self.feeders[0])
+
+    def _states(self, thread: int) -> tuple[Times, NDArray[np.int8]]:
+        """Begins of the pieces of all time, and their states; the last one never ends."""
+        own = self.layers.get(thread, [])
+        layers = [*own, *self._any, self._engine, self.recorded]
+        engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
+        states = np.array([*_RECORDED[: len(own)], *_RECORDED, engine, user, SILENT], np.int8)
+        known = [layer for layer in layers if len(layer)]
+        lo, hi = min(int(layer.starts[0]) for layer in known), max(int(layer.ends[-1]) for layer in known)
+        starts, _, labels = partition(layers, lo - 1, hi + 1)
+        starts[0] = np.iinfo(np.int64).min
+        return starts, states[labels]
+
+    def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
+        """When the profiler held up the host: pieces (starts, ends, label) that tile [lo, hi), label 0 if it did."""
+        return partition([self._any[OVERHEAD]], lo, hi)
+
+    @cached_property
+    def _any(self) -> list[Intervals]:
+        """When any feeder was in each recorded state."""
+        return [Intervals.union_of_all(self.layers[feeder][state] for feeder in self.feeders) for state in _RECORDED]
+
+    @cached_property
+    def _engine(self) -> Intervals:
+        """Time between two calls of the same feeder, not the main thread, while no other feeder calls."""
+        busy = Intervals.union_of_all(self._any)
+        starts, ends = busy.ends[:-1], busy.starts[1:]
+        engine = np.zeros(starts.size, np.bool_)
+        for feeder in self.feeders[1:]:
+            own = Intervals.union_of_all(self.layers[feeder])
+            engine |= _has(own.ends, starts) & _has(own.starts, ends)
+        return Intervals.union_of(starts[engine], ends[engine])
+
+
+def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
+    """Which of the values there are."""
+    if not ascending.size:
+        return np.zeros(values.size, np.bool_)
+    found: NDArray[np.bool_] = ascending[np.minimum(np.searchsorted(ascending, values), ascending.size - 1)] == values
+    return found
+
+
+def host_states(trace: Trace) -> HostStates | None:
+    """The states of the threads that feed the devices; None if the recording has no host events but marks of steps."""
+    events = trace.once(recorded_events)
+    if not (events.host & ~events.of(("overhead", "step"))).any():
+        return None
+    called = events.host & ~events.of(("overhead",))
+    recorded = Intervals.union_of([events.first[called].min()], [events.last[called].max()]) if called.any() else None
+    feeders = _feeders(trace, events)
+    if not recorded or not feeders:
+        return None
+    rows, copies = _called(trace, feeders), _blocking_copies(trace)
+    layers = {feeder: _layers(feeder, rows, copies) for feeder in feeders}
+    return HostStates(feeders, layers, recorded, events.on_host(_OF_PYTHON) > 0)
+
+
+def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
+    """What feeders were in, and where the profiler held up any thread: track, begin, end and state."""
+    names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
+    spans = Spans(trace)
+    state = _STATES[spans.category]
+    at = np.flatnonzero((state >= 0) & (spans.dur > 0))
+    state, name, track = state[at], spans.name[at], spans.track[at]
+    overhead = state == OVERHEAD
+    # Querying whether the device is done does not wait for it.
+    state[(state == SYNC) & ~np.isin(name, passing(names, runtime_names.is_synchronisation))] = RUNTIME
+    state[np.isin(name, passing(names, runtime_names.is_allocation)) & ~overhead] = ALLOCATION
+    slowed = overhead & np.isin(name, passing(names, runtime_names.is_profiler_overhead))
+    mine = np.flatnonzero(slowed | np.isin(track, feeders) & ~overhead)
+    at = at[mine]
+    ts = spans.ts[at]
+    return {"track": track[mine], "ts": ts, "stop": ts + spans.dur[at], "state": state[mine]}
+
+
+def _blocking_copies(trace: Trace) -> Columns:
+    """Copies that blocked the thread that asked for them, from their begin to the end of the call."""
+    work = DeviceWork.of(trace)
+    at = blocking_copies(trace)
+    at = at[work.call_ns[at] >= 0]
+    return {"track": work.thread[at], "ts": work.ts[at], "stop": work.called[at] + work.call_ns[at]}
+
+
+def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
+    """Threads that launch device work, run its operators or run the steps; the one with most steps first."""
+    step = events.of(("step",))
+    work = DeviceWork.of(trace)
+    launched = ~work.are("sync")
+    feeding = np.concatenate((work.thread[launched], work.op_thread[launched], events.track[step]))
+    found = []
+    for track in np.intersect1d(feeding, events.track[events.host]).tolist():
+        mine = events.track == track
+        found.append((-int(events.number[mine & step].sum()), int(events.first[mine].min()), track))
+    return tuple(track for _, _, track in sorted(found))
+
+
+def _layers(feeder: int, rows: Columns, copies: Columns) -> list[Intervals]:
+    """When a feeder was in each recorded state; the profiler holds up every thread, whichever it works on."""
+    own = rows["track"] == feeder
+    layers = []
+    for state in _RECORDED:
+        mine = np.flatnonzero((rows["state"] == state) & (own | (state == OVERHEAD)))
+        layers.append(Intervals.union_of(rows["ts"][mine], rows["stop"][mine]))
+    mine = copies["track"] == feeder
+    layers[SYNC] |= Intervals.union_of(copies["ts"][mine], copies["stop"][mine])
+    return layers

@@ -1,0 +1,181 @@
+"""From where in the user's Python each operator or call was made.
+
+Newer recordings hold Python calls as events of their own, which enclose what they call; older ones write a stack on
+each operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.grouping import texts
+from stepscope.analyses.shared.recorded_events import recorded_events
+from stepscope.model.errors import MissingInputError
+from stepscope.model.trace import Trace
+
+# Built-in functions have names with addresses, and add nothing to the line that calls them.
+_PARENTS_SQL = """
+SELECT s.id, coalesce(s.parent, -1) AS parent, s.name_id AS name, s.depth, s.category = 'python' AND n.frame AS frame,
+    s.category = 'python' AND n.own AS own
+FROM spans s JOIN (
+    SELECT name_id, NOT starts_with(name, '<') AS frame, frame AND NOT regexp_matches(name, '(^|/)torch/') AS own
+    FROM names
+) n USING (name_id) WHERE s.depth IS NOT NULL
+    AND s.category IN ('python', 'module', 'op', 'annotation', 'dataloader', 'step', 'gc', 'runtime', 'launch', 'sync')
+"""
+_RECORDED_SQL = """
+WITH stacks AS (
+    SELECT stack, row_number() OVER () AS code FROM (SELECT DISTINCT stack FROM op_inputs WHERE stack <> '')
+)
+SELECT i.event, s.code FROM op_inputs i JOIN stacks s USING (stack)
+"""
+_TEXT_SQL = "SELECT event, stack FROM op_inputs WHERE event IN (SELECT unnest($events))"
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """The stack of each of n events.
+
+    Attributes:
+        code: int64[n], equal for equal stacks, -1 where there is none.
+        texts: The stacks with these codes, innermost line first, joined by `;`; None for -1.
+    """
+
+    code: NDArray[np.int64]
+    texts: Callable[[NDArray[np.int64]], list[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Host events by id, and the Python calls among them.
+
+    Attributes:
+        parent: int64[e], event around each event, -1 if none.
+        name: int32[e], `name_id`.
+        depth: int32[e].
+        frame: bool[e], whether it is a call of a Python function.
+        own: bool[e], whether that function is not PyTorch's own.
+    """
+
+    parent: NDArray[np.int64]
+    name: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    frame: NDArray[np.bool_]
+    own: NDArray[np.bool_]
+
+    def nearest_frame(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The innermost Python call around each event, -1 if there is none."""
+        return self._nearest(events, self.frame)
+
+    def nearest_line(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The innermost Python call outside PyTorch around each event, else the innermost of all, else -1."""
+        found = self._nearest(events, self.own)
+        return np.where(found < 0, self.nearest_frame(events), found)
+
+    def _nearest(self, events: NDArray[np.int64], wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        found = self.parent[events]
+        going = np.flatnonzero(found >= 0)
+        while (going := going[~wanted[found[going]]]).size:
+            found[going] = self.parent[found[going]]
+            going = going[found[going] >= 0]
+        return found
+
+
+def callers(trace: Trace) -> Callers | None:
+    """What is around every host event; None if the recording has no Python calls."""
+    if not trace.once(recorded_events).of(("python",)).any():
+        return None
+    rows = trace.columns(_PARENTS_SQL)
+    size = int(max(rows["id"].max(initial=-1), rows["parent"].max(initial=-1))) + 1
+    columns = []
+    for name, missing in (("parent", -1), ("name", -1), ("depth", 0), ("frame", False), ("own", False)):
+        column = np.full(size, missing, rows[name].dtype)
+        column[rows["id"]] = rows[name]
+        columns.append(column)
+    return Callers(*columns)
+
+
+def op_stacks(trace: Trace, events: NDArray[np.int64]) -> Stacks:
+    """The Python stack of each operator.
+
+    Raises:
+        MissingInputError: The recording has no stacks.
+    """
+    around = callers(trace)
+    if around is not None:
+        return _from_calls(trace, around, events)
+    rows = trace.columns(_RECORDED_SQL)
+    if not rows["event"].size:
+        raise MissingInputError.of("stacks")
+    return _from_text(trace, rows, events)
+
+
+def _from_text(trace: Trace, rows: dict[str, NDArray[Any]], events: NDArray[np.int64]) -> Stacks:
+    order = np.argsort(rows["event"])
+    at = np.minimum(np.searchsorted(rows["event"], events, sorter=order), order.size - 1)
+    found = order[at]
+    code = np.where(rows["event"][found] == events, rows["code"][found], -1)
+    _, first = np.unique(rows["code"], return_index=True)
+    example = dict(zip(rows["code"][first].tolist(), rows["event"][first].tolist(), strict=True))
+
+    def of(codes: NDArray[np.int64]) -> list[str | None]:
+        wanted = [example[c] for c in np.unique(codes).tolist() if c >= 0]
+        texts = {row["event"]: row["stack"] for row in trace.rows(_TEXT_SQL, {"events": wanted})}
+        return [texts[example[c]] if c >= 0 else None for c in codes.tolist()]
+
+    return Stacks(code, of)
+
+
+def _from_calls(trace: Trace, around: Callers, events: NDArray[np.int64]) -> Stacks:
+    innermost = around.nearest_frame(events)
+    frames, outer = _frames_above(around, np.unique(innermost[innermost >= 0]))
+    # A stack is told by the stack around it and its own name; outer calls come first, so that theirs is known.
+    order = np.argsort(around.depth[frames], kind="stable")
+    edges = np.flatnonzero(np.diff(around.depth[frames[order]])) + 1
+    code = np.full(around.parent.size, -1)
+    up, name = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+    known = 0
+    for level in np.split(order, edges) if order.size else ():
+        above = np.where(outer[level] < 0, -1, code[outer[level]])
+        pairs = (above + 1) << 32 | around.name[frames[level]]
+        unique, index = np.unique(pairs, return_inverse=True)
+        code[frames[level]] = known + index
+        up.append((unique >> 32) - 1)
+        name.append((unique & 0xFFFFFFFF).astype(np.int32))
+        known += unique.size
+    ups, names = np.concatenate(up), np.concatenate(name)
+
+    def of(codes: NDArray[np.int64]) -> list[str | None]:
+        lines = [str(line) for line in texts(trace, names)]
+        return [_joined(c, ups, lines) if c >= 0 else None for c in codes.tolist()]
+
+    return Stacks(np.where(innermost < 0, -1, code[innermost]), of)
+
+
+def _frames_above(around: Callers, frames: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """These Python calls and all around them, each with the one around it."""
+    seen = np.zeros(around.parent.size, np.bool_)
+    seen[frames] = True
+    found, outer = [frames], [around.nearest_frame(frames)]
+    while True:
+        above = outer[-1]
+        new = np.unique(above[(above >= 0)])
+        new = new[~seen[new]]
+        if not new.size:
+            return np.concatenate(found), np.concatenate(outer)
+        seen[new] = True
+        found.append(new)
+        outer.append(around.nearest_frame(new))
+
+
+def _joined(code: int, up: NDArray[np.int64], lines: list[str]) -> str:
+    stack = []
+    while code >= 0:
+        stack.append(lines[code])
+        code = int(up[code])
+    return ";".join(stack)

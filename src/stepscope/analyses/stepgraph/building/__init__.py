@@ -1,0 +1,1 @@
+"""From the recording to the graph."""

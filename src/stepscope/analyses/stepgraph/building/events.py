@@ -1,0 +1,195 @@
+"""Which activities wait for work of another queue."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.queues import Delays, Queue
+from stepscope.analyses.stepgraph.building.rows import Activities, Calls
+from stepscope.model.intervals import Times
+
+#: Where nothing shows it: from the end of what is waited for to the start of what waits.
+EVENT_NS = 1_500
+#: An activity that starts this many usual latencies after it could have must have waited for something.
+_LATE = 3
+#: At most so long after what it waited for; or so long before that ends, since engines of a device do not share one
+#: clock to the microsecond, and by no more than this part of the wait.
+_SOON_NS = 10_000
+_EARLY_NS = 15_000
+_EARLY_SHARE = 10
+#: Neighbours that are looked at for one of another queue.
+_NEIGHBOURS = 8
+#: Begin and duration are rounded, each to this at worst, if all recorded times are multiples of it.
+_RESOLUTIONS = (1_000,)
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """Activities by the time of their launch: their positions, and these times; as lists, which are asked quicker."""
+
+    order: list[int]
+    called: list[int]
+
+    @classmethod
+    def of(cls, activities: Activities, among: NDArray[np.int64]) -> _Launched:
+        order = among[np.argsort(activities.called[among], kind="stable")]
+        return cls(order.tolist(), activities.called[order].tolist())
+
+    def after(self, when: int) -> int:
+        """The first one launched after a moment, -1 if there is none."""
+        at = bisect_right(self.called, when)
+        return self.order[at] if at < len(self.order) else -1
+
+    def before(self, when: int) -> int:
+        """The last one launched before a moment, -1 if there is none."""
+        at = bisect_left(self.called, when) - 1
+        return self.order[at] if at >= 0 else -1
+
+
+def event_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Pairs:
+    """Activities and what they wait for, by the calls that ask for it.
+
+    What is recorded is that a queue is made to wait, not for what. A call right after the record of an event means
+    that event: work on another queue begins after what the thread's main queue has got so far, or the other way
+    round. A call on its own makes the main queue wait for the last that any other queue had got and is done with.
+    """
+    waits = np.flatnonzero(calls.role == rows.EVENT_WAIT)
+    if not waits.size or len(queues) < 2:
+        none = np.zeros(0, np.int64)
+        return none, none
+    finder = _Finder(activities, queues, calls)
+    found = [pair for wait in waits.tolist() for pair in finder.pair(wait)]
+    target, source = (np.array(column, np.int64) for column in zip(*found, strict=True)) if found else 2 * (waits[:0],)
+    return target, source
+
+
+def rounding_ns(activities: Activities) -> int:
+    """By how much the end of one activity may seem to lie after the begin of one that waited for it."""
+    recorded = next((one for one in _RESOLUTIONS if not (activities.ts % one).any()), 1)
+    return 2 * recorded
+
+
+class _Finder:
+    """Looks up what was launched where around a call."""
+
+    def __init__(self, activities: Activities, queues: list[Queue], calls: Calls) -> None:
+        self.rounding = rounding_ns(activities)
+        self.a, self.calls = activities, calls
+        self.by_queue = {queue.track: _Launched.of(activities, queue.member) for queue in queues}
+        self.by_thread = {
+            thread: _Launched.of(activities, np.flatnonzero(activities.thread == thread))
+            for thread in np.unique(activities.thread).tolist()
+        }
+        compute = activities.track[activities.kind == rows.COMPUTE]
+        tracks, count = np.unique(compute if compute.size else activities.track, return_counts=True)
+        self.main = int(tracks[count.argmax()])
+        records = np.flatnonzero(calls.role == rows.EVENT_RECORD)
+        self.records = {
+            thread: calls.ts[records[calls.track[records] == thread]]
+            for thread in np.unique(calls.track[records]).tolist()
+        }
+
+    def pair(self, wait: int) -> list[tuple[int, int]]:
+        """The activity that waits, and for which; nothing if there is none, or its start refutes it."""
+        now, thread = int(self.calls.ts[wait]), int(self.calls.track[wait])
+        recorded = self._recorded(now, thread)
+        target_queue = int(self.calls.queue[wait])
+        if target_queue not in self.by_queue:
+            following = self._next(thread, now)
+            target_queue = int(self.a.track[following]) if recorded >= 0 and following >= 0 else self.main
+        target = self.by_queue[target_queue].after(now)
+        if target < 0:
+            return []
+        source = self._marked(target_queue, thread, recorded) if recorded >= 0 else self._latest(target, now)
+        if source < 0 or self.a.end[source] > self.a.ts[target] + self.rounding:
+            return []
+        return [(target, source)]
+
+    def _recorded(self, now: int, thread: int) -> int:
+        """When the thread recorded an event, if it has launched nothing since; else -1."""
+        times = self.records.get(thread)
+        at = int(np.searchsorted(times, now, side="right")) - 1 if times is not None else -1
+        if times is None or at < 0:
+            return -1
+        launched = self.by_thread.get(thread)
+        last = launched.before(now) if launched else -1
+        recorded = int(times[at])
+        return recorded if last < 0 or self.a.called[last] < recorded else -1
+
+    def _next(self, thread: int, now: int) -> int:
+        launched = self.by_thread.get(thread)
+        return launched.after(now) if launched else -1
+
+    def _marked(self, target_queue: int, thread: int, recorded: int) -> int:
+        """The last activity before the record, on the main queue or, if that is what waits, on another one."""
+        if target_queue != self.main:
+            return self.by_queue[self.main].before(recorded)
+        launched = self.by_thread.get(thread)
+        last = launched.before(recorded) if launched else -1
+        if last >= 0 and self.a.track[last] != self.main:
+            return last
+        others = [queue.before(recorded) for track, queue in self.by_queue.items() if track != self.main]
+        return max((other for other in others if other >= 0), key=lambda i: int(self.a.called[i]), default=-1)
+
+    def _latest(self, target: int, now: int) -> int:
+        """What ended last, before the target began, of the work that other queues had got by then."""
+        found = -1
+        for track, queue in self.by_queue.items():
+            if track == self.a.track[target]:
+                continue
+            last = queue.before(now)
+            while last >= 0 and self.a.end[last] > self.a.ts[target] + self.rounding:
+                last = queue.before(int(self.a.called[last]))
+            if last >= 0 and (found < 0 or self.a.end[last] > self.a.end[found]):
+                found = last
+        return found
+
+
+def unexplained_waits(activities: Activities, ready: NDArray[np.int64], delays: Delays) -> Pairs:
+    """Activities that start late, as one of another queue ends: it may be what they waited for.
+
+    Args:
+        activities: The activities.
+        ready: int64[n], when each could have started for all that is known.
+        delays: Usual delays.
+    """
+    waited = activities.ts - ready
+    late = np.flatnonzero(waited > _LATE * delays.latency)
+    early = np.clip(waited[late] // _EARLY_SHARE, rounding_ns(activities), _EARLY_NS)
+    late, source = last_of_others(activities, late, activities.ts[late] + early)
+    soon = activities.ts[late] - activities.end[source] <= _SOON_NS
+    real = soon & (activities.end[source] > ready[late])
+    return late[real], source[real]
+
+
+def last_of_others(
+    activities: Activities, those: NDArray[np.int64], until: Times, among: NDArray[np.bool_] | None = None
+) -> Pairs:
+    """Those of these activities before which one of another queue has ended by some moment, and the last such.
+
+    Args:
+        activities: The activities.
+        those: int64[m], positions.
+        until: int64[m], the moments.
+        among: bool[n], which may be found; all if None.
+    """
+    by_end = np.argsort(activities.end, kind="stable")
+    by_end = by_end if among is None else by_end[among[by_end]]
+    last = np.searchsorted(activities.end[by_end], until, side="right") - 1
+    for _ in range(_NEIGHBOURS):
+        own = np.flatnonzero(last >= 0)
+        own = own[activities.track[by_end[last[own]]] == activities.track[those[own]]]
+        if not own.size:
+            break
+        last[own] -= 1
+    those, last = those[last >= 0], last[last >= 0]
+    found = by_end[last]
+    other = activities.track[found] != activities.track[those]
+    return those[other], found[other]

@@ -1,0 +1,71 @@
+"""Waits for batches that a loader's workers make: these have a pace of their own, whatever the job does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.rows import Calls
+from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+#: Workers set the pace of a job that waits for them for more than this share of its time. Where they hardly ever hold
+#: it up, a wait is an accident that costs what it costs.
+_BOUND = 0.1
+#: Taking a batch that is there takes no longer than this; what is longer in every step is a wait.
+_TAKING_NS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """The m batches that the job had to wait for, by time.
+
+    Attributes:
+        call: int64[m], positions in `Calls`.
+        ready: int64[m], when the batch was there.
+        own: int64[m], what taking it takes.
+    """
+
+    call: NDArray[np.int64]
+    ready: Times
+    own: Times
+
+
+def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
+    """Find the calls that waited for workers; a loader that works on the host thread itself is no wait."""
+    loading = np.flatnonzero(calls.role == rows.LOADER)
+    none = Batches(loading[:0], calls.ts[:0], calls.ts[:0])
+    if not loading.size:
+        return none
+    loading = loading[~_working(trace, calls, loading)]
+    loading = loading[np.argsort(calls.ts[loading], kind="stable")]
+    took = calls.end[loading] - calls.ts[loading]
+    if not took.size:
+        return none
+    own = min(int(took.min()), _TAKING_NS)
+    waited = loading[took - own > own]
+    if (took - own).sum() <= _BOUND * (hi - lo):
+        return none
+    ready = calls.end[waited] - own
+    return Batches(waited, ready, np.full(waited.size, own))
+
+
+def _working(trace: Trace, calls: Calls, loading: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of these calls load a batch themselves: they say so, or something is recorded inside them."""
+    spans, names = Spans(trace), trace.once(names_by_id)
+    found = np.array(["SingleProcess" in names[name_id] for name_id in calls.name[loading].tolist()], np.bool_)
+    doing = spans.of("op", "runtime", "launch", "sync") & (spans.dur >= 0)
+    for track in np.unique(calls.track[loading]).tolist():
+        mine = np.flatnonzero((calls.track[loading] == track) & ~found)
+        at = np.flatnonzero(doing & (spans.track == track))
+        at = at[np.argsort(spans.ts[at], kind="stable")]
+        ends = spans.ts[at] + spans.dur[at]
+        for one in mine.tolist():
+            begin, end = calls.ts[loading[one]], calls.end[loading[one]]
+            low, high = np.searchsorted(spans.ts[at], (begin, end + 1))
+            found[one] = ends[low:high].min(initial=end + 1) <= end
+    return found

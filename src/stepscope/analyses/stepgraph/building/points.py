@@ -1,0 +1,137 @@
+"""The host's part of the graph: points of its threads at which they act on the device, wait for it, or take turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.handovers import Handovers
+from stepscope.analyses.stepgraph.building.rows import Activities, Calls
+from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.threads import Threads
+from stepscope.model.intervals import Times
+
+#: What a point is: the end of a call; the moment inside a call at which it has launched; a moment at which a thread
+#: stops for another one; that at which it has put work in a queue for another one, or is done with such work; that at
+#: which it begins with such work, or goes on as all of it is done; begin and end of a step.
+RETURN, ISSUE, YIELD, PUT, DONE, TAKEN, EMPTIED, BEGIN, END = range(9)
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The n points, by thread and time.
+
+    Attributes:
+        at: int64[n], when.
+        track: int32[n].
+        kind: int8[n].
+        call: int64[n], position in `Calls`, -1 if it belongs to none.
+        step: int32[n], step of begins and ends, else -1.
+        previous: int64[n], the point from which the thread, or the one whose turn it was, went on; -1 for the first.
+        begin: int64[n], begin of the call; equal to `at` if there is none.
+        handover: int64[n], position in `Handovers` of what is put or taken, or of the call before which all was done;
+            else -1.
+    """
+
+    at: Times
+    track: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    call: NDArray[np.int64]
+    step: NDArray[np.int32]
+    previous: NDArray[np.int64]
+    begin: Times
+    handover: NDArray[np.int64]
+
+
+def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Times, handovers: Handovers) -> Points:
+    """Lay out the points of all threads.
+
+    Args:
+        selection: The steps.
+        threads: The threads.
+        calls: Their calls.
+        issued: int64[calls], when each call had launched its work, if its end is not to stand for that; else -1.
+        handovers: What they hand to each other.
+    """
+    acting = np.flatnonzero(np.isin(calls.role, (rows.LAUNCH, rows.WAIT, rows.ALLOCATION, rows.LOADER)))
+    early = np.flatnonzero(issued >= 0)
+    turns = threads.handoffs
+    steps = selection.step.size if threads.main >= 0 else 0
+    main = np.full(steps, threads.main, np.int32)
+    piece, emptied = np.arange(handovers.put.size), np.arange(handovers.call.size)
+    parts = [
+        _part(RETURN, calls.end[acting], calls.track[acting], call=acting, begin=calls.ts[acting]),
+        _part(ISSUE, issued[early], calls.track[early], call=early, begin=calls.ts[early]),
+        _part(YIELD, turns.stopped, turns.source),
+        _part(PUT, handovers.put, handovers.giver, handover=piece),
+        _part(TAKEN, handovers.taken, handovers.taker, handover=piece),
+        _part(DONE, handovers.done[handovers.last], handovers.taker[handovers.last], handover=emptied),
+        _part(EMPTIED, calls.ts[handovers.call], calls.track[handovers.call], handover=emptied),
+        _part(BEGIN, selection.starts[:steps], main, step=selection.step[:steps]),
+        _part(END, selection.ends[:steps], main, step=selection.step[:steps]),
+    ]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    # Of points at one moment, a call inside another comes first, then where a thread stops, then ends of steps.
+    after = np.array([0, 0, 1, 1, 1, 4, 4, 3, 2])[columns["kind"]]
+    order = np.lexsort((-columns["begin"], after, columns["at"], columns["track"]))
+    columns = {name: column[order] for name, column in columns.items()}
+    return _after_turns(Points(previous=_same_thread(columns["track"]), **columns), threads)
+
+
+def _part(kind: int, at: Times, track: NDArray[np.int32], **known: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Points of one kind; columns of which nothing is known are -1, and `begin` is `at`."""
+    none = np.full(at.size, -1)
+    unknown = {"call": none, "step": none.astype(np.int32), "begin": at, "handover": none}
+    return {"at": at, "track": track, "kind": np.full(at.size, kind, np.int8), **unknown, **known}
+
+
+def _same_thread(track: NDArray[np.int32]) -> NDArray[np.int64]:
+    previous: NDArray[np.int64] = np.arange(-1, track.size - 1)
+    previous[np.append(True, track[1:] != track[:-1])[: track.size]] = -1
+    return previous
+
+
+def _after_turns(points: Points, threads: Threads) -> Points:
+    """Where another thread had its turn, a point comes after the moment at which that one stopped."""
+    turns = threads.handoffs
+    for track in np.unique(turns.target).tolist():
+        own = np.flatnonzero(points.track == track)
+        mine = np.flatnonzero(turns.target == track)
+        # What begins there is the moment at which the thread went on; what is called ends after that.
+        at = points.at[own] - (points.kind[own] < TAKEN)
+        first = np.searchsorted(at, turns.resumed[mine], side="left")
+        held = first < own.size
+        for one, source, stopped in zip(
+            own[first[held]].tolist(),
+            turns.source[mine][held].tolist(),
+            turns.stopped[mine][held].tolist(),
+            strict=True,
+        ):
+            points.previous[one] = _yield_point(points, source, stopped)
+    return points
+
+
+def _yield_point(points: Points, track: int, at: int) -> int:
+    low = int(np.searchsorted(points.track, track, side="left"))
+    high = int(np.searchsorted(points.track, track, side="right"))
+    last = low + int(np.searchsorted(points.at[low:high], at, side="right")) - 1
+    while points.kind[last] >= TAKEN:
+        last -= 1
+    return last
+
+
+def activity_points(points: Points, calls: Calls, activities: Activities) -> NDArray[np.int64]:
+    """The point at which each activity was launched, int64[activities], -1 where that is not recorded."""
+    call = calls.find(activities.launch)
+    found = np.full(call.size, -1)
+    known = call >= 0
+    point_of = np.full(calls.id.size, -1)
+    for kind in (RETURN, ISSUE):  # where a call has both, the moment at which it had launched counts
+        these = np.flatnonzero((points.kind == kind) & (points.call >= 0))
+        point_of[points.call[these]] = these
+    found[known] = point_of[call[known]]
+    return found

@@ -1,0 +1,185 @@
+"""Device queues: what runs after what, how long hand-overs take, and how many launches a queue holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.idle.queues import CAPACITY
+from stepscope.analyses.stepgraph.building.rows import Activities
+from stepscope.model.intervals import Times
+
+#: Where a recording does not show it: time between two activities of a queue, and from a launch to its start.
+_GAP_NS = 1_000
+_LATENCY_NS = 2_000
+#: What takes longer than this is waiting for something else.
+_SLOWEST_NS = 50_000
+#: A call is blocked by a full queue if it takes this many times as long as usual.
+_BLOCKED = 3
+#: Room in a queue is looked at this many times while as many launches are made as it holds.
+_FINE = 128
+#: At least this share of the calls is taken not to be blocked: those that begin a step after it was waited for.
+_FREE = 0.05
+#: So many blocked calls, and most of the time of all slow ones, show how much a queue holds.
+_ENOUGH = 3
+#: A queue also holds what has no device activity (recorded and awaited events), so that calls are blocked a few
+#: activities short of the most that were ever seen: 1,018 to 1,022 on a V100.
+_SHORT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One device queue: its n activities in order.
+
+    Attributes:
+        track: Its track.
+        member: int64[n], positions in `Activities`.
+        called: int64[n], by when each and all before it were launched (begin of the call).
+        latest: int64[n], position of whichever of it and those before it ends last.
+    """
+
+    track: int
+    member: NDArray[np.int64]
+    called: Times
+    latest: NDArray[np.int64]
+
+    def launched_before(self, when: Times) -> NDArray[np.int64]:
+        """How many were launched before each moment."""
+        return np.searchsorted(self.called, when, side="left")
+
+
+def split_queues(activities: Activities) -> list[Queue]:
+    """The queues, by track."""
+    order = np.argsort(activities.track, kind="stable")
+    edges = np.flatnonzero(np.diff(activities.track[order])) + 1
+    return [_queue(activities, member) for member in np.split(order, edges)] if order.size else []
+
+
+def _queue(activities: Activities, member: NDArray[np.int64]) -> Queue:
+    ends = activities.end[member]
+    reach = np.maximum.accumulate(ends)
+    leading = np.where(ends == reach, np.arange(member.size), 0)
+    latest = member[np.maximum.accumulate(leading)]
+    return Queue(int(activities.track[member[0]]), member, np.maximum.accumulate(activities.called[member]), latest)
+
+
+def predecessors(activities: Activities, queues: list[Queue]) -> NDArray[np.int64]:
+    """The activity after which each one runs on its queue, int64[n], -1 for the first.
+
+    Neighbours may overlap a little, as kernels do whose successor was let in early; what runs beside a longer one
+    follows what that one follows.
+    """
+    before = np.full(activities.ts.size, -1)
+    for queue in queues:
+        before[queue.member[1:]] = queue.member[:-1]
+        wrong = _outlived(activities, before, queue.member)
+        while wrong.size:
+            before[wrong] = before[before[wrong]]
+            wrong = _outlived(activities, before, wrong)
+    return before
+
+
+def _outlived(activities: Activities, before: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
+    previous = before[among]
+    return among[(previous >= 0) & (activities.end[np.maximum(previous, 0)] > activities.end[among])]
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """Usual delays of the device.
+
+    Attributes:
+        gap: Between two activities of a queue, both launched in time.
+        graph_gap: The same within a graph.
+        latency: From a launch to the start of its activity on an idle queue.
+    """
+
+    gap: int
+    graph_gap: int
+    latency: int
+
+
+def usual_delays(activities: Activities, before: NDArray[np.int64], launched: Times, held: NDArray[np.int64]) -> Delays:
+    """Medians over the recording.
+
+    Args:
+        activities: The activities.
+        before: int64[n], what each follows.
+        launched: int64[n], when its launch was done, -1 if unknown.
+        held: Activities that wait for something else, too.
+    """
+    plain = (before >= 0) & (launched >= 0)
+    plain[held] = False
+    after = np.flatnonzero(plain)
+    free = activities.end[before[after]]
+    start, ready = activities.ts[after], launched[after]
+    together = activities.in_graph[after] & (activities.launch[after] == activities.launch[before[after]])
+    queued, idle = (ready + _LATENCY_NS < free) & ~together, free < ready
+    gaps = start - free
+    return Delays(
+        _median(gaps[queued & (gaps >= 0)], _GAP_NS),
+        _median(gaps[together & (gaps >= 0)], _GAP_NS),
+        _median((start - ready)[idle & (start >= ready)], _LATENCY_NS),
+    )
+
+
+def _median(values: Times, otherwise: int) -> int:
+    usual = int(np.median(values)) if values.size else otherwise
+    return usual if usual <= _SLOWEST_NS else otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Launches that may have to wait for room in their queue.
+
+    Attributes:
+        call: int64[m], launching events.
+        room: int64[m], position of the activity that has to end first.
+        blocked: bool[m], whether it did have to wait.
+    """
+
+    call: NDArray[np.int64]
+    room: NDArray[np.int64]
+    blocked: NDArray[np.bool_]
+
+
+def full_queues(activities: Activities, queues: list[Queue], call_end: Times, call_ns: Times) -> Full:
+    """Which launches wait for room, by queue.
+
+    Args:
+        activities: The activities.
+        queues: Their queues.
+        call_end: int64[activities], end of the launching call, -1 where it is not recorded.
+        call_ns: int64[activities], its duration.
+    """
+    parts = [_full(activities, queue, call_end, call_ns) for queue in queues]
+    none = np.zeros(0, np.int64)
+    calls, rooms, blocked = (list(column) for column in zip(*parts, strict=True)) if parts else ([], [], [])
+    return Full(
+        np.concatenate([none, *calls]), np.concatenate([none, *rooms]), np.concatenate([none, *blocked]).astype(bool)
+    )
+
+
+def _full(
+    activities: Activities, queue: Queue, call_end: Times, call_ns: Times
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    launch = activities.launch[queue.member]
+    last = np.append(launch[1:] != launch[:-1], True) | (launch < 0)
+    launch, member, latest = launch[last], queue.member[last], queue.latest[last]
+    returned, took = call_end[member], call_ns[member]
+    known = np.flatnonzero(returned >= 0)
+    ended = np.searchsorted(activities.end[latest], returned[known], side="right")
+    held = known + 1 - ended
+    most = int(held.max(initial=0))
+    slow = took[known] > _BLOCKED * (float(np.quantile(took[known], _FREE)) if known.size else 0.0)
+    slow &= activities.end[member[known]] > returned[known]  # else it waited for what it launched
+    full = slow & (held >= most - most // _SHORT) & (most > 1)
+    small = np.count_nonzero(full) >= _ENOUGH and 2 * took[known[full]].sum() >= took[known[slow]].sum()
+    depth = most if small else max(CAPACITY, most + 1)
+    # A few launches more or less make no difference to a queue that holds a thousand.
+    chosen = (known >= depth) & (slow | (known % max(depth // _FINE, 1) == 0))
+    entry, blocked = known[chosen], full[chosen] & small
+    # A blocked call returns when there is room: what it waited for is what ended last by then.
+    return launch[entry], latest[entry - np.where(blocked, held[chosen], depth)], blocked

@@ -1,0 +1,187 @@
+"""What the graph is made of: the device activities and host calls of the chosen steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.runtime_calls import called_names
+from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.model import runtime_names
+from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.columns import named as named_events
+from stepscope.model.events.device_work import Copies, DeviceWork
+from stepscope.model.events.lookup import match
+from stepscope.model.intervals import Times
+from stepscope.model.trace import Trace
+
+Ids = NDArray[np.int64]
+
+#: What a host call does to the graph.
+LAUNCH, WAIT, ALLOCATION, LOADER, EVENT_RECORD, EVENT_WAIT = range(6)
+#: Kinds of device activities.
+COMPUTE, COMM, COPY, SET = range(4)
+_KINDS = np.array([{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, SET) for kind in KERNEL_KINDS], np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class Activities:
+    """The n device activities that are launched in the chosen steps, or still run when these begin; by begin.
+
+    Attributes:
+        event: int64[n].
+        track: int32[n], their queues.
+        ts: int64[n].
+        end: int64[n].
+        step: int32[n], -1 if they belong to none.
+        launch: int64[n], the launching events, -1 if not recorded.
+        called: int64[n], begin of the launching call; their own where it is not recorded.
+        thread: int32[n], track of that call, -1 if not recorded.
+        kind: int8[n].
+        pageable: bool[n], copies to or from pageable memory.
+        in_graph: bool[n].
+    """
+
+    event: Ids
+    track: NDArray[np.int32]
+    ts: Times
+    end: Times
+    step: NDArray[np.int32]
+    launch: Ids
+    called: Times
+    thread: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    pageable: NDArray[np.bool_]
+    in_graph: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The n host calls that matter to the graph, by thread and begin.
+
+    Attributes:
+        id: int64[n], their events.
+        track: int32[n].
+        ts: int64[n].
+        end: int64[n].
+        name: int32[n], `name_id`.
+        role: int8[n].
+        scope: int8[n], what a wait waits for: one of `runtime_names.SCOPES` by position.
+        queue: int32[n], device queue that it waits for or makes wait, -1 where not recorded.
+        blocking: bool[n], calls that return only when what they launched is done, by name.
+    """
+
+    id: Ids
+    track: NDArray[np.int32]
+    ts: Times
+    end: Times
+    name: NDArray[np.int32]
+    role: NDArray[np.int8]
+    scope: NDArray[np.int8]
+    queue: NDArray[np.int32]
+    blocking: NDArray[np.bool_]
+
+    def find(self, events: Ids) -> Ids:
+        """Positions of the calls that are these events, int64[m], -1 for events that are no such call."""
+        return match(self.id, events)
+
+
+def read_activities(trace: Trace, selection: Selection) -> Activities:
+    """The device activities of the chosen steps."""
+    work, copies = DeviceWork.of(trace), Copies.of(trace)
+    ends = work.ts + work.dur
+    called = np.where(work.launched, work.called, work.ts)
+    at = np.flatnonzero(~work.are("sync") & (ends > selection.starts[0]) & (called < selection.ends[-1]))
+    at = at[np.lexsort((work.event[at], work.ts[at]))]
+    pageable = np.zeros(work.event.size, np.bool_)
+    pageable[copies.at] = copies.pageable
+    return Activities(
+        work.event[at], work.track[at], work.ts[at], ends[at], work.step[at], work.launch[at], called[at],
+        work.thread[at], _KINDS[work.kind[at]], pageable[at], work.in_graph[at],
+    )  # fmt: skip
+
+
+def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Calls:
+    """The host calls of the chosen steps."""
+    names = trace.once(called_names)
+
+    def named(test: Callable[[str], bool]) -> list[int]:
+        return [name_id for name_id, name in names if test(name)]
+
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    reads = _silent_reads(trace)
+    launching = spans.rows(activities.launch)
+    lo, hi = int(selection.starts[0]), int(selection.ends[-1])
+    # What comes later decides.
+    role = np.full(spans.ts.size, -1, np.int8)
+    runtime = spans.of("runtime", "sync", "launch")
+    for one, test in (
+        (ALLOCATION, runtime_names.is_allocation),
+        (WAIT, runtime_names.is_synchronisation),
+        (EVENT_WAIT, runtime_names.is_stream_wait),
+        (EVENT_RECORD, runtime_names.is_event_record),
+    ):
+        role[runtime & np.isin(spans.name, named(test))] = one
+    role[reads] = WAIT
+    role[launching[launching >= 0]] = LAUNCH
+    role[spans.of("dataloader")] = LOADER
+    at = np.flatnonzero((role >= 0) & (spans.ts >= lo) & (spans.ts < hi))
+    at = at[on_host(trace, spans.track[at])]
+    at = at[np.lexsort((spans.id[at], spans.ts[at], spans.track[at]))]
+    ids, name = spans.id[at].astype(np.int64), spans.name[at]
+    scope = np.zeros(max((name_id for name_id, _ in names), default=0) + 1, np.int8)
+    for name_id, text in names:
+        scope[name_id] = runtime_names.SCOPES.index(runtime_names.wait_scope(text))
+    scopes = scope[np.minimum(name, scope.size - 1)]
+    scopes[np.isin(at, reads)] = runtime_names.SCOPES.index("stream")
+    waits = np.flatnonzero(work.are("sync") & (work.ts >= lo) & (work.ts < hi))
+    queue = _queues(work.launch[waits], work.track[waits], work.ts[waits], ids)
+    ts = spans.ts[at]
+    return Calls(
+        ids, spans.track[at], ts, ts + np.maximum(spans.dur[at], 0), name, role[at], scopes, queue,
+        np.isin(name, named(runtime_names.is_blocking_copy)),
+    )  # fmt: skip
+
+
+def _silent_reads(trace: Trace) -> NDArray[np.int64]:
+    """Positions of operators that need the device's answer: where no calls are recorded in them, they are the wait."""
+    spans = Spans(trace)
+    reads = named_events(trace, lambda name: name == runtime_names.SCALAR_READ) & spans.of("op")
+    if reads.any():
+        calls = spans.of("runtime", "sync", "launch") & (spans.around >= 0)
+        reads[spans.around[calls]] = False
+    return np.flatnonzero(reads)
+
+
+def launched_before_waits(activities: Activities, calls: Calls) -> Activities:
+    """Say of what started while the host was waiting, and whose launch was not recorded, that it was launched before.
+
+    What precedes it on its queue was launched before it.
+    """
+    waits = np.flatnonzero(calls.role == WAIT)
+    unknown = np.flatnonzero(activities.launch < 0)
+    called = activities.called.copy()
+    if waits.size and unknown.size:
+        order = waits[np.argsort(calls.ts[waits], kind="stable")]
+        last = np.searchsorted(calls.ts[order], activities.ts[unknown], side="left") - 1
+        covered = (last >= 0) & (calls.end[order[last]] > activities.ts[unknown])
+        called[unknown[covered]] = calls.ts[order[last[covered]]] - 1
+    for track in np.unique(activities.track[unknown]).tolist():
+        mine = np.flatnonzero(activities.track == track)
+        called[mine] = np.minimum.accumulate(called[mine][::-1])[::-1]
+    return replace(activities, called=called)
+
+
+def _queues(called: Ids, track: NDArray[np.int32], ts: Times, ids: Ids) -> NDArray[np.int32]:
+    """The queue that each call makes wait or waits for, where the recording has a wait of that queue for it."""
+    order = np.lexsort((ts, called))
+    call, track = called[order], track[order]
+    found = np.full(ids.size, -1, np.int32)
+    if call.size:
+        at = np.minimum(np.searchsorted(call, ids), call.size - 1)
+        found = np.where(call[at] == ids, track[at], -1).astype(np.int32)
+    return found

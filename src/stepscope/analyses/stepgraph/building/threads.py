@@ -1,0 +1,159 @@
+"""Which host thread goes on where another one stops.
+
+A backward pass runs on a thread of its own while the main thread waits for it: together they are one line of time.
+Nobody records that one waits for the other. It shows in what they do: a thread that does nothing, while another one
+does something that begins and ends within that time, goes on when the other one is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.grouping import Groups
+from stepscope.analyses.shared.recorded_events import recorded_events
+from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.trace import Trace
+
+#: A thread that works while others do for more than this share of its time does not take turns with them.
+CONCURRENT = 0.2
+
+#: A thread is at work in what it does last of all: what encloses that may only wait for another thread.
+_WORK = ("op", "runtime", "launch", "sync", "queue", "gc", "dataloader")
+#: A thread with any of these belongs to the job's work.
+_ACTIVE = ("op", "runtime", "launch", "sync", "step")
+
+
+@dataclass(frozen=True, slots=True)
+class Handoffs:
+    """The m moments at which a thread goes on because another one has stopped, by time.
+
+    Attributes:
+        source: int32[m], thread that stops.
+        stopped: int64[m], when.
+        target: int32[m], thread that goes on.
+        resumed: int64[m], when.
+    """
+
+    source: NDArray[np.int32]
+    stopped: Times
+    target: NDArray[np.int32]
+    resumed: Times
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The host threads of the graph.
+
+    Attributes:
+        main: The thread that runs the steps; -1 if no thread is recorded.
+        woven: Threads that take turns, the main one among them.
+        handoffs: Their turns.
+    """
+
+    main: int
+    woven: frozenset[int]
+    handoffs: Handoffs
+
+
+def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) -> Threads:
+    """The threads of the chosen steps, and their turns.
+
+    Args:
+        trace: The trace of one rank.
+        selection: The steps.
+        led: Tracks of threads that do what others hand them: when they go on is recorded.
+    """
+    main = _main(trace)
+    if main < 0:
+        return Threads(-1, frozenset(), _turns({}))
+    spans = Spans(trace)
+    active = np.zeros(int(spans.track.max()) + 1, np.bool_)
+    active[spans.track[spans.of(*_ACTIVE)]] = True
+    active &= on_host(trace, np.arange(active.size, dtype=np.int32))
+    chosen = spans.of(*_WORK) & active[spans.track] & (spans.dur > 0)
+    at = np.flatnonzero(chosen & (spans.ts >= selection.starts[0]) & (spans.ts < selection.ends[-1]))
+    track, ts = spans.track[at], spans.ts[at]
+    work = _innermost(*_in_order(track, ts, ts + spans.dur[at]))
+    marks = np.unique(np.concatenate((selection.starts, selection.ends)))
+    woven = _taking_turns({track: pieces for track, pieces in work.items() if track not in led}, main)
+    starts, ends = work.get(main, (marks[:0], marks[:0]))
+    turns = {track: work[track] for track in woven if track in work}
+    # A step's begin and end are moments of the main thread, whatever else it does then.
+    turns[main] = (np.concatenate((starts, marks)), np.concatenate((ends, marks)))
+    return Threads(main, woven, _turns(turns))
+
+
+def _main(trace: Trace) -> int:
+    """The host thread with the most steps, of several the one that begins first; -1 if none is recorded."""
+    events = trace.once(recorded_events)
+    mine = events.host & ~events.of(("overhead", "other"))
+    if DeviceWork.of(trace).event.size and not (mine & ~events.of(("step",))).any():
+        return -1  # steps that sums tell of, beside the device's work: what the host did is not recorded
+    threads = Groups.by(events.track[mine])
+    if not threads.count.size:
+        return -1
+    track, first = events.track[mine][threads.first], threads.least(events.first[mine])
+    steps = threads.sum(np.where(events.of(("step",)), events.number, 0)[mine])
+    return int(track[np.lexsort((track, first, -steps))[0]])
+
+
+def _in_order(track: NDArray[np.int32], starts: Times, ends: Times) -> tuple[NDArray[np.int32], Times, Times]:
+    """Events by thread and begin, the longest first; that is how they are stored where threads nest properly."""
+    again = track[1:] == track[:-1]
+    later = (starts[1:] > starts[:-1]) | ((starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1]))
+    if not ((track[1:] > track[:-1]) | (again & later)).all():
+        order = np.lexsort((-ends, starts, track))
+        track, starts, ends = track[order], starts[order], ends[order]
+    return track, starts, ends
+
+
+Work = dict[int, tuple[Times, Times]]
+
+
+def _innermost(track: NDArray[np.int32], starts: Times, ends: Times) -> Work:
+    """By thread, the events that hold no other."""
+    if not track.size:
+        return {}
+    alone = np.append((track[1:] != track[:-1]) | (starts[1:] >= ends[:-1]), True)
+    track, starts, ends = track[alone], starts[alone], ends[alone]
+    return {int(one): (starts[track == one], ends[track == one]) for one in np.unique(track)}
+
+
+def _taking_turns(work: Work, main: int) -> frozenset[int]:
+    """The main thread and those that hardly ever work at the same time as another of them, the busiest first."""
+    woven = [main]
+    busy = Intervals.union_of(*work[main]) if main in work else Intervals.empty()
+    own = {track: Intervals.union_of(*pieces) for track, pieces in work.items() if track != main}
+    for track in sorted(own, key=lambda track: (-own[track].total, track)):
+        if (own[track] & busy).total <= CONCURRENT * own[track].total:
+            woven.append(track)
+            busy = busy | own[track]
+    return frozenset(woven)
+
+
+def _turns(work: Work) -> Handoffs:
+    tracks = [np.full(pieces[0].size, track, np.int32) for track, pieces in work.items()]
+    if len(tracks) < 2:
+        none = np.zeros(0, np.int64)
+        return Handoffs(none.astype(np.int32), none, none.astype(np.int32), none)
+    track = np.concatenate(tracks)
+    starts, ends = (np.concatenate([pieces[side] for pieces in work.values()]) for side in (0, 1))
+    order = np.lexsort((ends, starts, track))
+    track, starts, ends = track[order], starts[order], ends[order]
+    idle_since = np.append(np.iinfo(np.int64).min, ends[:-1])
+    idle_since[np.append(True, track[1:] != track[:-1])] = np.iinfo(np.int64).min
+    by_end = np.lexsort((starts, ends))
+    before = np.searchsorted(ends[by_end], starts, side="right") - 1
+    last = by_end[np.maximum(before, 0)]
+    handed = (before >= 0) & (track[last] != track) & (ends[last] > idle_since) & (starts[last] >= idle_since)
+    target = np.flatnonzero(handed)
+    target = target[np.argsort(starts[target], kind="stable")]
+    source = last[target]
+    return Handoffs(track[source], ends[source], track[target], starts[target])

@@ -1,0 +1,1 @@
+"""What might be changed about a job, and what that does to the graph."""

@@ -1,0 +1,168 @@
+"""What a change does to the times of nodes and edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.building import nodes as graph
+from stepscope.analyses.stepgraph.building.build import Built
+from stepscope.analyses.stepgraph.building.points import RETURN
+from stepscope.analyses.stepgraph.building.spans import Spans
+from stepscope.analyses.stepgraph.changing.change import Change, Events, Scaled
+from stepscope.analyses.stepgraph.changing.overlap import NEVER, Overlap
+from stepscope.analyses.stepgraph.changing.purposes import Purposes
+from stepscope.analyses.stepgraph.changing.scaling import scaled
+from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
+from stepscope.analyses.stepgraph.replay import More, Timing
+from stepscope.model.intervals import Intervals, Times
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effects:
+    """Where in the graph events are found.
+
+    Attributes:
+        built: The graph.
+        spans: Host events.
+        took: int64[n], recorded length of each node, but for waits for other ranks.
+        late: Waits for other ranks.
+        edge_node: int64[m], the node that each edge leads to.
+        by_event: int64[activities], activities ordered by event.
+        overlap: Moves activities out of the way.
+    """
+
+    built: Built
+    spans: Spans
+    took: Times
+    late: Lateness
+    edge_node: NDArray[np.int64]
+    by_event: NDArray[np.int64]
+    overlap: Overlap
+
+    @classmethod
+    def on(cls, built: Built, spans: Spans, purposes: Purposes) -> Effects:
+        """Prepare for changes of a graph."""
+        nodes = built.graph.nodes
+        edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
+        by_event = np.argsort(built.activities.event, kind="stable")
+        took: Times = nodes.end - nodes.start
+        took[built.device[built.peers.activity]] -= built.peers.wait
+        return cls(built, spans, took, lateness(built), edge_node, by_event, Overlap(built, purposes, edge_node))
+
+    def of(self, change: Change) -> Timing:
+        """What the graph is to be replayed with."""
+        on, lag = self.built.graph.on, self.built.graph.lag.copy()
+        took, waited = self.took.copy(), np.zeros_like(self.took)
+        waited[self.late.node] = self.late.wait
+        for part in change.device:
+            self._scale_device(part, lag, took, waited)
+        if change.host or change.time:
+            self._scale_host(change, lag)
+            for part in change.host:
+                self._scale_batches(part, lag)
+        if change.unblocked.size:
+            self._unblock(change.unblocked, lag)
+            waited[self.device_nodes(change.unblocked)] = 0
+        if change.overlapped.size:
+            on = self.overlap.apply(self.activities(change.overlapped), lag)
+        on = self._from_the_begin(on, lag)
+        most = MOST if self._longer(lag, took, waited) else 1
+        return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]), most)
+
+    def _from_the_begin(self, on: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
+        """What nothing holds up any more starts with everything; where each edge comes from then, int64[m]."""
+        first = self.built.graph.first
+        some = np.flatnonzero(first[1:] > first[:-1])
+        loose = some[np.maximum.reduceat(lag, first[some]) <= NEVER] if some.size else some
+        if loose.size:
+            on = np.array(on)
+            on[first[loose]], lag[first[loose]] = 0, 0
+        return on
+
+    def _longer(self, lag: Times, took: Times, waited: Times) -> bool:
+        """Whether anything takes longer than it did; else others can't be later than they were either."""
+        more = (lag > self.built.graph.lag).any() or (took > self.took).any()
+        return bool(more or (waited[self.late.node] > self.late.wait).any())
+
+    def _late(self, on: NDArray[np.int64], lag: Times, wait: Times) -> dict[int, tuple[More, int, int, int]]:
+        """When other ranks come, as `Timing` has it, once waits have become shorter."""
+        late = self.late
+        edges = list(zip(on[late.edge].tolist(), lag[late.edge].tolist(), strict=True))
+        lags = (late.late - (late.wait - wait)).tolist()
+        first = late.first.tolist()
+        return {
+            node: (tuple(edges[first[i] : first[i + 1]]), lags[i], together, apart)
+            for i, (node, together, apart, left) in enumerate(
+                zip(late.node.tolist(), late.together.tolist(), late.apart.tolist(), wait.tolist(), strict=True)
+            )
+            if left
+        }
+
+    def device_nodes(self, events: Events) -> NDArray[np.int64]:
+        """Nodes of device activities; those that the graph lacks are left out."""
+        nodes: NDArray[np.int64] = self.built.device[self.activities(events)]
+        return nodes
+
+    def activities(self, events: Events) -> NDArray[np.int64]:
+        """Positions in `Activities` of device activities, ascending; those that the graph lacks are left out."""
+        known = self.built.activities.event[self.by_event]
+        if not known.size:
+            return known
+        at = np.minimum(np.searchsorted(known, events), known.size - 1)
+        found = self.by_event[at[known[at] == events]]
+        activities: NDArray[np.int64] = np.unique(found)
+        return activities
+
+    def _scale_device(self, part: Scaled, lag: Times, took: Times, waited: Times) -> None:
+        nodes = self.device_nodes(part.events)
+        whole = np.rint((took[nodes] + waited[nodes]) * part.factor).astype(np.int64)
+        waited[nodes] = np.minimum(waited[nodes], whole)
+        took[nodes] = whole - waited[nodes]
+        if part.factor == 0:  # what is not there needs no gap before it; what makes that a long one may remain
+            gone = np.zeros(took.size, np.bool_)
+            gone[nodes] = True
+            follows = (self.built.graph.kind == graph.FOLLOWS) & gone[self.edge_node]
+            lag[follows] -= np.clip(lag[follows], 0, self.built.delays.gap)
+
+    def _scale_host(self, change: Change, lag: Times) -> None:
+        """Shorten what the host does between its points."""
+        edges = np.flatnonzero(self.built.graph.kind == graph.GOES_ON)
+        points = self.built.graph.nodes.item[self.edge_node[edges]]
+        track = self.built.points.track[points]
+        starts = self.built.graph.nodes.end[self.built.graph.on[edges]]
+        woven = np.isin(track, list(self.built.threads.woven))
+        line = np.where(woven, self.built.threads.main, track)
+        for thread in np.unique(line).tolist():
+            together = self.built.threads.woven if thread == self.built.threads.main else {thread}
+            mine = line == thread
+            factors = [(self.spans.on_threads(part.events, together), part.factor) for part in change.host]
+            if thread == self.built.threads.main:
+                factors += [(Intervals.union_of(part.starts, part.ends), part.factor) for part in change.time]
+            lag[edges[mine]] = scaled(starts[mine], starts[mine] + lag[edges[mine]], factors)
+
+    def _scale_batches(self, part: Scaled, lag: Times) -> None:
+        """Let workers deliver at another pace; at once, if the factor is 0."""
+        batches, calls = self.built.batches, self.built.calls
+        mine = np.isin(calls.id[batches.call], part.events)
+        if not mine.any():
+            return
+        kind, item = self.built.graph.kind, self.built.graph.nodes.item[self.edge_node]
+        arrives = np.flatnonzero(kind == graph.ARRIVES)
+        batch = self.built.graph.nodes.item[self.built.graph.on[arrives]]
+        arrives = arrives[mine[batch]]
+        lag[arrives] = np.rint(lag[arrives] * part.factor).astype(np.int64) if part.factor else NEVER
+        of_batch = self.built.graph.nodes.kind[self.edge_node] == graph.BATCH
+        paced = np.flatnonzero(of_batch & np.isin(kind, (graph.NEXT_BATCH, graph.STARTS)))
+        paced = paced[mine[item[paced]]]
+        lag[paced] = np.rint(lag[paced] * part.factor).astype(np.int64)
+
+    def _unblock(self, events: Events, lag: Times) -> None:
+        nodes, points = self.built.graph.nodes, self.built.points
+        returns = np.flatnonzero((points.kind == RETURN) & np.isin(nodes.event[self.built.host], events))
+        free = np.zeros(nodes.end.size, np.bool_)
+        free[self.built.host[returns]] = True
+        held = np.isin(self.built.graph.kind, (graph.WAITS, graph.ROOM))
+        lag[held & free[self.edge_node]] = NEVER

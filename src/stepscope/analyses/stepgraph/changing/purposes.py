@@ -1,0 +1,69 @@
+"""What activities are for: the backward pass, gradients to be summed, parameters to be gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.building import rows
+from stepscope.analyses.stepgraph.building.rows import Activities
+from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.model.events.columns import Spans, named, on_host
+from stepscope.model.intervals import Intervals
+from stepscope.model.trace import Trace
+
+_REDUCING = ("all_reduce", "reduce_scatter", "reduce")
+_GATHERING = ("all_gather", "gather", "broadcast")
+
+_BACKWARD_SQL = "SELECT DISTINCT target FROM flows WHERE kind = 'forward_backward' AND target IS NOT NULL"
+_COLLECTIVES_SQL = "SELECT event, collective, coalesce(bytes, 0) AS bytes FROM collectives ORDER BY event"
+
+
+@dataclass(frozen=True, slots=True)
+class Purposes:
+    """What the n activities of the graph are for.
+
+    Attributes:
+        backward: bool[n], compute launched by the backward pass.
+        reducing: bool[n], collectives that sum up gradients, or may do so.
+        gathering: bool[n], collectives whose data is there since the step began.
+        bytes: int64[n], size of collectives; 0 where it is not recorded.
+    """
+
+    backward: NDArray[np.bool_]
+    reducing: NDArray[np.bool_]
+    gathering: NDArray[np.bool_]
+    bytes: NDArray[np.int64]
+
+
+def purposes(trace: Trace, selection: Selection, activities: Activities) -> Purposes:
+    """Find out what activities are for."""
+    spans = Spans(trace)
+    passing = named(trace, _is_backward) & spans.of("op", "annotation")
+    targets = spans.rows(trace.columns(_BACKWARD_SQL)["target"])
+    passing[targets[targets >= 0]] = True
+    at = np.flatnonzero(passing & (spans.dur > 0) & (spans.ts >= selection.starts[0]) & (spans.ts < selection.ends[-1]))
+    at = at[on_host(trace, spans.track[at])]
+    track, ts = spans.track[at], spans.ts[at]
+    backward = np.zeros(activities.ts.size, np.bool_)
+    for thread in np.unique(track).tolist():
+        its = track == thread
+        mine = np.flatnonzero((activities.thread == thread) & (activities.kind == rows.COMPUTE))
+        passed = Intervals.union_of(ts[its], ts[its] + spans.dur[at[its]])
+        backward[mine] = passed.at(activities.called[mine])
+    known = trace.columns(_COLLECTIVES_SQL)
+    size = np.zeros(activities.ts.size, np.int64)
+    reducing, gathering = np.zeros_like(backward), np.zeros_like(backward)
+    if known["event"].size:
+        at = np.minimum(np.searchsorted(known["event"], activities.event), known["event"].size - 1)
+        found = known["event"][at] == activities.event
+        kind = known["collective"][at].astype(str)
+        size[found] = known["bytes"][at[found]]
+        reducing, gathering = found & np.isin(kind, _REDUCING), found & np.isin(kind, _GATHERING)
+    return Purposes(backward, reducing, gathering, size)
+
+
+def _is_backward(name: str) -> bool:
+    return "backward" in name.lower() or name.startswith("autograd::engine::")

@@ -1,0 +1,54 @@
+"""How much time a change takes away from the counted steps, whether that makes them shorter or not."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.stepgraph.changing.change import Change
+from stepscope.analyses.stepgraph.changing.effects import Effects
+from stepscope.analyses.stepgraph.changing.overlap import NEVER
+from stepscope.analyses.stepgraph.replay import Timing
+from stepscope.model.intervals import Times
+
+
+def removed_ns(effects: Effects, change: Change, timing: Timing) -> int:
+    """What nodes, edges and waits of the counted steps lose by a change, in all.
+
+    No chain of them gets shorter by more. What is overlapped counts as if it were gone.
+    """
+    built, nodes = effects.built, effects.built.graph.nodes
+    gone: Times = np.maximum(effects.took - timing.took, 0)
+    gone[effects.late.node] += _shorter_waits(effects, timing)
+    freed = timing.lag <= NEVER
+    np.add.at(gone, effects.edge_node[~freed], np.maximum(built.graph.lag - timing.lag, 0)[~freed])
+    gone += _held_back(effects, freed)
+    if change.overlapped.size:
+        aside = effects.device_nodes(change.overlapped)
+        gone[aside] = (nodes.end - nodes.start)[aside]
+    lead_up = nodes.end <= built.selection.starts[built.selection.lead]
+    return int(gone[~lead_up].sum())
+
+
+def _shorter_waits(effects: Effects, timing: Timing) -> Times:
+    """What collectives lose of their waits for other ranks, int64[waits]."""
+    late = effects.late
+    left = [timing.late[node][1] if node in timing.late else None for node in late.node.tolist()]
+    lost = [
+        wait if lag is None else whole - lag
+        for lag, whole, wait in zip(left, late.late.tolist(), late.wait.tolist(), strict=True)
+    ]
+    return np.array(lost, np.int64)
+
+
+def _held_back(effects: Effects, freed: NDArray[np.bool_]) -> Times:
+    """For how long edges that no longer hold anything back had held up each node alone, int64[nodes]."""
+    found = effects.built.graph
+    nodes = found.nodes
+    admitted = nodes.end[found.on] + found.lag
+    otherwise = np.full(nodes.end.size, np.iinfo(np.int64).min)
+    np.maximum.at(otherwise, effects.edge_node[~freed], admitted[~freed])
+    held = np.zeros(nodes.end.size, np.int64)
+    those = np.unique(effects.edge_node[freed])
+    held[those] = np.maximum(nodes.start[those] - np.maximum(otherwise[those], nodes.end[0]), 0)
+    return held

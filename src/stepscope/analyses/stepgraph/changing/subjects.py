@@ -1,0 +1,173 @@
+"""What a change in words can be about, and the events that these words mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT, Events
+from stepscope.model import runtime_names
+from stepscope.model.trace import Trace
+
+DEVICE, HOST, BOTH = "device", "host", "device and host"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something that can be made faster or slower.
+
+    Attributes:
+        where: Whether its events are on the device, on the host or on both.
+        meaning: What it is; shown to users.
+        select: Its events, given what follows the colon, empty if nothing does.
+    """
+
+    where: str
+    meaning: str
+    select: Callable[[Trace, str], Events]
+
+
+def _events(trace: Trace, query: str, parameters: dict[str, Any] | None = None) -> Events:
+    return np.unique(trace.columns(query, parameters)["event"].astype(np.int64))
+
+
+def _pattern(trace: Trace, what: str) -> str:
+    """The names that are meant: the very one if there is it, those that a pattern fits, or those that hold the text.
+
+    In patterns `*` and `?` stand for others. Brackets are part of many names, and stand for themselves.
+    """
+    plain = what.replace("[", "[[]")
+    if not what or any(sign in what for sign in "*?"):
+        return plain or "*"
+    return plain if trace.rows("FROM names WHERE name = $what LIMIT 1", {"what": what}) else f"*{plain}*"
+
+
+def _first(trace: Trace, what: str, *queries: str) -> Events:
+    """The events of the first query that has any: kinds come before names that hold the same text."""
+    parameters = {"what": what, "pattern": _pattern(trace, what)}
+    for query in queries:
+        used = {name: value for name, value in parameters.items() if f"${name}" in query}
+        if (events := _events(trace, query, used)).size:
+            break
+    return events
+
+
+def _kernels(trace: Trace, what: str) -> Events:
+    base = "SELECT event FROM kernels WHERE kind = 'compute' AND "
+    return _first(trace, what, f"{base} op_class = $what", f"{base} ($what = '' OR name GLOB $pattern)")
+
+
+def _comm(trace: Trace, what: str) -> Events:
+    base = "SELECT k.event FROM kernels k LEFT JOIN collectives c USING (event) WHERE k.kind = 'comm' AND "
+    return _first(trace, what, f"{base} c.collective = $what", f"{base} ($what = '' OR k.name GLOB $pattern)")
+
+
+def _copies(trace: Trace, what: str) -> Events:
+    base = "SELECT k.event FROM kernels k LEFT JOIN copies c USING (event) WHERE k.kind IN ('copy', 'set') AND "
+    kinds = f"{base} (c.direction = $what OR k.kind = $what)"
+    return _first(trace, what, kinds, f"{base} ($what = '' OR k.name GLOB $pattern)")
+
+
+def _host(trace: Trace, what: str) -> Events:
+    if not what:
+        return EVERY_HOST_EVENT
+    query = (
+        "SELECT s.id AS event FROM spans s JOIN tracks t USING (track) JOIN names n USING (name_id) "
+        "WHERE t.kind = 'host' AND s.dur > 0 AND n.name GLOB $pattern"
+    )
+    return _events(trace, query, {"pattern": _pattern(trace, what)})
+
+
+def _of_category(*categories: str) -> Callable[[Trace, str], Events]:
+    def select(trace: Trace, what: str) -> Events:
+        query = (
+            "SELECT s.id AS event FROM spans s JOIN tracks t USING (track) JOIN names n USING (name_id) "
+            "WHERE t.kind = 'host' AND s.category IN (SELECT unnest($categories)) "
+            "AND n.name GLOB $pattern"
+        )
+        return _events(trace, query, {"pattern": _pattern(trace, what), "categories": list(categories)})
+
+    return select
+
+
+def _called(test: Callable[[str], bool], *categories: str) -> Callable[[Trace, str], Events]:
+    """Events of the categories whose names pass a test."""
+
+    def select(trace: Trace, what: str) -> Events:
+        query = (
+            "SELECT DISTINCT s.name_id, n.name FROM spans s JOIN names n USING (name_id) "
+            "WHERE s.category IN (SELECT unnest($categories)) AND n.name GLOB $pattern"
+        )
+        names = trace.columns(query, {"pattern": _pattern(trace, what), "categories": list(categories)})
+        wanted = [i for i, name in zip(names["name_id"].tolist(), names["name"].tolist(), strict=True) if test(name)]
+        query = (
+            "SELECT s.id AS event FROM spans s JOIN tracks t USING (track) WHERE t.kind = 'host' "
+            "AND s.category IN (SELECT unnest($categories)) AND s.name_id IN (SELECT unnest($names))"
+        )
+        return _events(trace, query, {"categories": list(categories), "names": wanted})
+
+    return select
+
+
+SUBJECTS: Final[dict[str, Subject]] = {
+    "kernel": Subject(DEVICE, "compute kernels: all, a class (kernel:gemm) or names (kernel:'*softmax*')", _kernels),
+    "comm": Subject(DEVICE, "collectives: all, a kind (comm:all_reduce) or names", _comm),
+    "copy": Subject(DEVICE, "copies and sets: all, a direction (copy:HtoD) or names", _copies),
+    "op": Subject(BOTH, "operators by name, on the host and what they launch (op:aten::gelu)", _of_category("op")),
+    "host": Subject(HOST, "all that the host does, or events by name", _host),
+    "launch": Subject(HOST, "calls that launch device work, or some by name", _of_category("launch")),
+    "data_wait": Subject(HOST, "the data loader", _of_category("dataloader")),
+    "gc": Subject(HOST, "garbage collection", _of_category("gc")),
+    "allocation": Subject(
+        HOST,
+        "calls that get device memory from the driver or give it back",
+        _called(runtime_names.is_allocation, "runtime", "sync", "launch"),
+    ),
+    "profiler": Subject(HOST, "work of the profiler", _called(runtime_names.is_profiler_overhead, "overhead")),
+}
+
+
+def synchronising(trace: Trace, what: str) -> Events:
+    """Calls that wait for the device, and copies that the host waits for."""
+    calls = _called(runtime_names.is_synchronisation, "runtime", "sync")(trace, what)
+    blocking = _called(runtime_names.is_blocking_copy, "runtime", "launch", "sync")(trace, "")
+    query = (
+        "SELECT k.launch AS event FROM kernels k JOIN spans h ON h.id = k.launch JOIN names n USING (name_id) "
+        "LEFT JOIN copies c ON c.event = k.event WHERE k.kind IN ('copy', 'set') "
+        "AND (h.ts + h.dur >= k.ts + k.dur OR 2 * (h.ts + h.dur - k.ts) >= k.dur) "
+        "AND n.name GLOB $pattern "
+        "AND ('pageable' IN (c.src_kind, c.dst_kind) OR h.id IN (SELECT unnest($blocking)))"
+    )
+    copies = _events(trace, query, {"pattern": _pattern(trace, what), "blocking": blocking.tolist()})
+    return np.union1d(calls, copies)
+
+
+def waits_for(trace: Trace, copies: Events) -> tuple[Events, Events]:
+    """Host calls that wait for these copies, and those of them that do nothing else.
+
+    The first are the copying calls themselves and the synchronising calls that follow them within the same operator;
+    these are the second.
+    """
+    syncs = synchronising(trace, "")
+    rows = trace.columns(_AFTER_COPIES_SQL, {"copies": copies.tolist(), "syncs": syncs.tolist()})
+    own = np.unique(rows["event"])
+    launches = _events(
+        trace,
+        "SELECT launch AS event FROM kernels WHERE launch IS NOT NULL AND event IN (SELECT unnest($copies))",
+        {"copies": copies.tolist()},
+    )
+    return np.union1d(launches, own), np.setdiff1d(own, launches)
+
+
+_AFTER_COPIES_SQL = """
+WITH placed AS (
+    SELECT o.track, h.ts, o.ts + o.dur AS stop
+    FROM kernels k JOIN spans h ON h.id = k.launch JOIN spans o ON o.id = k.op
+    WHERE k.event IN (SELECT unnest($copies))
+)
+SELECT s.id AS event FROM spans s JOIN placed p ON s.track = p.track AND s.ts >= p.ts AND s.ts < p.stop
+WHERE s.id IN (SELECT unnest($syncs))
+"""

@@ -1,0 +1,113 @@
+"""What the recording covers: start-up, steps by what they are, what lies between them, and what comes after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.registry import Analysis
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, names_by_id, on_host
+from stepscope.model.events.steps import Steps
+from stepscope.model.intervals import Intervals
+from stepscope.model.schema import TableSchema, count, ns, text
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+COVERAGE = TableSchema(
+    "coverage",
+    "One row per part of the recorded time of a rank, which they add up to exactly. Only `typical` steps, or `in use` "
+    "where none are known, are what prices and everything per step are about.",
+    (
+        RANK,
+        text("part", "start-up (before the first step, or the first device activity), typical, warm-up, edge, outlier, "
+             "partial (steps, by their role), in use (where no steps are known), between (steps), after (the last)."),
+        count("count", "Steps; 0 for what is no step."),
+        ns("total_ns", "Its length."),
+        ns("busy_ns", "Time in it in which a device did anything."),
+        ns("copies_ns", "Time in it in which copies or sets ran."),
+        text("call", "The call of the device's runtime that took longest in it, by itself at least a tenth of it; null "
+             "if none did.", nullable=True),
+        ns("call_ns", "How much of that part it took.", nullable=True),
+    ),
+)  # fmt: skip
+
+#: A call that takes less of a part does not explain it.
+_TELLING: Final = 0.1
+_CALLS: Final = ("runtime", "launch", "sync", "overhead")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    name: str
+    start: int
+    end: int
+    step: bool
+
+
+def coverage(trace: Trace) -> Table:
+    """Split the recorded time of a rank.
+
+    Raises:
+        MissingInputError: Nothing in the recording has a time.
+    """
+    spans, steps = Spans(trace), Steps.of(trace)
+    if not spans.ts.size or not steps.step.size:
+        raise MissingInputError("nothing in the recording has a time", hint="record some whole steps of the job")
+    lo, hi = int(spans.ts.min()), int((spans.ts + np.maximum(spans.dur, 0)).max())
+    parts = _parts(steps, trace, lo, hi)
+    busy, copies = _device(trace)
+    names = trace.once(names_by_id)
+    calls = np.flatnonzero(spans.of(*_CALLS) & on_host(trace, spans.track) & (spans.dur > 0))
+    rows = []
+    for name in dict.fromkeys(part.name for part in parts):
+        mine = [part for part in parts if part.name == name]
+        starts, ends = (np.array([getattr(part, edge) for part in mine], np.int64) for edge in ("start", "end"))
+        total = int((ends - starts).sum())
+        at = np.searchsorted(starts, spans.ts[calls], side="right") - 1
+        stop = np.minimum(spans.ts[calls] + spans.dur[calls], ends[np.maximum(at, 0)])
+        length = np.where(at >= 0, np.maximum(stop - spans.ts[calls], 0), 0)
+        longest = int(length.argmax()) if length.size else -1
+        telling = longest >= 0 and length[longest] >= max(_TELLING * total, 1)
+        rows.append((
+            trace.ranks[0], name, sum(part.step for part in mine), total, int(busy.within(starts, ends).sum()),
+            int(copies.within(starts, ends).sum()), names[int(spans.name[calls[longest]])] if telling else None,
+            int(length[longest]) if telling else None,
+        ))  # fmt: skip
+    return Table.from_rows(COVERAGE, rows)
+
+
+def _parts(steps: Steps, trace: Trace, lo: int, hi: int) -> list[_Part]:
+    """Parts in time order, which cover the time from `lo` to `hi`."""
+    role = trace.sql("SELECT role FROM steps ORDER BY ts, step")["role"].to_pylist()
+    found: list[_Part] = []
+    at = lo
+    for i, kind in enumerate(role):
+        start, end = (min(max(int(edge[i]), at), hi) for edge in (steps.begin, steps.end))
+        if start > at:
+            found.append(_Part("between" if i else "start-up", at, start, False))
+        name = "in use" if kind == "window" else kind
+        found.append(_Part(name, start, end, bool(steps.found[i])))
+        at = max(end, at)
+    if hi > at:
+        found.append(_Part("after", at, hi, False))
+    return found
+
+
+def _device(trace: Trace) -> tuple[Intervals, Intervals]:
+    """When any device did anything, and when copies or sets ran."""
+    try:
+        devices = trace.once(device_times)
+    except MissingInputError:
+        return Intervals.union_of(*(np.zeros(0, np.int64),) * 2), Intervals.union_of(*(np.zeros(0, np.int64),) * 2)
+    busy, copies = devices[0].busy, devices[0].copy
+    for device in devices[1:]:
+        busy, copies = busy | device.busy, copies | device.copy
+    return busy, copies
+
+
+ANALYSES = (Analysis(COVERAGE, coverage),)

@@ -1,0 +1,138 @@
+"""Operators between phases that names tell: which phase they must be part of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.recorded_events import names_of
+from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, FORWARD, OPTIMIZER, PREPROCESSING, REST
+from stepscope.model.events.columns import Spans
+from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.trace import Trace
+
+#: What only reads numbers from the device belongs to no pass.
+_READS: Final = re.compile(r"^aten::(item|_local_scalar_dense|is_nonzero|equal)$")
+#: Kernels that a pass begins with; before them inputs are copied and prepared.
+_BEGINNING: Final = ("gemm", "convolution", "attention", "embedding")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ops:
+    """The n outermost operators of the main thread, by begin."""
+
+    at: NDArray[np.int64]
+    ts: Times
+    end: Times
+
+
+def outermost(spans: Spans, at: NDArray[np.int64]) -> Ops:
+    """The operators of one thread that lie in no other."""
+    ts, end = spans.ts[at], spans.ts[at] + np.maximum(spans.dur[at], 0)
+    order = np.lexsort((-end, ts))
+    at, ts, end = at[order], ts[order], end[order]
+    outer = np.ones(at.size, np.bool_)
+    outer[1:] = ts[1:] >= np.maximum.accumulate(end)[:-1]
+    return Ops(at[outer], ts[outer], end[outer])
+
+
+def fill(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
+    """Give stretches of operators and modules between named phases to the phase that they must be."""
+    spans = Spans(trace)
+    reads = np.isin(spans.name[ops.at], [i for i, name in names_of(trace, ("op",)) if _READS.match(name)])
+    modules = np.flatnonzero(spans.of("module") & (spans.dur > 0))
+    if ops.at.size:
+        modules = modules[spans.track[modules] == spans.track[ops.at[0]]]
+    work = Intervals.union_of(ops.ts[~reads], ops.end[~reads])
+    work |= Intervals.union_of(spans.ts[modules], spans.ts[modules] + spans.dur[modules])
+    if not len(work):
+        return
+    known = Intervals.union_of_all(layers)
+    neighbours = _Neighbours.of(layers)
+    trains = len(layers[BACKWARD]) > 0
+    # An optimizer that only zeroes gradients where it is named updates somewhere else.
+    updates = any(neighbours.before(ts) == BACKWARD for ts in layers[OPTIMIZER].starts.tolist())
+    inputs = _inputs(trace, ops)
+    filled: dict[int, list[tuple[int, int]]] = {FORWARD: [], OPTIMIZER: [], PREPROCESSING: []}
+    bounds = known.complement(int(work.starts[0]), int(work.ends[-1]))
+    for lo, hi in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True):
+        inside = work.clip(lo, hi)
+        phase = neighbours.phase(hi, updates) if trains else FORWARD
+        if not len(inside) or phase == REST:
+            continue
+        begin, end = int(inside.starts[0]), int(inside.ends[-1])
+        ready = inputs.ready(begin, end) if phase == FORWARD else begin
+        filled[PREPROCESSING].append((begin, ready))
+        filled[phase].append((ready, end))
+    for phase, pairs in filled.items():
+        layers[phase] |= Intervals.union_of([a for a, _ in pairs], [b for _, b in pairs])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Neighbours:
+    """The pieces of all named phases, by begin."""
+
+    starts: Times
+    phase_at: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, layers: Sequence[Intervals]) -> _Neighbours:
+        starts = np.concatenate([layer.starts for layer in layers])
+        phase = np.repeat(np.arange(len(layers)), [len(layer) for layer in layers])
+        order = np.argsort(starts, kind="stable")
+        return cls(starts[order], phase[order])
+
+    def before(self, when: int) -> int:
+        """The phase that began last before a moment."""
+        at = int(np.searchsorted(self.starts, when)) - 1
+        return int(self.phase_at[at]) if at >= 0 else REST
+
+    def after(self, when: int) -> int:
+        """The phase that begins next at or after a moment."""
+        at = int(np.searchsorted(self.starts, when))
+        return int(self.phase_at[at]) if at < self.starts.size else REST
+
+    def phase(self, when: int, updates: bool) -> int:
+        """The phase of operators that end with a stretch between two named phases of a training step.
+
+        Before a backward pass they are the forward pass. Between it and the optimizer they prepare the update (scaling,
+        clipping); after the last backward pass they are the update itself, if nothing else is named so.
+        """
+        before, after = self.before(when), self.after(when)
+        if after in (BACKWARD, CHECKPOINTING):
+            return FORWARD
+        if before in (BACKWARD, CHECKPOINTING):
+            return OPTIMIZER if after == OPTIMIZER or not updates else REST
+        return FORWARD if after == OPTIMIZER and before != OPTIMIZER else REST
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Inputs:
+    """Ends of operators that copy to the device, and when kernels that passes begin with were launched."""
+
+    copied: Times
+    passed: Times
+
+    def ready(self, begin: int, end: int) -> int:
+        """When the inputs of a pass are on the device: the end of the last copy before its first product."""
+        first = int(np.searchsorted(self.passed, begin))
+        limit = min(int(self.passed[first]), end) if first < self.passed.size else end
+        last = int(np.searchsorted(self.copied, limit, side="right")) - 1
+        return max(int(self.copied[last]), begin) if last >= 0 else begin
+
+
+def _inputs(trace: Trace, ops: Ops) -> _Inputs:
+    work, copies = DeviceWork.of(trace), Copies.of(trace)
+    inputs = copies.at[copies.direction == DIRECTIONS.index("HtoD")]
+    products = np.flatnonzero(work.is_class(*_BEGINNING) & work.are("compute"))
+    copied, passed = (np.sort(work.called[at][work.launched[at]]) for at in (inputs, products))
+    holder = np.searchsorted(ops.ts, copied, side="right") - 1
+    inside = holder >= 0
+    inside[inside] = copied[inside] < ops.end[holder[inside]]
+    return _Inputs(np.unique(ops.end[holder[inside]]), passed)

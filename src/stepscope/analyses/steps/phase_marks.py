@@ -1,0 +1,125 @@
+"""When the program was in which phase of its step, told from what its threads recorded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.host_states import host_states
+from stepscope.analyses.shared.recorded_events import names_of
+from stepscope.analyses.steps.phase_filling import Ops, fill, outermost
+from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, OPTIMIZER, PHASES, REST, phase_of
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.trace import Trace
+
+_NAMED: Final = ("annotation", "module", "python", "dataloader", "op")
+#: Operators of backward passes: PyTorch's engine, C++ and Python functions, and custom ones.
+_BACKWARD: Final = re.compile(r"^autograd::engine::|Backward\d*$|_backward(\.\w+)?$")
+_ENGINE: Final = "autograd::engine::evaluate_function"
+_ZERO: Final = "aten::zero_"
+_LEAST_ZEROED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The phases of a rank on its host.
+
+    Attributes:
+        layers: When the main thread was in each of `PHASES` but the last, or waited for another thread that was.
+        backward: Tracks of the threads, other than the main one, that run backward passes.
+    """
+
+    layers: tuple[Intervals, ...]
+    backward: tuple[int, ...]
+
+
+def phase_marks(trace: Trace) -> Marks:
+    """Find the phases; ask for it with `Trace.once`.
+
+    Raises:
+        MissingInputError: Neither operators nor ranges with names of phases are recorded.
+    """
+    states, spans = trace.once(host_states), Spans(trace)
+    if states is None:
+        raise MissingInputError.of("operators")
+    main = states.feeders[0]
+    named = _named(trace, main)
+    ops = np.flatnonzero(spans.of("op") & on_host(trace, spans.track) & (spans.dur >= 0))
+    if not ops.size and not any(len(one) for one in named):
+        raise MissingInputError.of("operators")
+    backward, others, recomputed = _backward(trace, ops, main)
+    named[CHECKPOINTING] |= recomputed
+    named[BACKWARD] |= backward
+    mine = outermost(spans, ops[spans.track[ops] == main])
+    named[OPTIMIZER] |= _zeroing(trace, mine)
+    fill(trace, mine, named)
+    return Marks(tuple(named), others)
+
+
+def _named(trace: Trace, main: int) -> list[Intervals]:
+    """What names say, by position in `PHASES`: on the main thread, for backward and recomputing on any."""
+    spans = Spans(trace)
+    phase = {}
+    for name_id, name in names_of(trace, _NAMED):
+        found = phase_of(name)
+        if found is not None:
+            phase[name_id] = PHASES.index(found)
+    at = np.flatnonzero(np.isin(spans.name, list(phase)) & spans.of(*_NAMED) & on_host(trace, spans.track))
+    at = at[spans.dur[at] > 0]
+    code = np.array([phase[name] for name in spans.name[at].tolist()], np.int64)
+    layers = []
+    for position in range(REST):
+        own = at[(code == position) & ((spans.track[at] == main) | (position == CHECKPOINTING))]
+        layers.append(Intervals.union_of(spans.ts[own], spans.ts[own] + spans.dur[own]))
+    return layers
+
+
+def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Intervals, tuple[int, ...], Intervals]:
+    """When backward passes ran, on which threads besides the main one, and when these recomputed activations."""
+    spans = Spans(trace)
+    names = {name_id: name for name_id, name in names_of(trace, ("op",)) if _BACKWARD.search(name)}
+    mine = ops[np.isin(spans.name[ops], list(names))]
+    arrows = trace.columns(
+        "SELECT source, target FROM flows WHERE kind = 'forward_backward' AND source IS NOT NULL AND target IS NOT NULL"
+    )
+    source, target = (spans.rows(arrows[key]) for key in ("source", "target"))
+    source, target = source[source >= 0], target[target >= 0]
+    on_threads = np.append(spans.track[mine], spans.track[target])
+    threads = tuple(int(track) for track in np.unique(on_threads[on_threads != main]).tolist())
+    # Whatever such a thread does is part of the pass; the main thread waits for it.
+    at = np.union1d(mine, ops[np.isin(spans.track[ops], threads)])
+    ran = Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
+    again = source[np.isin(spans.track[source], threads)]
+    recomputed = Intervals.union_of(spans.ts[again], spans.ts[again] + np.maximum(spans.dur[again], 0))
+    whole = at[np.isin(spans.name[at], [i for i, name in names.items() if name == "CheckpointFunctionBackward"])]
+    if whole.size:
+        inner = at[np.isin(spans.name[at], [i for i, name in names.items() if name.startswith(_ENGINE)])]
+        around = Intervals.union_of(spans.ts[whole], spans.ts[whole] + spans.dur[whole])
+        inner = inner[around.at(spans.ts[inner])]
+        recomputed |= around - Intervals.union_of(spans.ts[inner], spans.ts[inner] + spans.dur[inner])
+    main_ops = outermost(spans, np.setdiff1d(ops[spans.track[ops] == main], mine))
+    return _joined(ran, main_ops.ts), threads, recomputed
+
+
+def _joined(pieces: Intervals, breaks: Times) -> Intervals:
+    """Pieces with the gaps between neighbours filled in which no moment of `breaks` lies."""
+    if len(pieces) < 2:
+        return pieces
+    ends, starts = pieces.ends[:-1], pieces.starts[1:]
+    free = np.searchsorted(breaks, ends) == np.searchsorted(breaks, starts)
+    return pieces | Intervals.union_of(ends[free], starts[free])
+
+
+def _zeroing(trace: Trace, ops: Ops) -> Intervals:
+    """Rows of operators that zero a tensor each: gradients, by an optimizer that has no annotation."""
+    zero = np.isin(Spans(trace).name[ops.at], [i for i, name in names_of(trace, ("op",)) if name == _ZERO])
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], zero.astype(np.int8), [0]))))
+    first, last = edges[::2], edges[1::2] - 1
+    long = last - first + 1 >= _LEAST_ZEROED
+    return Intervals.union_of(ops.ts[first[long]], ops.end[last[long]])

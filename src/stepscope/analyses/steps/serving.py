@@ -1,0 +1,83 @@
+"""Passes of a server over its batches: phase, requests, tokens, and how fast they come."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.registry import Analysis
+from stepscope.analyses.shared.recorded_events import names_of
+from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.intervals import Intervals
+from stepscope.model.schema import Column, TableSchema, count, ns, text
+from stepscope.model.serving_names import Pass, served
+from stepscope.model.table import Table
+from stepscope.model.tables import RANK
+from stepscope.model.trace import Trace
+
+#: A gap of this part of a pass parts it from what came before, if that is less than this part of its work.
+_LONG: Final = 0.5
+_FEW: Final = 0.05
+
+SERVING: Final = TableSchema(
+    "serving",
+    "One row per pass of a server over a batch, in time order, by the ranges that servers mark them with.",
+    (
+        RANK,
+        ns("ts", "Begin on the host."),
+        text("phase", "prefill (prompts are read), decode (a token per request is made) or mixed."),
+        count("requests", "Requests in the batch."),
+        Column("tokens", "int64", "Tokens that are read or made; null if not told.", "count", True),
+        ns("host_ns", "Duration on the host."),
+        ns("device_ns", "From the first to the end of the last device work launched in it, without a few copies that "
+           "lie long before the rest; null if there is none.",
+           nullable=True),
+        Column("tokens_per_s", "float64", "Tokens over device_ns; null if either is not known.", "", True),
+    ),
+)  # fmt: skip
+
+
+def serving(trace: Trace) -> Table:
+    """The passes of a server; no rows for a program whose ranges are not named as servers name theirs."""
+    known = [(number, served(name)) for number, name in names_of(trace, ("annotation", "step"))]
+    passes: dict[int, Pass] = {number: one for number, one in known if one is not None}
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    at = np.flatnonzero(np.isin(spans.name, list(passes)) & (spans.dur > 0))
+    at = at[on_host(trace, spans.track[at])]
+    at = at[np.lexsort((-spans.dur[at], spans.ts[at]))]
+    [rank] = trace.ranks
+    rows = []
+    end = -1
+    for row in at.tolist():
+        begin, stop = int(spans.ts[row]), int(spans.ts[row] + spans.dur[row])
+        # One server's range may lie in another's that says the same.
+        if begin < end:
+            continue
+        end = stop
+        mine = work.launched & (work.called >= begin) & (work.called < stop) & ~work.are("sync")
+        span = _span(Intervals.union_of(work.ts[mine], work.ts[mine] + work.dur[mine]))
+        one = passes[int(spans.name[row])]
+        rate = one.tokens / span * 1e9 if one.tokens and span else None
+        rows.append((rank, begin, one.phase, one.requests, one.tokens, stop - begin, span, rate))
+    return Table.from_rows(SERVING, rows)
+
+
+def _span(busy: Intervals) -> int | None:
+    """Time from the begin of a pass's work to its end.
+
+    A few copies before a long gap are those of the time before: profilers begin late, and servers prepare a batch.
+    """
+    if not busy.starts.size:
+        return None
+    span = int(busy.ends[-1] - busy.starts[0])
+    gaps = busy.starts[1:] - busy.ends[:-1]
+    if gaps.size and gaps.max() > span * _LONG:
+        after = int(gaps.argmax()) + 1
+        if (busy.ends[:after] - busy.starts[:after]).sum() < _FEW * busy.total:
+            return int(busy.ends[-1] - busy.starts[after])
+    return span
+
+
+ANALYSES = (Analysis(SERVING, serving),)

@@ -1,0 +1,1 @@
+"""Nesting of host threads."""

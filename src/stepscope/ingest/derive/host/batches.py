@@ -1,0 +1,104 @@
+"""What some host threads recorded, ordered so that it can be nested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.events.stretches import Stretch
+from stepscope.model.intervals import Times, ascending
+from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    import duckdb
+    from numpy.typing import NDArray
+
+#: What an event can be to those inside it, and which calls can be launches: those after `LAUNCH` where no other is.
+OTHER, OP, MODULE, FRAME, LAUNCH, CALL = range(6)
+#: What lies on threads.
+EVENT, ALLOCATION, ARROW = range(3)
+
+_ROLES: Final = {
+    "op": OP, "module": MODULE, "annotation": MODULE, "python": FRAME, "launch": LAUNCH, "runtime": CALL, "sync": CALL,
+}  # fmt: skip
+_ROLE: Final = np.array([_ROLES.get(category, OTHER) for category in CATEGORIES], np.uint8)
+
+_EVENTS_SQL: Final = """
+SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, correlation, external_id
+FROM raw_events WHERE {chosen}
+"""
+_POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostBatch:
+    """n events, allocations and ends of arrows of a stretch, by thread and then in the order of the recording.
+
+    Attributes:
+        id: int64[n], ids of events, and rows of the tables that the others are in.
+        ts: int64[n].
+        dur: int64[n], 0 where it is missing and for what is no event.
+        track: int32[n].
+        role: uint8[n].
+        kind: uint8[n].
+        events: The events in any order, with all columns as staged, `category` as a position in `CATEGORIES`.
+        event: int64[n], positions in `events`; beyond its end for what is no event.
+    """
+
+    id: NDArray[np.int64]
+    ts: Times
+    dur: Times
+    track: NDArray[np.int32]
+    role: NDArray[np.uint8]
+    kind: NDArray[np.uint8]
+    events: pa.Table
+    event: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, staging: Staging, stretch: Stretch) -> HostBatch:
+        """All that was recorded there; may be read beside others."""
+        with staging.connection.cursor() as connection:
+            return cls._read(connection, stretch.condition)
+
+    @classmethod
+    def _read(cls, connection: duckdb.DuckDBPyConnection, chosen: str) -> HostBatch:
+        events = connection.sql(_EVENTS_SQL.format(chosen=chosen)).to_arrow_table().combine_chunks()
+        rows = {name: events[name].to_numpy() for name in ("id", "ts", "track")}
+        rows["dur"] = events["dur"].fill_null(0).to_numpy()
+        rows["role"] = _ROLE[events["category"].to_numpy()]
+        rows["kind"] = np.full(len(events), EVENT, np.uint8)
+        order = ascending(rows["id"])
+        for kind, table in ((ALLOCATION, "raw_memory"), (ARROW, "raw_flows")):
+            points = _points(connection, kind, _POINTS_SQL.format(table=table, chosen=chosen))
+            if points["id"].size:
+                order = np.append(order, np.arange(order.size, order.size + points["id"].size))
+                rows = {name: np.append(values, points[name]) for name, values in rows.items()}
+        order = order[ascending(rows["track"][order])]
+        return cls(events=events, event=order, **{name: values[order] for name, values in rows.items()})
+
+    @property
+    def threads(self) -> list[tuple[int, int]]:
+        """First and last but one position of each thread."""
+        edges = (np.flatnonzero(np.diff(self.track)) + 1).tolist()
+        return list(pairwise([0, *edges, self.id.size])) if self.id.size else []
+
+    def values(self, name: str, rows: NDArray[np.int64], missing: int = 0) -> NDArray[Any]:
+        """A column of `events` at these positions, which are events, with this number where it is missing."""
+        column, at = self.events[name], self.event[rows]
+        # What is asked for is a part of the column: nulls are filled there only.
+        values: NDArray[Any] = (
+            column.take(pa.array(at)).fill_null(missing).to_numpy() if column.null_count else column.to_numpy()[at]
+        )
+        return values
+
+
+def _points(connection: duckdb.DuckDBPyConnection, kind: int, query: str) -> dict[str, NDArray[Any]]:
+    rows: dict[str, NDArray[Any]] = connection.execute(query).fetchnumpy()
+    n = len(rows["id"])
+    rows |= {"dur": np.zeros(n, np.int64), "role": np.full(n, OTHER, np.uint8), "kind": np.full(n, kind, np.uint8)}
+    return rows

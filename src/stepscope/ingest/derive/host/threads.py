@@ -1,0 +1,197 @@
+"""Nesting of host threads: depth, parent, and the operator and module around every event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.ingest.derive.host.batches import ALLOCATION, ARROW, EVENT, FRAME, LAUNCH, MODULE, OP, HostBatch
+from stepscope.ingest.derive.host.stretches import host_stretches
+from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
+from stepscope.ingest.derive.launches import Launches, first_launches
+from stepscope.ingest.derive.operators import CHAIN, EXTERNAL, Operators
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.steps.found import Steps
+from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.write import Writing
+from stepscope.model.events.lookup import match
+from stepscope.model.events.nesting import Nesting, nearest, nest
+from stepscope.model.events.stretches import Stretch
+from stepscope.model.intervals import Times
+from stepscope.model.sizes import SIZES
+from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Columns of events that are stored as they are staged.
+_STAGED: Final = ("dur", "name_id", "category", "correlation", "external_id")
+_NESTED: Final = pa.schema([("id", pa.int64()), ("depth", pa.int32()), ("parent", pa.int64()), ("step", pa.int32())])
+_OWNED: Final = pa.schema([("row", pa.int64()), ("owner", pa.int64())])
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """What is known of nested host threads, beside the events that are written.
+
+    Attributes:
+        launches: The launches, as `Launches.find` gives them.
+        chain: Operators around those that device work comes from, see `CHAIN`.
+        external: Operators with external ids of device work, see `EXTERNAL`.
+        work: Device work that is recorded on host threads: id, depth, parent, step.
+        allocations: Rows of `raw_memory` and the events around them: row, owner.
+        arrows: The same of `raw_flows`.
+        per_step: int64[steps], launches and operators that begin in each.
+        clipped: How many events had to be clipped to their parent.
+    """
+
+    launches: pa.Table
+    chain: pa.Table
+    external: pa.Table
+    work: pa.Table
+    allocations: pa.Table
+    arrows: pa.Table
+    per_step: NDArray[np.int64]
+    clipped: int
+
+
+def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, writing: Writing) -> Hosts:
+    """Nest all events on host tracks and write them; find launches, and the owners of allocations and ends of arrows.
+
+    Allocations and arrow ends are points on a thread: they take part in the nesting as events of no length,
+    so that whatever encloses them is their parent.
+    """
+    launches, operators = Launches(work), Operators(work)
+
+    def nest_stretch(stretch: Stretch) -> tuple[Hosts, pa.Table]:
+        """All of a stretch, and its events; what else was needed to find them is let go."""
+        batch = HostBatch.read(staging, stretch)
+        around, clipped = _nest(batch, steps)
+        found, launching = launches.find(batch, around)
+        chains, external = operators.find(batch, around, launching)
+        is_work = (match(work.on_host, batch.id) >= 0) & (batch.kind == EVENT)
+        begun = around.step[(batch.role == OP) | (batch.role == LAUNCH)]
+        part = Hosts(
+            found, pa.concat_tables(chains), external, _work(batch, around, is_work, steps),
+            _owned(batch, around, ALLOCATION), _owned(batch, around, ARROW),
+            np.bincount(begun[begun >= 0], minlength=steps.starts.size), clipped,
+        )  # fmt: skip
+        return part, _host_events(batch, around, ~is_work, steps)
+
+    parts = []
+    threads = sum(number for track, number in overview.by_track.items() if track in overview.hosts)
+    # Two stretches may then be in memory at once, so that two cores nest them.
+    together = threads <= SIZES.whole_columns
+    for part, events in _each(nest_stretch, host_stretches(staging, overview), together):
+        parts.append(part)
+        writing.start_host_events(events)
+        del events
+    hosts = _joined(parts, steps)
+    staging.observe(
+        "nesting-repaired",
+        "info",
+        hosts.clipped,
+        "host events outlive the event that encloses them",
+        "each is cut at its parent's end when self times are computed",
+    )
+    return hosts
+
+
+def _each(
+    nest_stretch: Callable[[Stretch], tuple[Hosts, pa.Table]], stretches: Iterator[Stretch], together: bool
+) -> Iterator[tuple[Hosts, pa.Table]]:
+    """What is found of each stretch, in order."""
+    if together:
+        with ThreadPoolExecutor(2, thread_name_prefix="stepscope-nesting") as executor:
+            yield from executor.map(nest_stretch, stretches)
+    else:
+        yield from map(nest_stretch, stretches)
+
+
+def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
+    """What was found of all stretches."""
+    return Hosts(
+        first_launches([part.launches for part in parts]),
+        pa.concat_tables([CHAIN.empty_table(), *(part.chain for part in parts)]),
+        pa.concat_tables([EXTERNAL.empty_table(), *(part.external for part in parts)]),
+        pa.concat_tables([_NESTED.empty_table(), *(part.work for part in parts)]),
+        pa.concat_tables([_OWNED.empty_table(), *(part.allocations for part in parts)]),
+        pa.concat_tables([_OWNED.empty_table(), *(part.arrows for part in parts)]),
+        sum((part.per_step for part in parts), np.zeros(steps.starts.size, np.int64)),
+        sum(part.clipped for part in parts),
+    )
+
+
+def _nest(batch: HostBatch, steps: Steps) -> tuple[Surroundings, int]:
+    """Nest the threads of a batch; returns also how many events had to be clipped to their parent."""
+    n = batch.id.size
+    depth = np.zeros(n, dtype=np.int32)
+    parent = np.full(n, -1, dtype=np.int64)
+    clipped = 0
+    for low, high in batch.threads:
+        ts = batch.ts[low:high]
+        nesting = _nest_thread(ts, ts + batch.dur[low:high], batch.role[low:high] == FRAME)
+        depth[low:high] = nesting.depth
+        parent[low:high] = np.where(nesting.parent < 0, -1, nesting.parent + low)
+        clipped += nesting.clipped
+    op, module = (nearest(batch.role == role, depth, parent) for role in (OP, MODULE))
+    return Surroundings(depth, parent, op, module, steps.at(batch.ts)), clipped
+
+
+def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
+    """Nest one thread, letting a Python frame end where something begins that outlives it by more than it covers.
+
+    A function that opens a context (`__enter__` of an annotation) returns while the context goes on. What it opened is
+    not part of it, though it began there, and neither are the functions around it that return as well.
+    """
+    nesting = nest(ts, end)
+    if not is_frame.any():
+        return nesting
+    opened = np.flatnonzero(~is_frame & (end - nesting.end > nesting.end - ts))
+    opened = opened[is_frame[nesting.parent[opened]]]
+    if not opened.size:
+        return nesting
+    end = end.copy()
+    frame, context = nesting.parent[opened], opened
+    while frame.size:
+        np.minimum.at(end, frame, ts[context])
+        frame = nesting.parent[frame]
+        going = (frame >= 0) & is_frame[frame]
+        going[going] = end[frame[going]] < end[context[going]]
+        frame, context = frame[going], context[going]
+    return nest(ts, end)
+
+
+def _owned(batch: HostBatch, around: Surroundings, kind: int) -> pa.Table:
+    """The events around points of a kind."""
+    points = np.flatnonzero(batch.kind == kind)
+    owner = around.parent[points]
+    return pa.table({"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}, schema=_OWNED)
+
+
+def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], steps: Steps) -> pa.Table:
+    """What is around the device work of a batch."""
+    parent, step = around.parent[is_work], around.step[is_work]
+    columns: dict[str, Any] = {"id": batch.id[is_work], "depth": around.depth[is_work]}
+    columns |= {"parent": nullable(batch.id[parent], parent < 0)}
+    columns |= {"step": steps.column(nullable(step, step < 0))}
+    return pa.table(columns, schema=_NESTED)
+
+
+def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_], steps: Steps) -> pa.Table:
+    """The wanted events by thread and time as they are stored, with what is around them."""
+    by_time = np.concatenate(
+        [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]
+    )
+    chosen = by_time[(wanted & (batch.kind == EVENT))[by_time]]
+    staged = batch.events.select(_STAGED).take(pa.array(batch.event[chosen]))
+    parent, step = around.parent[chosen], around.step[chosen]
+    columns: dict[str, Any] = {"id": batch.id[chosen], "ts": batch.ts[chosen], "track": batch.track[chosen]}
+    columns |= {"depth": around.depth[chosen], "parent": nullable(batch.id[parent], parent < 0)}
+    columns |= {"step": steps.column(nullable(step, step < 0))}
+    return pa.table(columns | {name: staged[name] for name in _STAGED})

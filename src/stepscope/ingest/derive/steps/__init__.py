@@ -1,0 +1,1 @@
+"""Steps: found, inferred, and which of them are typical."""

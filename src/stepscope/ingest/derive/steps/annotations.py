@@ -1,0 +1,149 @@
+"""Steps that the user marked: annotations that repeat, one after the other, over most of the work."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.steps.step import Step
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+#: Words that name a step; an epoch is taken only where nothing shorter is marked.
+_STEP: Final = re.compile(
+    r"(?<![a-z])(?:train|training|eval|val|test)?_?(?:step|iter|iteration|batch)s?(?![a-z])"
+    r"|^execute_(?:#_)?context_#",  # of servers: tokens or requests, and how many of them are being generated
+    re.I,
+)
+_EPOCH: Final = re.compile(r"(?<![a-z])epochs?(?![a-z])", re.I)
+#: Parts of a step, whatever else they are called: a micro-batch, an optimizer's step, a layer.
+_PART: Final = re.compile(
+    r"micro|optim|scheduler|zero_grad|layer|block|module|stage|bucket|forward|backward|loss|nccl:|gloo:|_?load|fetch"
+    r"|prefetch|batch_?norm|next|to_?(?:gpu|device)",
+    re.I,
+)
+#: A range around a compiled program is called by what it runs: `TSL:XlaModule:#hlo_module=jit_train_step`.
+_COMPILED: Final = re.compile(r"XlaModule|hlo_module")
+#: A compiled graph is called once per pass, or once per layer.
+_GRAPH: Final = re.compile(r"^## Call CompiledFxGraph")
+_NUMBER: Final = re.compile(r"(\d{1,18})")
+_NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)
+
+#: Share of the launches that must lie in annotations with a telling name, and in others.
+_NAMED_COVER: Final = 0.5
+_UNNAMED_COVER: Final = 0.9
+#: Of nested candidates that cover about as much, the outer one counts.
+_ABOUT: Final = 0.1
+
+_SQL: Final = """
+SELECT e.ts, e.dur, e.track, n.name, regexp_replace(n.name, '\\d+', '#', 'g') AS kind
+FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
+WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY kind, e.track, e.ts, e.dur DESC
+"""
+
+#: When the host gave work to the device; without a device, when it began an operator.
+_WORK_SQL: Final = """
+SELECT e.ts FROM raw_events e JOIN tracks t USING (track) WHERE t.kind = 'host' AND e.category = '{category}'
+ORDER BY e.ts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Annotations of one kind of name on one thread.
+
+    Attributes:
+        rank: 0 for a name that means a step, 1 for any other, 2 for epochs.
+        cover: Share of the work that lies in them.
+        names: Their names as recorded.
+        starts: int64[n], ascending.
+        ends: int64[n]; they do not overlap.
+    """
+
+    rank: int
+    cover: float
+    names: list[str]
+    starts: Times
+    ends: Times
+
+
+def annotated_steps(staging: Staging) -> list[Step]:
+    """The annotations that mark steps; empty if there are none."""
+    connection = staging.connection
+    rows = connection.execute(_SQL).fetchnumpy()
+    if not rows["ts"].size:
+        return []
+    work: Times = connection.execute(_WORK_SQL.format(category="launch")).fetchnumpy()["ts"]
+    if not work.size:
+        work = connection.execute(_WORK_SQL.format(category="op")).fetchnumpy()["ts"]
+    if not work.size:
+        # Of a host of which only ranges are recorded, these are its work.
+        work = np.sort(rows["ts"])
+    _, kind = np.unique(rows["kind"].astype(object), return_inverse=True)
+    edges = np.flatnonzero((np.diff(kind) != 0) | (np.diff(rows["track"]) != 0)) + 1
+    found = [_candidate({name: values[group] for name, values in rows.items()}, work)
+             for group in np.split(np.arange(kind.size), edges)]  # fmt: skip
+    chosen = _choose([candidate for candidate in found if candidate is not None])
+    if chosen is None:
+        return []
+    numbers = _numbers(chosen.names)
+    lengths = (chosen.ends - chosen.starts).tolist()
+    columns = zip(chosen.names, numbers, chosen.starts.tolist(), lengths, strict=True)
+    return [Step(*values) for values in columns]
+
+
+def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:
+    """The annotations of one kind if they can be steps."""
+    kind = _COMPILED.sub("", str(rows["kind"][0]))
+    if _PART.search(kind):
+        return None
+    rank = 0 if _STEP.search(kind) else 2 if _EPOCH.search(kind) else 1
+    ts, end = rows["ts"], rows["ts"] + rows["dur"]
+    reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(end)[:-1]))
+    outer = ts >= reach
+    if (end[~outer] > reach[~outer]).any() or (rank and outer.sum() < 2):
+        return None
+    starts, ends = ts[outer], end[outer]
+    inside = np.searchsorted(work, ends) - np.searchsorted(work, starts)
+    cover = float(inside.sum() / work.size) if work.size else 0.0
+    least = _NAMED_COVER if rank == 0 and starts.size > 1 else _UNNAMED_COVER
+    if cover < least or (_GRAPH.search(kind) and not _goes_on(work, starts, ends)):
+        return None
+    return Candidate(rank, cover, [str(name) for name in rows["name"][outer]], starts, ends)
+
+
+def _goes_on(work: Times, starts: Times, ends: Times) -> bool:
+    """Whether before the first and after the last range no more is done than between two, as in a loop.
+
+    Layers that are compiled one by one have the embedding before them and the head behind them.
+    """
+    between = np.searchsorted(work, starts[1:]) - np.searchsorted(work, ends[:-1])
+    before, after = np.searchsorted(work, starts[0]), work.size - np.searchsorted(work, ends[-1])
+    return bool(max(before, after) <= between.max(initial=0))
+
+
+def _choose(candidates: list[Candidate]) -> Candidate | None:
+    """The telling names first; of those that cover about the most, the outermost, which are the fewest."""
+    if not candidates:
+        return None
+    rank = min(candidate.rank for candidate in candidates)
+    best = [candidate for candidate in candidates if candidate.rank == rank]
+    most = max(candidate.cover for candidate in best)
+    wide = [candidate for candidate in best if candidate.cover >= most - _ABOUT]
+    several = [candidate for candidate in wide if candidate.starts.size > 1] or wide
+    return min(several, key=lambda candidate: (candidate.starts.size, -candidate.cover))
+
+
+def _numbers(names: list[str]) -> list[int | None]:
+    """The number in each name that counts the steps: behind the telling word, else the first that always differs."""
+    behind = [_NUMBERED.search(name) for name in names]
+    counted = [int(match[1]) if match is not None else -1 for match in behind]
+    columns = zip(*([int(digits) for digits in _NUMBER.findall(name)] for name in names), strict=False)
+    for column in ([counted] if min(counted) >= 0 else []) + ([list(c) for c in columns] if len(names) > 1 else []):
+        if len(set(column)) == len(names) and max(column) < 2**63:
+            return list(column)
+    return [None] * len(names)

@@ -1,0 +1,226 @@
+"""Steps: recorded, annotated, inferred, or the whole recording as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stepscope.ingest.derive.activities import SYNC, Activities
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.steps.annotations import annotated_steps
+from stepscope.ingest.derive.steps.backlog import backlog, backlog_end
+from stepscope.ingest.derive.steps.marks import loaded_steps, optimized_steps
+from stepscope.ingest.derive.steps.parts import steps_of_parts
+from stepscope.ingest.derive.steps.passes import network_passes, passes_of
+from stepscope.ingest.derive.steps.recorded import recorded_steps
+from stepscope.ingest.derive.steps.requests import request_steps
+from stepscope.ingest.derive.steps.roles import roles_of
+from stepscope.ingest.derive.steps.rounds import round_steps
+from stepscope.ingest.derive.steps.sequences import inferred_steps
+from stepscope.ingest.derive.steps.step import Step, called
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: A first or last step with less than this share of the others' work is cut off (as in torch-tb-profiler).
+_WHOLE_STEP: Final = 0.8
+
+_SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
+#: From the launch of the first device work, or its begin where that is not recorded, to the end of the last.
+_USE_SQL: Final = """
+WITH work AS (
+    SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop, e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+    WHERE e.category <> 'sync' AND k.kind IS DISTINCT FROM 'sync'
+), first AS (SELECT * FROM work ORDER BY ts, stop LIMIT 1)
+SELECT least(min(ts), (
+    SELECT min(h.ts) FROM raw_events h JOIN tracks t USING (track), first
+    WHERE t.kind = 'host' AND h.correlation = first.correlation AND h.correlation > 0
+        AND h.category IN ('launch', 'runtime', 'sync', 'copy', 'set') AND h.ts <= first.ts
+)), max(stop) FROM work
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """n steps: intervals on the host, ascending and without overlap.
+
+    Attributes:
+        source: Where they come from.
+        steps: The steps.
+        starts: int64[n].
+        stops: int64[n], where they end on the host.
+        called: int32[n], what column `step` of all tables says of each. While tables are derived a step goes by its
+            position.
+    """
+
+    source: str
+    steps: list[Step]
+    starts: Times
+    stops: Times
+    called: NDArray[np.int32]
+
+    @classmethod
+    def find(cls, staging: Staging, overview: Overview) -> Steps:
+        """The steps of a recording; none if there is no event at all."""
+        source, steps = _find(staging, overview)
+        starts = np.array([step.ts for step in steps], np.int64)
+        stops = starts + np.array([step.dur for step in steps], np.int64)
+        return cls(source, steps, starts, stops, called([step.number for step in steps]))
+
+    @property
+    def marked(self) -> bool:
+        """Whether the recording says where steps begin."""
+        return self.source not in ("inferred", "whole")
+
+    def places(self) -> pa.Table:
+        """Where each step lies on the host: columns step, start and stop."""
+        return pa.table({"step": self.called, "start": self.starts, "stop": self.stops})
+
+    def at(self, ts: Times) -> NDArray[np.int32]:
+        """Position of the step that each time falls in, -1 where none."""
+        index = np.searchsorted(self.starts, ts, side="right") - 1
+        if not self.starts.size:
+            return index.astype(np.int32)
+        inside = (index >= 0) & (ts < self.stops[index])
+        return np.where(inside, index, -1).astype(np.int32)
+
+    def column(self, position: pa.Array | pa.ChunkedArray) -> Any:
+        """Column `step` as it is stored, given positions of steps and nulls."""
+        return pc.take(pa.array(self.called, pa.int32()), position)
+
+    def complete(self, work: NDArray[np.int64]) -> Steps:
+        """The steps, with those as partial that are cut off.
+
+        Args:
+            work: int64[n], launches and operators that begin in each.
+        """
+        # What requests ask for differs, and so does what is given between the begins of two.
+        cut = _cut_off(np.zeros_like(work) if self.source == "requests" else work).tolist()
+        return replace(
+            self, steps=[replace(step, partial=step.partial or off) for step, off in zip(self.steps, cut, strict=True)]
+        )
+
+    def table(self, activities: Activities) -> pa.Table:
+        """Table `steps`.
+
+        Every step reaches to the end of the last device work launched in it. Devices lag behind the host, so that work
+        of a step often runs on into the next step's interval: that time stays with the step that launched the work,
+        and the next step begins when it ends. (torch-tb-profiler uses the same rule.)
+        """
+        mine = np.flatnonzero((activities.step >= 0) & (activities.kind != SYNC))
+        end = self.stops.copy()
+        np.maximum.at(end, activities.step[mine], activities.ts[mine] + activities.dur[mine])
+        begin = self._begins(activities, end)
+        partial = np.array([step.partial for step in self.steps], np.bool_)
+        roles = roles_of(np.maximum(end - begin, 0), self.stops - self.starts, partial, self.source)
+        columns = {
+            "step": self.called,
+            "name": pa.array([step.name for step in self.steps], pa.string()),
+            "number": pa.array([step.number for step in self.steps], pa.int64()),
+            "source": pa.array([self.source] * len(self.steps), pa.string()),
+            "ts": self.starts,
+            "dur": self.stops - self.starts,
+            "end": end,
+            "partial": pa.array(partial),
+            "begin": begin,
+            "typical": pa.array(roles.typical, pa.bool_()),
+            "role": pa.array(roles.role, pa.string()),
+            "reason": pa.array(roles.reason, pa.string()),
+        }
+        return pa.table(columns)
+
+    def _begins(self, activities: Activities, end: Times) -> Times:
+        """When each step begins on the devices, int64[n]."""
+        begin: Times = self.starts.copy()
+        if not begin.size:
+            return begin
+        earlier = backlog_end(activities, int(end[0] - begin[0]))
+        working = activities.kind != SYNC
+        if self.source == "whole" and working.any():
+            first = int(activities.ts[working].min())
+            # Recorded work of before the recording is use of the device as well: it is in no other step's way.
+            queued = backlog(activities.by_track, activities.track, activities.launch >= 0) & working
+            earlier = first if earlier is None or queued.any() else max(first, earlier)
+        begin[1:] = np.maximum(begin[1:], np.maximum.accumulate(end)[:-1])
+        if earlier is not None:
+            # The recording may end before any of its own work begins.
+            begin = np.where(begin < earlier, np.minimum(earlier, np.maximum(end, begin)), begin)
+        return begin
+
+
+#: Where steps are looked for, one after the other, what must be recorded for that, and what is said if they are found.
+SOURCES: Final = (
+    ("profiler", recorded_steps, "step", None),
+    ("annotation", annotated_steps, "annotation", None),
+    ("annotation", steps_of_parts, "annotation", None),
+    ("annotation", loaded_steps, "dataloader", (
+        "steps reach from one batch of the data loader to the next, since none are marked",
+        "what is done between two batches counts as one step",
+    )),
+    ("annotation", optimized_steps, "annotation", (
+        "steps reach from the end of one step of the optimizer to that of the next, since none are marked",
+        "what is done between two of them counts as one step",
+    )),
+    ("annotation", round_steps, "annotation", (
+        "steps are the rounds in which annotations come again, since none are marked",
+        "what is done between two rounds belongs to the first",
+    )),
+    ("requests", request_steps, "annotation", (
+        "requests overlap on several threads: each counts from its begin to the begin of the next",
+        "lengths are those of one request among others, and no latencies",
+    )),
+    ("passes", network_passes, "module", (
+        "steps are the passes of a network, since none are marked",
+        "what lies before and after them is outside the steps",
+    )),
+    ("inferred", inferred_steps, None, None),
+)  # fmt: skip
+
+
+def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
+    """Where the steps come from, and the steps."""
+    for source, find, category, said in SOURCES:
+        steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
+        if not steps:
+            continue
+        passes = passes_of(staging, steps) if overview.on_host("module") else steps
+        if passes is not steps:
+            source, said = "passes", (
+                f"steps are the passes of a network of which {steps[0].name} holds several",
+                "what lies before and after them is outside the steps",
+            )  # fmt: skip
+        if said:
+            staging.observe("steps-loaded" if find is loaded_steps else "steps-found", "info", len(passes), *said)
+        return source, passes
+    first, last = staging.one(_SPAN_SQL)
+    if first is None:
+        return "whole", []
+    launched, ran = staging.one(_USE_SQL)
+    if ran is not None:
+        first, last = launched, max(ran, launched + 1)
+    return "whole", [Step("whole recording", None, first, last - first)]
+
+
+def _apart(steps: list[Step]) -> list[Step]:
+    """The steps in time order, each cut where the next begins; of those that begin together the longest."""
+    steps = sorted(steps, key=lambda step: (step.ts, -step.dur))
+    kept = [step for i, step in enumerate(steps) if not i or step.ts > steps[i - 1].ts]
+    limits = [step.ts for step in kept[1:]]
+    cut = [replace(step, dur=min(step.dur, limit - step.ts)) for step, limit in zip(kept[:-1], limits, strict=True)]
+    return cut + kept[-1:]
+
+
+def _cut_off(amount: NDArray[np.int64]) -> NDArray[Any]:
+    """Whether each step is the first or the last one and has clearly less work than the others."""
+    partial = np.zeros(amount.size, np.bool_)
+    for position, least_others in ((0, 2), (-1, 1)):
+        others = np.delete(amount, position) if amount.size else amount
+        if others.size >= least_others:
+            partial[position] = amount[position] < _WHOLE_STEP * float(np.median(others))
+    return partial

@@ -1,0 +1,78 @@
+"""Whether what repeats in a recording are a model's layers: they are numbered, and each has a number of its own.
+
+A part of one pass through a model is as periodic as a loop over steps. Ranges and modules tell them apart: each period
+of layers is in one of the next number (`blocks.8`, `blocks.9`, ...), each step passes through all of them. Where
+nothing is numbered, a step still does what no layer does: it looks up or updates parameters, copies to or from the
+host, repeats its layers, or (`step_sequences`) leaves the device idle before it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.steps.inference import repeats
+from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import classify
+from stepscope.store.staging import Staging
+
+#: What numbered parts of models are called, as in `layers.3`, `encoder.layer.3`, `transformer.h.3` or `DecoderLayer_3`.
+_NUMBERED: Final = r"(?i)(layers?|blocks?|stages?|resnets|attentions|\bh)[._ \[]+(\d+)"
+_NAMES_SQL: Final = f"""
+SELECT regexp_replace(name, '{_NUMBERED}', '\1.#') AS kind,
+    CAST(regexp_extract(name, '{_NUMBERED}', 2) AS BIGINT) AS number, e.ts
+FROM raw_events e JOIN names USING (name_id) JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND e.category IN ('annotation', 'module', 'op') AND regexp_matches(name, '{_NUMBERED}')
+    AND length(regexp_extract(name, '{_NUMBERED}', 2)) <= 6
+ORDER BY kind, e.ts
+"""
+#: Share of neighbouring periods that must be in neighbouring layers.
+_LEAST: Final = 0.8
+#: What kernels do once per step, and never once per layer.
+_ONCE: Final = ("embedding", "optimizer")
+#: A part of a step that comes so often in it is a layer, or a part of one; layers do no part of theirs as often.
+_OFTEN: Final = 6
+_COPIES_SQL: Final = """
+SELECT count(*) FROM raw_events e JOIN copies c ON c.event = e.id
+WHERE c.direction IN ('HtoD', 'DtoH') AND e.ts >= ? AND e.ts < ?
+"""
+
+
+def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], begins: Times) -> bool:
+    """Whether a period of kernels shows that it is a step and no layer.
+
+    Args:
+        staging: What was read.
+        period: int64[n], names of the kernels of one.
+        begins: int64[k], when the device begins the first kernel of each, ascending.
+    """
+    names = staging.connection.execute(
+        "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
+    ).fetchall()
+    if any(classify(name).op_class in _ONCE for (name,) in names) or repeats(period) >= _OFTEN:
+        return True
+    [copies] = staging.one(_COPIES_SQL, [int(begins[0]), int(begins[-1])])
+    return bool(copies >= begins.size - 1)
+
+
+def are_layers(staging: Staging, starts: Times) -> bool:
+    """Whether periods are those of numbered layers, one after the other.
+
+    Args:
+        staging: What was read.
+        starts: int64[n], when the host began each period, ascending.
+    """
+    rows = staging.connection.execute(_NAMES_SQL).fetchnumpy()
+    kinds, number, ts = rows["kind"].astype(str), rows["number"].astype(np.int64), rows["ts"]
+    period = np.searchsorted(starts, ts, side="right") - 1
+    return any(_rise(period[mine], number[mine]) for mine in (kinds == kind for kind in np.unique(kinds)))
+
+
+def _rise(period: NDArray[np.int64], number: NDArray[np.int64]) -> bool:
+    """Whether each period has one number, and neighbours the next or the one before (in backward)."""
+    seen, first = np.unique(period, return_index=True)
+    same = all(np.unique(number[period == one]).size == 1 for one in seen.tolist())
+    steps = np.diff(number[first])
+    return same and seen.size >= 3 and bool(np.mean(np.abs(steps) == 1) >= _LEAST)

@@ -1,0 +1,75 @@
+"""Steps of loops that nobody marked, from what PyTorch marks by itself: loader and optimizer, once per iteration."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from stepscope.ingest.derive.steps.evidence import counts_between, given_work
+from stepscope.ingest.derive.steps.step import Step
+from stepscope.store.staging import Staging
+
+#: As many iterations make a loop, and this share of them must give the device work, or run operators without one.
+_FEWEST: Final = 3
+_WORKING: Final = 0.8
+
+_LOADED_SQL: Final = """
+SELECT e.ts, e.track FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
+WHERE e.category = 'dataloader' AND t.kind = 'host' AND n.name LIKE 'enumerate(DataLoader)#%__next__' ORDER BY e.ts
+"""
+_OPTIMIZED_SQL: Final = """
+SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t
+USING (track) WHERE t.kind = 'host' AND e.category IN ('annotation', 'op') AND e.dur > 0
+AND starts_with(n.name, 'Optimizer.step#') ORDER BY e.ts
+"""
+#: A first step with less of the work than the others was begun before the recording, and what comes after the last one
+#: with less than this of it belongs to the last.
+_WHOLE: Final = 0.8
+_REST: Final = 0.05
+
+
+def loaded_steps(staging: Staging) -> list[Step]:
+    """From one batch to the next; the last one lasts until the last work is given to the device. Empty if unclear."""
+    marks = staging.connection.execute(_LOADED_SQL).fetchnumpy()
+    if marks["ts"].size < _FEWEST or np.unique(marks["track"]).size > 1:
+        return []
+    work, done = given_work(staging)
+    if not work.size:
+        return []
+    starts = marks["ts"]
+    stops = np.append(starts[1:], max(int(done.max()), int(starts[-1]) + 1))
+    given = np.searchsorted(work, stops) - np.searchsorted(work, starts)
+    if np.count_nonzero(given) < _WORKING * starts.size:
+        return []
+    times = zip(starts.tolist(), (stops - starts).tolist(), (given == 0).tolist(), strict=True)
+    return [Step(f"iteration {i}", None, start, dur, cut) for i, (start, dur, cut) in enumerate(times) if dur > 0]
+
+
+def optimized_steps(staging: Staging) -> list[Step]:
+    """From the end of one step of the optimizer to that of the next; two at least. Empty if unclear.
+
+    Of several optimizers, the one that steps least often ends a step.
+    """
+    marks = staging.connection.execute(_OPTIMIZED_SQL).fetchnumpy()
+    work, done = given_work(staging)
+    if not marks["ts"].size or not work.size or np.unique(marks["track"]).size > 1:
+        return []
+    names, number = np.unique(marks["name"].astype(str), return_counts=True)
+    rarest = set(names[number == number.min()].tolist())
+    ender = next(name for name in reversed(marks["name"].astype(str).tolist()) if name in rarest)
+    ends = marks["stop"][marks["name"].astype(str) == ender]
+    begin = min(int(work[0]), int(marks["ts"][0]))
+    edges = np.concatenate(([begin], ends, [max(int(done.max()), int(ends[-1]))]))
+    given = counts_between(work, edges)
+    inner = given[1:-1] if ends.size > 1 else given[:1]
+    if ends.size < 2 or (given[:-1] == 0).any():
+        return []
+    cut = np.zeros(given.size, np.bool_)
+    cut[0] = given[0] < _WHOLE * float(np.median(inner))
+    cut[-1] = True
+    if given[-1] < _REST * float(np.median(inner)):
+        edges = np.append(edges[:-2], edges[-1])
+        cut = cut[:-1]
+    times = zip(edges[:-1].tolist(), np.diff(edges).tolist(), cut.tolist(), strict=True)
+    return [Step(f"iteration {i}", None, start, dur, off) for i, (start, dur, off) in enumerate(times)]

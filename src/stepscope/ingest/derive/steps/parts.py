@@ -1,0 +1,87 @@
+"""Steps of loops of which only the parts are marked: ranges called forward, backward and optimizer, round by round.
+
+A step reaches from one forward pass to the next, or over as many as each update of the weights follows. Ranges with a
+layer's name in them are none of these: the whole name has to say that it is a pass.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.steps.step import Step
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+#: What may stand before and behind the word, such as `train_forward`, `Forward Pass (12)` or `forward_only`.
+_BEFORE: Final = r"^[\W_]*(?:(?:model|train(?:ing)?|eval|full|benchmark|measured?|timed|warm[-_ ]?up)[\W_]*)?"
+_BEHIND: Final = r"(?:[\W_]*(?:pass|only|prop(?:agation)?|step|warm[-_ ]?up|\d+))*[\W_]*$"
+#: The words, what a step begins with first.
+_PARTS: Final = tuple(
+    re.compile(f"{_BEFORE}(?:{word}){_BEHIND}", re.IGNORECASE)
+    for word in ("forward|fwd", r"(?:loss[._ ]?)?(?:backward|bwd)", r"optimi[sz]er|optim|opt|adamw?|sgd")
+)
+_UPDATE: Final = len(_PARTS) - 1
+#: As many rounds make a loop, and this share of the launches must lie in them.
+_FEWEST: Final = 3
+_COVER: Final = 0.8
+
+_RANGES_SQL: Final = """
+SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id)
+JOIN tracks t USING (track) WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY e.ts, e.dur DESC
+"""
+_LAUNCHES_SQL: Final = """
+SELECT e.ts FROM raw_events e JOIN tracks t USING (track) WHERE t.kind = 'host' AND e.category = 'launch' ORDER BY e.ts
+"""
+
+
+def steps_of_parts(staging: Staging) -> list[Step]:
+    """From one forward pass to the next, or from one backward or optimizer where that is all; empty if unclear."""
+    rows = staging.connection.execute(_RANGES_SQL).fetchnumpy()
+    names = rows["name"].astype(str)
+    part = np.full(names.size, -1)
+    for name in np.unique(names).tolist():
+        part[names == name] = next((at for at, word in enumerate(_PARTS) if word.search(name)), -1)
+    if not (part >= 0).any():
+        return []
+    first = int(part[part >= 0].min())
+    track = rows["track"][part == first][0]
+    mine = (part >= 0) & (rows["track"] == track)
+    kept = {name: values[mine] for name, values in rows.items()}
+    outer = _outermost(kept["ts"], kept["stop"])
+    begins, updates = (np.flatnonzero(outer & (part[mine] == one)) for one in (first, _UPDATE))
+    steps = _rounds(kept, begins[:: _micro_batches(begins, updates)])
+    given: Times = staging.connection.execute(_LAUNCHES_SQL).fetchnumpy()["ts"]
+    inside = sum(int(np.diff(np.searchsorted(given, (step.ts, step.ts + step.dur)))[0]) for step in steps)
+    enough = inside >= _COVER * given.size if given.size else True
+    return steps if len(steps) >= _FEWEST and enough else []
+
+
+def _micro_batches(begins: NDArray[np.int64], updates: NDArray[np.int64]) -> int:
+    """Passes per update of the weights, if each update follows as many of them; else 1."""
+    passes = np.diff(np.searchsorted(begins, np.append(-1, updates)))
+    same = passes.size > 1 and (passes == passes[0]).all() and passes.sum() == begins.size
+    return max(int(passes[0]), 1) if same else 1
+
+
+def _outermost(ts: Times, stop: Times) -> NDArray[np.bool_]:
+    """Which ranges lie in none of the others, bool[n]; they ascend by begin, the longest first."""
+    reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(stop)[:-1]))
+    outer: NDArray[np.bool_] = ts >= reach
+    return outer
+
+
+def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[Step]:
+    """A step per round: it lasts until the next begins, but not over a pause that is longer than all its parts."""
+    steps = []
+    edges = np.append(first, rows["ts"].size)
+    for number, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+        begin, stop = int(rows["ts"][low]), int(rows["stop"][low:high].max())
+        following = int(rows["ts"][high]) if high < rows["ts"].size else stop
+        if following - stop <= stop - begin:
+            stop = max(stop, following)
+        steps.append(Step(f"{rows['name'][low]} {number}", None, begin, stop - begin))
+    return steps

@@ -1,0 +1,85 @@
+"""Requests of a server that overlap on several threads: each lasts from its begin to the begin of the next one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.steps.evidence import counts_between, given_work, trains
+from stepscope.ingest.derive.steps.step import Step
+from stepscope.model.intervals import Times
+from stepscope.store.staging import Staging
+
+#: So many requests, on two threads at least, and this many of them in progress at a time, on average.
+_FEWEST: Final = 5
+_IN_PROGRESS: Final = 1.2
+#: Share of the work that is given within them, and of them that must give any before the next one begins.
+_COVER: Final = 0.5
+_WORKING: Final = 0.5
+#: Ranges of libraries, which come with operators, and work that is done ahead of a request.
+_OTHER: Final = re.compile(
+    r"^(?:nccl|gloo|c10d|hccl):|^## Call |^Torch-Compiled|^autograd::|load|fetch|decode|preproc|transform|collate", re.I
+)
+#: What servers call a request's work; they may hand it to threads of the runtime, which give it to the device.
+_REQUEST: Final = re.compile(r"request|task::run|predict|(?<![a-z])infer|(?<![a-z])serve|handle|generate", re.I)
+
+_SQL: Final = """
+SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t
+USING (track) WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY n.name, e.ts
+"""
+_THREADS_SQL: Final = """
+SELECT e.ts, e.track FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND e.category = '{category}' ORDER BY e.ts
+"""
+
+
+def request_steps(staging: Staging) -> list[Step]:
+    """The requests in the order in which they begin; the last one's end is not known. Empty if there are none."""
+    rows = staging.connection.execute(_SQL).fetchnumpy()
+    if not rows["ts"].size or trains(staging):
+        return []
+    work, done = given_work(staging)
+    if not work.size:
+        return []
+    edges = np.flatnonzero(rows["name"][1:] != rows["name"][:-1]) + 1
+    found = []
+    for group in np.split(np.arange(rows["ts"].size), edges):
+        one = {name: values[group] for name, values in rows.items()}
+        if _overlaps(one) and (_REQUEST.search(str(one["name"][0])) or _cover(staging, one) >= _COVER):
+            found.append((int((one["stop"] - one["ts"]).sum()), one))
+    if not found:
+        return []
+    _, chosen = max(found, key=lambda pair: pair[0])
+    starts = np.unique(chosen["ts"])
+    limits = np.append(starts, max(int(done.max()), int(starts[-1]) + 1))
+    if np.count_nonzero(counts_between(work, limits)) < _WORKING * starts.size:
+        return []
+    times = zip(starts.tolist(), np.diff(limits).tolist(), strict=True)
+    return [Step(f"request {i}", None, start, dur, i == starts.size - 1) for i, (start, dur) in enumerate(times)]
+
+
+def _overlaps(rows: dict[str, NDArray[Any]]) -> bool:
+    """Whether ranges of one name are those of requests that several threads work on."""
+    ts, stop = rows["ts"], rows["stop"]
+    if ts.size < _FEWEST or np.unique(rows["track"]).size < 2 or _OTHER.search(str(rows["name"][0])):
+        return False
+    return bool((stop - ts).sum() >= _IN_PROGRESS * (stop.max() - ts.min()))
+
+
+def _cover(staging: Staging, rows: dict[str, NDArray[Any]]) -> float:
+    """Share of the work that is given inside these ranges, by the thread that is in one."""
+    for category in ("launch", "op"):
+        work = staging.connection.execute(_THREADS_SQL.format(category=category)).fetchnumpy()
+        if work["ts"].size:
+            break
+    inside = 0
+    for track in np.unique(rows["track"]).tolist():
+        mine = rows["track"] == track
+        given: Times = work["ts"][work["track"] == track]
+        starts, stops = rows["ts"][mine], np.maximum.accumulate(rows["stop"][mine])
+        at = np.searchsorted(starts, given, side="right") - 1
+        inside += int(np.count_nonzero((at >= 0) & (given < stops[np.maximum(at, 0)])))
+    return inside / work["ts"].size

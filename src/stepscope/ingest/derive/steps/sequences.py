@@ -1,0 +1,230 @@
+"""The sequences in which steps are looked for: work of the busiest queue, else operators or ranges of a thread.
+
+Programs that are not PyTorch's have loops of few kernels, with copies between them, and work of their own before and
+after: there the part that repeats is enough, if it is most of what the device does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.ingest.derive.steps.inference import (
+    LEAST_LENGTH,
+    SHORT_LENGTH,
+    Cuts,
+    Names,
+    after_setup,
+    find_steps,
+    halved,
+    periodic_part,
+)
+from stepscope.ingest.derive.steps.layers import are_layers, does_what_layers_do_not
+from stepscope.ingest.derive.steps.step import Step
+from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import classify
+from stepscope.store.staging import Staging
+
+#: By number: a few collectives can outlast all compute, and tell little.
+_BUSIEST_SQL: Final = """
+SELECT e.track FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = '{kind}' AND e.category = '{category}' GROUP BY 1 ORDER BY count(*) DESC, sum(e.dur) DESC, 1 LIMIT 1
+"""
+
+#: Kernels of a queue and when the host launched each: its own begin where no launch is recorded.
+_KERNELS_SQL: Final = """
+SELECT e.name_id, e.ts, e.ts + coalesce(e.dur, 0) AS stop, coalesce(l.ts, e.ts) AS begin,
+    coalesce(l.stop, e.ts) AS done, l.ts IS NOT NULL AS launched
+FROM raw_events e LEFT JOIN (
+    SELECT h.correlation, min(h.ts) AS ts, max(h.ts + coalesce(h.dur, 0)) AS stop
+    FROM raw_events h JOIN tracks t USING (track)
+    WHERE t.kind = 'host' AND h.category IN ('launch', 'runtime') AND h.correlation > 0 GROUP BY 1
+) l ON l.correlation = e.correlation
+WHERE e.track = ? AND e.category IN ('kernel', 'collective') ORDER BY e.ts, e.id
+"""
+
+#: The same with copies, which a loop of one kernel may consist of.
+_WORK_SQL: Final = _KERNELS_SQL.replace("('kernel', 'collective')", "('kernel', 'collective', 'copy', 'set')")
+_OPERATORS_SQL: Final = """
+SELECT name_id, ts, ts + coalesce(dur, 0) AS stop, ts AS begin, ts + coalesce(dur, 0) AS done, true AS launched
+FROM raw_events WHERE track = ? AND category = 'op' ORDER BY ts, dur DESC, id
+"""
+
+_RANGES_SQL: Final = _OPERATORS_SQL.replace("'op'", "'annotation'")
+#: Whose events, of which category, and queries to try one after the other where the program has no operators.
+_SEQUENCES: Final = (
+    ("device", "kernel", (_KERNELS_SQL, _WORK_SQL)),
+    ("host", "op", (_OPERATORS_SQL,)),
+    ("host", "annotation", (_RANGES_SQL,)),
+)
+#: Two kernels that alternate are a loop where they are nearly all that the devices do, and not on one queue of several.
+_SHARE_SQL: Final = """
+SELECT count(*) FILTER (track = ?) / count(*) FROM raw_events
+WHERE category IN ('kernel', 'collective', 'copy', 'set')
+"""
+_ALONE: Final = 0.9
+#: The last steps of a loop are at most so many times as long as the first, unless hardly any is shorter than the one
+#: before it.
+_ALIKE: Final = 3
+_RISING: Final = 0.7
+
+#: Between layers the device idles for less than this share of the time from one to the next: 0.2 % where each layer
+#: is a graph of its own.
+_PAUSE: Final = 0.02
+
+_NAMES_SQL: Final = """
+SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
+"""
+_LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
+
+#: Calls that a loop over steps is never inside of.
+_WRAPPERS_SQL: Final = """
+SELECT e.ts, e.ts + e.dur AS stop FROM raw_events e JOIN tracks t USING (track)
+WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ? ORDER BY e.ts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """What ran one after the other.
+
+    Attributes:
+        names: int64[n].
+        durs: int64[n], how long each ran.
+        starts: int64[n], when each began.
+        gaps: int64[n], idle time before each.
+        begins: int64[n], when the host began it.
+        ends: int64[n], when the host was done with it.
+        launched: bool[n], whether that is recorded; else the two are when the device began it.
+    """
+
+    names: Names
+    durs: Times
+    starts: Times
+    gaps: Times
+    begins: Times
+    ends: Times
+    launched: NDArray[np.bool_]
+
+    def part(self, part: slice) -> Sequence:
+        """A stretch of it."""
+        return Sequence(*(getattr(self, one.name)[part] for one in fields(self)))
+
+
+def inferred_steps(staging: Staging) -> list[Step]:
+    """The periods of the device's work, or of the host's if there is no device; empty if there are none."""
+    [operators] = staging.one("SELECT count(*) FROM raw_events WHERE category = 'op'")
+    network = _is_network(staging)
+    plain = not operators and not network
+    for kind, category, query in _SEQUENCES:
+        [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
+        if track is None:
+            continue
+        ran = [_sequence(_rows(staging, one, track, kind)) for one in (query if plain else query[:1])]
+        short = plain and kind == "device" and staging.one(_SHARE_SQL, [track])[0] >= _ALONE
+        for shortest in (LEAST_LENGTH, SHORT_LENGTH) if short else (LEAST_LENGTH,):
+            for sequence in ran:
+                if steps := _periods(staging, sequence, not plain, shortest, network and kind == "device"):
+                    return steps
+        return []
+    return []
+
+
+def _rows(staging: Staging, query: str, track: int, kind: str) -> dict[str, NDArray[Any]]:
+    """What ran on a track; of nested events of the host the outermost."""
+    rows = staging.connection.execute(query, [track]).fetchnumpy()
+    if kind == "host":
+        outermost = rows["ts"] >= _reach(rows["stop"])
+        rows = {name: values[outermost] for name, values in rows.items()}
+    return rows
+
+
+def _is_network(staging: Staging) -> bool:
+    """Whether kernels of neural networks ran, whose layers repeat inside a step."""
+    names = staging.connection.execute(_NAMES_SQL).fetchall()
+    return any(classify(name).op_class in _LAYERS for (name,) in names)
+
+
+def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool) -> list[Step]:
+    """The periods of a sequence; of `all_of_it`, or of most of it."""
+    part = slice(0, sequence.names.size)
+    cuts = find_steps(sequence.names, sequence.gaps, shortest)
+    if cuts is None:
+        find = after_setup if all_of_it else periodic_part
+        found = find(sequence.names, sequence.durs, shortest)
+        part = part if found is None else found
+        cuts = None if found is None else find_steps(sequence.names[part], sequence.gaps[part], shortest)
+    sequence = sequence.part(part)
+    if cuts is None or _inside_one_call(staging, sequence, cuts):
+        return []
+    if layered and not _are_passes(staging, sequence, cuts):
+        return []
+    if not all_of_it:
+        cuts = halved(sequence.names, cuts)
+    steps = _steps(sequence, cuts)
+    if are_layers(staging, np.array([step.ts for step in steps], np.int64)):
+        return []
+    return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
+
+
+def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
+    """Whether periods of a network's kernels are passes through all of it, and not its layers."""
+    begins, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
+    if np.median(gaps[1:]) >= _PAUSE * np.median(np.diff(begins)):
+        return True
+    middle = cuts.positions.size // 2
+    period = sequence.names[cuts.positions[middle - 1] : cuts.positions[middle]]
+    return does_what_layers_do_not(staging, period, begins)
+
+
+def _grows(lengths: Times) -> bool:
+    """Whether the same work is done on ever larger data, as a sweep does, which is no loop over steps."""
+    third = max(lengths.size // 3, 1)
+    rising = np.count_nonzero(np.diff(lengths) > 0) >= _RISING * max(lengths.size - 1, 1)
+    return bool(rising and np.median(lengths[-third:]) > _ALIKE * np.median(lengths[:third]))
+
+
+def _reach(stops: Times) -> Times:
+    """The latest end before each."""
+    reach: Times = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], stops[:-1])))
+    return reach
+
+
+def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
+    reach = _reach(rows["stop"])
+    gaps = np.zeros(reach.size, np.int64)
+    gaps[1:] = np.maximum(rows["ts"][1:] - reach[1:], 0)
+    return Sequence(
+        rows["name_id"].astype(np.int64),
+        rows["stop"] - rows["ts"],
+        rows["ts"],
+        gaps,
+        rows["begin"],
+        rows["done"],
+        rows["launched"],
+    )
+
+
+def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
+    """Whether one module or operator contains several of the periods, as a model contains its layers."""
+    launched = cuts.positions[sequence.launched[cuts.positions]]
+    inner = np.sort(sequence.begins[launched])[1:]
+    if inner.size < 2:
+        return False
+    calls = staging.connection.execute(_WRAPPERS_SQL, [int(np.diff(inner).min())]).fetchnumpy()
+    contained = np.searchsorted(inner, calls["stop"]) - np.searchsorted(inner, calls["ts"], side="right")
+    return bool((contained >= 2).any())
+
+
+def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
+    """Steps on the host: each lasts until the next begins, the last one until its last call returns."""
+    # What was launched before the recording began has only the device's time, which lies behind the host's.
+    begins = np.minimum.accumulate(sequence.begins[cuts.positions][::-1])[::-1]
+    last = max(int(sequence.ends[cuts.positions[-1] :].max()), int(begins[-1]) + 1)
+    lengths = np.diff(np.append(begins, last))
+    columns = zip(begins.tolist(), lengths.tolist(), cuts.partial.tolist(), strict=True)
+    steps = [(begin, length, cut) for begin, length, cut in columns if length > 0]
+    return [Step(f"inferred step {i}", None, begin, length, cut) for i, (begin, length, cut) in enumerate(steps)]

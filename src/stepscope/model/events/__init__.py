@@ -1,0 +1,1 @@
+"""Events of one rank as columns in memory, and how they nest."""

@@ -1,0 +1,198 @@
+"""Device activities of one rank as columns in memory, with their launches, grids and copies, each read once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.coding import among, code, known_code
+from stepscope.model.events.columns import Ids, Rows
+from stepscope.model.intervals import Times
+from stepscope.model.kernel_names import OP_CLASSES, OpClass
+from stepscope.model.trace import Trace
+
+_DEVICE_SQL: Final = f"""
+SELECT event, track, ts, dur, coalesce(device, -1)::INTEGER AS device, coalesce(step, -1)::INTEGER AS step,
+    {code("kind", KERNEL_KINDS)} AS kind, {code("op_class", OP_CLASSES)} AS op_class, name_id AS name,
+    coalesce(launch, -1) AS launch, coalesce(op, -1) AS op, graph IS NOT NULL AS in_graph,
+    launch_ts IS NOT NULL AS launched, coalesce(launch_track, -1)::INTEGER AS thread, coalesce(launch_ts, -1) AS called,
+    coalesce(launch_dur, -1) AS call_ns, coalesce(launch_step, -1)::INTEGER AS call_step,
+    coalesce(launch_name_id, -1)::INTEGER AS call_name, coalesce(op_track, -1)::INTEGER AS op_thread
+FROM activities
+"""
+#: Directions of copies and kinds of memory, as positions in `Copies`; the last stands for any other.
+DIRECTIONS: Final = ("HtoD", "DtoH", "DtoD", "")
+MEMORIES: Final = ("pageable", "pinned", "device", "managed", "")
+
+
+_COPIES_SQL: Final = f"""
+SELECT event, {known_code("direction", DIRECTIONS)} AS direction, coalesce(bytes, -1) AS bytes,
+    {known_code("src_kind", MEMORIES)} AS src, {known_code("dst_kind", MEMORIES)} AS dst
+FROM copies
+"""
+_GRIDS_SQL: Final = """
+SELECT event, coalesce(grid[1]::DOUBLE * grid[2] * grid[3], 0)::DOUBLE AS blocks,
+    coalesce(grid[1]::DOUBLE * grid[2] * grid[3] * block[1] * block[2] * block[3], 0)::DOUBLE AS threads,
+    coalesce(grid[3], 0)::INTEGER AS depth, hash(grid) AS grid
+FROM kernels
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceWork:
+    """The n device activities of a trace of one rank, in no particular order.
+
+    Attributes:
+        event: int64[n].
+        track: int32[n].
+        ts: int64[n].
+        dur: int64[n].
+        device: int32[n]; -1 if not recorded.
+        step: int32[n]; -1 outside every step.
+        kind: int8[n], position in `KERNEL_KINDS`.
+        op_class: int8[n], position in `OP_CLASSES`.
+        name: int32[n], `name_id`.
+        launch: int64[n], the launching event; -1 if not recorded.
+        op: int64[n], the operator around it; -1 if not recorded.
+        in_graph: bool[n].
+        launched: bool[n], whether the trace has the launching event; what follows is of that, -1 if there is none.
+        thread: int32[n], track.
+        called: int64[n], begin.
+        call_ns: int64[n], duration; -1 if not recorded.
+        call_step: int32[n], step; -1 outside every step.
+        call_name: int32[n], `name_id`.
+        op_thread: int32[n], track of the operator; -1 if the trace lacks it.
+    """
+
+    event: Ids
+    track: NDArray[np.int32]
+    ts: Times
+    dur: Times
+    device: NDArray[np.int32]
+    step: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    op_class: NDArray[np.int8]
+    name: NDArray[np.int32]
+    launch: Ids
+    op: Ids
+    in_graph: NDArray[np.bool_]
+    launched: NDArray[np.bool_]
+    thread: NDArray[np.int32]
+    called: Times
+    call_ns: Times
+    call_step: NDArray[np.int32]
+    call_name: NDArray[np.int32]
+    op_thread: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, trace: Trace) -> DeviceWork:
+        """Those of a trace, read once."""
+        return trace.once(_device_work)
+
+    def rows(self, trace: Trace, events: Ids) -> Ids:
+        """Positions of activities, which must be some of this trace."""
+        order = trace.once(_by_event)
+        found: Ids = order[np.searchsorted(self.event, events, sorter=order)]
+        return found
+
+    def is_class(self, *classes: OpClass) -> NDArray[np.bool_]:
+        """Whether activities are of one of these classes, bool[n]."""
+        return among(self.op_class, OP_CLASSES, classes)
+
+    def are(self, *kinds: str) -> NDArray[np.bool_]:
+        """Whether activities are of one of these kinds, bool[n]."""
+        return among(self.kind, KERNEL_KINDS, kinds)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grids:
+    """How each of the n activities of `DeviceWork` was launched.
+
+    Attributes:
+        blocks: float64[n]; 0 if not recorded.
+        threads: float64[n], of all blocks; 0 if not recorded.
+        depth: int32[n], blocks in z; 0 if not recorded.
+        grid: uint64[n], equal for equal grids.
+    """
+
+    blocks: NDArray[np.float64]
+    threads: NDArray[np.float64]
+    depth: NDArray[np.int32]
+    grid: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Grids:
+        """Those of a trace, read once."""
+        return trace.once(_grids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """The n rows of `copies` of a trace of one rank.
+
+    Attributes:
+        at: int64[n], position of the activity in `DeviceWork`.
+        direction: int8[n], position in `DIRECTIONS`.
+        bytes: int64[n]; -1 if not recorded.
+        src: int8[n], position in `MEMORIES`.
+        dst: int8[n], likewise.
+    """
+
+    at: Ids
+    direction: NDArray[np.int8]
+    bytes: Ids
+    src: NDArray[np.int8]
+    dst: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Copies:
+        """Those of a trace, read once."""
+        return trace.once(_copies)
+
+    def rows(self, at: NDArray[np.int64]) -> Rows:
+        """Positions of the copies that these activities are, -1 for those that are none."""
+        row_of = np.full(max(int(self.at.max(initial=-1)), int(at.max(initial=-1))) + 2, -1, np.int32)
+        row_of[self.at] = np.arange(self.at.size, dtype=np.int32)
+        return row_of[at]
+
+    @property
+    def pageable(self) -> NDArray[np.bool_]:
+        """Whether one end is pageable memory, bool[n]."""
+        code = MEMORIES.index("pageable")
+        either: NDArray[np.bool_] = (self.src == code) | (self.dst == code)
+        return either
+
+
+def _copies(trace: Trace) -> Copies:
+    rows = trace.columns(_COPIES_SQL)
+    at = DeviceWork.of(trace).rows(trace, rows.pop("event"))
+    return Copies(at=at, **rows)
+
+
+def _device_work(trace: Trace) -> DeviceWork:
+    rows = trace.columns(_DEVICE_SQL)
+    return DeviceWork(**{one.name: rows[one.name] for one in fields(DeviceWork)})
+
+
+def _grids(trace: Trace) -> Grids:
+    rows = by_event(trace, trace.columns(_GRIDS_SQL))
+    return Grids(**{one.name: rows[one.name] for one in fields(Grids)})
+
+
+def by_event(trace: Trace, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Rows of all of `kernels`, each with its `event`, in the order of `DeviceWork`."""
+    events = DeviceWork.of(trace).event
+    if np.array_equal(rows["event"], events):
+        return rows
+    order = np.argsort(rows["event"], kind="stable")
+    at = order[np.searchsorted(rows["event"], events, sorter=order)]
+    return {name: values[at] for name, values in rows.items()}
+
+
+def _by_event(trace: Trace) -> Ids:
+    """Positions in `DeviceWork` by event."""
+    return np.argsort(DeviceWork.of(trace).event, kind="stable")

@@ -1,0 +1,119 @@
+"""Folders of this process in the system's temporary folder; what killed processes left there is removed."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from stepscope.model.process.locking import lock
+
+_PREFIX: Final = "stepscope-"
+#: As `mkdtemp` makes them. Whatever else is called so is none of ours.
+_NAME: Final = re.compile(_PREFIX + "[a-z0-9_]{8}")
+_LOCK: Final = "lock"
+#: A folder without a lock was being made, or removed, when its process died.
+_STALE_SECONDS: Final = 3600
+#: Of each folder of this process its lock and the process: looking at its own lock would let go of it, and a process
+#: that is forked off owns nothing.
+_OWN: Final[dict[Path, tuple[int, int]]] = {}
+_GUARD: Final = threading.Lock()
+
+
+def scratch_folder() -> Path:
+    """A new folder that only this user can enter, removed by `remove_scratch` or at the end of the process.
+
+    A process that is killed can't remove its own: the next one that makes a folder does, as it finds nobody to hold it.
+
+    Raises:
+        OSError: There is no place for it.
+    """
+    with _GUARD:
+        _remove_leftovers(Path(tempfile.gettempdir()))
+        while True:
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            try:
+                descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError:
+                folder.rmdir()
+                raise
+            if _locked(descriptor) is not False and _is(descriptor, folder / _LOCK):
+                break
+            os.close(descriptor)  # somebody saw it without its lock, and is removing it
+        if not _OWN:
+            atexit.register(_remove_all)
+        _OWN[folder] = (descriptor, os.getpid())
+        return folder
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove a folder of this process."""
+    descriptor, owner = _OWN.pop(folder, (-1, 0))
+    if owner == os.getpid():
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _remove_all() -> None:
+    for folder in tuple(_OWN):
+        remove_scratch(folder)
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Remove this user's folders that no process holds."""
+    try:
+        with os.scandir(parent) as entries:
+            found = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]
+    except OSError:
+        return
+    for folder in found:
+        if folder in _OWN or not _is_mine(folder):
+            continue
+        try:
+            descriptor = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:
+            if _age(folder) > _STALE_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+            continue
+        try:
+            if _locked(descriptor):
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool | None:
+    """Take the lock of a folder; False if somebody has it, None where there are no locks: there nothing is removed."""
+    try:
+        return lock(descriptor, 0)
+    except OSError:
+        return None
+
+
+def _is(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
+def _is_mine(folder: Path) -> bool:
+    """Whether it is a folder, no link to one, and this user's."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return folder.is_dir() and not folder.is_symlink() and status.st_uid == getattr(os, "getuid", lambda: 0)()
+
+
+def _age(folder: Path) -> float:
+    try:
+        return time.time() - folder.stat().st_mtime
+    except OSError:
+        return 0

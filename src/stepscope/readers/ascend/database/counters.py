@@ -1,0 +1,125 @@
+"""Memory and counters in a database, by the names and in the units of the text export."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.readers.ascend.database.tables import Columns, Database, Kind
+from stepscope.store.staging import Staging
+
+_BLOCK_COLUMNS: Final[Columns] = {
+    "name": "int", "size": "int", "allocationTime": "int", "releaseTime": "int", "allocationTotalAllocated": "int",
+    "allocationTotalReserved": "int", "releaseTotalAllocated": "int", "releaseTotalReserved": "int", "deviceId": "int",
+}  # fmt: skip
+
+_BLOCKS: Final = """
+INSERT INTO ascend_blocks
+SELECT b.rowid, s.value, b."deviceId", b.size, b."allocationTime", b."releaseTime", b."allocationTotalAllocated",
+    b."allocationTotalReserved", b."releaseTotalAllocated", b."releaseTotalReserved"
+FROM db_blocks b LEFT JOIN db_strings s ON s.id = b.name
+"""
+
+#: (The text export writes LLC hit rates as fractions, though their name says percent, and 2^20 bytes as MB.)
+#: Tables of samples: (table, columns, unit, [(name, value)]) with SQL over the columns, strings `v` by `text_id`.
+_SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str], ...]], ...]] = (
+    (
+        "MEMORY_RECORD", ("component", "timestamp", "totalAllocated", "totalReserved", "totalActive"), "memory",
+        "timestamp",
+        (("v || ' allocated'", '"totalAllocated"'), ("v || ' reserved'", '"totalReserved"'),
+         ("v || ' active'", '"totalActive"')),
+    ),
+    ("AICORE_FREQ", ("timestampNs", "freq"), "AI Core Freq", "timestampNs", (("'AI Core Freq MHz'", "freq"),)),
+    (
+        "HBM", ("type", "timestampNs", "bandwidth", "hbmId"), "HBM", "timestampNs",
+        (("'HBM ' || \"hbmId\" || '/' || upper(v[1]) || v[2:] || ' ' || upper(v[1]) || v[2:] || '(MB/s)'",
+          "bandwidth / 1048576"),),
+    ),
+    (
+        "LLC", ("mode", "timestampNs", "llcId", "hitRate", "throughput"), "LLC", "timestampNs",
+        (("'LLC ' || \"llcId\" || ' ' || upper(v[1]) || v[2:] || '/Throughput Throughput(MB/s)'",
+          "throughput / 1048576"),
+         ("'LLC ' || \"llcId\" || ' ' || upper(v[1]) || v[2:] || '/Hit Rate Hit Rate(%)'", '"hitRate" / 100')),
+    ),
+    (
+        "NPU_MEM", ("type", "timestampNs", "ddr", "hbm"), "NPU MEM", "timestampNs",
+        (("CASE v WHEN 'app' THEN 'APP' WHEN 'device' THEN 'Device' ELSE v END || '/DDR KB'", "ddr / 1024"),
+         ("CASE v WHEN 'app' THEN 'APP' WHEN 'device' THEN 'Device' ELSE v END || '/HBM KB'", "hbm / 1024"),
+         ("CASE v WHEN 'app' THEN 'APP' WHEN 'device' THEN 'Device' ELSE v END || '/Memory KB'", "(ddr + hbm) / 1024")),
+    ),
+    (
+        "ACC_PMU", ("timestampNs", "accId", "readBwLevel", "writeBwLevel", "readOstLevel", "writeOstLevel"), "Acc PMU",
+        "timestampNs",
+        (("'read_bandwidth ' || \"accId\"", '"readBwLevel"'), ("'write_band_width ' || \"accId\"", '"writeBwLevel"'),
+         ("'read_ost ' || \"accId\"", '"readOstLevel"'), ("'write_ost ' || \"accId\"", '"writeOstLevel"')),
+    ),
+    (
+        "SOC_BANDWIDTH_LEVEL", ("timestampNs", "l2BufferBwLevel", "mataBwLevel"), "Stars Soc Info", "timestampNs",
+        (("'Mata Bw Level'", '"mataBwLevel"'), ("'L2 Buffer Bw Level'", '"l2BufferBwLevel"')),
+    ),
+)  # fmt: skip
+
+#: Names of what other tables of samples are of; the rest of their columns are series.
+_KEYS: Final = ("deviceId", "timestampNs", "type", "mode", "bus", "funcId", "port", "portId", "hbmId", "depth", "id")
+_OTHER: Final = ("NIC", "ROCE", "HCCS", "PCIE", "QOS", "SIO", "UB", "DDR", "NETDEV_STATS", "LOW_POWER", "CPU_USAGE",
+                 "HOST_MEM_USAGE", "HOST_DISK_USAGE", "HOST_NETWORK_USAGE")  # fmt: skip
+
+
+def gather(database: Database, staging: Staging) -> None:
+    """Fill `ascend_blocks` and `ascend_counters`, and note which other tables there are."""
+    connection = staging.connection
+    database.load(staging, "OP_MEMORY", _BLOCK_COLUMNS, "db_blocks")
+    connection.execute(_BLOCKS)
+    for table, columns, unit, time, series in _SAMPLES:
+        loaded = f"db_{table.lower()}"
+        # The first column names the kind of sample, where it is no time.
+        wanted: Columns = {column: "real" if column in _REAL else "int" for column in columns}
+        database.load(staging, table, wanted, loaded)
+        text = "NULL" if columns[0] == "timestampNs" else f'"{columns[0]}"'
+        for name, value in series:
+            connection.execute(
+                f'INSERT INTO ascend_counters SELECT ts, ?, name, value FROM (SELECT "{time}" AS ts, {name} AS name, '
+                f"{value} AS value FROM (SELECT d.*, s.value AS v FROM {loaded} d "
+                f"LEFT JOIN db_strings s ON s.id = {text})) "
+                "WHERE ts IS NOT NULL AND name IS NOT NULL AND isfinite(value::DOUBLE)",
+                [unit],
+            )
+        connection.execute(f"DROP TABLE {loaded}")
+    _gather_modules(database, staging)
+    for table in _OTHER:
+        _gather_other(database, staging, table)
+
+
+_REAL: Final = frozenset({"bandwidth", "hitRate", "throughput", "freq", "ddr", "hbm"})
+
+
+def _gather_modules(database: Database, staging: Staging) -> None:
+    connection = staging.connection
+    database.load(
+        staging, "NPU_MODULE_MEM", {"moduleId": "int", "timestampNs": "int", "totalReserved": "int"}, "db_modules"
+    )
+    database.load(staging, "ENUM_MODULE", {"id": "int", "name": "text"}, "db_module_names")
+    connection.execute(
+        "INSERT INTO ascend_counters SELECT \"timestampNs\", 'module memory', "
+        "'module ' || coalesce(n.name, m.\"moduleId\"::VARCHAR) || ' reserved', \"totalReserved\" FROM db_modules m "
+        'LEFT JOIN db_module_names n ON n.id = m."moduleId" '
+        'WHERE "timestampNs" IS NOT NULL AND "totalReserved" IS NOT NULL'
+    )
+
+
+def _gather_other(database: Database, staging: Staging, table: str) -> None:
+    """Every number of a table of samples that is not known in detail."""
+    columns = database.columns.get(table, ())
+    if "timestampNs" not in columns:
+        return
+    series = [column for column in columns if column not in _KEYS]
+    loaded = f"db_{table.lower()}"
+    wanted: dict[str, Kind] = {"timestampNs": "int"}
+    wanted.update(dict.fromkeys(series, "real"))
+    database.load(staging, table, wanted, loaded)
+    for column in series:
+        quoted = '"' + column.replace('"', '""') + '"'
+        staging.connection.execute(
+            f'INSERT INTO ascend_counters SELECT "timestampNs", ?, ?, {quoted} FROM {loaded} '
+            f'WHERE "timestampNs" IS NOT NULL AND isfinite({quoted})',
+            [table, column],
+        )

@@ -1,0 +1,146 @@
+"""How operators get from the host to an Ascend device: compilation, queue, workspaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.needs import need_calls
+from stepscope.signals.ascend.ascend import need_ascend
+from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.ranges import inside
+from stepscope.signals.signal import Signals, signal
+
+_CALLS_SQL: Final = """
+SELECT s.id, coalesce(s.dur, 0) AS dur FROM spans s
+WHERE s.name_id IN (SELECT name_id FROM names WHERE {where}) AND s.step IN (SELECT step FROM steps WHERE typical)
+ORDER BY s.ts, s.id
+"""
+_OPTIMIZERS_SQL: Final = """
+SELECT s.id, s.track, s.ts, s.ts + coalesce(s.dur, 0) AS stop, n.name FROM spans s JOIN names n USING (name_id)
+WHERE n.name LIKE 'Optimizer.step#%' AND s.step IN (SELECT step FROM steps WHERE typical) ORDER BY s.track, s.ts
+"""
+_LAUNCHED_SQL: Final = """
+SELECT o.track, o.ts, k.dur FROM kernels k JOIN spans o ON o.id = k.op WHERE o.track IN (SELECT unnest($tracks))
+"""
+_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE typical"
+_NAMED_SQL: Final = "SELECT count(*) FROM names WHERE {where}"
+_COMPILES: Final = "regexp_full_match(name, '(AscendCL@)?aclopCompileAndExecute(V2)?')"
+_LIBRARY: Final = "name LIKE 'aclnn%' AND name NOT LIKE '%GetWorkspaceSize'"
+_WORKSPACE: Final = "name LIKE 'aclnn%GetWorkspaceSize'"
+_QUEUE: Final = "name = 'Enqueue' OR name LIKE 'Enqueue@%' OR name LIKE 'Dequeue@%'"
+_NORMS: Final = "name IN ('SyncBatchNormFunction', 'SyncBatchNorm') OR name LIKE '%SyncBatchNormalization%'"
+
+
+@dataclass(frozen=True, slots=True)
+class HostCalls:
+    """Calls of one kind in complete steps.
+
+    Attributes:
+        event: int64[n].
+        dur: int64[n].
+        steps: Number of complete steps.
+    """
+
+    event: NDArray[np.int64]
+    dur: NDArray[np.int64]
+    steps: int
+
+    @property
+    def per_step(self) -> float:
+        """How many there are in a step."""
+        return self.event.size / self.steps
+
+    @property
+    def ns_per_step(self) -> int:
+        """What they take of a step."""
+        return int(self.dur.sum()) // self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """The steps of an optimizer.
+
+    Attributes:
+        name: Its class.
+        range_name: What the recording calls its step.
+        events: int64[n], its steps.
+        host_ns: Their time on the host, per step of the job.
+        device_ns: Time of the kernels of operators in them, per step of the job.
+    """
+
+    name: str
+    range_name: str
+    events: NDArray[np.int64]
+    host_ns: int
+    device_ns: int
+
+
+@signal()
+def compiles(s: Signals) -> HostCalls:
+    """Calls that look an operator up, compile it if need be, and execute it."""
+    return _calls(s, _COMPILES)
+
+
+@signal("ns")
+def library_call_ns(s: Signals) -> int | None:
+    """Median time of calls that execute a compiled operator of the library; null if there are none."""
+    dur = _calls(s, _LIBRARY).dur
+    return int(np.sort(dur)[(dur.size - 1) // 2]) if dur.size else None
+
+
+@signal("share")
+def workspace_share(s: Signals) -> float:
+    """Time spent working out sizes of workspaces, as a share of the mean step: what its cache is to save."""
+    return _calls(s, _WORKSPACE).ns_per_step / s(step_ns)
+
+
+@signal()
+def queued(s: Signals) -> bool:
+    """Whether operators go through the framework's queue to a second thread."""
+    _need_calls(s)
+    return bool(s.trace.scalar(_NAMED_SQL.format(where=_QUEUE)))
+
+
+@signal()
+def synced_norms(s: Signals) -> HostCalls:
+    """Batch normalisations over all ranks."""
+    return _calls(s, _NORMS)
+
+
+@signal()
+def waits(s: Signals) -> HostCalls:
+    """Calls that wait for the device."""
+    return _calls(s, "name LIKE '%Synchronize%'")
+
+
+@signal()
+def optimizer(s: Signals) -> Optimizer | None:
+    """The optimizer whose steps take most of the host; null if none is recorded."""
+    _need_calls(s)
+    ranges = s.trace.columns(_OPTIMIZERS_SQL)
+    if not ranges["ts"].size:
+        return None
+    names, index = np.unique(ranges["name"].astype(str), return_inverse=True)
+    longest = int(np.bincount(index, weights=ranges["stop"] - ranges["ts"]).argmax())
+    mine = {name: values[index == longest] for name, values in ranges.items()}
+    launched = s.trace.columns(_LAUNCHED_SQL, {"tracks": np.unique(mine["track"]).tolist()})
+    steps = int(s.trace.scalar(_STEPS_SQL) or 1)
+    return Optimizer(
+        names[longest].split("#")[-1].removesuffix(".step"), names[longest], mine["id"],
+        int((mine["stop"] - mine["ts"]).sum()) // steps, int(launched["dur"][inside(launched, mine)].sum()) // steps,
+    )  # fmt: skip
+
+
+def _calls(s: Signals, where: str) -> HostCalls:
+    _need_calls(s)
+    rows = s.trace.columns(_CALLS_SQL.format(where=where))
+    return HostCalls(rows["id"], rows["dur"], int(s.trace.scalar(_STEPS_SQL) or 1))
+
+
+def _need_calls(s: Signals) -> None:
+    need_ascend(s)
+    need_calls(s.trace)

@@ -1,0 +1,1 @@
+"""Communication and ranks among each other."""

@@ -1,0 +1,204 @@
+"""One rank among others: how long it waits for them, how fast its device and its host are, how much work it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.communication.collective_transfers import transfers
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.needs import has_device
+from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import names_by_id
+from stepscope.model.events.device_work import DeviceWork, Grids
+from stepscope.model.events.steps import Steps
+from stepscope.model.intervals import Times
+from stepscope.signals.communication.communication import calls
+from stepscope.signals.communication.process_groups import world_size
+from stepscope.signals.shared.job import step_ns
+from stepscope.signals.signal import Signals, signal
+
+#: Waits below this share of the step are not worth a prediction of what the step would be without them.
+_WORTH: Final = 0.005
+
+_CALLS_SQL: Final = """
+SELECT k.event, k.ts, k.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world
+FROM collectives c JOIN kernels k USING (event)
+WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
+    AND k.step IN (SELECT step FROM steps WHERE typical)
+ORDER BY k.ts
+"""
+#: Of a rank of sums collectives are no device activities; what of them was exposed is told by their step.
+_SUMMED_SQL: Final = """
+SELECT c.event, s.ts, s.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
+    (s.dur * p.exposed)::BIGINT AS exposed
+FROM collectives c JOIN spans s ON s.id = c.event JOIN (
+    SELECT t.step, max(r.value) FILTER (WHERE r.metric = 'Communication(Not Overlapped)')
+        / nullif(max(r.value) FILTER (WHERE r.metric = 'Communication'), 0) AS exposed
+    FROM steps t JOIN recorded r ON t.number = try_cast(r.step AS BIGINT) OR t.number IS NULL AND r.step IS NULL
+    WHERE r.source = 'steps' AND t.typical GROUP BY 1
+) p ON p.step = s.step
+WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND s.dur > 0 AND p.exposed BETWEEN 0 AND 1
+ORDER BY s.ts
+"""
+_STEP_WORK_SQL: Final = """
+SELECT coalesce(sum(flops), 0) AS flops, coalesce(sum(list_aggregate(grid, 'product')), 0)::DOUBLE AS blocks
+FROM steps LEFT JOIN kernels k ON k.step = steps.step AND k.kind = 'compute'
+WHERE typical GROUP BY steps.step, steps.ts ORDER BY steps.ts
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """The n collectives on the rank's devices in complete steps, in time order.
+
+    Attributes:
+        event: int64[n].
+        wait: int64[n], the part of each that is waiting for ranks that came later.
+        exposed: int64[n], the part of the wait behind which nothing was computed.
+        unseen: int64[n], the part of `exposed` in which all ranks at hand waited: for one that is not, if any.
+        left: float64[n], the rest of each as a fraction of it: the transfer.
+        known: bool[n], whether the recordings of all its ranks are at hand.
+        steps: Number of complete steps.
+    """
+
+    event: NDArray[np.int64]
+    wait: Times
+    exposed: Times
+    unseen: Times
+    left: NDArray[np.float64]
+    known: NDArray[np.bool_]
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Compute kernels of one name, per step."""
+
+    number: float
+    ns: float
+    blocks: float
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the rank's device has to compute in each complete step: float64[steps] each, 0 where not recorded."""
+
+    flops: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+
+    @property
+    def amount(self) -> NDArray[np.float64]:
+        """The better known of the two."""
+        return self.flops if self.flops.any() else self.blocks
+
+
+@signal()
+def collectives(s: Signals) -> Collectives:
+    """Collectives of the rank, and how long it waits in each for other ranks."""
+    rows = s.trace.columns(_CALLS_SQL)
+    summed = not rows["event"].size and not s.trace.once(has_device)
+    if summed:
+        rows = s.trace.columns(_SUMMED_SQL)
+    if not rows["event"].size:
+        raise MissingInputError(
+            "no step of the recording has collectives on a device",
+            hint="record some whole steps of a job of several ranks, with its devices",
+        )
+    told = s.trace.once(transfers)
+    transfer, ranks = told.of(rows["event"], rows["dur"])
+    # Where the size of the job is not recorded, the ranks at hand are taken for all.
+    recordings = s.trace.job.recordings
+    world = np.where(rows["world"] < 0, recordings[s.rank].world_size or max(len(recordings), 2), rows["world"])
+    wait = rows["dur"] - transfer
+    exposed = np.minimum(wait, rows["exposed"]) if summed else wait.copy()
+    for device in [] if summed else s.trace.once(device_times):
+        exposed -= device.compute.within(rows["ts"], rows["ts"] + wait)
+    steps = max(Steps.of(s.trace).typical_steps.size, 1)
+    known = (ranks >= world) | (ranks == 0)  # 0: the library recorded the transfers themselves
+    exposed = np.maximum(exposed, 0)
+    unseen = np.minimum(exposed, told.least(rows["event"], rows["dur"]) - transfer)
+    return Collectives(rows["event"], wait, exposed, unseen, transfer / rows["dur"], known, steps)
+
+
+@signal("ns")
+def waited_ns(s: Signals) -> int:
+    """Time per step in which the rank waits for others in collectives, and computes nothing."""
+    found = s(collectives)
+    return int(found.exposed[found.known].sum()) // found.steps
+
+
+@signal("share")
+def waited_share(s: Signals) -> float:
+    """The same as a share of its mean step."""
+    return s(waited_ns) / s(step_ns)
+
+
+@signal("ns")
+def unseen_ns(s: Signals) -> int:
+    """The part of it in which all ranks at hand wait in the same collectives: for one that is not at hand."""
+    found = s(collectives)
+    return int(found.unseen[found.known].sum()) // found.steps
+
+
+@signal("share")
+def unseen_share(s: Signals) -> float:
+    """The same as a share of its mean step."""
+    return s(unseen_ns) / s(step_ns)
+
+
+@signal()
+def ranks_missing(s: Signals) -> bool:
+    """Whether the job has ranks whose recordings are not at hand.
+
+    If their number is not recorded, one can't be all, nor can those that all wait in the same collectives.
+    """
+    world, here = s(world_size) or int(s(calls).world.max()), len(s.trace.job.recordings)
+    if world < 1 and here > 1:
+        return s(unseen_share) > _WORTH
+    return world != 1 and here < max(world, 2)
+
+
+@signal("ns")
+def gain_ns(s: Signals) -> int:
+    """What the rank's mean step would save if no other rank came later."""
+    if s(waited_share) < _WORTH:
+        return 0
+    if not s.trace.once(has_device):
+        return s(waited_ns)  # the profiler's sums tell of nothing else that could stand in the way
+    found = s(collectives)
+    event, left = found.event[found.known], np.rint(100 * found.left[found.known]).astype(np.int64)
+    moved = tuple(Scaled(event[left == part], part / 100) for part in np.unique(left).tolist())
+    return max(StepGraph.of(s.whole.trace).predict(Change(unblocked=event, device=moved)).saved_ns, 0)
+
+
+@signal()
+def kernels(s: Signals) -> Mapping[str, Kernel]:
+    """The rank's compute kernels by name, per complete step."""
+    complete = Steps.of(s.trace).typical_steps
+    steps, names, work = max(complete.size, 1), s.trace.once(names_by_id), DeviceWork.of(s.trace)
+    at = np.flatnonzero(work.are("compute") & np.isin(work.step, complete))
+    name = work.name[at]
+    number, ns, blocks = (np.bincount(name, column) for column in (None, work.dur[at], Grids.of(s.trace).blocks[at]))
+    return {
+        names[one]: Kernel(int(number[one]) / steps, int(ns[one]) / steps, int(blocks[one]) / steps)
+        for one in np.flatnonzero(number).tolist()
+    }
+
+
+@signal()
+def work(s: Signals) -> Work:
+    """What the rank's device has to compute in each complete step."""
+    rows = s.trace.columns(_STEP_WORK_SQL)
+    return Work(rows["flops"].astype(np.float64), rows["blocks"].astype(np.float64))
+
+
+@signal()
+def host_name(s: Signals) -> str | None:
+    """The host that the rank runs on; null if not recorded."""
+    return s.trace.recordings[s.rank].host

@@ -1,0 +1,166 @@
+"""Collectives: how long, how much of it behind compute, and how much of it transfer rather than waiting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.communication.collective_transfers import transfers
+from stepscope.analyses.stepgraph.peers import quickest
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, named
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.steps import Steps
+from stepscope.model.intervals import Intervals, Times
+from stepscope.signals.communication.long_calls import standing_out
+from stepscope.signals.shared.job import step_ns
+from stepscope.signals.signal import Signals, signal
+
+_PEERS_SQL: Final = "SELECT greatest(max(src), max(dst)) + 1 FROM comm_tasks WHERE link <> 'ON_CHIP'"
+#: What two ranks exchange.
+P2P: Final = ("send", "recv", "send_recv")
+#: The host's thread that launched each collective does backward work if an autograd node or its engine ran there.
+_BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The n collectives on the rank's devices in complete steps, in time order.
+
+    Attributes:
+        event: int64[n].
+        ts: int64[n].
+        dur: int64[n], on this rank, waiting included.
+        exposed: int64[n], the part of it behind which no compute ran.
+        transfer: int64[n], the part of it that is transfer; all of it where nothing tells, but see `long`. A send or
+            receive waits for the other side by its nature: then it is what the quickest of the kind took for its size.
+        told: bool[n], whether the transfer is that: the library recorded it, or all participants' recordings are at
+            hand. If not, it is no less than the transfer.
+        long: bool[n], whether it lasts many times as long as its like (`long_calls.standing_out`), with no recording of
+            another participant at hand: its transfer is what is enough for them.
+        step: int64[n].
+        bytes: int64[n], -1 if not recorded.
+        world: int64[n], ranks of the group, -1 if not recorded.
+        name: str[n], kind of collective.
+        group: str[n].
+        steps: Number of complete steps.
+    """
+
+    event: NDArray[np.int64]
+    ts: Times
+    dur: Times
+    exposed: Times
+    transfer: Times
+    told: NDArray[np.bool_]
+    long: NDArray[np.bool_]
+    step: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    world: NDArray[np.int64]
+    name: NDArray[np.str_]
+    group: NDArray[np.str_]
+    steps: int
+
+    def where(self, chosen: NDArray[np.bool_]) -> Calls:
+        """Some of the calls."""
+        arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
+        return replace(self, **arrays)
+
+    @property
+    def exposed_transfer(self) -> Times:
+        """int64[n], what of the transfer can have been exposed: waiting comes first and is not part of it."""
+        return np.minimum(self.exposed, self.transfer)
+
+    @property
+    def known(self) -> bool:
+        """Whether transfer is told apart from waiting for all calls."""
+        return bool(self.told.all())
+
+
+@signal()
+def calls(s: Signals) -> Calls:
+    """The collectives on the rank's devices in complete steps, with what of each is transfer."""
+    rows = s.table("collective_calls").arrow
+    complete = Steps.of(s.trace).typical_steps
+    column = {name: _ints(rows[name]) for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns")}
+    chosen = np.isin(column["step"], complete) & (column["exposed_ns"] >= 0)
+    if not chosen.any():
+        raise MissingInputError(
+            "no step of the recording has collectives on a device",
+            hint="record some whole steps of a job of several ranks, with its devices",
+        )
+    column = {name: values[chosen] for name, values in column.items()}
+    known = s.trace.once(transfers)
+    transfer, ranks = known.of(column["event"], column["dur"])
+    names, groups = _words(rows["name"], chosen), _words(rows["group"], chosen)
+    world = np.where(column["world_size"] < 0, _world(s), column["world_size"])
+    complete_job = (world < 0) & (ranks > 1) & _from_one_file(s)
+    told = (ranks == 0) | ((world > 0) & (ranks >= world)) | complete_job
+    enough = standing_out(names, groups, column["bytes"], transfer)
+    long = ~told & (ranks == 1) & (enough < transfer)
+    transfer = np.where(long, enough, transfer)
+    waits = np.isin(names, P2P) & ~told & ~long
+    for group, kind in {*zip(groups[waits].tolist(), names[waits].tolist(), strict=True)}:
+        mine = np.flatnonzero(waits & (groups == group) & (names == kind))
+        size, dur = np.maximum(column["bytes"][mine], 0), column["dur"][mine]
+        transfer[mine] = np.minimum(transfer[mine], quickest(size, dur))
+    return Calls(
+        column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer, told, long, column["step"],
+        column["bytes"], world, names, groups, max(complete.size, 1),
+    )  # fmt: skip
+
+
+@signal("share")
+def exposed_share(s: Signals) -> float:
+    """Exposed time of collectives as a share of the mean step, waiting for late ranks included."""
+    found = s(calls)
+    return float(found.exposed.sum()) / found.steps / s(step_ns)
+
+
+@signal("share")
+def link_share(s: Signals) -> float:
+    """Time in which a collective runs, whether compute hides it or not, as a share of the mean step."""
+    found = s(calls)
+    return Intervals.union_of(found.ts, found.ts + found.dur).total / found.steps / s(step_ns)
+
+
+@signal("share")
+def transfer_share(s: Signals) -> float:
+    """The same without waiting for late ranks, as far as that is known."""
+    found = s(calls)
+    return float(found.exposed_transfer.sum()) / found.steps / s(step_ns)
+
+
+@signal()
+def in_backward(s: Signals) -> NDArray[np.bool_]:
+    """For each of `communication.calls`, whether the thread that does the backward pass launched it."""
+    work = DeviceWork.of(s.trace)
+    threads = np.unique(Spans(s.trace).track[named(s.trace, _BACKWARD.match)])
+    launched = work.are("comm") & work.launched & np.isin(work.thread, threads)
+    found: NDArray[np.bool_] = np.isin(s(calls).event, work.event[launched])
+    return found
+
+
+def _world(s: Signals) -> int:
+    """Ranks of a collective whose group does not tell: those among which transfers are recorded, or all of the job."""
+    return int(s.trace.scalar(_PEERS_SQL) or s.trace.recordings[s.rank].world_size or -1)
+
+
+def _from_one_file(s: Signals) -> bool:
+    """Whether one file holds all ranks, as a report of Nsight Systems does of a host: there are hardly others then."""
+    sources = {recording.source for recording in s.trace.job.recordings.values()}
+    return len(sources) == 1 and len(s.trace.job.recordings) > 1
+
+
+def _ints(column: Any) -> NDArray[np.int64]:
+    filled: NDArray[np.int64] = column.fill_null(-1).to_numpy().astype(np.int64)
+    return filled
+
+
+def _words(column: Any, chosen: NDArray[np.bool_]) -> NDArray[np.str_]:
+    words: Sequence[str] = column.to_pylist()
+    return np.array(words, dtype=np.str_)[chosen]

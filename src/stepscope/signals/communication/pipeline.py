@@ -1,0 +1,145 @@
+"""Pipeline parallelism: how long a stage waits for its neighbours, and what it computes meanwhile.
+
+Stages hand activations and gradients on by sends and receives. A receive that has long begun when its data comes is
+the pipeline's bubble; what moves the data takes a fraction of a millisecond.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.steps import Steps
+from stepscope.signals.communication.communication import P2P, Calls, calls
+from stepscope.signals.shared.job import infers
+from stepscope.signals.signal import Signals, signal
+
+_GROUPS_SQL: Final = 'SELECT "group", any_value(description) AS description, any_value(ranks) AS ranks FROM groups ' \
+                     "GROUP BY 1"  # fmt: skip
+_RANKS_SQL: Final = 'SELECT "group", any_value(ranks) AS ranks FROM collectives WHERE ranks IS NOT NULL GROUP BY 1'
+#: What frameworks call the groups of stages; embeddings are shared by the first and the last.
+_PIPELINE: Final = re.compile(r"(?:^|[^a-z])(?:pp|pipe|pipeline(?:_model)?(?:_parallel)?|stages?)(?:[^a-z]|$)", re.I)
+#: Sends and receives of others: rings of attention, experts, expert and data parallelism.
+_OTHERS: Final = re.compile(
+    r"(?:^|[^a-z])(?:cp|context|ring|ulysses|sp|ep|expert|moe|tp|tensor|dp|data)(?:[^a-z]|$)", re.I
+)
+_PAIR: Final = 2
+#: Attention kernels per call of a stage, at least: each layer has two per micro-batch, which takes two to four calls.
+_PER_CALL: Final = 2
+_ATTENTION_SQL: Final = """
+SELECT count(*) FROM kernels WHERE op_class = 'attention' AND step IN (SELECT step FROM steps WHERE typical)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a rank does in a pipeline, per step.
+
+    Attributes:
+        group: The group of stages, as recorded.
+        ranks: Its ranks in the order of stages; empty if not recorded.
+        position: Which of them this rank is; None if not recorded.
+        calls: Sends and receives.
+        arrivals: How many of them brought data; None if not told.
+        bubble_ns: Time in which the rank waited in them, beyond moving the data, and computed nothing.
+        compute_ns: Time in which its device computed.
+        told: Whether waiting was told apart from moving data, or bounded by what moving as much takes at best.
+        events: The longest of the calls.
+    """
+
+    group: str
+    ranks: tuple[int, ...]
+    position: int | None
+    calls: float
+    arrivals: float | None
+    bubble_ns: int
+    compute_ns: int
+    told: bool
+    events: NDArray[np.int64]
+
+    @property
+    def stages(self) -> int | None:
+        """Number of stages; None if not recorded."""
+        return len(self.ranks) or None
+
+
+@signal()
+def stage(s: Signals) -> Stage:
+    """The rank's part in a pipeline of a job that trains: in a group called so, or with sends to one other rank."""
+    found = s(calls)
+    groups = _groups(s)
+    attentions = int(s.trace.scalar(_ATTENTION_SQL) or 0)
+    of_pipeline = {
+        group: ranks
+        for group in np.unique(found.group).tolist()
+        if (ranks := _stages(group, groups, found, attentions)) is not None
+    }
+    mine = found.where(np.isin(found.name, P2P) & np.isin(found.group, list(of_pipeline)))
+    if not mine.event.size or s.maybe(infers):
+        raise MissingInputError(
+            "no step of the recording sends or receives between the stages of a pipeline",
+            hint="record whole training steps of a job with pipeline parallelism",
+        )
+    waited = np.minimum(mine.exposed, mine.dur - mine.transfer)
+    group = _most(mine.group, waited)
+    ranks = of_pipeline[group]
+    return Stage(
+        group,
+        ranks,
+        ranks.index(s.rank) if s.rank in ranks else None,
+        mine.event.size / found.steps,
+        _arrivals(mine) / found.steps if mine.told.all() else None,
+        int(waited.sum()) // found.steps,
+        _compute_ns(s),
+        bool(mine.told.all()),
+        mine.event[np.argsort(-waited, kind="stable")[:20]],
+    )
+
+
+def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """What groups are for and their ranks, by name."""
+    found = {row["group"]: (row["description"] or "", tuple(row["ranks"] or ())) for row in s.trace.rows(_GROUPS_SQL)}
+    for row in s.trace.rows(_RANKS_SQL):
+        description, ranks = found.get(row["group"], ("", ()))
+        found[row["group"]] = description, ranks or tuple(row["ranks"])
+    return found
+
+
+def _stages(group: str, groups: dict[str, Any], found: Calls, attentions: int) -> tuple[int, ...] | None:
+    """The ranks of a group of stages, empty if not recorded; None for any other group."""
+    description, ranks = groups.get(group, ("", ()))
+    told = f"{description} {group}"
+    if _PIPELINE.search(told):
+        return tuple(ranks)
+    if _OTHERS.search(told):
+        return None
+    kinds = set(found.name[found.group == group].tolist())
+    world = int(found.world[found.group == group].max(initial=-1))
+    # A pair that does nothing else but send and receive is two neighbouring stages. Larger groups exchange all to all
+    # by the same calls, and two ranks with half of the context each do so around the attention of every layer.
+    number = int(np.count_nonzero(found.group == group))
+    alone = (
+        kinds <= set(P2P) and max(len(ranks), world) == _PAIR and (attentions == 0 or _PER_CALL * number <= attentions)
+    )
+    return tuple(ranks) if alone else None
+
+
+def _arrivals(mine: Calls) -> int:
+    """Calls that brought data; those that only sent moved none themselves."""
+    return int(np.count_nonzero((mine.name != "send") & (mine.transfer > 0)))
+
+
+def _most(group: NDArray[np.str_], waited: NDArray[np.int64]) -> str:
+    names, index = np.unique(group, return_inverse=True)
+    return str(names[np.bincount(index, weights=waited).argmax()])
+
+
+def _compute_ns(s: Signals) -> int:
+    complete = set(Steps.of(s.trace).typical_steps.tolist())
+    rows = [row for row in s.table("step_budget").records() if row["step"] in complete]
+    return sum(int(row["compute_ns"]) for row in rows) // max(len(complete), 1)

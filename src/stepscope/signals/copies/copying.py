@@ -1,0 +1,145 @@
+"""Kinds of copies that a program could do better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.events.columns import Spans
+from stepscope.signals.copies.transfers import (
+    DEVICE,
+    DTOD,
+    DTOH,
+    HTOD,
+    MANAGED,
+    PAGEABLE,
+    PINNED,
+    SET,
+    Transfers,
+    transfers,
+)
+from stepscope.signals.shared.calling import outermost
+from stepscope.signals.shared.job import recorded_steps, stepless
+from stepscope.signals.shared.work import Ids
+from stepscope.signals.signal import Signals, signal
+
+#: Less than a page is a number or a few, not a batch.
+_PAGE: Final = 4096
+#: Up to this size, copies from pageable memory to the device return before they are done, and Nsight Systems' rules
+#: leave synchronous ones alone.
+SMALL: Final = 64 * 1024
+
+
+@signal()
+def pageable(s: Signals) -> Transfers:
+    """Copies between the device and pageable memory: from a page on towards the device, from 64 KiB on away from it."""
+    found = s(transfers)
+    towards = found.to(HTOD) & (found.bytes >= _PAGE)
+    away = found.to(DTOH) & (found.bytes >= SMALL)
+    return found.where(found.between(PAGEABLE) & (towards | away))
+
+
+@signal()
+def synchronous(s: Signals) -> Transfers:
+    """Copies by calls that return only when they are done, from or to other memory than pageable; small ones not."""
+    found = s(transfers)
+    large = (found.to(HTOD) & (found.bytes > SMALL)) | (found.to(DTOH) & (found.bytes >= _PAGE))
+    return found.where(found.blocking & ~found.between(PAGEABLE) & large & ~found.to(DTOD))
+
+
+@signal()
+def small(s: Signals) -> Transfers:
+    """Copies of less than 64 KiB from the host to the device."""
+    found = s(transfers)
+    return found.where(found.to(HTOD) & (found.bytes > 0) & (found.bytes < SMALL) & (found.step >= 0))
+
+
+@signal()
+def asynchronous(s: Signals) -> Transfers:
+    """Copies between host and device that the host need not wait for."""
+    found = s(transfers)
+    waited = found.blocking | (found.wait >= 0)
+    return found.where((found.to(HTOD) | found.to(DTOH)) & ~found.between(PAGEABLE) & ~waited)
+
+
+@signal()
+def with_host(s: Signals) -> Transfers:
+    """All copies between host and device."""
+    found = s(transfers)
+    return found.where(found.to(HTOD) | found.to(DTOH))
+
+
+@signal()
+def sets(s: Signals) -> Transfers:
+    """Sets of page-locked or managed memory by calls that return only when they are done."""
+    found = s(transfers)
+    held = (found.launch >= 0) & (found.returned >= found.ts + found.dur)
+    return found.where(found.to(SET) & found.between(PINNED, MANAGED) & ~found.between(DEVICE) & held)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """What becomes of many small copies if those of a step are one.
+
+    Attributes:
+        gone: Copies that go away: all but the first of each step.
+        calls: int64[m], the outermost operators that do nothing but such copies, else the calls that launch them.
+        host_ns: Time of these on the host, with waits.
+        per_step: Copies per step.
+    """
+
+    gone: Transfers
+    calls: Ids
+    host_ns: int
+    per_step: float
+
+
+@signal()
+def packed(s: Signals) -> Packed:
+    """Small copies that go away if those of a step are packed into one."""
+    found = s(small)
+    first = np.zeros(found.event.size, np.bool_)
+    first[np.unique(found.step, return_index=True)[1]] = True
+    gone = found.where(~first)
+    operators = outermost(s.trace, gone.op, gone.event)
+    calls = np.unique(np.where(operators >= 0, operators, gone.launch))
+    calls = calls[calls >= 0]
+    spans = Spans(s.trace)
+    rows = spans.rows(calls)
+    host = int(np.maximum(spans.dur[rows[rows >= 0]], 0).sum())
+    return Packed(gone, calls, host, found.event.size / s(recorded_steps))
+
+
+@signal()
+def round_trips(s: Signals) -> Transfers:
+    """Data that the host waits for and then sends back, as much as it got, in the same step: pairs, in order.
+
+    Without steps there are none: pieces of one array that go and come one after the other have one size as well.
+    """
+    found = s(transfers)
+    if s(stepless):
+        return found.where(np.zeros(found.event.size, np.bool_))
+    large = found.where((found.bytes >= SMALL) & (found.step >= 0))
+    held = large.between(PAGEABLE) | large.blocking | (large.wait >= 0)
+    pairs = _pairs(large, np.flatnonzero(large.to(DTOH) & held), np.flatnonzero(large.to(HTOD)))
+    return large.where(pairs)
+
+
+def _pairs(found: Transfers, away: Ids, back: Ids) -> NDArray[np.int64]:
+    """Positions of copies away and of the next ones back with as many bytes in the same step, each used once."""
+    waiting: dict[tuple[int, int, int], list[int]] = {}
+    for at in away.tolist():
+        key = (int(found.device[at]), int(found.step[at]), int(found.bytes[at]))
+        waiting.setdefault(key, []).append(at)
+    pairs: list[int] = []
+    for at in back.tolist():
+        candidates = waiting.get((int(found.device[at]), int(found.step[at]), int(found.bytes[at])), [])
+        # The host can send back only what has arrived when it calls.
+        arrived = [other for other in candidates if found.ts[other] + found.dur[other] <= found.called[at]]
+        if arrived:
+            candidates.remove(arrived[0])
+            pairs += [arrived[0], at]
+    return np.array(pairs, np.int64)

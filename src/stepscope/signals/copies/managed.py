@@ -1,0 +1,72 @@
+"""Managed memory: pages that migrate while kernels touch them, and what that costs the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.device_work import DIRECTIONS, MEMORIES, Copies, DeviceWork
+from stepscope.model.intervals import Intervals
+from stepscope.signals.copies.transfers import pinned_rate
+from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.work import Ids
+from stepscope.signals.signal import Signals, signal
+
+_MANAGED = MEMORIES.index("managed")
+_TO_DEVICE, _TO_HOST = DIRECTIONS.index("HtoD"), DIRECTIONS.index("DtoH")
+#: Between two migrations of one kernel the faults of the next pages are handled: some 20 to 50 us.
+_FAULT_NS = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Migrations:
+    """Pages that migrated to the device inside n kernels, all steps together.
+
+    Attributes:
+        kernels: int64[n], events.
+        stalled: int64[n], time from the first to the last migration in each, without pauses of more than 100 us, ns.
+        saved: int64[n], what remains of that if the same bytes come in one piece before, ns.
+        number: Migrations to the device inside these kernels.
+        bytes: Their bytes.
+        back: Bytes that migrated to the host, whenever that was.
+        steps: Recorded steps.
+    """
+
+    kernels: Ids
+    stalled: Ids
+    saved: Ids
+    number: int
+    bytes: int
+    back: int
+    steps: int
+
+
+@signal()
+def migrations(s: Signals) -> Migrations:
+    """Migrations of managed memory that kernels wait for, with the kernels."""
+    work, copies = DeviceWork.of(s.trace), Copies.of(s.trace)
+    moved = (copies.src == _MANAGED) & (copies.dst == _MANAGED) & ~work.launched[copies.at]
+    if not moved.any():
+        raise MissingInputError("no memory migrates by itself", hint="nothing is missing: only managed memory does")
+    towards = np.flatnonzero(moved & (copies.direction == _TO_DEVICE))
+    back = int(np.maximum(copies.bytes[moved & (copies.direction == _TO_HOST)], 0).sum())
+    ts = work.ts[copies.at[towards]]
+    order = np.argsort(ts, kind="stable")
+    ts, size = ts[order], np.maximum(copies.bytes[towards[order]], 0)
+    ends = ts + work.dur[copies.at[towards[order]]]
+    # Faults between two migrations hold the kernel up as well.
+    stalls = Intervals.union_of(ts, ends + _FAULT_NS)
+    stalls = Intervals(stalls.starts, stalls.ends - _FAULT_NS)
+    kernels = np.flatnonzero(work.are("compute") & (work.dur > 0))
+    begin, end = work.ts[kernels], work.ts[kernels] + work.dur[kernels]
+    low, high = np.searchsorted(ts, begin), np.searchsorted(ts, end)
+    stalled = stalls.within(begin, end)
+    kernels, low, high, stalled = (one[(high > low) & (stalled > 0)] for one in (kernels, low, high, stalled))
+    total = np.concatenate(([0], np.cumsum(size)))
+    moved_in = total[high] - total[low]
+    saved = np.maximum(stalled - (moved_in * 1e9 / s(pinned_rate)).astype(np.int64), 0)
+    return Migrations(
+        work.event[kernels], stalled, saved, int((high - low).sum()), int(moved_in.sum()), back, s(recorded_steps)
+    )

@@ -1,0 +1,235 @@
+"""Copies between host and device: from what kind of memory, how fast, and whether the host waited."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.needs import need_device
+from stepscope.analyses.shared.runtime_calls import blocking_names, synchronising_names
+from stepscope.model.device_table.host_link import host_link
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, names_by_id
+from stepscope.model.events.device_work import DIRECTIONS as COPY_DIRECTIONS
+from stepscope.model.events.device_work import MEMORIES, Copies, DeviceWork
+from stepscope.model.intervals import Intervals
+from stepscope.signals.shared.job import device, recorded_ns, recorded_steps
+from stepscope.signals.shared.work import Ids
+from stepscope.signals.signal import Signals, signal
+
+HTOD, DTOH, DTOD, SET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
+PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = MEMORIES
+
+#: A wait that begins this soon after the call that launched a copy is for that copy.
+_SOON_NS: Final = 50_000
+#: Part of the host link's rate that copies from page-locked memory come to.
+_REACHED: Final = 0.75
+#: What they come to where the link is not known: PCI Express 3.0 in practice.
+_SLOWEST: Final = 12e9
+#: Copies of this size and more show the rate of the link.
+_TELLING: Final = 1 << 20
+#: Time that a copy takes besides moving its bytes.
+_FIXED_NS: Final = 2_000
+#: Operators whose work is done by a library (cuDNN, MIOpen, cuBLAS, cuSOLVER), which copies tables of its own when it
+#: is first used.
+_COMPUTES: Final = re.compile(
+    r"aten::(_?conv|convolution|slow_conv|thnn_|cudnn_|_cudnn|miopen_|batch_norm|_batch_norm|native_batch_norm|"
+    r"native_layer_norm|(add|b|badd|addb)?mm\b|baddbmm|addbmm|addmv|matmul|linear|_?scaled_dot_product|_flash|_efficient|"
+    r"_?fft|_?linalg|lstm|gru|rnn|_thnn_fused)"
+)
+
+_BYTES_SQL: Final = "SELECT event, coalesce(bytes, 0) AS bytes FROM kernels WHERE kind IN ('copy', 'set')"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfers:
+    """The n copies and sets of a rank's devices, in time order.
+
+    Attributes:
+        event: int64[n].
+        ts: int64[n].
+        dur: int64[n].
+        track: int32[n], queue.
+        device: int32[n]; -1 if not recorded.
+        step: int32[n]; -1 outside every step.
+        direction: int8[n], position in `DIRECTIONS`.
+        bytes: int64[n]; 0 if not recorded.
+        src: int8[n], position in `KINDS`.
+        dst: int8[n], likewise.
+        launch: int64[n], the call; -1 if not recorded.
+        op: int64[n], the operator; -1 if not known.
+        called: int64[n], begin of the call; -1 if not recorded.
+        returned: int64[n], its end.
+        blocking: bool[n], whether the call, by its name, returns only when the copy is done.
+        wait: int64[n], the call right after it that waits for the device; -1 if there is none.
+        waited: int64[n], how long that call took.
+    """
+
+    event: Ids
+    ts: Ids
+    dur: Ids
+    track: NDArray[np.int32]
+    device: NDArray[np.int32]
+    step: NDArray[np.int32]
+    direction: NDArray[np.int8]
+    bytes: Ids
+    src: NDArray[np.int8]
+    dst: NDArray[np.int8]
+    launch: Ids
+    op: Ids
+    called: Ids
+    returned: Ids
+    blocking: NDArray[np.bool_]
+    wait: Ids
+    waited: Ids
+
+    def where(self, kept: NDArray[Any]) -> Transfers:
+        """Those that are marked, or at these positions."""
+        return Transfers(*(getattr(self, name)[kept] for name in self.__slots__))
+
+    def to(self, direction: str) -> NDArray[np.bool_]:
+        """Whether they go in a direction, bool[n]."""
+        mine: NDArray[np.bool_] = self.direction == DIRECTIONS.index(direction)
+        return mine
+
+    def between(self, *kinds: str) -> NDArray[np.bool_]:
+        """Whether one end is memory of one of these kinds, bool[n]."""
+        codes = [KINDS.index(kind) for kind in kinds]
+        return np.isin(self.src, codes) | np.isin(self.dst, codes)
+
+    @property
+    def blocked_ns(self) -> int:
+        """Host time of the calls, as far as the copies had to be waited for, and of waits after them."""
+        held = np.maximum(np.minimum(self.returned, self.ts + self.dur) - self.called, 0)
+        return int(held[self.launch >= 0].sum() + self.waited.sum())
+
+    @property
+    def held(self) -> Ids:
+        """Calls in which the host waits for them."""
+        calls: Ids = np.unique(np.append(self.launch[self.launch >= 0], self.wait[self.wait >= 0]))
+        return calls
+
+    @property
+    def longest(self) -> Ids:
+        """Events of the longest ones."""
+        return self.event[np.argsort(-self.dur, kind="stable")[:20]]
+
+    def steps(self) -> int:
+        """In how many steps there are any."""
+        return int(np.unique(self.step[self.step >= 0]).size)
+
+
+@signal()
+def transfers(s: Signals) -> Transfers:
+    """Copies and sets of the rank's devices that the program asked for.
+
+    Not those that a library makes for itself inside a convolution or a product, nor pages of managed memory that
+    migrate where they are touched.
+    """
+    need_device(s.trace)
+    rows = s.trace.columns(_BYTES_SQL)
+    if not rows["event"].size:
+        raise MissingInputError(
+            "the recording has no copies", hint="record the device's memory operations together with its kernels"
+        )
+    spans, work, copies = Spans(s.trace), DeviceWork.of(s.trace), Copies.of(s.trace)
+    at = work.rows(s.trace, rows["event"])
+    order = np.lexsort((rows["event"], work.ts[at]))
+    at, size = at[order], rows["bytes"][order]
+    asked = ~_of_library(s, work.op[at])
+    row = copies.rows(at)
+    managed = np.append(copies.src == KINDS.index(MANAGED), False) & np.append(
+        copies.dst == KINDS.index(MANAGED), False
+    )
+    asked &= work.launched[at] | ~managed[row]
+    at, size = at[asked], size[asked]
+    row = copies.rows(at)  # one row more stands for what has none
+    known = np.append(copies.bytes, -1)[row]
+    direction = np.append(copies.direction, np.int8(len(COPY_DIRECTIONS) - 1))[row]
+    direction = np.where(direction < len(COPY_DIRECTIONS) - 1, direction, DIRECTIONS.index(OTHER))
+    returned = np.where(work.launched[at], work.called[at] + np.maximum(work.call_ns[at], 0), -1)
+    call = spans.rows(work.launch[at])
+    blocking = np.isin(spans.name[call], blocking_names(s.trace)) & (call >= 0)
+    wait, waited = _waits(s, work.thread[at], returned)
+    return Transfers(
+        event=work.event[at], ts=work.ts[at], dur=work.dur[at], track=work.track[at], device=work.device[at],
+        step=work.step[at],
+        direction=np.where(work.are("set")[at], DIRECTIONS.index(SET), direction).astype(np.int8),
+        bytes=np.where(known >= 0, known, size),
+        src=np.append(copies.src, np.int8(len(KINDS) - 1))[row],
+        dst=np.append(copies.dst, np.int8(len(KINDS) - 1))[row],
+        launch=work.launch[at], op=work.op[at], called=work.called[at], returned=returned, blocking=blocking,
+        wait=wait, waited=waited,
+    )  # fmt: skip
+
+
+def _of_library(s: Signals, operators: Ids) -> NDArray[np.bool_]:
+    """Which of these operators only compute: what is copied inside them is their library's."""
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    rows = spans.rows(operators)
+    own = [name_id for name_id, name in names.items() if _COMPUTES.match(name)]
+    found: NDArray[np.bool_] = (rows >= 0) & np.isin(spans.name[rows], own)
+    return found
+
+
+def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, Ids]:
+    """`wait` and `waited` of `Transfers`."""
+    spans = Spans(s.trace)
+    waits = np.flatnonzero(np.isin(spans.name, synchronising_names(s.trace)))
+    waits = waits[np.lexsort((spans.ts[waits], spans.track[waits]))]
+    wait, waited = np.full(thread.size, -1), np.zeros(thread.size, np.int64)
+    for track in np.unique(thread).tolist():
+        its, mine = waits[spans.track[waits] == track], np.flatnonzero(thread == track)
+        first = np.searchsorted(spans.ts[its], returned[mine])
+        mine, first = mine[first < its.size], its[first[first < its.size]]
+        soon = spans.ts[first] - returned[mine] <= _SOON_NS
+        wait[mine[soon]] = spans.id[first[soon]]
+        waited[mine[soon]] = np.maximum(spans.dur[first[soon]], 0)
+    return wait, waited
+
+
+@signal("bytes/s")
+def pinned_rate(s: Signals) -> float:
+    """Rate of copies from page-locked memory: as recorded, else what the device's link to its host lets expect."""
+    found = s(transfers)
+    large = found.where(found.to(HTOD) & (found.src == KINDS.index(PINNED)) & (found.bytes >= _TELLING))
+    if large.event.size and large.dur.sum():
+        return float(large.bytes.sum()) * 1e9 / float(large.dur.sum())
+    known = s.maybe(device)
+    link = host_link(known) if known is not None else None
+    return _REACHED * link if link else _SLOWEST
+
+
+def pinned_factors(s: Signals, found: Transfers) -> NDArray[np.float64]:
+    """By how much copies would take less from page-locked memory, at most 1 each."""
+    expected = _FIXED_NS + found.bytes * 1e9 / s(pinned_rate)
+    factors: NDArray[np.float64] = np.minimum(expected / np.maximum(found.dur, 1), 1.0)
+    return factors
+
+
+def in_most_steps(s: Signals, found: Transfers) -> bool:
+    """Whether these copies belong to the loop rather than to what is done once."""
+    return 2 * found.steps() >= s(recorded_steps)
+
+
+def exposed_ns(s: Signals, found: Transfers) -> int:
+    """Time of copies during which their device did nothing else."""
+    device = DeviceWork.of(s.trace)
+    at = np.flatnonzero(device.are("compute", "comm"))
+    device_of, starts = device.device[at], device.ts[at]
+    ends = starts + device.dur[at]
+    total = 0
+    for index in np.unique(found.device).tolist():
+        copies, work = found.device == index, device_of == index
+        moving = Intervals.union_of(found.ts[copies], found.ts[copies] + found.dur[copies])
+        total += (moving - Intervals.union_of(starts[work], ends[work])).total
+    return total
+
+
+def share(s: Signals, ns: int) -> float:
+    """A time as a share of the recorded steps."""
+    return ns / s(recorded_ns)

@@ -1,0 +1,136 @@
+"""The input pipeline: how long the job waits for batches, and what shows how they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, names_by_id, on_host
+from stepscope.model.intervals import Intervals
+from stepscope.signals.shared.job import recorded_steps, step_ns, steps
+from stepscope.signals.signal import Signals, signal
+
+#: A first wait that is this many times longer than every later one starts the loader, and says nothing of the others.
+_ODD: Final = 5
+#: msprof-analyze calls a call of the loader slow from here on.
+_LONG_NS: Final = 10_000_000
+#: So many later waits must be shorter for the first one to be odd.
+_LATER: Final = 3
+#: Longer than this it never takes to hand over a batch that is there: longer ones are waited for.
+_TAKING_NS: Final = 500_000
+#: Waits are few and long if a quarter of them make up this part of all waiting.
+_UNEVEN: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Calls in which the job takes a batch from its loader, in time order.
+
+    Attributes:
+        events: int64[n], their events.
+        ts: int64[n], begins.
+        dur: int64[n], durations.
+        names: As recorded.
+    """
+
+    events: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    dur: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def longest(self, most: int = 10) -> NDArray[np.int64]:
+        """Positions of the longest ones."""
+        return np.argsort(-self.dur, kind="stable")[:most]
+
+
+@signal()
+def waits(s: Signals) -> Waits:
+    """Calls in which the job takes a batch from its loader."""
+    spans = Spans(s.trace)
+    at = np.flatnonzero(spans.of("dataloader"))
+    at = at[on_host(s.trace, spans.track[at])]
+    if not at.size:
+        raise MissingInputError(
+            "the recording shows no data loader",
+            hint="profile the loop over a torch DataLoader, not only its body",
+        )
+    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    names = s.trace.once(names_by_id)
+    recorded = tuple(names[name_id] for name_id in spans.name[at].tolist())
+    return Waits(spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), recorded)
+
+
+@signal()
+def odd_first(s: Signals) -> bool:
+    """Whether the first wait is five times longer than each of several later ones: the loader starts."""
+    dur = s(waits).dur
+    later = dur[1:]
+    return bool(later.size >= _LATER and dur[0] >= _LONG_NS and dur[0] > _ODD * int(later.max()))
+
+
+@signal()
+def regular(s: Signals) -> Waits:
+    """The waits without a first one that is odd."""
+    found, first = s(waits), int(s(odd_first))
+    return Waits(found.events[first:], found.ts[first:], found.dur[first:], found.names[first:])
+
+
+@signal("ns")
+def taking_ns(s: Signals) -> int:
+    """Time that it takes to take a batch that workers have ready: the shortest wait, at most 0.5 ms."""
+    dur = s(regular).dur
+    return min(int(dur.min(initial=_TAKING_NS)), _TAKING_NS) if s(in_process) is False else 0
+
+
+@signal("ns")
+def wait_ns(s: Signals) -> int:
+    """Mean wait for a batch, per step, less what taking it takes; a first wait that is odd does not count."""
+    steps = max(s(recorded_steps) - s(odd_first), 1)
+    found = s(regular).dur
+    return (int(found.sum()) - found.size * s(taking_ns)) // steps
+
+
+@signal("share")
+def wait_share(s: Signals) -> float:
+    """Mean wait for a batch as a share of the mean step."""
+    return s(wait_ns) / s(step_ns)
+
+
+@signal()
+def in_process(s: Signals) -> bool | None:
+    """Whether the main process loads the batches itself (no workers); null if the recording does not tell."""
+    return next((True for name in s(waits).names if "SingleProcess" in name), None) or next(
+        (False for name in s(waits).names if "MultiProcessing" in name), None
+    )
+
+
+@signal()
+def irregular(s: Signals) -> NDArray[np.bool_]:
+    """For each regular wait whether it is one of a few long ones that come at irregular intervals; bool[n].
+
+    Workers that are too slow for the job make it wait regularly: each of them delivers after the same time. None is
+    marked then, and none if most waits are long, or if too few of them are to tell.
+    """
+    dur = s(regular).dur
+    nothing = np.zeros(dur.size, np.bool_)
+    order = np.argsort(-dur, kind="stable")
+    if not dur.sum() or dur[order[: max(dur.size // 4, 1)]].sum() < _UNEVEN * dur.sum():
+        return nothing
+    long = dur >= dur.max() // 4
+    apart = np.unique(np.diff(np.flatnonzero(long)))
+    return long if np.count_nonzero(long) >= _LATER and apart.size > 1 else nothing
+
+
+@signal("ns")
+def late_idle_ns(s: Signals) -> int:
+    """Time per complete step in which no device has anything to do while a batch that comes late is waited for."""
+    found, late = s(regular), s(irregular)
+    idle = Intervals.union_of(found.ts[late], found.ts[late] + found.dur[late])
+    for device in s.trace.once(device_times):
+        idle = idle - device.busy
+    return idle.total // max(s(steps), 1)

@@ -1,0 +1,151 @@
+"""What the host does while the device is idle and nothing is launched for milliseconds, by the functions it is in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.idle.host_work import host_work
+from stepscope.analyses.shared import host_states as states
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.host_states import host_states
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Ids, Spans, names_by_id
+from stepscope.model.intervals import Intervals
+from stepscope.signals.host.host import idle, line
+from stepscope.signals.shared.job import step_ns
+from stepscope.signals.signal import Signals, signal
+
+#: What tells what the host does, the most telling first.
+_TELLING: Final = (("python",), ("annotation", "module", "op"), ("other",))
+#: A function is named if it covers this much of the time, and a part of it from here on.
+_MOST, _PART = 0.5, 0.1
+#: Shorter events than this share of all that time make no difference.
+_LEAST: Final = 0.002
+#: Functions of the interpreter and of libraries that only pass calls on.
+_PASSING: Final = re.compile(
+    r"^<|_call_impl|_wrapped_call|: wrapper$|: inner$|<module>|: <lambda>|contextlib|torch/utils/_contextlib|"
+    r"threading\.py|torch/profiler|runpy\.py|: __call__$|: main$"
+)
+#: Names of what turns input into batches: reading, decoding, transforming, tokenising.
+_INPUT: Final = re.compile(
+    r"pre_?process|image_process|video_process|feature_extract|processing_|tokeni[sz]|collate|transforms?[./:_]|"
+    r"(read|load|decode|open|fetch)_?(image|video|audio|data|batch|sample|file|csv|parquet|frame|jpe?g|examples?)|"
+    r"dataset|augment|(^|/)PIL/|cv2|librosa|torchaudio|pyav",
+    re.IGNORECASE,
+)
+#: Calls of the operating system in which a program waits for somebody else: a person, a peer, time.
+_ASKING: Final = re.compile(
+    r"^(f?getc|getchar|f?gets|getline|getdelim|readline|scanf|poll|ppoll|select|pselect|epoll_p?wait|futex|"
+    r"pthread_(cond_(timed)?wait|join|mutex_lock)|sem_(timed)?wait|(clock_)?nanosleep|u?sleep|recv(msg|from)?|accept4?|"
+    r"wait4|waitpid|sched_yield|sigtimedwait|sigwait)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What the host does in such stretches, in steps, or without steps while the device is in use.
+
+    Attributes:
+        found: The stretches.
+        name: The innermost function or range that covers half of them; empty if none does.
+        parts: Where in it the time goes: functions, with their own share of all that time, the largest first.
+        prepares: Whether these read, decode, transform or tokenise input.
+    """
+
+    found: Intervals
+    name: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+    prepares: bool = False
+
+
+@signal("share")
+def own_work_share(s: Signals) -> float:
+    """Time in which the device is idle and the host calls nothing of it for milliseconds, as a share of the step."""
+    return s(idle).get(("host_dispatch", "host_work"), 0) / s(step_ns)
+
+
+@signal()
+def own_work(s: Signals) -> Doing:
+    """What the host does while the device is idle and nothing is launched for milliseconds."""
+    starts, ends = s(line).of(states.OP, states.PYTHON, states.OTHER)
+    found = Intervals.union_of(starts, ends) & s.trace.once(host_work)
+    for device in s.trace.once(device_times):
+        found = found - device.busy
+    return told(s, found - asking(s))
+
+
+def asking(s: Signals) -> Intervals:
+    """When the main thread waited, in a call of the operating system, for somebody else."""
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    waits = [name_id for name_id, name in names.items() if _ASKING.match(name)]
+    at = np.flatnonzero(spans.of("other") & np.isin(spans.name, waits) & (spans.track == _main(s)))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
+
+
+def told(s: Signals, found: Intervals) -> Doing:
+    """Which functions, ranges or calls the main thread is in during these stretches."""
+    for categories in _TELLING:
+        doing = _told(s, found, categories)
+        if doing.name or doing.parts:
+            return doing
+    return Doing(found)
+
+
+def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    if not found.total:
+        return Doing(found)
+    least = max(int(_LEAST * found.total), 1)
+    at = np.flatnonzero(spans.of(*categories) & (spans.dur >= least) & (spans.track == _main(s)))
+    kept = np.array([not _PASSING.search(names[one]) for one in spans.name[at].tolist()], np.bool_)
+    at = at[kept]
+    if not at.size:
+        return Doing(found)
+    at = at[np.lexsort((spans.id[at], -spans.dur[at], spans.ts[at]))]
+    ts, stop = spans.ts[at], spans.ts[at] + spans.dur[at]
+    inside = found.within(ts, stop)
+    around = _around(ts, stop)
+    depth, own = np.zeros(at.size, np.int64), inside.copy()
+    for one, outer in enumerate(around.tolist()):
+        if outer >= 0:
+            depth[one] = depth[outer] + 1
+            own[outer] -= inside[one]
+    name, index = np.unique(spans.name[at], return_inverse=True)
+    covers = np.array([_covered(found, ts[index == k], stop[index == k]) for k in range(name.size)])
+    deepest, owns = np.zeros(name.size, np.int64), np.bincount(index, own, name.size)
+    np.maximum.at(deepest, index, depth)
+    most = np.flatnonzero(covers >= _MOST * found.total)
+    whole = names[int(name[most[np.lexsort((covers[most], deepest[most]))[-1]]])] if most.size else ""
+    order = [k for k in np.argsort(-owns, kind="stable").tolist() if owns[k] >= _PART * found.total][:3]
+    parts = tuple((names[int(name[k])], float(owns[k]) / found.total) for k in order)
+    prepares = [share for one, share in parts if _INPUT.search(one)]
+    return Doing(found, whole, parts, bool(_INPUT.search(whole)) or 2 * sum(prepares) > sum(one for _, one in parts))
+
+
+def _around(ts: NDArray[np.int64], stop: NDArray[np.int64]) -> Ids:
+    """Position of the innermost of n events around each, which ascend by begin, the longest first; -1 for none."""
+    found, opened = np.full(ts.size, -1), list[int]()
+    for one, (begin, end) in enumerate(zip(ts.tolist(), stop.tolist(), strict=True)):
+        while opened and stop[opened[-1]] < end:
+            opened.pop()
+        while opened and stop[opened[-1]] <= begin:
+            opened.pop()
+        found[one] = opened[-1] if opened else -1
+        opened.append(one)
+    return found
+
+
+def _covered(found: Intervals, ts: NDArray[np.int64], stop: NDArray[np.int64]) -> int:
+    return (found & Intervals.union_of(ts, stop)).total
+
+
+def _main(s: Signals) -> int:
+    hosts = s.trace.once(host_states)
+    if hosts is None:
+        raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
+    return hosts.feeders[0]

@@ -1,0 +1,54 @@
+"""Numbers that the program reads from the device: what of host and device is there for that alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.events.columns import Spans
+from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
+from stepscope.signals.host.synchronisation import SCALAR, calls
+from stepscope.signals.host.waiting import ONE_NUMBER
+from stepscope.signals.shared.calling import outermost
+from stepscope.signals.shared.work import Ids
+from stepscope.signals.signal import Signals, signal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reads:
+    """What goes away with the reads of numbers in steps.
+
+    Attributes:
+        operators: int64[n], the outermost operators that do nothing but read numbers.
+        copies: int64[m], the copies that they launch.
+        total_ns: Time of both.
+    """
+
+    operators: Ids
+    copies: Ids
+    total_ns: int
+
+
+@signal()
+def number_reads(s: Signals) -> Reads:
+    """Operators around the waits for a number, as far as they copy that and do nothing else on the device."""
+    spans, work, copies = Spans(s.trace), DeviceWork.of(s.trace), Copies.of(s.trace)
+    small = (copies.direction == DIRECTIONS.index("DtoH")) & (copies.bytes >= 0) & (copies.bytes <= ONE_NUMBER)
+    numbers = copies.at[small]
+    around = spans.around[spans.rows(s(calls).of(SCALAR).events)]
+    around = np.unique(around[around >= 0])
+    around = around[spans.category[around] == CATEGORIES.index("op")]
+    operators = outermost(s.trace, spans.id[around].astype(np.int64), work.event[numbers])
+    operators = np.unique(operators[operators >= 0])
+    rows = spans.rows(operators)
+    starts, ends = spans.ts[rows], spans.ts[rows] + np.maximum(spans.dur[rows], 0)
+    inside = np.zeros(numbers.size, np.bool_)
+    for thread in np.unique(spans.track[rows]).tolist():
+        its = np.flatnonzero(spans.track[rows] == thread)
+        its = its[np.argsort(starts[its], kind="stable")]
+        at = np.searchsorted(starts[its], work.called[numbers], side="right") - 1
+        inside |= (work.thread[numbers] == thread) & (at >= 0) & (work.called[numbers] < ends[its][np.maximum(at, 0)])
+    gone = numbers[inside & work.launched[numbers]]
+    return Reads(operators, work.event[gone], int((ends - starts).sum() + work.dur[gone].sum()))

@@ -1,0 +1,1 @@
+"""Kernels: their types, shapes, fusion and efficiency."""

@@ -1,0 +1,82 @@
+"""Operators that stay far below what the device allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.signals.shared.job import device, recorded_ns
+from stepscope.signals.shared.products import dimensions
+from stepscope.signals.shared.work import Ids
+from stepscope.signals.signal import Signals, signal
+
+#: Time of a call from which launches and floors do not explain a low efficiency.
+_LONG_NS: Final = 50_000
+_HALF: Final = 0.5
+#: Lookups are scattered and updates of parameters many small pieces: their bytes say little about their least time.
+_UNTOLD: Final = ("embedding", "optimizer", "copy")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slow:
+    """n kernels of operators with low efficiency.
+
+    Attributes:
+        event: int64[n].
+        dur: int64[n].
+        efficiency: float64[n], of the operator with these shapes.
+        rows: Rows of the table `roofline_shapes`, the one with the most time first.
+        of_step: Their time as a share of the recorded steps.
+    """
+
+    event: Ids
+    dur: Ids
+    efficiency: NDArray[np.float64]
+    rows: tuple[dict[str, Any], ...]
+    of_step: float
+
+
+@signal()
+def slow(s: Signals) -> Slow:
+    """Operators of 50 µs and more that stay below half of what the device's roofline allows."""
+    known = s.maybe(device)
+    units = (known.units if known is not None else None) or 0
+    rows = [row for row in s.table("roofline_shapes").arrow.to_pylist() if _is_slow(row, units)]
+    rows.sort(key=lambda row: (-row["total_ns"], row["name"], row["shapes"]))
+    if not rows:
+        nothing = np.zeros(0, np.int64)
+        return Slow(nothing, nothing, np.zeros(0), (), 0.0)
+    event, dur, done = _kernels(s, rows)
+    share = float(dur.sum()) / s(recorded_ns)
+    return Slow(event, dur, done, tuple(rows), share)
+
+
+def _kernels(s: Signals, rows: list[dict[str, Any]]) -> tuple[Ids, Ids, NDArray[np.float64]]:
+    """Event, time and efficiency of the activities that these rows of the table are about, by event."""
+    spans, work = Spans(s.trace), DeviceWork.of(s.trace)
+    at = np.flatnonzero(work.are("compute", "copy", "set"))
+    operator = spans.rows(work.op[at])
+    at, operator = at[operator >= 0], operator[operator >= 0]
+    name, text = spans.name[operator], s.trace.once(inputs_of)[operator]
+    texts: dict[str, list[int]] = {}
+    for code, known in s.trace.once(input_texts).items():
+        texts.setdefault(known["shapes"], []).append(code)
+    ids = {name: name_id for name_id, name in s.trace.once(names_by_id).items()}
+    mine = [np.flatnonzero((name == ids[row["name"]]) & np.isin(text, texts[row["shapes"]])) for row in rows]
+    found = at[np.concatenate(mine)]
+    done = np.repeat([row["efficiency"] for row in rows], [each.size for each in mine])
+    order = np.argsort(work.event[found], kind="stable")
+    return work.event[found][order], work.dur[found][order], done[order]
+
+
+def _is_slow(row: dict[str, Any], units: int) -> bool:
+    told = row["efficiency"] is not None and row["shapes"] is not None and row["op_class"] not in _UNTOLD
+    if not told or row["efficiency"] >= _HALF or row["mean_ns"] < _LONG_NS:
+        return False
+    dims = dimensions(row["shapes"]) if row["op_class"] == "gemm" else None
+    return dims is None or dims.tiles >= units

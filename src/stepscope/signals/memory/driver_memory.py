@@ -1,0 +1,106 @@
+"""Memory that the allocator takes from the driver and gives back, step after step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.needs import need_calls, need_operators
+from stepscope.analyses.shared.recorded_events import names_of, recorded_events
+from stepscope.model import runtime_names
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.events.columns import Spans
+from stepscope.model.events.steps import Steps
+from stepscope.model.intervals import Times
+from stepscope.signals.shared.job import step_ns
+from stepscope.signals.signal import Signals, signal
+
+#: Calls for page-locked host memory are another matter.
+_HOST: Final = re.compile(r"Host", re.I)
+_FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCalls:
+    """The n calls that take device memory from the driver or give it back, in complete steps and in time order.
+
+    Attributes:
+        event: int64[n].
+        ts: int64[n].
+        dur: int64[n].
+        step: int64[n].
+        free: bool[n], whether it gives memory back.
+        in_operator: bool[n], whether an operator made it, as those that need memory do.
+        steps: int64[m], the complete steps.
+    """
+
+    event: NDArray[np.int64]
+    ts: Times
+    dur: Times
+    step: NDArray[np.int64]
+    free: NDArray[np.bool_]
+    in_operator: NDArray[np.bool_]
+    steps: NDArray[np.int64]
+
+    def where(self, chosen: NDArray[np.bool_]) -> DriverCalls:
+        """Some of the calls."""
+        arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
+        return replace(self, **arrays)
+
+    @property
+    def steady(self) -> DriverCalls:
+        """Those after the first step, in which every job takes its memory."""
+        return self.where(self.step != self.steps[:1])
+
+    @property
+    def recurrence(self) -> float:
+        """Share of the steps after the first in which there are any."""
+        later = max(self.steps.size - 1, 1)
+        return np.unique(self.step[np.isin(self.step, self.steps[1:])]).size / later
+
+
+@signal()
+def driver_calls(s: Signals) -> DriverCalls:
+    """Calls that take device memory from the driver or give it back, in complete steps."""
+    need_calls(s.trace)
+    names = dict(names_of(s.trace, ("runtime",)))
+    calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
+    frees = [i for i in calls if _FREE.search(names[i])]
+    spans, every = Spans(s.trace), Steps.of(s.trace)
+    steps = every.step[every.whole].astype(np.int64)
+    at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, calls))
+    at = at[np.isin(spans.step[at], steps)]
+    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    around = spans.around[at]
+    return DriverCalls(
+        spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), spans.step[at].astype(np.int64),
+        np.isin(spans.name[at], frees), (around >= 0) & spans.of("op")[around], steps,
+    )  # fmt: skip
+
+
+@signal()
+def unasked_frees(s: Signals) -> DriverCalls:
+    """Those that give memory back though no operator needs any: the program asked for it."""
+    need_operators(s.trace)
+    found = s(driver_calls)
+    return found.where(found.free & ~found.in_operator)
+
+
+@signal("share")
+def driver_share(s: Signals) -> float:
+    """Time in these calls per step after the first, as a share of the mean step."""
+    found = s(driver_calls)
+    later = max(found.steps.size - 1, 1)
+    return float(found.steady.dur.sum()) / later / s(step_ns)
+
+
+@signal()
+def emptied(s: Signals) -> bool | None:
+    """Whether the program calls empty_cache itself; null if no Python stacks are recorded."""
+    if not s.trace.once(recorded_events).names(("python",)):
+        return None
+    return any(name.endswith(": empty_cache") for _, name in names_of(s.trace, CATEGORIES))

@@ -1,0 +1,1 @@
+"""What a recording can answer."""

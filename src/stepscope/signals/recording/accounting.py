@@ -1,0 +1,70 @@
+"""What the typical step goes to, so that nobody is told that all is well where nobody could know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.steps import Steps
+from stepscope.signals.host.longest_gaps import Gap, longest_gaps
+from stepscope.signals.shared.idleness import causes
+from stepscope.signals.shared.job import device
+from stepscope.signals.signal import Signals, signal
+
+#: A device that computes for all but this share of the step is well used: what gaps between kernels leave.
+_WELL: Final = 0.1
+#: So many causes of idle time are told, each of at least this share of the step.
+_TOLD: Final = 3
+_LEAST: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Shares of the typical step of a rank, on the device that computes most.
+
+    Attributes:
+        idle: Nothing runs.
+        communication: Collectives, and nothing else.
+        copies: Copies or sets, and nothing else.
+        causes: The largest causes of idle time, each as a share of the step.
+        known_device: Whether the device is known, so that its kernels can be held against its peaks.
+        gaps: The longest gaps of the device that is idle least, where it is idle for long.
+    """
+
+    idle: float
+    communication: float
+    copies: float
+    causes: tuple[tuple[str, float], ...]
+    known_device: bool
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def lost(self) -> float:
+        """The share in which nothing is computed."""
+        return self.idle + self.communication + self.copies
+
+    @property
+    def clean(self) -> bool:
+        """Whether nearly all of the step is computed, on a device that is known."""
+        return self.lost < _WELL and self.known_device
+
+
+@signal()
+def account(s: Signals) -> Account:
+    """What the typical step goes to: shares of idle time, exposed communication and copies, and the largest causes."""
+    typical = set(Steps.of(s.trace).typical_steps.tolist())
+    parts: dict[int | None, list[int]] = {}
+    for row in s.table("step_budget").records():
+        if row["step"] in typical:
+            sums = parts.setdefault(row["device"], [0] * 5)
+            for i, part in enumerate(("idle", "exposed_comm", "exposed_copy", "compute", "total")):
+                sums[i] += row[f"{part}_ns"]
+    most = max(parts.values(), key=lambda sums: sums[3], default=None)
+    if most is None or not most[4]:
+        raise MissingInputError.of("device")
+    found = sorted((s.maybe(causes) or {}).items(), key=lambda item: -item[1])[:_TOLD]
+    told = tuple((cause.replace("_", " "), share) for cause, share in found if share >= _LEAST)
+    idle, communication, copies = (part / most[4] for part in most[:3])
+    gaps = (s.maybe(longest_gaps) or ()) if idle >= _WELL else ()
+    return Account(idle, communication, copies, told, s(device) is not None, gaps)

@@ -1,0 +1,97 @@
+"""Whether a recording holds enough to say what is slow: more than a few kernels, their first use, or a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.ingest.inputs import source_of
+from stepscope.model.amounts import duration, percent
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.model.events.steps import Steps
+from stepscope.signals.recording.recording import FEW_STEPS
+from stepscope.signals.signal import Signals, signal
+
+#: Fewer device activities than this that take less than that together are a test, not a job; and if they are copies
+#: alone, they bring what the job begins with.
+_FEW: Final = 30
+_SHORT_NS: Final = 1_000_000
+#: Where first uses and memory from the driver take this share of the time in which devices are in use, all else is
+#: beside them.
+_MOSTLY: Final = 0.5
+#: Operators are numbered one after another: recordings hold 13 to 100 % of the numbers between their first and last.
+#: What lies between two sessions of a recording is missing at once, so that the widest holes do not count.
+_KEPT: Final = 0.05
+_WIDEST: Final = 0.01
+#: So many operators tell how densely they are numbered.
+_TELLING: Final = 500
+_NUMBERS_SQL: Final = """
+SELECT DISTINCT external_id AS number FROM spans WHERE category = 'op' AND external_id > 0 ORDER BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why findings about time would say nothing of the job.
+
+    Attributes:
+        kind: `few` (hardly anything ran), `first use` (most of it is what happens once), `thinned` (most events were
+            taken out), or empty where there is enough.
+        text: What was seen, one sentence.
+    """
+
+    kind: str = ""
+    text: str = ""
+
+
+@signal()
+def verdict(s: Signals) -> Verdict:
+    """Whether the recording holds enough to say what is slow, and why not."""
+    devices = s.trace.once(device_times)
+    number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
+    busy = sum(device.busy.total for device in devices)
+    if number <= _FEW and (busy < _SHORT_NS or not DeviceWork.of(s.trace).are("compute").any()):
+        kernels = "one kernel or copy ran" if number == 1 else f"only {number} kernels and copies ran"
+        return Verdict("few", f"Too little is recorded: {kernels} on the device, {duration(busy)} in all.")
+    return _thinned(s) or _first_use(s) or Verdict()
+
+
+def _thinned(s: Signals) -> Verdict | None:
+    """Most of the numbers of operators are missing."""
+    if not source_of(s.trace.recordings[s.rank].reader).numbered:
+        return None
+    holes = np.sort(np.diff(s.trace.columns(_NUMBERS_SQL)["number"]))
+    kept = holes.size + 1
+    numbers = int(holes[: kept - max(1, round(_WIDEST * kept))].sum()) + 1
+    if kept < _TELLING or kept >= _KEPT * numbers:
+        return None
+    text = (
+        f"The recording is thinned: {percent(kept / numbers)} of the operators between its first and its last are "
+        "left, so that gaps are holes, and sums too low."
+    )
+    return Verdict("thinned", text)
+
+
+def _first_use(s: Signals) -> Verdict | None:
+    """Most of the time goes to what happens once, and too few steps are typical.
+
+    The whole device span counts: steps leave out the start-up that lies in or before the first one.
+    """
+    once = [
+        row["total_ns"]
+        for row in s.table("idle_causes").arrow.to_pylist()
+        if row["step"] is None and (row["cause"] == "allocation" or row["detail"] == "first_use")
+    ]
+    taken = sum(once)
+    span = sum(row["total_ns"] for row in s.table("step_budget").arrow.to_pylist() if row["step"] is None)
+    steps = Steps.of(s.trace)
+    if taken < _MOSTLY * span or np.count_nonzero(steps.typical & steps.found) >= FEW_STEPS:
+        return None
+    text = (
+        f"{duration(taken)} of {duration(span)} go to first launches, which load their kernels, and to memory from the "
+        "driver: what is recorded is the start-up, not the job."
+    )
+    return Verdict("first use", text)

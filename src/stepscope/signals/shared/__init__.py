@@ -1,0 +1,1 @@
+"""What several topics of signals share: the window, the job, the work of the devices."""

@@ -1,0 +1,73 @@
+"""The job as a whole: its steps, its devices, and what platform to give advice for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from stepscope.model.devices import DESCRIPTION, Device, described
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.steps import Steps
+from stepscope.signals.shared.program import program
+from stepscope.signals.signal import Signals, signal
+
+_DEVICE_SQL: Final = f"""
+SELECT {DESCRIPTION} FROM devices WHERE name IS NOT NULL ORDER BY used DESC, device LIMIT 1
+"""
+
+
+@signal("ns")
+def step_ns(s: Signals) -> int:
+    """Mean length of a typical step, from the end of the step before it to the end of its last work."""
+    length = Steps.of(s.trace).typical_ns
+    if length is None:
+        raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
+    return length
+
+
+@signal("count")
+def steps(s: Signals) -> int:
+    """Number of complete steps; 0 if the trace counts as one step because none were found."""
+    return int(np.count_nonzero(Steps.of(s.trace).whole))
+
+
+@signal()
+def stepless(s: Signals) -> bool:
+    """Whether no steps were found, so that the trace counts as one."""
+    found = Steps.of(s.trace).found
+    return bool(found.size and not found.any())
+
+
+@signal("count")
+def recorded_steps(s: Signals) -> int:
+    """Number of steps, partial ones and a trace that counts as one step included; at least 1."""
+    return max(Steps.of(s.trace).step.size, 1)
+
+
+@signal("ns")
+def recorded_ns(s: Signals) -> int:
+    """Length of all recorded steps: what time that is summed up over the recording is a share of; at least 1."""
+    length = s.maybe(step_ns)
+    if length is not None:
+        return max(length * s(recorded_steps), 1)
+    return max(int(s.trace.scalar("SELECT max(ts + coalesce(dur, 0)) - min(ts) FROM spans") or 0), 1)
+
+
+@signal()
+def device(s: Signals) -> Device | None:
+    """The device in use: out of the table, else with rates derived from its description; None if neither is known."""
+    rows = s.trace.rows(_DEVICE_SQL)
+    return described(rows[0]) if rows else None
+
+
+@signal()
+def platform(s: Signals) -> str:
+    """What advice is written for: cuda, rocm, npu, xpu, mtia, cpu (no device work) or other."""
+    return s(program).platform
+
+
+@signal()
+def infers(s: Signals) -> bool:
+    """Whether the job only infers: products run on the device, and nothing that only training runs."""
+    return s(program).infers

@@ -1,0 +1,107 @@
+"""What an operator or a kernel does in a computation, as one letter, so that sequences of them are texts.
+
+A written-out RMS normalisation is `cWMaQmcm`: cast, square, mean, add, root, multiply, cast, multiply. Patterns over
+such texts are regular expressions; see `stepscope.signals.shared.patterns`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from stepscope.model.kernel_names.function import function, normal
+
+#: Anything that no pattern knows; it ends every sequence.
+OTHER: Final = "#"
+#: Between the last operation of one queue and the first of the next.
+BOUNDARY: Final = "\n"
+
+#: Letter, what it stands for, and the words of PyTorch, its kernels and Ascend for it.
+_WORDS: Final = (
+    ("P", "matrix product", "mm bmm addmm baddbmm addmv mv dot einsum matmul batchmatmul linear gemm scaledmm"),
+    ("C", "convolution", "convolution cudnnconvolution miopenconvolution thnnconv2d mkldnnconvolution conv2d conv1d "
+     "conv3d convolutionbackward npuconv2d convolutionoverrideable"),
+    ("F", "fused attention", "scaleddotproductattention scaleddotproductflashattention flashattentionforward "
+     "scaleddotproductefficientattention efficientattentionforward scaleddotproductcudnnattention "
+     "scaleddotproductflashattentionforcpu flashattnforward npufusionattention flashattentionscore"),
+    ("S", "softmax", "softmax scaledmaskedsoftmax maskedsoftmax safesoftmax"),
+    ("T", "backward of a softmax", "softmaxbackwarddata softmaxbackward softmaxgrad"),
+    ("L", "logarithm of a softmax", "logsoftmax"),
+    ("J", "backward of it", "logsoftmaxbackwarddata logsoftmaxbackward logsoftmaxgrad"),
+    ("N", "loss", "nllloss nlllossforward nlllossnd nlllossbackward crossentropyloss nlllossgrad nllloss2dforward "
+     "cunnclassnllcriterionupdateoutput mseloss mselossbackward"),
+    ("E", "exponential", "exp exp2 expm1"),
+    ("G", "logarithm", "log log2 log1p"),
+    ("W", "power", "pow square pows"),
+    ("Q", "root", "rsqrt sqrt"),
+    ("M", "mean", "mean reducemean"),
+    ("U", "sum", "sum reducesum logsumexp"),
+    ("X", "maximum", "max amax maxnan reducemax maxdim"),
+    ("v", "variance", "var std varmean stdmean"),
+    ("a", "addition", "add adds rsub sub subs axpy"),
+    ("m", "multiplication", "mul muls mulscalar"),
+    ("d", "division", "div divs realdiv reciprocal truedivide divide divtrunc"),
+    ("c", "copy or cast", "copy cast directcopy bfloat16copy float16copy bfloat16tofloat32copy clone contiguous "
+     "tensormove tocopy float8copy"),
+    ("n", "negation", "neg"),
+    ("k", "concatenation", "cat concat concatd catarraybatchedcopy catarraybatchedcopyvectorized "
+     "catarraybatchedcopycontig catarraybatchedcopyaligned16contig catarraybatchedcopyalignedk16contig stack"),
+    ("t", "part of an activation", "tanh erf sigmoid tanhshrink softplus logsigmoidforward"),
+    ("A", "activation", "gelu silu relu leakyrelu elu hardswish hardsigmoid mish selu clampmin threshold launchclamp "
+     "clampminscalar swish fastgelu geluv clampscalar"),
+    ("B", "backward of an activation", "gelubackward silubackward tanhbackward sigmoidbackward thresholdbackward "
+     "leakyrelubackward elubackward hardswishbackward mishbackward softplusbackward gelugrad tanhgrad siligrad "
+     "sigmoidgrad relugrad geluv2grad"),
+    ("w", "choice by a mask", "where maskedfill compare compareeq comparescalar eq ne lt le gt ge "
+     "tril triu logicaland logicalor logicalnot"),
+    ("D", "dropout", "nativedropout nativedropoutbackward dropout fuseddropout fuseddropoutkernelvec maskedscale "
+     "bernoulli dropoutdomask"),
+    ("f", "fill", "fill zero zeroslike oneslike arange full zeros ones"),
+    ("g", "lookup", "gather index indexselect embedding scatter scatteradd"),
+    ("o", "update of a parameter", "addcmul addcdiv lerp fusedadam fusedadamw fusedsgd applyadamw"),
+    ("p", "other pointwise function", "abs sin cos clamp maximum minimum sign round floor ceil logit nantonum "
+     "bitwiseand bitwiseor bitwisenot isnan isinf isfinite atan"),
+)  # fmt: skip
+
+#: What each letter stands for.
+MEANINGS: Final = MappingProxyType({letter: meaning for letter, meaning, _ in _WORDS})
+_LETTERS: Final = MappingProxyType({word: letter for letter, _, words in _WORDS for word in words.split()})
+#: Words that are views as operators, and work only as kernels.
+_KERNELS: Final = MappingProxyType({"select": "w", "selectkernel": "w", "transpose": "c"})
+#: What a kernel's class says where its function is not known.
+_CLASSES: Final = MappingProxyType({"gemm": "P", "convolution": "C", "attention": "F", "optimizer": "o"})
+#: Letters of functions that compute each element of their result from one element of each operand.
+POINTWISE: Final = "EGWQamdcntABwDfp"
+_BACKWARD: Final = re.compile(r"(?:backward|grad)\d?$")
+_NAMESPACE: Final = re.compile(r"^(?:aten|npu|torch_npu)::_?")
+
+
+@lru_cache(maxsize=65_536)
+def role_of_operator(name: str) -> str:
+    """The letter of an operator, `OTHER` where its name is not known."""
+    found = _NAMESPACE.match(name)
+    if found is None:
+        return OTHER
+    word = name[found.end() :].split(".", 1)[0]
+    return "o" if word.startswith("foreach_") else _role(normal(word))
+
+
+@lru_cache(maxsize=65_536)
+def role_of_kernel(name: str, op_class: str) -> str:
+    """The letter of a kernel: of the function that it applies, else of its class."""
+    if op_class in _CLASSES:
+        return _CLASSES[op_class]
+    word = function(name)
+    return _KERNELS.get(word) or _role(word)
+
+
+def _role(word: str) -> str:
+    """The letter of a function; the backward of a pointwise one is a product of gradients, and as such pointwise."""
+    if word in _LETTERS:
+        return _LETTERS[word]
+    forward = _LETTERS.get(_BACKWARD.sub("", word), OTHER)
+    if forward in "At":
+        return "B"
+    return "m" if forward in POINTWISE else OTHER

@@ -1,0 +1,203 @@
+"""What the devices did, operation by operation, in the order in which they did it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
+from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork, Grids
+from stepscope.model.kernel_names import OP_CLASSES
+from stepscope.model.trace import Trace
+from stepscope.signals.shared.roles import BOUNDARY, OTHER, role_of_kernel, role_of_operator
+from stepscope.signals.shared.telling import telling
+from stepscope.signals.signal import Signals, signal
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """The n operations of all queues, one queue after the other, with a boundary after each.
+
+    An operation is an operator call with all that it put on the queue, or a kernel where the operator is not known.
+
+    Attributes:
+        letters: A role of `stepscope.signals.shared.roles` for each.
+        op: int64[n], event of the operator; -1 if there is none that is known.
+        ts: int64[n], begin on the queue.
+        dur: int64[n], time on the queue.
+        size: float64[n], elements of the largest operand; if only the launch is known, minus the number of threads; 0
+            if neither is.
+        shape: int32[n], position in `shapes`; -1 if not recorded.
+        depth: int32[n], blocks in z, in which libraries count the products of a batch; 0 if not recorded.
+        called: int64[n], begin of the operator on the host; -1 if there is none.
+        thread: int32[n], track of the operator; -1 if there is none.
+        shapes: Recorded shapes of inputs, JSON.
+        kernels: int64[m], device events, operation by operation.
+        launches: int64[m], the calls that launched them; -1 if not recorded.
+        first: int64[n + 1], where each operation's kernels begin.
+    """
+
+    letters: str
+    op: Ids
+    ts: Ids
+    dur: Ids
+    size: NDArray[np.float64]
+    shape: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    called: Ids
+    thread: NDArray[np.int32]
+    shapes: tuple[str, ...]
+    kernels: Ids
+    launches: Ids
+    first: Ids
+
+    def within(self, units: Ids) -> Ids:
+        """Positions in `kernels` of the kernels of these operations."""
+        counts = self.first[units + 1] - self.first[units]
+        ends = np.cumsum(counts)
+        within: Ids = np.arange(counts.sum()) - np.repeat(ends - counts, counts) + np.repeat(self.first[units], counts)
+        return within
+
+    def alike(self, left: Ids, right: Ids) -> NDArray[np.bool_]:
+        """Whether operations work on equally many elements, as far as is known.
+
+        Threads say it only up to the number of elements that each of them takes, 1 to 4 in PyTorch's kernels.
+        """
+        a, b = self.size[left], self.size[right]
+        low, high = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
+        exact = (a > 0) & (b > 0)
+        close: NDArray[np.bool_] = np.where(exact, a == b, (high <= 4 * low) | (low == 0))
+        return close
+
+
+@signal()
+def work(s: Signals) -> Work:
+    """All operations of the devices in order, and what each of them does.
+
+    Without device work it abstains: operators of a recording whose device is missing only take the time of launches.
+    """
+    kernels = _kernels(s.trace)
+    if not kernels.size:
+        raise MissingInputError.of("device")
+    return _of_kernels(s.trace, kernels)
+
+
+@lru_cache(maxsize=65_536)
+def tensors(shapes: str) -> tuple[tuple[int, ...], ...]:
+    """The shapes of all tensors among recorded inputs, those in lists too; none if they can't be read."""
+    try:
+        listed = json.loads(shapes)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(_tensors(listed)) if isinstance(listed, list) else ()
+
+
+def _tensors(items: list[Any]) -> list[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = []
+    for item in items:
+        if not isinstance(item, list) or not item:
+            continue
+        if all(isinstance(dim, int) and not isinstance(dim, bool) for dim in item):
+            found.append(tuple(item))
+        elif all(isinstance(part, list) and all(isinstance(dim, int) for dim in part) for part in item):
+            found.extend(tuple(part) for part in item)
+    return found
+
+
+def _kernels(trace: Trace) -> Ids:
+    """Positions in `DeviceWork` of what computes and communicates, and of copies on the device, by queue and time."""
+    device, copies = DeviceWork.of(trace), Copies.of(trace)
+    chosen = device.are("compute", "comm")
+    inner = copies.at[copies.direction == DIRECTIONS.index("DtoD")]
+    chosen[inner[device.are("copy")[inner]]] = True
+    at = np.flatnonzero(chosen)
+    return at[np.lexsort((device.event[at], device.ts[at], device.track[at]))]
+
+
+def _of_kernels(trace: Trace, at: Ids) -> Work:
+    device, grids, spans = DeviceWork.of(trace), Grids.of(trace), Spans(trace)
+    told = trace.once(telling)[at]
+    rows = spans.rows(told)
+    recorded = rows >= 0
+    op = np.where(recorded, told, -1)
+    role, known = _roles(trace, device, at, np.where(recorded, spans.name[rows], -1))
+    track = device.track[at]
+    # Kernels of one operator are one operation; those of an operator that says nothing each are their own.
+    together = np.zeros(role.size, np.bool_)
+    together[1:] = known[1:] & (op[1:] == op[:-1]) & (track[1:] == track[:-1])
+    begins = np.flatnonzero(~together)
+    head = rows[begins]
+    shape, shapes = _shapes(trace, np.where(head >= 0, trace.once(inputs_of)[head], -1))
+    size = _sizes(shape, shapes)
+    threads = np.maximum.reduceat(grids.threads[at], begins)
+    return _bounded(
+        track[begins],
+        role[begins],
+        {
+            "op": np.where(known, op, -1)[begins], "ts": device.ts[at[begins]],
+            "dur": np.add.reduceat(device.dur[at], begins), "shape": shape,
+            "depth": np.maximum.reduceat(grids.depth[at], begins),
+            "size": np.where(size > 0, size, -threads), "first": begins,
+            "called": np.where(head >= 0, spans.ts[head], -1),
+            "thread": np.where(head >= 0, spans.track[head], -1).astype(np.int32),
+        },
+        shapes, (device.event[at], device.launch[at]),
+    )  # fmt: skip
+
+
+def _roles(
+    trace: Trace, device: DeviceWork, at: Ids, operator: NDArray[np.int32]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The letter of each kernel, and whether its operator, of this `name_id`, gave it."""
+    names = trace.once(names_by_id)
+    last = max(names, default=-1)
+    operators = np.unique(operator)
+    of_name = np.full(last + 2, OTHER)  # the last place stands for -1
+    of_name[operators] = [role_of_operator(names.get(name_id, "")) for name_id in operators.tolist()]
+    of_operator = of_name[operator]
+    key = device.name[at] * len(OP_CLASSES) + device.op_class[at]
+    letters = np.full((last + 1) * len(OP_CLASSES), OTHER)
+    for name_class in np.flatnonzero(np.bincount(key)).tolist():
+        name_id, op_class = divmod(name_class, len(OP_CLASSES))
+        letters[name_class] = role_of_kernel(names[name_id], OP_CLASSES[op_class])
+    known = of_operator != OTHER
+    return np.where(known, of_operator, letters[key]), known
+
+
+def _shapes(trace: Trace, texts: NDArray[np.int32]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Positions of recorded shapes for rows of `input_texts`, and these shapes."""
+    wanted = np.unique(texts[texts >= 0])
+    known = {code: row["shapes"] for code, row in trace.once(input_texts).items() if row["shapes"]}
+    code_of: dict[str, int] = {}
+    code = np.full(int(wanted.max(initial=-1)) + 2, -1, np.int32)
+    for one in wanted.tolist():
+        if one in known:
+            code[one] = code_of.setdefault(known[one], len(code_of))
+    return code[texts], tuple(code_of)
+
+
+def _sizes(shape: NDArray[np.int32], shapes: tuple[str, ...]) -> NDArray[np.float64]:
+    each = np.array([max((math.prod(dims) for dims in tensors(text)), default=0) for text in shapes] + [0], np.float64)
+    return each[shape]
+
+
+def _bounded(
+    track: NDArray[Any], role: NDArray[Any], columns: dict[str, NDArray[Any]], shapes: tuple[str, ...],
+    kernels: tuple[Ids, Ids],
+) -> Work:  # fmt: skip
+    """Put a boundary after each queue."""
+    last = np.append(np.flatnonzero(track[1:] != track[:-1]) + 1, track.size)
+    fill = {"op": -1, "shape": -1, "first": np.append(columns["first"], kernels[0].size)[last]}
+    bounded = {name: np.insert(values, last, fill.get(name, 0)) for name, values in columns.items()}
+    first = np.append(bounded.pop("first"), kernels[0].size)
+    letters = "".join(np.insert(role, last, BOUNDARY).tolist())
+    return Work(letters=letters, shapes=shapes, kernels=kernels[0], launches=kernels[1], first=first, **bounded)

@@ -1,0 +1,112 @@
+"""What the caching allocator did in the history of a memory snapshot: when it gave its cache back, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals.shared.job import platform, step_ns
+from stepscope.signals.signal import Signals, signal
+
+_SPAN_SQL: Final = "SELECT max(ts) - min(ts) FROM allocator_events"
+#: Paths of Windows, where no memory can be mapped piece by piece; before PyTorch 2.1 no snapshot says what is mapped.
+_UNMAPPED_SQL: Final = """
+SELECT (SELECT count(*) FROM call_frames WHERE regexp_matches(text, '^[A-Za-z]:/'))
+    + (SELECT count(*) FROM segments HAVING count(*) > 0 AND count(expandable) = 0)
+"""
+_MAPPED_SQL: Final = "SELECT count(*) FROM segments WHERE expandable"
+_KIND_SQL: Final = """
+SELECT CASE WHEN bool_or(regexp_matches(text, 'torch_npu|c10_npu')) THEN 'PYTORCH_NPU_ALLOC_CONF'
+    WHEN bool_or(regexp_matches(text, 'c10::hip|hip::HIP')) THEN 'PYTORCH_HIP_ALLOC_CONF'
+    ELSE 'PYTORCH_CUDA_ALLOC_CONF' END
+FROM call_frames
+"""
+_UNTIMED_SQL: Final = "SELECT count(*) FROM health WHERE code = 'no-times'"
+
+
+@dataclass(frozen=True, slots=True)
+class Emptying:
+    """One line of the program that empties the cache.
+
+    Attributes:
+        place: The line as `file(line): function`.
+        times: How often it gave segments back.
+        segments: Segments given back in all.
+        bytes: Their bytes.
+        taken: Segments that were taken from the device afterwards, before the next time.
+        retaken_times: After how many of the times any were taken.
+        free_ns: Time that giving them back took; None if the history has no times.
+    """
+
+    place: str
+    times: int
+    segments: int
+    bytes: int
+    taken: int
+    retaken_times: int
+    free_ns: int | None
+
+
+@signal("ns")
+def history_ns(s: Signals) -> int:
+    """Length of the history of a memory snapshot."""
+    found = s.trace.scalar(_SPAN_SQL)
+    if not found or s.trace.scalar(_UNTIMED_SQL):
+        raise MissingInputError.of("history")
+    return int(found)
+
+
+@signal()
+def variable(s: Signals) -> str:
+    """The environment variable that sets the allocator of the recording's platform up."""
+    return "PYTORCH_NPU_ALLOC_CONF" if s.maybe(platform) == "npu" else str(s.trace.scalar(_KIND_SQL))
+
+
+@signal()
+def expandable(s: Signals) -> str:
+    """Whether segments can grow: on, off, or unsupported by the platform or version."""
+    settings = s.trace.recordings[s.rank].attributes
+    if settings.get("allocator.expandable_segments") is True or s.trace.scalar(_MAPPED_SQL):
+        return "on"
+    return "unsupported" if s.trace.scalar(_UNMAPPED_SQL) else "off"
+
+
+def cost_ns(s: Signals, spent_ns: int) -> int | None:
+    """The price per step of something that took so much of the whole history; None without times or steps.
+
+    Steps may not fill the history. Its share of the history is taken for its share of the steps.
+    """
+    history, length = s.maybe(history_ns), s.maybe(step_ns)
+    return None if history is None or length is None else min(spent_ns * length // history, length)
+
+
+@signal()
+def flushes(s: Signals) -> tuple[Mapping[str, Any], ...]:
+    """Each time that segments were given back to the device, with the cause: rows of `cache_flushes`."""
+    return tuple(s.table("cache_flushes").records())
+
+
+@signal()
+def emptyings(s: Signals) -> tuple[Emptying, ...]:
+    """The lines of the program that empty the allocator's cache, the most often first."""
+    timed = s.maybe(history_ns) is not None
+    by_place: dict[str, list[Mapping[str, Any]]] = {}
+    for row in s(flushes):
+        if row["cause"] == "empty_cache":
+            by_place.setdefault(row["place"], []).append(row)
+    found = [_emptying(place, rows, timed) for place, rows in by_place.items()]
+    return tuple(sorted(found, key=lambda one: (-one.times, one.place)))
+
+
+def _emptying(place: str, rows: list[Mapping[str, Any]], timed: bool) -> Emptying:
+    segments = sum(row["segments"] for row in rows)
+    # The time of the last segment of each run shows in no entry: it takes as long as the others on average.
+    shown = segments - len(rows)
+    spent = sum(row["dur"] for row in rows)
+    return Emptying(
+        place, len(rows), segments, sum(row["bytes"] for row in rows), sum(row["taken_after"] for row in rows),
+        sum(row["taken_after"] > 0 for row in rows),
+        (spent * segments // shown if shown else 0) if timed else None,
+    )  # fmt: skip

@@ -1,0 +1,159 @@
+"""What the operating system tells of the threads that launch: when they had no processor, and what they waited for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared import host_states as states
+from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.recorded_events import names_of
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals, Times
+from stepscope.signals.host.host import line
+from stepscope.signals.shared.job import recorded_steps, step_ns
+from stepscope.signals.signal import Signals, signal
+
+#: Calls that read files, and calls that wait for other threads, processes or the network.
+_READS: Final = ("read", "pread", "pread64", "readv", "fread", "getc", "fgets", "open", "open64", "openat", "fopen",
+                 "fopen64", "fsync", "fdatasync")  # fmt: skip
+_WAITS: Final = ("poll", "ppoll", "select", "epoll_wait", "epoll_pwait", "futex", "pthread_cond_wait",
+                 "pthread_cond_timedwait", "pthread_mutex_lock", "pthread_join", "pthread_rwlock_rdlock",
+                 "pthread_rwlock_wrlock", "sem_wait", "sem_timedwait", "nanosleep", "clock_nanosleep", "usleep",
+                 "sleep", "recv", "recvmsg", "recvfrom", "accept", "wait4", "waitpid", "sched_yield")  # fmt: skip
+#: Any of these shows that calls of the operating system are recorded.
+_ANY: Final = (*_READS, *_WAITS, "write", "ioctl", "mmap", "munmap", "pthread_create", "pthread_cond_signal")
+
+_CALLS_SQL: Final = """
+SELECT s.id, s.ts, s.ts + s.dur AS stop, n.name FROM spans s JOIN names n USING (name_id)
+WHERE s.category = 'other' AND s.dur > 0 AND s.track = $track AND n.name IN (SELECT unnest($names)) ORDER BY s.ts
+"""
+_ON_CPU_SQL: Final = """
+SELECT c.ts, c.value > 0 AS running FROM counters c JOIN tracks t USING (track) JOIN tracks h ON h.track = $track
+WHERE c.name = 'on CPU' AND t.process = h.process AND t.thread = 'thread ' || h.thread || ' on CPU' ORDER BY c.ts
+"""
+
+
+@signal()
+def waiting(s: Signals) -> Intervals:
+    """When a device was idle and no thread that launches did anything that the recording of the job explains."""
+    starts, ends = s(line).of(states.OP, states.PYTHON, states.OTHER)
+    idle = Intervals.union_of(starts, ends)
+    for device in s.trace.once(device_times):
+        idle = idle - device.busy
+    return idle
+
+
+@signal()
+def reading(s: Signals) -> Intervals:
+    """The part of it in which the main thread was in calls that read or write files."""
+    _need_waiting(s)
+    calls = _calls(s, _READS)
+    return s(waiting) & calls
+
+
+@signal()
+def blocked(s: Signals) -> Intervals:
+    """The part of it in which the main thread waited for other threads, processes or the network."""
+    _need_waiting(s)
+    calls = _calls(s, _WAITS)
+    return s(waiting) & Intervals.union_of(*s(line).of(states.PYTHON, states.OTHER)) & calls
+
+
+@signal()
+def preempted(s: Signals) -> Intervals:
+    """The part of it in which the main thread was on no processor though it was in no call that waits."""
+    off = _off_cpu(s)
+    return (s(waiting) & off) - _calls(s, _ANY)
+
+
+@signal("share")
+def reading_share(s: Signals) -> float:
+    """Idle time of the device in which the main thread reads or writes files, as a share of the step."""
+    return _share(s, s(reading))
+
+
+@signal("share")
+def blocked_share(s: Signals) -> float:
+    """Idle time of the device in which the main thread waits for others, as a share of the step."""
+    return _share(s, s(blocked))
+
+
+@signal("share")
+def preempted_share(s: Signals) -> float:
+    """Idle time of the device in which the main thread has no processor, as a share of the step."""
+    return _share(s, s(preempted))
+
+
+@signal()
+def blocking_calls(s: Signals) -> tuple[str, ...]:
+    """Calls of the operating system in which the main thread spends most of that time, the longest first."""
+    return _names(s, s(blocked), _WAITS)
+
+
+@signal()
+def reading_calls(s: Signals) -> tuple[str, ...]:
+    """Calls that read or write files in which the main thread spends most of that time, the longest first."""
+    return _names(s, s(reading), _READS)
+
+
+def _need_waiting(s: Signals) -> None:
+    """What `waiting` lacks is told first; working it out takes long, and few recordings have what is asked of it."""
+    s(line)
+    s.trace.once(device_times)
+
+
+def longest(found: Intervals, most: int = 10) -> tuple[tuple[int, int], ...]:
+    """The longest pieces."""
+    order = np.argsort(found.starts - found.ends, kind="stable")[:most]
+    return tuple(zip(found.starts[order].tolist(), found.ends[order].tolist(), strict=True))
+
+
+def _share(s: Signals, found: Intervals) -> float:
+    return found.total / s(recorded_steps) / s(step_ns)
+
+
+def _main(s: Signals) -> int:
+    hosts = s.trace.once(states.host_states)
+    if hosts is None:
+        raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
+    return hosts.feeders[0]
+
+
+def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.object_]]:
+    if set(_ANY).isdisjoint(name for _, name in names_of(s.trace, ("other",))):
+        raise MissingInputError(
+            "the recording has no calls of the operating system",
+            hint="record them as well (Nsight Systems: --trace=cuda,nvtx,osrt)",
+        )
+    rows = s.trace.columns(_CALLS_SQL, {"track": _main(s), "names": list(names)})
+    return rows["ts"], rows["stop"], rows["name"]
+
+
+def _calls(s: Signals, names: tuple[str, ...]) -> Intervals:
+    starts, ends, _ = _rows(s, names)
+    return Intervals.union_of(starts, ends)
+
+
+def _names(s: Signals, found: Intervals, names: tuple[str, ...]) -> tuple[str, ...]:
+    starts, ends, name = _rows(s, names)
+    covered = found.within(starts, ends)
+    distinct, index = np.unique(name.astype(str), return_inverse=True)
+    total = np.bincount(index, covered, distinct.size) if distinct.size else np.zeros(0)
+    order = np.argsort(-total, kind="stable")
+    return tuple(str(distinct[one]) for one in order.tolist() if total[one] > 0)[:2]
+
+
+def _off_cpu(s: Signals) -> Intervals:
+    """When the main thread was on no processor, by samples of each switch."""
+    rows = s.trace.columns(_ON_CPU_SQL, {"track": _main(s)})
+    if not rows["ts"].size:
+        raise MissingInputError(
+            "the recording does not show when threads had a processor",
+            hint="record switches of threads (Nsight Systems: --cpuctxsw=process-tree)",
+        )
+    running = rows["running"].astype(np.bool_)
+    out = np.flatnonzero(~running[:-1])
+    return Intervals.union_of(rows["ts"][out], rows["ts"][out + 1])

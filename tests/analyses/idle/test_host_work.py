@@ -1,0 +1,126 @@
+"""What the host does between launches: work of its own, first uses, and waits for what is not in the recording."""
+
+from __future__ import annotations
+
+import pytest
+
+from idle_support import Causes, causes
+from stepscope.analyses.idle.host_work import host_work, longest_dispatch_ns, unseen_work
+from support import Facts
+
+MS = 1_000_000
+US = 1_000
+
+
+def launched(f: Facts, begin: int, number: int, *, every: int = 100 * US) -> int:
+    """Launches of kernels of 50 µs, one after another; returns when the next one would be due."""
+    for call in range(number):
+        at = begin + call * every
+        f.kernel("gemm", at + 10 * US, 50 * US, launch=(at, 5 * US))
+    return begin + number * every
+
+
+def quiet(length: int) -> Facts:
+    """Ten launches, a quiet host, and ten more."""
+    f = Facts()
+    later = launched(f, 0, 10) + length
+    f.host("op", "aten::view", 0, 10)
+    end = launched(f, later, 10)
+    f.step(0, 0, end)
+    return f
+
+
+@pytest.mark.parametrize(("length", "found"), [(1_850 * US, 0), (1_910 * US, 1), (50 * MS, 1)])
+def test_quiet_times_are_work_from_twenty_launches_on(length: int, found: int) -> None:
+    trace = quiet(length).trace()
+    assert longest_dispatch_ns(trace) == 2 * MS
+    assert len(host_work(trace)) == found
+
+
+def test_work_of_its_own_is_no_dispatch() -> None:
+    got = causes(quiet(50 * MS).trace())
+    assert got["host_dispatch", "host_work"] == 50 * MS + 40 * US
+    assert got["host_dispatch", "python"] < 2 * MS
+
+
+def test_a_refill_is_a_few_launches_and_what_is_beyond_is_work() -> None:
+    f = quiet(50 * MS)
+    f.host("sync", "cudaDeviceSynchronize", 910 * US, 60 * US)
+    got = causes(f.trace())
+    assert got["host_dispatch", "host_work"] == 50 * MS + 30 * US
+    assert got.get(("synchronisation", "refill"), 0) < MS
+
+
+@pytest.mark.parametrize(("name", "work"), [("mpi:MPI_Allreduce", 300), ("MPI_Wait", 300), ("MPI_Init", 0)])
+def test_a_call_of_mpi_is_no_refill_however_short(name: str, work: int) -> None:
+    f = Facts()
+    at = launched(f, 0, 10)
+    f.host("sync", "cudaDeviceSynchronize", at - 90 * US, 60 * US)
+    f.host("annotation", name, at, 300 * US)
+    f.step(0, 0, launched(f, at + 310 * US, 10))
+    got = causes(f.trace())
+    assert got.get(("host_dispatch", "host_work"), 0) == work * US
+
+
+def test_recordings_without_most_launches_do_not_tell_work() -> None:
+    f = quiet(50 * MS)
+    for number in range(30):
+        f.kernel("lost", 900 * MS + number * US, US, kind="compute")
+    assert len(host_work(f.trace())) == 0
+
+
+def test_the_first_launch_of_a_kernel_loads_it() -> None:
+    f = Facts()
+    f.step(0, 0, 30 * MS)
+    # A step begins after a late start of nearly all of its work; here a part of it has run by then.
+    f.kernel("copy", 20 * US, 80 * US, launch=(10 * US, 5 * US))
+    f.kernel("gemm", 10 * MS + 105 * US, MS // 2, launch=(100 * US, 10 * MS))
+    f.kernel("gemm", 20 * MS + 5 * US, MS // 2, launch=(12 * MS, 8 * MS))
+    got = causes(f.trace())
+    assert got["host_dispatch", "first_use"] == 10 * MS
+    assert got["host_dispatch", "runtime_call"] == 8 * MS + 5 * US
+
+
+@pytest.mark.parametrize(("length", "cause"), [(999_999, "runtime_call"), (1_000_000, "first_use")])
+def test_the_first_call_of_a_name_may_load_what_later_ones_find(length: int, cause: str) -> None:
+    f = Facts()
+    f.step(0, 0, 30 * MS)
+    f.kernel("gemm", 5 * US, MS, launch=(0, 2 * US))
+    f.host("runtime", "cudaEventCreateWithFlags", 2 * MS, length)
+    f.host("runtime", "cudaEventCreateWithFlags", 6 * MS, 2 * MS)
+    f.kernel("gemm", 20 * MS, MS, launch=(19 * MS, 5 * US))
+    got = causes(f.trace())
+    assert got["host_dispatch", cause] >= length
+    assert got["host_dispatch", "runtime_call"] >= 2 * MS
+
+
+def waiting(category: str, name: str) -> Causes:
+    f = Facts()
+    f.step(0, 0, 20 * MS)
+    f.kernel("gemm", 10 * US, MS, launch=(0, 5 * US))
+    f.host(category, name, MS, 9 * MS)
+    f.kernel("gemm", 11 * MS, MS, launch=(10 * MS + 900 * US, 5 * US))
+    return causes(f.trace())
+
+
+def test_a_wait_for_a_device_that_shows_nothing_is_for_work_that_is_not_recorded() -> None:
+    assert waiting("sync", "cudaStreamSynchronize")["unknown", "work not recorded"] == 10 * MS - MS - 10 * US
+    assert ("unknown", "work not recorded") not in waiting("runtime", "cudaFuncSetAttribute")
+
+
+def test_short_waits_are_for_the_work_before() -> None:
+    f = Facts()
+    f.step(0, 0, 20 * MS)
+    f.kernel("gemm", 10 * US, MS, launch=(0, 5 * US))
+    f.host("sync", "cudaStreamSynchronize", 10 * US, 1_900 * US)
+    assert len(unseen_work(f.trace())) == 0
+
+
+def test_work_behind_an_event_of_idle_devices_waits_for_what_is_not_recorded() -> None:
+    f = Facts()
+    f.kernel("copy", 20 * US, 100 * US, launch=(10 * US, 5 * US))
+    f.host("runtime", "hipStreamWaitEvent", 150 * US, 5 * US)
+    f.kernel("gemm", 400 * MS, MS, launch=(200 * US, 5 * US))
+    f.step(0, 0, 402 * MS)
+    got = causes(f.trace())
+    assert got["unknown", "work not recorded"] > 399 * MS

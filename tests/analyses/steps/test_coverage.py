@@ -1,0 +1,58 @@
+"""What the recording covers: parts that add up to all of it."""
+
+from __future__ import annotations
+
+from stepscope.analyses.steps.coverage import coverage
+from support import Facts
+
+MS = 1_000_000
+
+
+def parts(f: Facts) -> dict[str, tuple[object, ...]]:
+    rows = coverage(f.trace()).records()
+    return {
+        row["part"]: tuple(row[name] for name in ("count", "total_ns", "busy_ns", "call", "call_ns")) for row in rows
+    }
+
+
+def test_steps_by_their_role_and_what_lies_around_them() -> None:
+    f = Facts()
+    f.host("runtime", "cudaMalloc", 0, 30 * MS)
+    for number, begin, end in ((0, 40, 90), (1, 90, 100), (2, 100, 110), (3, 115, 125)):
+        f.step(number, begin * MS, (end - begin) * MS)
+        f.kernel("k", begin * MS + 4000, 2 * MS, launch=(begin * MS, 2000))
+    f.host("op", "save", 130 * MS, 20 * MS)
+    found = parts(f)
+    assert found == {
+        "start-up": (0, 40 * MS, 0, "cudaMalloc", 30 * MS),
+        "warm-up": (1, 50 * MS, 2 * MS, None, None),
+        "typical": (3, 30 * MS, 6 * MS, None, None),
+        "between": (0, 5 * MS, 0, None, None),
+        "after": (0, 25 * MS, 0, None, None),
+    }
+    assert sum(part[1] for part in found.values()) == 150 * MS  # type: ignore[misc]
+
+
+def test_without_steps_the_time_in_which_the_device_is_in_use_stands_apart() -> None:
+    f = Facts()
+    f.host("runtime", "cudaMalloc", 0, 30 * MS)
+    f.kernel("a", 40 * MS, MS, launch=(39 * MS, 2000))
+    f.kernel("b", 49 * MS, MS, launch=(48 * MS, 2000))
+    assert {part: row[:3] for part, row in parts(f).items()} == {
+        "start-up": (0, 40 * MS, 0),
+        "in use": (0, 10 * MS, 2 * MS),
+    }
+
+
+def test_a_call_counts_with_the_part_of_it_that_lies_there() -> None:
+    f = Facts()
+    f.host("runtime", "cudaMalloc", 0, 30 * MS)
+    f.kernel("long", 40 * MS, 900 * MS, launch=(38 * MS, MS))
+    f.host("sync", "cudaDeviceSynchronize", 39 * MS, 901 * MS)
+    assert parts(f)["start-up"][3:] == ("cudaMalloc", 30 * MS)
+
+
+def test_a_recording_of_the_host_alone_is_never_busy() -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 0, 100)
+    assert parts(f) == {"in use": (0, 100, 0, None, None)}

@@ -1,0 +1,249 @@
+"""Phases of steps: what belongs to which, and that they add up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.analyses.steps.phases import phases
+from stepscope.analyses.steps.step_budget import step_budget
+from stepscope.ingest import Options, open_trace
+from stepscope.model.errors import MissingInputError
+from stepscope.model.events.steps import Steps
+from stepscope.model.trace import Trace
+from stepscope.simulate import SimJob, simulate
+from support import Facts, shared
+
+US = 1000
+
+Split = dict[tuple[int, str], tuple[int, int | None, int | None]]
+
+
+def split(trace: Trace) -> Split:
+    """Host, device and idle time by step and phase, once they are found to add up."""
+    rows = phases(trace).records()
+    sums: dict[tuple[int | None, int], list[int]] = defaultdict(lambda: [0, 0])
+    for row in rows:
+        sums[row["device"], row["step"]][0] += row["host_ns"]
+        sums[row["device"], row["step"]][1] += (row["device_ns"] or 0) + (row["idle_ns"] or 0)
+    steps = Steps.of(trace)
+    host = dict(zip(steps.step.tolist(), (steps.stop - steps.ts).tolist(), strict=True))
+    assert {step: total for (_, step), (total, _) in sums.items()} == host
+    if any(row["device_ns"] is not None for row in rows):
+        whole = {(row["device"], row["step"]): row["total_ns"] for row in step_budget(trace).records()}
+        assert all(whole[key] == total for key, (_, total) in sums.items())
+    return {(row["step"], row["phase"]): (row["host_ns"], row["device_ns"], row["idle_ns"]) for row in rows}
+
+
+def in_us(found: Split, step: int = 0) -> dict[str, tuple[Any, ...]]:
+    return {
+        phase: tuple(None if value is None else value // US for value in values)
+        for (number, phase), values in found.items()
+        if number == step
+    }
+
+
+def op(f: Facts, name: str, ts: int, dur: int, kernel: int = 0, at: int | None = None, **more: Any) -> int:
+    """An operator, times in µs, which may launch a kernel of so many µs."""
+    event = f.host("op", name, ts * US, dur * US, **more)
+    if kernel:
+        begin = (ts + 8 if at is None else at) * US
+        f.kernel(f"{name} kernel", begin, kernel * US, launch=(ts * US + US, 4 * US), kind="compute", **more)
+    return event
+
+
+def training() -> Facts:
+    """A step of 1000 µs: batch, copy, forward, backward on a thread of its own, optimizer, a read at the end."""
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("dataloader", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 0, 100 * US)
+    copied = f.host("op", "aten::to", 110 * US, 30 * US)
+    assert copied
+    event = f.kernel("Memcpy HtoD", 120 * US, 10 * US, launch=(112 * US, 5 * US), kind="copy")
+    f.row("copies", event=event, direction="HtoD", bytes=1 << 20, src_kind="pageable", dst_kind="device")
+    op(f, "aten::mm", 150, 50, kernel=100)
+    op(f, "aten::relu", 210, 40, kernel=100, at=260)
+    op(f, "autograd::engine::evaluate_function: MmBackward0", 300, 100, thread="2")
+    op(f, "aten::mm", 310, 50, kernel=200, at=400, thread="2")
+    op(f, "autograd::engine::evaluate_function: ReluBackward0", 420, 80, thread="2")
+    f.host("annotation", "Optimizer.step#SGD.step", 550 * US, 150 * US)
+    op(f, "aten::_foreach_add_", 560, 100, kernel=50, at=650)
+    op(f, "aten::item", 800, 150)
+    return f
+
+
+def test_a_training_step_splits_into_its_phases() -> None:
+    assert in_us(split(training().trace())) == {
+        "data_loading": (100, 0, 100),
+        "preprocessing": (30, 10, 20),  # the copy of the input
+        "forward": (110, 200, 18),
+        "backward": (200, 200, 40),
+        "optimizer": (150, 50, 50),
+        "rest": (410, 0, 312),
+    }
+
+
+def test_recomputed_activations_are_not_backward() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::mm", 0, 50, kernel=50)
+    op(f, "autograd::engine::evaluate_function: CheckpointFunctionBackward", 100, 400, thread="2")
+    op(f, "CheckpointFunctionBackward", 110, 380, thread="2")
+    op(f, "aten::mm", 120, 80, kernel=60, thread="2")
+    op(f, "autograd::engine::evaluate_function: MmBackward0", 300, 100, thread="2")
+    op(f, "aten::mm", 310, 80, kernel=70, thread="2")
+    found = in_us(split(f.trace()))
+    assert found["checkpointing"][:2] == (280, 60)  # 110 to 490 without the backward pass inside it
+    assert found["backward"][:2] == (120, 70)
+    assert found["forward"][:2] == (50, 50)
+
+
+def test_forward_operators_of_a_backward_thread_are_recomputed() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::mm", 0, 50)
+    op(f, "autograd::engine::evaluate_function: MmBackward0", 100, 300, thread="2")
+    op(f, "aten::mm", 120, 80, kernel=60, thread="2")
+    op(f, "MmBackward0", 300, 90, thread="2")
+    main, other = (f.staging.track("host", process="1", thread=thread) for thread in "12")
+    for key, source, track, target in (("1", 0, main, 100), ("2", 120, other, 300)):
+        ends = ((True, source, track), (False, target, other))
+        for is_source, ts, where in ends:
+            f.row("raw_flows", kind="forward_backward", key=key, is_source=is_source, ts=ts * US, track=where)
+    found = in_us(split(f.trace()))
+    assert found["checkpointing"][:2] == (80, 60)
+
+
+def test_without_named_optimizer_what_follows_the_backward_pass_is_one() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::mm", 0, 50, kernel=50)
+    for i in range(10):
+        op(f, "aten::zero_", 60 + 10 * i, 8)
+    op(f, "MmBackward", 200, 100, kernel=50, thread="2")
+    op(f, "aten::add_", 400, 50, kernel=20)
+    found = in_us(split(f.trace()))
+    assert found["optimizer"][0] == 98 + 50
+    assert found["forward"][0] == 50
+
+
+def test_accumulated_gradients_have_a_forward_pass_each() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    for at in (0, 300):
+        op(f, "aten::mm", at, 50, kernel=50)
+        op(f, "MmBackward", at + 100, 100, kernel=50, thread="2")
+    f.host("annotation", "Optimizer.step#Adam.step", 700 * US, 100 * US)
+    op(f, "aten::clip", 600, 20)
+    found = in_us(split(f.trace()))
+    assert (found["forward"][0], found["backward"][0], found["optimizer"][0]) == (100, 200, 120)
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"),
+    [
+        ("step[EXTEND bs=15 toks=15360]", "prefill"),
+        ("step[DECODE bs=32]", "decode"),
+        ("execute_15360_context_15", "prefill"),
+        ("execute_8192_context_9_generation_37", "mixed"),
+        ("execute_context_1(888)_generation_0(0)", "prefill"),
+        ("execute_context_0(0)_generation_4(4)", "decode"),
+        ("## forward ##", "forward"),
+        ("denoise step 3", "denoise"),
+    ],
+)
+def test_names_of_servers_and_users_are_phases(name: str, phase: str) -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("annotation", name, 100 * US, 500 * US)
+    op(f, "aten::mm", 150, 50, kernel=300)
+    found = in_us(split(f.trace()))
+    assert found[phase] == (500, 300, 200)
+    assert found["rest"] == (500, 0, 500)
+
+
+def test_sampling_inside_of_a_decode_step_is_its_own() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("annotation", "step[DECODE bs=32]", 100 * US, 800 * US)
+    f.host("module", "nn.Module: Sampler_0", 600 * US, 100 * US)
+    op(f, "aten::mm", 150, 50, kernel=300)
+    op(f, "aten::argmax", 610, 50, kernel=20)
+    found = in_us(split(f.trace()))
+    assert found["sampling"] == (100, 20, 80)
+    assert found["decode"][:2] == (700, 300)
+
+
+def test_a_pipeline_prepares_and_postprocesses() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    f.host("python", "transformers/pipelines/base.py(1373): run_single", 0, 990 * US)
+    f.host("python", "transformers/pipelines/video_classification.py(129): preprocess", 10 * US, 500 * US)
+    op(f, "aten::mm", 600, 50, kernel=200)
+    f.host("python", "transformers/pipelines/video_classification.py(155): postprocess", 900 * US, 50 * US)
+    found = in_us(split(f.trace()))
+    assert found["preprocessing"] == (500, 0, 500)
+    assert found["postprocessing"] == (50, 0, 50)
+    assert found["forward"][1] == 200
+
+
+def test_collectives_beside_compute_take_none_of_its_time() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::mm", 0, 50, kernel=10)
+    f.kernel("ncclDevKernel_AllReduce", 100 * US, 300 * US, launch=(60 * US, 5 * US), kind="comm", stream="9")
+    op(f, "MmBackward", 100, 100, kernel=50, at=200, thread="2")
+    found = in_us(split(f.trace()))
+    assert found["backward"][1] == 50
+    assert sum(values[1] for values in found.values()) == 10 + 300
+
+
+def test_without_a_device_only_the_host_is_split() -> None:
+    f = Facts()
+    f.step(0, 0, 100 * US)
+    op(f, "aten::mm", 0, 50)
+    assert in_us(split(f.trace())) == {"forward": (50, None, None), "rest": (50, None, None)}
+
+
+def test_without_operators_it_abstains() -> None:
+    f = Facts()
+    f.step(0, 0, 100 * US)
+    f.kernel("kernel", 10 * US, 50 * US, launch=(0, 5 * US))
+    with pytest.raises(MissingInputError, match="no operators"):
+        phases(f.trace())
+
+
+@pytest.mark.parametrize(
+    ("path", "phase", "host"),
+    [
+        (("kineto", "v100_resnet50_workers4"), "backward", (40, 60)),
+        (("kineto", "v100_resnet50_workers0"), "data_loading", (60, 80)),
+        (("cases", "kineto", "h100_timesformer"), "preprocessing", (215, 225)),
+        (("kineto", "no_gpu_events"), "backward", (34, 35)),
+    ],
+)
+def test_recordings_split_as_their_experts_say(path: tuple[str, ...], phase: str, host: tuple[int, int]) -> None:
+    trace = open_trace(shared(*path, "trace.json.gz"))
+    found = split(trace)
+    mine = [values[0] / 1e6 for (_, name), values in found.items() if name == phase]
+    assert host[0] <= sorted(mine)[len(mine) // 2] <= host[1]
+
+
+@pytest.mark.parametrize("format", ["kineto", "ascend"])
+def test_simulated_training_splits_alike_in_every_format(format: str, tmp_path: Path) -> None:
+    job = SimJob(
+        layers=2, hidden=256, sequence=128, batch=4, steps=3, device="a100" if format == "kineto" else "ascend910b2"
+    )
+    simulate(job, tmp_path / ("trace.json" if format == "kineto" else "prof"), format)
+    trace = open_trace(tmp_path, Options(cache=False))
+    found = split(trace.rank(trace.ranks[0]))
+    for step in {number for number, _ in found}:
+        mine = {phase: values for (number, phase), values in found.items() if number == step}
+        assert {"data_loading", "forward", "backward", "optimizer"} <= set(mine)
+        # A backward pass does about twice the arithmetic of the forward pass.
+        forward, backward = (mine[phase][1] or 0 for phase in ("forward", "backward"))
+        assert 1.2 * forward < backward < 4 * forward
+        assert mine.get("rest", (0, 0, 0))[1] == 0

@@ -1,0 +1,51 @@
+"""Which sends and receives are a pipeline's, and how long they wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
+from stepscope.signals.communication import pipeline
+from support import Facts
+
+
+def job(*calls: tuple[str, int, int | None], group: str = "g", world: int | None = 2, description: str = "") -> Signals:
+    """A training step of 1 ms with collectives one after the other: kind, duration and bytes."""
+    facts = Facts()
+    facts.step(0, 0, 1_000_000)
+    facts.host("annotation", "Optimizer.step#Adam.step", 900_000, 1_000)
+    facts.kernel("gemm_kernel", 0, 50_000)
+    facts.kernel("multi_tensor_apply_kernel", 950_000, 1_000)
+    for number, (kind, ns, size) in enumerate(calls):
+        event = facts.kernel("ncclDevKernel_SendRecv", 100_000 + number * 200_000, ns, kind="comm", stream="20")
+        facts.row("collectives", event=event, group=group, collective=kind, bytes=size, world_size=world)
+    if description:
+        facts.row("groups", group=group, description=description, size=world, ranks=[0, 4])
+    return Signals.of(facts.trace())
+
+
+def test_a_pair_that_only_sends_and_receives_is_two_stages() -> None:
+    """Moving takes what the quickest call took for the size."""
+    found = job(("recv", 150_000, 1000), ("recv", 10_000, 1000), ("send", 5_000, 1000))(pipeline.stage)
+    assert found.bubble_ns == 140_000
+    assert (found.position, found.arrivals, found.told) == (None, None, False)
+
+
+def test_a_group_called_so_is_a_pipeline_of_any_size() -> None:
+    found = job(("send_recv", 150_000, 1000), ("send_recv", 10_000, 1000), world=8, description="pp")(pipeline.stage)
+    assert (found.ranks, found.position, found.bubble_ns) == ((0, 4), 0, 140_000)
+
+
+@pytest.mark.parametrize(
+    ("calls", "world", "description"),
+    [
+        ((("send_recv", 150_000, 1000), ("send_recv", 10_000, 1000)), 8, ""),  # all to all by sends
+        ((("send_recv", 150_000, 1000), ("all_reduce", 10_000, 1000)), 2, ""),  # a group for other things
+        ((("send_recv", 150_000, 1000), ("send_recv", 10_000, 1000)), 2, "cp"),  # ring attention
+        ((("all_reduce", 150_000, 1000),), 2, "pp"),  # nothing is handed on
+    ],
+)
+def test_what_is_no_pipeline(calls: tuple[tuple[str, int, int | None], ...], world: int, description: str) -> None:
+    with pytest.raises(MissingInputError, match="pipeline"):
+        job(*calls, world=world, description=description)(pipeline.stage)

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.device_table import DEVICES
+from stepscope.model.device_table.host_link import host_link
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
+from stepscope.signals.copies import copying
+from stepscope.signals.copies.transfers import (
+    exposed_ns,
+    in_most_steps,
+    pinned_factors,
+    pinned_rate,
+    transfers,
+)
+from support import Facts
+from transfer_support import copies
+
+MIB = 1 << 20
+
+
+class Copying:
+    """A job of two steps of 1 ms that copies."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.facts.step(0, 0, 1_000_000)
+        self.facts.step(1, 1_000_000, 1_000_000)
+        self.facts.kernel("gemm", 500_000, 1_000, launch=(499_000, 100), stream="7")
+
+    def copy(
+        self,
+        ts: int,
+        dur: int,
+        size: int,
+        kinds: tuple[str | None, str | None],
+        *,
+        call: str = "cudaMemcpyAsync",
+        called: tuple[int, int] | None = None,
+        direction: str = "HtoD",
+    ) -> int:
+        begin, long = called or (ts - 2_000, 1_000)
+        correlation = self.facts.correlation()
+        self.facts.host("launch", call, begin, long, correlation=correlation)
+        kind = "set" if direction == "set" else "copy"
+        event = self.facts.kernel("Memcpy", ts, dur, launch=correlation, kind=kind, stream="9")
+        self.facts.row("copies", event=event, direction=direction, bytes=size, src_kind=kinds[0], dst_kind=kinds[1])
+        return event
+
+    def signals(self) -> Signals:
+        return Signals.of(self.facts.trace())
+
+
+def test_copies_know_their_calls_and_the_waits_right_after() -> None:
+    job = Copying()
+    first = job.copy(10_000, 5_000, MIB, ("pageable", "device"), called=(8_000, 1_000))
+    wait = job.facts.host("sync", "cudaStreamSynchronize", 9_500, 6_000)
+    job.copy(30_000, 1_000, 16, ("device", "pinned"), direction="DtoH", called=(28_000, 1_000))
+    job.facts.host("sync", "cudaStreamSynchronize", 90_000, 500)
+    found = job.signals()(transfers)
+    assert found.wait.tolist() == [wait, -1]
+    assert found.waited.tolist() == [6_000, 0]
+    assert found.event.tolist()[0] == first
+    assert found.step.tolist() == [0, 0]
+    one = found.where([True, False])
+    assert one.held.tolist() == [first - 1, wait]
+    assert one.blocked_ns == 1_000 + 6_000
+
+
+def test_a_call_that_returns_before_the_copy_is_done_does_not_hold_the_host_for_all_of_it() -> None:
+    found = copies({"called": 100, "returned": 500, "ts": 300, "dur": 100})
+    assert found.blocked_ns == 300
+
+
+def test_without_copies_it_abstains() -> None:
+    with pytest.raises(MissingInputError, match="no copies"):
+        Copying().signals()(transfers)
+
+
+def test_the_rate_of_pinned_memory_is_the_recorded_one_of_large_copies() -> None:
+    job = Copying()
+    job.copy(10_000, 100_000, 2 * MIB, ("pinned", "device"))
+    job.copy(210_000, 100_000, 512, ("pinned", "device"))
+    assert job.signals()(pinned_rate) == pytest.approx(2 * MIB * 1e9 / 100_000)
+
+
+@pytest.mark.parametrize(
+    ("device", "rate"), [("Tesla V100-SXM2-32GB", 0.75 * 15.75e9), ("NVIDIA H100 80GB HBM3", 0.75 * 63e9), ("X", 12e9)]
+)
+def test_else_it_is_what_the_link_lets_expect(device: str, rate: float) -> None:
+    job = Copying()
+    job.copy(10_000, 100_000, 2 * MIB, ("pageable", "device"))
+    job.facts.row("devices", device=0, name=device, used=True)
+    s = job.signals()
+    assert s(pinned_rate) == rate
+    assert pinned_factors(s, s(transfers))[0] == pytest.approx(min(1, (2_000 + 2 * MIB * 1e9 / rate) / 100_000))
+
+
+def test_links_of_devices() -> None:
+    known = {device.name: host_link(device) for device in DEVICES}
+    assert known["A100-SXM4-80GB"] == 31_500_000_000
+    assert known["GH200-96GB"] == 450 * 10**9
+    assert known["B200"] == known["MI300X"] == 63 * 10**9
+    assert known["Ascend 910B2"] is None
+
+
+def test_pageable_copies_count_from_a_page_towards_the_device_and_from_64_kib_away() -> None:
+    job = Copying()
+    wanted = [
+        job.copy(10_000, 1_000, 4_096, ("pageable", "device")),
+        job.copy(20_000, 1_000, 65_536, ("device", "pageable"), direction="DtoH"),
+    ]
+    job.copy(30_000, 1_000, 4_095, ("pageable", "device"))
+    job.copy(40_000, 1_000, 65_535, ("device", "pageable"), direction="DtoH")
+    job.copy(50_000, 1_000, MIB, ("pinned", "device"))
+    s = job.signals()
+    assert s(copying.pageable).event.tolist() == wanted
+    assert in_most_steps(s, s(copying.pageable))
+    assert not in_most_steps(s, s(copying.pageable).where([False, False]))
+
+
+def test_synchronous_copies_are_told_by_their_calls() -> None:
+    job = Copying()
+    wanted = job.copy(10_000, 1_000, MIB, ("pinned", "device"), call="cudaMemcpy", called=(9_000, 3_000))
+    job.copy(20_000, 1_000, 65_536, ("pinned", "device"), call="cudaMemcpy")
+    job.copy(30_000, 1_000, MIB, ("pageable", "device"), call="cudaMemcpy")
+    job.copy(40_000, 1_000, MIB, ("pinned", "device"))
+    job.copy(50_000, 1_000, MIB, ("device", "device"), call="cudaMemcpy", direction="DtoD")
+    s = job.signals()
+    assert s(copying.synchronous).event.tolist() == [wanted]
+    assert wanted not in s(copying.asynchronous).event.tolist()
+
+
+def test_all_but_the_first_small_copy_of_a_step_can_go() -> None:
+    job, outer = Copying(), []
+    for number, at in enumerate((10_000, 30_000, 1_010_000, 1_030_000)):
+        outer.append(job.facts.host("op", "aten::to", at - 5_000, 10_000))
+        job.facts.host("op", "aten::copy_", at - 4_000, 8_000)
+        job.copy(at, 1_000, 1_024 * (number + 1), ("pinned", "device"))
+    found = job.signals()(copying.packed)
+    assert found.per_step == 2
+    assert found.gone.bytes.tolist() == [2_048, 4_096]
+    assert found.calls.tolist() == [outer[1], outer[3]]
+    assert found.host_ns == 2 * 10_000
+
+
+def test_an_operator_that_does_more_than_copying_stays() -> None:
+    job = Copying()
+    for at in (10_000, 30_000):
+        job.facts.host("op", "aten::conv2d", at - 5_000, 10_000)
+        job.copy(at, 1_000, 1_024, ("pageable", "device"))
+        job.facts.kernel("gemm", at + 2_000, 1_000, launch=(at + 1_000, 500))
+    found = job.signals()(copying.packed)
+    assert found.calls.tolist() == found.gone.launch.tolist()
+
+
+def test_copies_are_exposed_where_their_device_does_nothing_else() -> None:
+    job = Copying()
+    job.copy(499_500, 1_000, MIB, ("pinned", "device"))
+    s = job.signals()
+    assert exposed_ns(s, s(copying.asynchronous)) == 500
+
+
+def test_data_that_come_back_as_they_went() -> None:
+    job = Copying()
+    there = job.copy(10_000, 1_000, MIB, ("device", "pageable"), direction="DtoH")
+    back = job.copy(20_000, 1_000, MIB, ("pageable", "device"))
+    job.copy(40_000, 1_000, 2 * MIB, ("pageable", "device"))
+    assert job.signals()(copying.round_trips).event.tolist() == [there, back]
+
+
+def test_without_steps_equal_sizes_tell_nothing() -> None:
+    facts = Facts()
+    for piece, (direction, kinds) in enumerate((("DtoH", ("device", "pageable")), ("HtoD", ("pageable", "device")))):
+        at = 10_000 * (piece + 1)
+        event = facts.kernel(f"Memcpy {direction}", at, 1_000, launch=(at - 500, 2_000), kind="copy")
+        facts.row("copies", event=event, direction=direction, bytes=MIB, src_kind=kinds[0], dst_kind=kinds[1])
+    assert Signals.of(facts.trace())(copying.round_trips).event.size == 0
+
+
+def test_offloading_that_nobody_waits_for_is_no_round_trip() -> None:
+    job = Copying()
+    job.copy(10_000, 1_000, MIB, ("device", "pinned"), direction="DtoH")
+    job.copy(20_000, 1_000, MIB, ("pinned", "device"))
+    assert job.signals()(copying.round_trips).event.size == 0
+
+
+def test_what_is_sent_before_it_has_arrived_is_no_round_trip() -> None:
+    job = Copying()
+    job.copy(10_000, 50_000, MIB, ("device", "pageable"), direction="DtoH")
+    job.copy(70_000, 1_000, MIB, ("pageable", "device"), called=(50_000, 1_000))
+    assert job.signals()(copying.round_trips).event.size == 0
+
+
+def test_sets_that_the_host_waits_for() -> None:
+    job = Copying()
+    wanted = job.copy(10_000, 1_000, MIB, (None, "pinned"), direction="set", called=(9_000, 3_000), call="cudaMemset")
+    job.copy(20_000, 1_000, MIB, (None, "device"), direction="set", called=(19_000, 3_000), call="cudaMemset")
+    job.copy(30_000, 1_000, MIB, (None, "pinned"), direction="set", call="cudaMemsetAsync")
+    assert job.signals()(copying.sets).event.tolist() == [wanted]
+
+
+class TestWhatTheProgramAskedFor:
+    def test_what_a_library_copies_inside_an_operator_that_computes_is_not(self) -> None:
+        job = Copying()
+        for number, name in enumerate(("aten::cudnn_convolution", "aten::addmm", "aten::copy_", "custom::gather")):
+            begin = 100_000 * (number + 1)
+            job.facts.host("op", name, begin, 10_000)
+            job.copy(begin + 8_000, 1_000, 112, ("pageable", "device"), called=(begin + 1_000, 1_000))
+        assert job.signals()(transfers).ts.tolist() == [308_000, 408_000]
+
+    def test_pages_that_migrate_are_not(self) -> None:
+        job = Copying()
+        event = job.facts.kernel("Memcpy HtoD (Unified Memory)", 2_000, 1_000, kind="copy", stream="9")
+        job.facts.row("copies", event=event, direction="HtoD", bytes=MIB, src_kind="managed", dst_kind="managed")
+        asked = job.copy(9_000, 1_000, MIB, ("managed", "managed"))
+        assert job.signals()(transfers).event.tolist() == [asked]

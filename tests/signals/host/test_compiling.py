@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
+from stepscope.signals.host import compiling
+from support import Facts
+
+
+def stepped(*shapes: str) -> Facts:
+    facts = Facts()
+    for number, shape in enumerate(shapes or ("[[2, 3]]", "[[2, 3]]")):
+        facts.step(number, number * 1000, 1000)
+        facts.row("op_inputs", event=facts.host("op", "aten::mm", number * 1000 + 100, 50), shapes=shape)
+        facts.row("op_inputs", event=facts.host("op", "aten::t", number * 1000 + 200, 50), shapes="[[9]]")
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("category", "name"),
+    [
+        ("op", "entire_frame_compile (dynamo_timed)"),
+        ("runtime", "cuModuleLoadData"),
+        ("runtime", "nvrtcCompileProgram"),
+        ("overhead", "Lazy Function Loading"),
+        ("python", "torch/_inductor/compile_fx.py(1200): compile_fx"),
+        ("python", "triton/compiler/compiler.py(220): compile"),
+    ],
+)
+def test_compilation_is_told_by_name(category: str, name: str) -> None:
+    facts = stepped()
+    event = facts.host(category, name, 1300, 400)
+    s = Signals.of(facts.trace())
+    assert s(compiling.compilations).events.tolist() == [event]
+    assert s(compiling.compilations).steps == 1
+    assert s(compiling.compiling_share) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("name", ["CompiledFunction", "Torch-Compiled Region: 0/0", "## Call CompiledFxGraph f ##"])
+def test_running_compiled_code_is_no_compilation(name: str) -> None:
+    facts = stepped()
+    facts.host("op", name, 1300, 400)
+    assert Signals.of(facts.trace())(compiling.compilations).events.size == 0
+
+
+def test_parts_of_a_compilation_count_once() -> None:
+    facts = stepped()
+    outer = facts.host("op", "entire_frame_compile (dynamo_timed)", 1300, 400)
+    facts.host("op", "backend_compile (dynamo_timed)", 1350, 200)
+    facts.host("runtime", "cuModuleLoadData", 2100, 400)  # after the last step
+    assert Signals.of(facts.trace())(compiling.compilations).events.tolist() == [outer]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "variety"),
+    [(("[[2, 3]]",) * 3, 1.0), (("[[2, 3]]", "[[2, 4]]"), 1.5), (("[[2, 3]]", "[[2, 4]]", "[[2, 5]]"), 2.0)],
+)
+def test_variety_of_shapes(shapes: tuple[str, ...], variety: float) -> None:
+    assert Signals.of(stepped(*shapes).trace())(compiling.shape_variety) == variety
+
+
+def test_one_step_shows_no_variety() -> None:
+    with pytest.raises(MissingInputError, match="two steps"):
+        Signals.of(stepped("[[2, 3]]").trace())(compiling.shape_variety)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from stepscope.model.errors import MissingInputError
+from stepscope.signals import Signals
+from stepscope.signals.host import optimizer
+from support import Facts
+
+ADAM = ("aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::sqrt", "aten::div", "aten::addcdiv_")
+
+
+def stepped(
+    *operators: str, tensors: int = 20, name: str = "Optimizer.step#AdamW.step", launches: bool = True
+) -> Signals:
+    facts = Facts()
+    for number in range(2):
+        at = number * 10_000_000
+        facts.step(number, at, 10_000_000)
+        facts.host("op", "aten::mul_", at + 1000, 100)  # not the optimizer's
+        facts.host("annotation", name, at + 1_000_000, 8_000_000)
+        now = at + 1_001_000
+        for operator in operators * tensors:
+            facts.host("op", operator, now, 9_000)
+            if launches:
+                facts.kernel("k", now + 9_000, 1_500, launch=(now + 1000, 4000))
+            now += 10_000
+    return Signals.of(facts.trace())
+
+
+def test_a_loop_over_tensors_is_counted_per_step() -> None:
+    s = stepped(*ADAM)
+    assert s(optimizer.tensor_updates) == 120
+    found = s(optimizer.updates)
+    assert (found.kinds, found.fused, found.kernels.size, found.others) == (6, False, 240, 0)
+    assert found.kernel_ns.tolist() == [1500] * 240
+
+
+def test_what_another_thread_takes_from_a_queue_is_part_of_the_step() -> None:
+    facts = Facts()
+    facts.step(1, 0, 10_000_000)
+    pieces, kernels = [], []
+    for begin, inside in ((100_000, False), (1_010_000, True)):
+        if inside:
+            facts.host("annotation", "Optimizer.step#AdamW.step", 1_000_000, 500_000)
+        facts.host("op", "aten::mul_", begin, 9_000)
+        facts.host("queue", "Enqueue", begin + 5_000, 1_000)
+        taken = begin + 3_000_000
+        pieces.append(facts.host("queue", "Dequeue@Mul", taken, 8_000, thread="2"))
+        for thread, ts in (("1", begin + 5_000), ("2", taken)):
+            track = facts.staging.track("host", process="1", thread=thread)
+            facts.row("raw_flows", kind="queue", key=str(begin), is_source=thread == "1", ts=ts, track=track)
+        kernels.append(facts.kernel("Mul", taken + 9_000, 1_500, launch=(taken + 2_000, 4_000), thread="2"))
+    found = Signals.of(facts.trace())(optimizer.updates)
+    assert found.handed.tolist() == pieces[1:]
+    assert found.kernels.tolist() == kernels[1:]
+
+
+def test_rare_operators_are_no_pass_over_all_tensors() -> None:
+    s = stepped(*("aten::mul_", "aten::add_") * 10, "aten::pow", tensors=2)
+    assert s(optimizer.updates).kinds == 2
+
+
+@pytest.mark.parametrize(
+    ("operators", "name"),
+    [
+        (("aten::_foreach_add_", "aten::add_"), "Optimizer.step#SGD.step"),
+        (("aten::_fused_adamw_",), "Optimizer.step#AdamW.step"),
+        (("aten::mul_",), "Optimizer.step#FusedAdam.step"),
+    ],
+)
+def test_lists_of_tensors_and_fused_ones_are_no_loop(operators: tuple[str, ...], name: str) -> None:
+    assert stepped(*operators, name=name)(optimizer.tensor_updates) == 0
+
+
+def test_an_optimizer_that_mostly_does_something_else_is_no_loop() -> None:
+    assert stepped("aten::mm", "aten::mm", "aten::add_")(optimizer.tensor_updates) == 0
+
+
+def test_without_a_device_the_calls_count_by_themselves() -> None:
+    assert stepped(*ADAM, launches=False)(optimizer.tensor_updates) == 120
+
+
+def test_without_a_marked_step_there_is_nothing_to_say() -> None:
+    with pytest.raises(MissingInputError, match="no step of an optimizer"):
+        stepped(*ADAM, name="update")(optimizer.updates)

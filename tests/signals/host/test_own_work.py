@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from stepscope.signals import Signals
+from stepscope.signals.host.own_work import Doing, own_work, own_work_share
+from support import Facts
+
+MS = 1_000_000
+
+
+def between(*events: tuple[str, str, int, int]) -> Signals:
+    """A kernel, 100 ms of other work with these events (category, name, begin, length in ms), and another kernel."""
+    f = Facts()
+    f.host("op", "aten::mm", 0, 1_000)
+    f.kernel("gemm", 10_000, MS, launch=(0, 5_000))
+    for category, name, begin, length in events:
+        f.host(category, name, begin * MS, length * MS)
+    f.kernel("gemm", 101 * MS + 10_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
+    f.step(0, 0, 120 * MS)
+    return Signals.of(f.trace())
+
+
+def doing(*events: tuple[str, str, int, int]) -> Doing:
+    return between(*events)(own_work)
+
+
+def test_the_innermost_function_that_covers_half_is_named_with_its_parts() -> None:
+    found = doing(
+        ("python", "main.py(1): run", 1, 100),
+        ("python", "server.py(9): schedule", 2, 90),
+        ("python", "server.py(30): sort_requests", 3, 40),
+        ("python", "<built-in function sorted>", 4, 30),
+    )
+    assert found.found.total == pytest.approx(100 * MS, rel=0.01)
+    assert found.name == "server.py(9): schedule"
+    assert [name for name, _ in found.parts] == ["server.py(9): schedule", "server.py(30): sort_requests"]
+    assert [share for _, share in found.parts] == pytest.approx([0.5, 0.4], abs=0.01)
+    assert not found.prepares
+
+
+def test_functions_that_turn_input_into_batches_prepare() -> None:
+    assert doing(("python", "transformers/image_transforms.py(390): normalize", 2, 90)).prepares
+    assert doing(("python", "pipeline.py(4): preprocess", 2, 90)).prepares
+    assert not doing(("python", "train.py(4): evaluate", 2, 90)).prepares
+
+
+def test_ranges_tell_where_there_are_no_stacks_and_calls_where_there_are_no_ranges() -> None:
+    assert doing(("annotation", "beam search", 2, 90), ("other", "ioctl", 3, 80)).name == "beam search"
+    assert doing(("other", "ioctl", 3, 80)).name == "ioctl"
+    assert (doing().name, doing().parts) == ("", ())
+
+
+def test_waiting_for_a_person_is_no_work() -> None:
+    assert doing(("other", "getc", 2, 90)).found.total < 11 * MS
+
+
+def test_it_is_a_share_of_the_step() -> None:
+    assert between()(own_work_share) == pytest.approx(100 / 120, rel=0.01)
