@@ -145,6 +145,15 @@ def test_work_that_is_queued_is_late_without_a_clock_that_is_ahead() -> None:
     assert not aligned(f.trace())
 
 
+def test_a_device_that_is_slow_to_begin_has_the_right_clock() -> None:
+    """What it does right after is launched a little before: shifted by as much, it would begin before its launch."""
+    f = late(1_500 * US)
+    for number in range(40):
+        begin = number * 2_000 * US + 2_011 * US
+        f.kernel("next", begin, 50 * US, launch=(begin - 20 * US, 5 * US))
+    assert not aligned(f.trace())
+
+
 def test_a_few_quick_launches_keep_the_clock() -> None:
     f = late(300 * US)
     for number in range(8):
