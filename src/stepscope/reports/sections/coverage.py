@@ -15,6 +15,8 @@ from stepscope.reports.units import duration, percent
 _WORTH: Final = 0.1
 _OUTSIDE: Final = ("start-up", "between", "after")
 _NAMES: Final = {"start-up": "before the steps", "between": "between the steps", "after": "after the steps"}
+#: Ranks of which one takes this many times the mean are not alike.
+_CLEARLY: Final = 1.05
 
 
 def covered(report: Report) -> Iterator[str]:
@@ -52,8 +54,17 @@ def _steps(report: Report) -> Iterator[str]:
     of = f" (of {number + others} recorded)" if others else ""
     name = f"typical {_called(report, rows)}"
     many = name + ("es" if name.endswith("s") else "s")
-    yield f"{plural(number, name, many)} of {duration(total // len(rows))}{of}"
+    yield f"{plural(number, name, many)} of {duration(total // len(rows))}{of}{_slowest(rows, total // len(rows))}"
     yield f"device busy {busy} of it"
+
+
+def _slowest(rows: list[dict[str, Any]], mean: int) -> str:
+    """On which rank steps are longest, where that is clearly more than the mean: prices are about that one."""
+    lengths: dict[int, list[int]] = {}
+    for row in rows:
+        lengths.setdefault(row["rank"], []).append(row["total_ns"])
+    rank, longest = max(((rank, sum(own) // len(own)) for rank, own in lengths.items()), key=lambda item: item[1])
+    return f", {duration(longest)} on rank {rank}" if longest > _CLEARLY * mean else ""
 
 
 def _called(report: Report, rows: list[dict[str, Any]]) -> str:
