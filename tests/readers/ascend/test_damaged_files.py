@@ -73,3 +73,19 @@ def test_each_damaged_file_is_named(
     new = {key: message for key, message in said(tmp_path).items() if key not in before}
     assert any(name in message for message in new.values()), new
     assert code is None or name in new[code]
+
+
+@pytest.mark.parametrize("number", ["9223372036854775808", "1e300", "9.3e15"])
+def test_numbers_beyond_any_time_or_count_stop_nothing(tmp_path: Path, number: str) -> None:
+    output = whole(tmp_path / "x_ascend_pt")
+    step = {"Step": "7", "Computing": number, "Communication(Not Overlapped)": number, "Overlapped": "1.0"}
+    write_csv(output / "step_trace_time.csv", [{**step, "Communication": number, "Free": number}])
+    kind = {"OP Type": "MatMul", "Core Type": "AI_CORE", "Count": number, "Total Time(us)": number, "Min Time(us)": "1"}
+    write_csv(output / "op_statistic.csv", [{**kind, "Avg Time(us)": number, "Max Time(us)": number, "Ratio(%)": "1"}])
+    for component in ("PTA", "PTA+GE"):
+        sample = {"Component": component, "Timestamp(us)": at(100), "Total Allocated(MB)": number}
+        write_csv(output / "memory_record.csv", [{**sample, "Total Reserved(MB)": number, "Device Type": "NPU:0"}])
+        assert said(tmp_path)
+    for name in ("trace_view.json", "kernel_details.csv"):
+        (output / name).unlink(missing_ok=True)
+    assert said(tmp_path)

@@ -32,8 +32,8 @@ FROM (
 #: Totals of the framework's allocator: blocks tell them only when one is taken or given back in the recording.
 _TOTALS: Final = """
 INSERT INTO raw_memory BY NAME
-SELECT ts, d.device, max(value) FILTER (WHERE name = 'PTA allocated')::BIGINT AS allocated,
-    max(value) FILTER (WHERE name = 'PTA reserved')::BIGINT AS reserved
+SELECT ts, d.device, try_cast(max(value) FILTER (WHERE name = 'PTA allocated') AS BIGINT) AS allocated,
+    try_cast(max(value) FILTER (WHERE name = 'PTA reserved') AS BIGINT) AS reserved
 FROM ascend_counters,
     (SELECT coalesce((SELECT min(device) FROM ascend_blocks), (SELECT min(device) FROM ascend_device)) AS device) d
 WHERE unit = 'memory' AND name IN ('PTA allocated', 'PTA reserved') GROUP BY 1, 2 ORDER BY 1

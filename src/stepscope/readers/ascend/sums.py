@@ -33,21 +33,22 @@ WITH named AS (
     FROM named WHERE source = 'bandwidth' AND transport IN ('SDMA', 'RDMA') GROUP BY ALL
 ), told AS (SELECT coalesce(sum(bytes), 0) > 0 AS sizes FROM moved)
 SELECT step, name, group_name, floor(us)::BIGINT * 1000 + round((us - floor(us)) * 1000)::BIGINT AS ts,
-    dur::BIGINT AS dur,
-    CASE WHEN sizes THEN least(dur, greatest(coalesce(transit, 0), coalesce(moving, 0)))::BIGINT END AS moving,
-    CASE WHEN sizes THEN coalesce(bytes, 0)::BIGINT END AS bytes
+    try_cast(dur AS BIGINT) AS dur,
+    CASE WHEN sizes THEN try_cast(least(dur, greatest(coalesce(transit, 0), coalesce(moving, 0))) AS BIGINT) END
+        AS moving,
+    CASE WHEN sizes THEN coalesce(try_cast(bytes AS BIGINT), 0) END AS bytes
 FROM times LEFT JOIN moved USING (step, name, group_name), told
-WHERE us > 0 AND us < 1e16 AND dur >= 0 ORDER BY ts, name
+WHERE us > 0 AND us < 9e15 AND dur >= 0 AND dur < 1e18 ORDER BY ts, name
 """
 
 #: A step's begin is not told: it ends with its last collective, unless that would put it inside the step before.
 _STEPS: Final = """
 SELECT s.step, s.compute + s.exposed + s.free AS ns, c.first, c.last
 FROM (
-    SELECT step, round(max(value) FILTER (WHERE metric = 'Computing') * 1000)::BIGINT AS compute,
-        round(max(value) FILTER (WHERE metric = 'Communication(Not Overlapped)') * 1000)::BIGINT AS exposed,
-        round(max(value) FILTER (WHERE metric = 'Free') * 1000)::BIGINT AS free
-    FROM recorded WHERE source = 'steps' AND value >= 0 GROUP BY 1
+    SELECT step, try_cast(round(max(value) FILTER (WHERE metric = 'Computing') * 1000) AS BIGINT) AS compute,
+        try_cast(round(max(value) FILTER (WHERE metric = 'Communication(Not Overlapped)') * 1000) AS BIGINT) AS exposed,
+        try_cast(round(max(value) FILTER (WHERE metric = 'Free') * 1000) AS BIGINT) AS free
+    FROM recorded WHERE source = 'steps' AND value >= 0 AND value < 1e15 GROUP BY 1
 ) s LEFT JOIN (
     SELECT step, min(ts) AS first, max(ts + dur) AS last FROM ascend_sums GROUP BY 1
 ) c USING (step)
@@ -56,8 +57,9 @@ WHERE ns > 0 ORDER BY c.first NULLS LAST, try_cast(s.step AS BIGINT)
 
 #: Types of kernels that `op_statistic.csv` counted more often than there are events; a few at the edges are as usual.
 _KERNELS_MISSING: Final = """
-SELECT CASE WHEN sum(counted) > 1.02 * sum(coalesce(seen, 0)) THEN sum(counted - coalesce(seen, 0))::BIGINT END
-FROM (SELECT subject, max(value)::BIGINT AS counted FROM recorded
+SELECT CASE WHEN sum(counted) > 1.02 * sum(coalesce(seen, 0))
+    THEN try_cast(sum(counted - coalesce(seen, 0)) AS BIGINT) END
+FROM (SELECT subject, try_cast(max(value) AS BIGINT) AS counted FROM recorded
     WHERE source = 'operators' AND metric = 'Count' GROUP BY 1)
 LEFT JOIN (SELECT op_type || ' ' || core AS subject, count(*) AS seen FROM ascend_device
     WHERE kind = 'compute' AND op_type IS NOT NULL AND core IS NOT NULL GROUP BY 1) USING (subject)
