@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
@@ -37,6 +38,18 @@ def given_work(staging: Staging) -> tuple[Times, Times]:
         if rows["ts"].size:
             return rows["ts"], rows["stop"]
     return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def reach(stops: Times) -> Times:
+    """The latest end before each of n events that ascend by begin, int64[n]."""
+    latest: Times = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], stops[:-1])))
+    return latest[: stops.size]
+
+
+def outermost(ts: Times, stops: Times) -> NDArray[np.bool_]:
+    """Which ranges lie in none of the others, bool[n]; they ascend by begin, the longest first."""
+    outer: NDArray[np.bool_] = ts >= reach(stops)
+    return outer
 
 
 def trains(staging: Staging) -> bool:

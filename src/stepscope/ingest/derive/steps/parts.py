@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.ingest.derive.steps.evidence import outermost
 from stepscope.ingest.derive.steps.step import Step
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
@@ -51,7 +52,7 @@ def steps_of_parts(staging: Staging) -> list[Step]:
     track = rows["track"][part == first][0]
     mine = (part >= 0) & (rows["track"] == track)
     kept = {name: values[mine] for name, values in rows.items()}
-    outer = _outermost(kept["ts"], kept["stop"])
+    outer = outermost(kept["ts"], kept["stop"])
     begins, updates = (np.flatnonzero(outer & (part[mine] == one)) for one in (first, _UPDATE))
     steps = _rounds(kept, begins[:: _micro_batches(begins, updates)])
     given: Times = staging.connection.execute(_LAUNCHES_SQL).fetchnumpy()["ts"]
@@ -65,13 +66,6 @@ def _micro_batches(begins: NDArray[np.int64], updates: NDArray[np.int64]) -> int
     passes = np.diff(np.searchsorted(begins, np.append(-1, updates)))
     same = passes.size > 1 and (passes == passes[0]).all() and passes.sum() == begins.size
     return max(int(passes[0]), 1) if same else 1
-
-
-def _outermost(ts: Times, stop: Times) -> NDArray[np.bool_]:
-    """Which ranges lie in none of the others, bool[n]; they ascend by begin, the longest first."""
-    reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(stop)[:-1]))
-    outer: NDArray[np.bool_] = ts >= reach
-    return outer
 
 
 def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[Step]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.steps.evidence import counts_between, given_work, within_one_call
+from stepscope.ingest.derive.steps.evidence import counts_between, given_work, outermost, within_one_call
 from stepscope.ingest.derive.steps.step import Step
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
@@ -62,8 +62,7 @@ def _rounds(staging: Staging, rows: dict[str, NDArray[Any]]) -> Times | None:
     """Where the rounds of one thread begin; None if its annotations do not go round."""
     kept = np.array([_LIBRARY.search(str(name)) is None for name in rows["name"]], np.bool_)
     ts, stop, names = rows["ts"][kept], rows["stop"][kept], rows["name"][kept].astype(object)
-    reach = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(stop)[:-1])) if ts.size else ts
-    outer = ts >= reach
+    outer = outermost(ts, stop)
     ts, names = ts[outer], names[outer]
     if names.size < 2 * 2:
         return None

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.ingest.derive.steps.evidence import outermost, reach
 from stepscope.ingest.derive.steps.inference import (
     LEAST_LENGTH,
     SHORT_LENGTH,
@@ -137,8 +138,8 @@ def _rows(staging: Staging, query: str, track: int, kind: str) -> dict[str, NDAr
     """What ran on a track; of nested events of the host the outermost."""
     rows = staging.connection.execute(query, [track]).fetchnumpy()
     if kind == "host":
-        outermost = rows["ts"] >= _reach(rows["stop"])
-        rows = {name: values[outermost] for name, values in rows.items()}
+        outer = outermost(rows["ts"], rows["stop"])
+        rows = {name: values[outer] for name, values in rows.items()}
     return rows
 
 
@@ -187,16 +188,10 @@ def _grows(lengths: Times) -> bool:
     return bool(rising and np.median(lengths[-third:]) > _ALIKE * np.median(lengths[:third]))
 
 
-def _reach(stops: Times) -> Times:
-    """The latest end before each."""
-    reach: Times = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], stops[:-1])))
-    return reach
-
-
 def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
-    reach = _reach(rows["stop"])
-    gaps = np.zeros(reach.size, np.int64)
-    gaps[1:] = np.maximum(rows["ts"][1:] - reach[1:], 0)
+    latest = reach(rows["stop"])
+    gaps = np.zeros(latest.size, np.int64)
+    gaps[1:] = np.maximum(rows["ts"][1:] - latest[1:], 0)
     return Sequence(
         rows["name_id"].astype(np.int64),
         rows["stop"] - rows["ts"],
