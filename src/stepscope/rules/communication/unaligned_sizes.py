@@ -1,12 +1,12 @@
-"""Collectives move data in pieces of odd sizes, and are slower for it.
+"""Transfers of unaligned size slow collectives down.
 
 ## What it finds
 Transfers within collectives whose size is no multiple of 512 bytes, and which are slower than the aligned transfers
 of the same collectives.
 
 ## Why it matters
-The engine that copies between NPUs works in units of 512 bytes. A buffer that does not end on one makes the pieces
-that its collective is cut into uneven, and the odd one slower than the others, which wait for it.
+The engine that copies between NPUs works in units of 512 bytes. A buffer that is not a multiple of that is cut into
+uneven chunks, and the unaligned one is slower than the others, which wait for it.
 
 ## How it decides
 Transfers by the device's own engine (SDMA) of more than 512 bytes, over a link and not within the chip, whose size is
@@ -18,8 +18,8 @@ aligned rate.
 Pad flattened gradients and exchanged buffers to a multiple of 512 bytes times the number of ranks.
 
 ## Known limits
-Only HCCL records its single transfers, and only from profiler level 1 on. Shorter pieces are slower by nature; pieces
-of less than half the mean size would mislead.
+Only HCCL records its single transfers, and only from profiler level 1 on. Small transfers are slower at any alignment;
+those of less than half the mean size are left out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from stepscope.signals.communication.comm_tasks import ALIGNMENT, Parts, aligned
 from stepscope.signals.communication.communication import calls
 
 _PAD = Action(
-    "Pad what is exchanged to a multiple of 512 bytes per rank",
+    "Pad exchanged tensors to a multiple of 512 bytes per rank",
     before="flat = torch.cat([g.flatten() for g in grads])",
     after="unit = 512 // flat.element_size() * world_size\nflat = F.pad(flat, (0, -flat.numel() % unit))",
     page="hccl-settings",
@@ -46,7 +46,7 @@ _PAD = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the rate of odd pieces against that of aligned ones."""
+    """Compare the rate of unaligned transfers with that of aligned ones."""
     odd, even = s(unaligned), s(aligned)
     if not odd.event.size or not even.event.size:
         return
@@ -68,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 
 def _aligned(s: Signals, odd: Parts, slowdown: float) -> Change:
-    """Each collective without what its slowest odd piece loses."""
+    """Each collective without the time that its slowest unaligned transfer loses."""
     found = s(calls)
     lost = np.zeros(found.event.size)
     for at, event in enumerate(found.event.tolist()):
