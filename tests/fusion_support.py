@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.events.change import Change, Scaled
 from stepscope.signals import Signal
 from stepscope.signals.kernels.fusions import Fusion
 from stepscope.signals.shared import job

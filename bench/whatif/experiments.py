@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.analyses.stepgraph.changing.changes import change_of, each_scaled
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.analyses.stepgraph.changing.changes import change_of
 from stepscope.analyses.stepgraph.changing.subjects import waits_for
 from stepscope.analyses.stepgraph.peers import moving_ns
+from stepscope.model.events.change import Change, Scaled, scaled_each
 from stepscope.model.trace import Trace
 from stepscope.simulate import SimJob
 
@@ -44,7 +45,7 @@ def _compute(factor: float) -> Asked:
     def change(trace: Trace, job: SimJob) -> Change:
         rows = trace.columns("SELECT event, dur FROM kernels WHERE kind = 'compute'")
         goal = np.maximum(rows["dur"] * factor, np.minimum(rows["dur"], job.kernel_floor_ns))
-        return Change(device=each_scaled(rows["event"], goal / np.maximum(rows["dur"], 1)))
+        return Change(device=scaled_each(rows["event"], goal / np.maximum(rows["dur"], 1), 1000))
 
     return change
 
@@ -59,8 +60,8 @@ def _links(factor: float) -> Asked:
         moving = moving_ns(built.peers, built.activities)[mine]
         fixed = np.minimum(job.comm_latency_ns, moving)
         return Change(
-            device=each_scaled(
-                built.activities.event[mine], (whole - (moving - fixed) * (1 - factor)) / np.maximum(whole, 1)
+            device=scaled_each(
+                built.activities.event[mine], (whole - (moving - fixed) * (1 - factor)) / np.maximum(whole, 1), 1000
             )
         )
 

@@ -91,8 +91,7 @@ class Trace:
             UserError: There is no such rank, a word means nothing, or nothing in the recording.
             MissingInputError: The recording has neither device work nor host steps.
         """
-        from stepscope.analyses.stepgraph.changing.predictions import predictions
-        from stepscope.analyses.stepgraph.ranks import decisive_rank
+        from stepscope.analyses.stepgraph.changing.predictions import decisive_rank, predictions
 
         words = {
             option: [given] if isinstance(given, str) else list(given)

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph, Stretches
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.events.change import Change, Scaled, Stretches
 from support import Facts
 
 

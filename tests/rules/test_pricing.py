@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.pricing import priced
 from stepscope.rules.rule import Draft, Registered, Rule
 from stepscope.signals import Signals

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.pricing import Priced
 from stepscope.rules.ranking import ranked
 from stepscope.rules.rule import Draft, Registered, Rule

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from stepscope.rules.pricing import Priced, priced
 from stepscope.rules.remaining import after_others, share_events

@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import Change, StepGraph
-from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import EVERY_HOST_EVENT, Change
 from stepscope.rules.pricing import Priced
 from stepscope.signals import Signals
 

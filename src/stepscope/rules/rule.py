@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import Change
+from stepscope.model.events.change import Change
 from stepscope.rules.finding import FAMILIES, Action, Fate
 from stepscope.signals import Signal, Signals
 

@@ -1,9 +1,12 @@
-"""How rules say how often, and how many."""
+"""How rules say how often and where, and how the same thing is written for each platform."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
+
+from stepscope.signals.host.synchronisation import Place
 
 #: Of a recording without steps the same is true of the time in which devices were in use.
 _WITHOUT_STEPS: Final = (
@@ -11,6 +14,11 @@ _WITHOUT_STEPS: Final = (
     (re.compile(r"\bof (?:the|each|a) step\b"), "of the time"),
     (re.compile(r"\bshorten the step\b"), "shorten it"),
 )
+#: ROCm goes by CUDA's name.
+_MODULES: Final = {"cuda": "torch.cuda", "rocm": "torch.cuda", "npu": "torch.npu", "xpu": "torch.xpu",
+                   "mtia": "torch.mtia", "cpu": "torch.cpu"}  # fmt: skip
+_SETTINGS: Final = {"npu": "PYTORCH_NPU_ALLOC_CONF", "rocm": "PYTORCH_HIP_ALLOC_CONF",
+                    "cuda": "PYTORCH_CUDA_ALLOC_CONF"}  # fmt: skip
 
 
 def often(rate: float) -> str:
@@ -26,3 +34,29 @@ def without_steps(text: str) -> str:
     for pattern, instead in _WITHOUT_STEPS:
         text = pattern.sub(instead, text)
     return text
+
+
+def where(places: Iterable[Place]) -> str:
+    """The two places with the longest waits, as an insertion: ` (in a.py(3): f and in b.py(9): g)`."""
+    texts = list(dict.fromkeys(place.text for place in places))[:2]
+    return f" (in {' and in '.join(texts)})" if texts else ""
+
+
+def torch_module(platform: str) -> str:
+    """PyTorch's module for a platform's devices; the one for any device (PyTorch 2.6) where it is not known."""
+    return _MODULES.get(platform, "torch.accelerator")
+
+
+def on_stream(platform: str, stream: str) -> str:
+    """How work is put on a stream."""
+    return f"with {torch_module(platform)}.stream({stream}):" if platform in _MODULES else f"with {stream}:"
+
+
+def torch_device(platform: str) -> str:
+    """PyTorch's name of a platform's devices; CUDA's, which most programs are written with, where it is not known."""
+    return torch_module(platform).rpartition(".")[2] if platform in _MODULES else "cuda"
+
+
+def allocator_variable(platform: str) -> str:
+    """The variable that sets PyTorch's allocator; the one for any device (PyTorch 2.9) where it is not known."""
+    return _SETTINGS.get(platform, "PYTORCH_ALLOC_CONF")

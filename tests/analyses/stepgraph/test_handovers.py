@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.changing.changes import change_of
 from stepscope.analyses.stepgraph.critical_path import critical_path
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from support import Facts
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepscope.analyses.stepgraph import Change, Prediction, Scaled, StepGraph
-from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph import Prediction, StepGraph
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import EVERY_HOST_EVENT, Change, Scaled
 from stepscope.model.trace import Trace
 from support import Facts
 

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
-from stepscope.analyses.stepgraph.changing.scaling import scaled
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.analyses.stepgraph.changing.effects import scaled
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import EVERY_HOST_EVENT, Change, Scaled
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
 from support import Facts

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
-from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
+from stepscope.model.events.change import EVERY_HOST_EVENT, Change, Scaled
 from stepscope.model.trace import Trace
 from stepscope.simulate import random_job, simulate
 from support import shared, shared_traces

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from support import Facts
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.changing.changes import change_of
+from stepscope.analyses.stepgraph.changing.predictions import decisive_rank
 from stepscope.analyses.stepgraph.changing.subjects import waits_for
-from stepscope.analyses.stepgraph.ranks import decisive_rank
 from stepscope.ingest import Options, open_trace
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from stepscope.simulate import SimJob, simulate
 

@@ -6,7 +6,6 @@ graph.predict(Change(device=(Scaled(kernels, 0.5),))).saved_ns
 
 from __future__ import annotations
 
-from stepscope.analyses.stepgraph.changing.change import Change, Prediction, Scaled, Stretches
-from stepscope.analyses.stepgraph.graph import StepGraph
+from stepscope.analyses.stepgraph.graph import Prediction, StepGraph
 
-__all__ = ["Change", "Prediction", "Scaled", "StepGraph", "Stretches"]
+__all__ = ["Prediction", "StepGraph"]

@@ -9,14 +9,42 @@ import numpy as np
 from stepscope.analyses.stepgraph.building.build import Built, build
 from stepscope.analyses.stepgraph.building.points import BEGIN, END
 from stepscope.analyses.stepgraph.building.spans import read_spans
-from stepscope.analyses.stepgraph.changing.change import Change, Prediction
 from stepscope.analyses.stepgraph.changing.effects import Effects
 from stepscope.analyses.stepgraph.changing.purposes import purposes
 from stepscope.analyses.stepgraph.changing.removed import removed_ns
 from stepscope.analyses.stepgraph.plan import Plan, plan
 from stepscope.analyses.stepgraph.replay import Timing, replay
+from stepscope.model.events.change import Change
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a change makes of the mean step.
+
+    Attributes:
+        base_ns: Mean step as the graph replays it without any change.
+        new_ns: Mean step with the change.
+        saved_ns: base_ns - new_ns; negative where the change costs time.
+        removed_ns: Time per step that the change itself takes away, hidden or not. A step can save more than that
+            only where other ranks, which are taken to change too, come to their collectives sooner.
+        steps: Which steps the mean is of, as in `steps`.
+        residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it; None
+            where no host is recorded, since gaps that have no other reason are then kept as they are.
+    """
+
+    base_ns: int
+    new_ns: int
+    saved_ns: int
+    removed_ns: int
+    steps: tuple[int, ...]
+    residual: float | None
+
+    @property
+    def gain_ceiling(self) -> float:
+        """How much more would be done in the same time: base_ns / new_ns - 1."""
+        return self.base_ns / self.new_ns - 1 if self.new_ns else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

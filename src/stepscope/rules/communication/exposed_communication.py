@@ -34,8 +34,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals

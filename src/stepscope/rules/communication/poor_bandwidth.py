@@ -32,9 +32,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import quantity
-from stepscope.rules.changes import scaled_each
+from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals

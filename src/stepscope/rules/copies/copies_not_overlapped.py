@@ -23,12 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.events.change import Change
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import on_stream, torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import on_stream, torch_module
 from stepscope.signals import Signals
 from stepscope.signals.copies.copying import asynchronous
 from stepscope.signals.copies.transfers import exposed_ns, in_most_steps, share

@@ -28,14 +28,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, plural, quantity
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules import native
-from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.copies.copying import pageable
 from stepscope.signals.copies.transfers import (

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, quantity
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.copies.copying import packed, small
 from stepscope.signals.shared.job import platform, recorded_steps

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
 from stepscope.rules.host.host_work import MIN_SHARE, where
-from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule
+from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.host.observing import own_late_share
 from stepscope.signals.host.own_work import own_work, own_work_share

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
 from stepscope.rules.host.gc_pauses import MANUAL
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold

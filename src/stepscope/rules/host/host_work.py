@@ -35,8 +35,8 @@ from typing import Final
 import numpy as np
 
 from stepscope.analyses.idle.host_work import MPI_CALL
-from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent, plural
+from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals

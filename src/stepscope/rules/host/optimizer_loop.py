@@ -29,8 +29,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals

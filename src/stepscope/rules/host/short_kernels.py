@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Stretches
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.host.launch_bound import LEFT

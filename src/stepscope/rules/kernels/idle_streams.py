@@ -27,12 +27,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration, plural
+from stepscope.model.events.change import Change
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import on_stream, torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import on_stream, torch_module
 from stepscope.signals import Signals
 from stepscope.signals.kernels.streams import apart
 from stepscope.signals.shared.job import platform, recorded_steps

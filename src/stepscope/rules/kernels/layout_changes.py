@@ -26,11 +26,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent, plural
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.layouts import conversions
 from stepscope.signals.shared.job import platform, recorded_steps

@@ -28,13 +28,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change, Scaled, scaled_each
 from stepscope.rules import native
-from stepscope.rules.changes import scaled_each
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_device
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits
 from stepscope.signals.shared.job import device, infers, platform, recorded_steps

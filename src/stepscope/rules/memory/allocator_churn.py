@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold

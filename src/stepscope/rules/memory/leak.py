@@ -33,8 +33,8 @@ from collections.abc import Iterator
 from stepscope.model.amounts import quantity
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action, Fate
-from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import torch_module
 from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls
 from stepscope.signals.memory.memory import Growth, fullest, growth, same_sizes, unreturned

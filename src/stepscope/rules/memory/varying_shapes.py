@@ -27,12 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import percent, quantity
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import allocator_variable
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
+from stepscope.rules.wording import allocator_variable
 from stepscope.signals import Signals
 from stepscope.signals.memory.driver_memory import driver_calls
 from stepscope.signals.memory.memory import peaks, same_sizes

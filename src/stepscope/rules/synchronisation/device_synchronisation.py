@@ -26,14 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change
 from stepscope.model.amounts import duration
+from stepscope.model.events.change import Change
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.synchronisation.wording import where
-from stepscope.rules.wording import often
+from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
 from stepscope.signals.host.synchronisation import DEVICE, calls, device_waits, places

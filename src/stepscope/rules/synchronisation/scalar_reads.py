@@ -30,13 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.synchronisation.wording import where
-from stepscope.rules.wording import often
+from stepscope.rules.wording import often, where
 from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
 from stepscope.signals.host.reads import number_reads

@@ -30,14 +30,12 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analyses.stepgraph import Change, Scaled
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules import native
 from stepscope.rules.finding import Action
-from stepscope.rules.platforms import torch_module
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
-from stepscope.rules.synchronisation.wording import where
-from stepscope.rules.wording import often
+from stepscope.rules.wording import often, torch_module, where
 from stepscope.signals import Signals
 from stepscope.signals.host.host import idle_ns
 from stepscope.signals.host.synchronisation import blocking_launches, calls, launching, per_launch, places

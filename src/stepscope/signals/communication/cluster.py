@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from stepscope.analyses.communication.collective_transfers import transfers
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.needs import has_device
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork, Grids
 from stepscope.model.events.steps import Steps

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import Change, Scaled
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.calling import one_call

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph import Change, Scaled, StepGraph, Stretches
+from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.changing.changes import all_launches
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change, Scaled, Stretches
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.patterns import Ranges, members

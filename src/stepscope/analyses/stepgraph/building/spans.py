@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building.selection import Selection
-from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT, Events
 from stepscope.model.events import columns
+from stepscope.model.events.change import EVERY_HOST_EVENT, Events
 from stepscope.model.events.columns import on_host
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building.handovers import handed
-from stepscope.analyses.stepgraph.changing.change import Change, Events, Scaled
 from stepscope.analyses.stepgraph.changing.subjects import BOTH, DEVICE, SUBJECTS, synchronising
 from stepscope.analyses.stepgraph.graph import StepGraph
 from stepscope.analyses.stepgraph.peers import moving_ns
 from stepscope.model.errors import UserError
+from stepscope.model.events.change import Change, Events, Scaled, scaled_each
 from stepscope.model.events.columns import Spans
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
@@ -109,13 +109,7 @@ def _faster_transfers(trace: Trace, events: Events, factor: float) -> Change:
     moving = moving_ns(built.peers, built.activities)
     share = np.divide(moving * factor + whole - moving, whole, out=np.ones(whole.size), where=whole > 0)
     chosen = np.isin(built.activities.event, events)
-    return Change(device=each_scaled(built.activities.event[chosen], share[chosen]))
-
-
-def each_scaled(events: Events, factors: NDArray[np.float64]) -> tuple[Scaled, ...]:
-    """Scale each of n events by its own factor, rounded to thousandths."""
-    steps = np.rint(factors * 1000).astype(np.int64)
-    return tuple(Scaled(events[steps == step], step / 1000) for step in np.unique(steps).tolist() if step != 1000)
+    return Change(device=scaled_each(built.activities.event[chosen], share[chosen], 1000))
 
 
 def _some(events: Events, text: str) -> Events:

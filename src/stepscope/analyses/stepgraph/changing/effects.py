@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +12,14 @@ from stepscope.analyses.stepgraph.building import nodes as graph
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.building.points import RETURN
 from stepscope.analyses.stepgraph.building.spans import Spans
-from stepscope.analyses.stepgraph.changing.change import Change, Events, Scaled
 from stepscope.analyses.stepgraph.changing.overlap import NEVER, Overlap
 from stepscope.analyses.stepgraph.changing.purposes import Purposes
-from stepscope.analyses.stepgraph.changing.scaling import scaled
 from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
 from stepscope.analyses.stepgraph.replay import More, Timing
+from stepscope.model.events.change import Change, Events, Scaled
 from stepscope.model.intervals import Intervals, Times
+
+Factors = Sequence[tuple[Intervals, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,3 +168,22 @@ class Effects:
         free[self.built.host[returns]] = True
         held = np.isin(self.built.graph.kind, (graph.WAITS, graph.ROOM))
         lag[held & free[self.edge_node]] = NEVER
+
+
+def scaled(starts: Times, ends: Times, factors: Factors) -> Times:
+    """Length of each stretch once every instant counts by the product of the factors that cover it, int64[n]."""
+    length: Times = ends - starts
+    if not factors or not length.size:
+        return length
+    lo, hi = int(starts.min()), int(ends.max())
+    factors = [(pieces.clip(lo, hi), factor) for pieces, factor in factors]
+    cuts = np.unique(np.concatenate([edge for pieces, _ in factors for edge in (pieces.starts, pieces.ends)]))
+    if cuts.size < 2:
+        return length
+    weight: NDArray[np.float64] = np.ones(cuts.size - 1)
+    for pieces, factor in factors:
+        weight[pieces.at(cuts[:-1])] *= factor
+    # What is gained or lost before each cut; outside the cuts time runs as it did.
+    lost = np.concatenate(([0.0], np.cumsum((weight - 1.0) * np.diff(cuts))))
+    change = np.interp(ends - lo, cuts - lo, lost) - np.interp(starts - lo, cuts - lo, lost)
+    return np.maximum(length + np.rint(change).astype(np.int64), 0)

@@ -1,14 +1,23 @@
-"""Changes in words and what they would do to the mean step."""
+"""Changes in words and what they would do to the mean step; without words, which parts of the job are worth a look."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from stepscope.analyses.stepgraph.ceilings import ceilings
-from stepscope.analyses.stepgraph.changing.change import Prediction
 from stepscope.analyses.stepgraph.changing.changes import change_of
-from stepscope.analyses.stepgraph.graph import StepGraph
+from stepscope.analyses.stepgraph.graph import Prediction, StepGraph
+from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
+
+#: What is looked at besides the classes of kernels: `--remove` and `--overlap`.
+_REMOVED: Final = ("data_wait", "sync", "host", "launch", "allocation", "gc", "profiler", "kernel", "copy", "comm")
+_OVERLAPPED: Final = ("comm", "copy")
+
+_CLASSES_SQL = "SELECT DISTINCT op_class AS class FROM kernels WHERE kind = 'compute' ORDER BY 1"
+
+
+_WAITING_SQL = "SELECT rank, sum(dur) FILTER (WHERE kind = 'comm')::BIGINT AS comm FROM kernels GROUP BY 1 ORDER BY 1"
 
 
 def predictions(trace: Trace, words: Mapping[str, Sequence[str]]) -> list[tuple[str, Prediction]]:
@@ -26,3 +35,30 @@ def predictions(trace: Trace, words: Mapping[str, Sequence[str]]) -> list[tuple[
         return ceilings(trace)
     named = " ".join(f"--{option} {each}" for option, given in words.items() for each in given)
     return [(named, StepGraph.of(trace).predict(change_of(trace, **words)))]
+
+
+def ceilings(trace: Trace) -> list[tuple[str, Prediction]]:
+    """Changes in words and what they would do, the most telling first; only those that the recording has.
+
+    Raises:
+        MissingInputError: The recording has neither device work nor host steps.
+    """
+    graph = StepGraph.of(trace)
+    classes = [f"kernel:{name}" for name in trace.columns(_CLASSES_SQL)["class"].tolist()]
+    found: list[tuple[str, Prediction]] = []
+    for option, subjects in (("remove", (*_REMOVED, *classes)), ("overlap", _OVERLAPPED)):
+        for subject in subjects:
+            try:
+                change = change_of(trace, **{option: [subject]})
+            except UserError:  # the recording has none of these
+                continue
+            found.append((f"--{option} {subject}", graph.predict(change)))
+    return sorted(found, key=lambda each: (-each[1].saved_ns, each[0]))
+
+
+def decisive_rank(trace: Trace) -> int:
+    """The rank that spends least time in collectives: the others wait for it, so its steps bound theirs."""
+    rows = trace.columns(f"SELECT rank, coalesce(comm, 0) AS comm FROM ({_WAITING_SQL})")
+    if not rows["rank"].size:
+        return trace.ranks[0]
+    return int(rows["rank"][rows["comm"].argmin()])

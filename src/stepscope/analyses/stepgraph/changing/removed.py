@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.changing.change import Change
 from stepscope.analyses.stepgraph.changing.effects import Effects
 from stepscope.analyses.stepgraph.changing.overlap import NEVER
 from stepscope.analyses.stepgraph.replay import Timing
+from stepscope.model.events.change import Change
 from stepscope.model.intervals import Times
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.analyses.stepgraph.changing.change import EVERY_HOST_EVENT, Events
 from stepscope.model import runtime_names
+from stepscope.model.events.change import EVERY_HOST_EVENT, Events
 from stepscope.model.trace import Trace
 
 DEVICE, HOST, BOTH = "device", "host", "device and host"

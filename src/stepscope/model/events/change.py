@@ -1,4 +1,4 @@
-"""What might be changed about a job, and what that would make of its steps."""
+"""Changes of a job in terms of recorded events: what a remedy does to them, and what the step graph replays."""
 
 from __future__ import annotations
 
@@ -82,29 +82,10 @@ class Change:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What a change makes of the mean step.
+def scaled_each(events: Events, factors: NDArray[np.float64], parts: int = 100) -> tuple[Scaled, ...]:
+    """Scale each of n events by its own factor, rounded to 1/`parts`; events that stay as they are are left out.
 
-    Attributes:
-        base_ns: Mean step as the graph replays it without any change.
-        new_ns: Mean step with the change.
-        saved_ns: base_ns - new_ns; negative where the change costs time.
-        removed_ns: Time per step that the change itself takes away, hidden or not. A step can save more than that
-            only where other ranks, which are taken to change too, come to their collectives sooner.
-        steps: Which steps the mean is of, as in `steps`.
-        residual: By how much the unchanged replay misses the recorded time of these steps, as a fraction of it; None
-            where no host is recorded, since gaps that have no other reason are then kept as they are.
+    Each distinct factor is one `Scaled`, so that a graph is asked about a hundred of them rather than of each event.
     """
-
-    base_ns: int
-    new_ns: int
-    saved_ns: int
-    removed_ns: int
-    steps: tuple[int, ...]
-    residual: float | None
-
-    @property
-    def gain_ceiling(self) -> float:
-        """How much more would be done in the same time: base_ns / new_ns - 1."""
-        return self.base_ns / self.new_ns - 1 if self.new_ns else 0.0
+    rounded = np.rint(np.clip(factors, 0.0, None) * parts).astype(np.int64)
+    return tuple(Scaled(events[rounded == step], step / parts) for step in np.unique(rounded).tolist() if step != parts)
