@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.payload import (
     COMMUNICATOR,
     SIZE,
@@ -54,9 +54,9 @@ class _Thread:
     calls: list[_Call] = field(default_factory=list)
 
 
-def load_collectives(intake: Intake, schemas: PayloadSchemas) -> None:
+def load_collectives(loader: ExportLoader, schemas: PayloadSchemas) -> None:
     """Stage what the calls tell of each collective, for the range in which the device's work is launched."""
-    cursor = intake.staging.connection.cursor().execute(_CALLS_SQL)
+    cursor = loader.staging.connection.cursor().execute(_CALLS_SQL)
     sizes: dict[tuple[int, int], int] = {}
     found: list[tuple[_Call, int]] = []
     threads: dict[int, _Thread] = {}
@@ -72,7 +72,7 @@ def load_collectives(intake: Intake, schemas: PayloadSchemas) -> None:
         state = threads.setdefault(thread, _Thread())
         call = _Call(event, kind, communicator, field_of(numbers, SIZE)) if kind and numbers else None
         found += [(launched, process) for launched in _launched(state, name, event, call)]
-    _stage(intake, found, sizes)
+    _stage(loader, found, sizes)
 
 
 def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
@@ -109,9 +109,9 @@ def _joined(event: int, calls: list[_Call]) -> _Call:
     return _Call(event, kind, communicators.pop() if len(communicators) == 1 else None, size)
 
 
-def _stage(intake: Intake, found: list[tuple[_Call, int]], sizes: dict[tuple[int, int], int]) -> None:
+def _stage(loader: ExportLoader, found: list[tuple[_Call, int]], sizes: dict[tuple[int, int], int]) -> None:
     groups = {(process, call.communicator) for call, process in found if call.communicator is not None}
-    intake.staging.insert(
+    loader.staging.insert(
         "collectives",
         pa.table(
             {
@@ -128,7 +128,7 @@ def _stage(intake: Intake, found: list[tuple[_Call, int]], sizes: dict[tuple[int
         size = sizes.get((process, communicator or 0))
         named[_group(communicator)] = size if size and size < 2**31 else None
     for name, size in named.items():
-        intake.staging.connection.execute(
+        loader.staging.connection.execute(
             'INSERT INTO "groups" ("group", backend, size) VALUES (?, ?, ?)', [name, "nccl", size]
         )
 

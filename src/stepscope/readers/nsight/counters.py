@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import records
 from stepscope.readers.sqlite.columns import Columns
@@ -28,25 +28,25 @@ Describe = Callable[[tuple[int, ...]], tuple[str, str, str]]
 _ON_DEVICE: Final = "(2, 3, 5)"
 
 
-def load_counters(intake: Intake) -> None:
+def load_counters(loader: ExportLoader) -> None:
     """Stage all samples."""
-    _load_scheduling(intake)
-    _load_gpu_metrics(intake)
+    _load_scheduling(loader)
+    _load_gpu_metrics(loader)
     for table in ("NET_NIC_METRIC", "NET_IB_SWITCH_METRIC"):
-        _load_network(intake, table)
-    _load_page_faults(intake)
-    _load_memory(intake)
+        _load_network(loader, table)
+    _load_page_faults(loader)
+    _load_memory(loader)
 
 
-def _load_scheduling(intake: Intake) -> None:
+def _load_scheduling(loader: ExportLoader) -> None:
     """A counter per thread that is 1 while the thread is on a CPU."""
-    for _ in intake.chunks("SCHED_EVENTS", _SCHEDULING):
-        _insert(intake, "start", ("coalesce(globalTid, 0)",), "isSchedIn", lambda key: (
+    for _ in loader.chunks("SCHED_EVENTS", _SCHEDULING):
+        _insert(loader, "start", ("coalesce(globalTid, 0)",), "isSchedIn", lambda key: (
             str(pid(key[0])), f"thread {key[0] & 0xFFFFFF} on CPU", "on CPU"))  # fmt: skip
 
 
-def _load_gpu_metrics(intake: Intake) -> None:
-    listed = records(intake.tables, "TARGET_INFO_GPU_METRICS", _METRIC_NAMES)
+def _load_gpu_metrics(loader: ExportLoader) -> None:
+    listed = records(loader.tables, "TARGET_INFO_GPU_METRICS", _METRIC_NAMES)
     names = {(row["typeId"], row["metricId"]): row["metricName"] for row in listed}
     kinds = {row["typeId"]: row["typeName"] for row in listed}
 
@@ -56,12 +56,12 @@ def _load_gpu_metrics(intake: Intake) -> None:
         name = names.get((key[0], key[1])) or f"metric {key[1]}"
         return f"gpu metrics {key[0]}", f"{group} {name}", name
 
-    for _ in intake.chunks("GPU_METRICS", _GPU_METRICS):
-        _insert(intake, "timestamp", ("coalesce(typeId, 0)", "coalesce(metricId, 0)"), "value", describe)
+    for _ in loader.chunks("GPU_METRICS", _GPU_METRICS):
+        _insert(loader, "timestamp", ("coalesce(typeId, 0)", "coalesce(metricId, 0)"), "value", describe)
 
 
-def _load_network(intake: Intake, table: str) -> None:
-    listed = records(intake.tables, "TARGET_INFO_NETWORK_METRICS", _NETWORK_NAMES)
+def _load_network(loader: ExportLoader, table: str) -> None:
+    listed = records(loader.tables, "TARGET_INFO_NETWORK_METRICS", _NETWORK_NAMES)
     names = {(row["metricsListId"], row["metricsIdx"]): row["name"] for row in listed}
 
     def describe(key: tuple[int, ...]) -> tuple[str, str, str]:
@@ -70,30 +70,30 @@ def _load_network(intake: Intake, table: str) -> None:
         return "network", f"{adapter} {key[0]:#x} port {key[1]} {name}", name
 
     keys = tuple(f"coalesce({name}, 0)" for name in ("globalId", "portId", "metricsListId", "metricsIdx"))
-    for _ in intake.chunks(table, _NETWORK):
-        _insert(intake, "start", keys, "value", describe)
+    for _ in loader.chunks(table, _NETWORK):
+        _insert(loader, "start", keys, "value", describe)
 
 
-def _load_page_faults(intake: Intake) -> None:
+def _load_page_faults(loader: ExportLoader) -> None:
     """Counters of the page faults of managed memory: a sample per event with the number of faults."""
-    for _ in intake.chunks("CUDA_UM_CPU_PAGE_FAULT_EVENTS", _CPU_FAULTS):
-        _insert(intake, "start", ("coalesce(globalPid, 0)",), "1", lambda key: (
+    for _ in loader.chunks("CUDA_UM_CPU_PAGE_FAULT_EVENTS", _CPU_FAULTS):
+        _insert(loader, "start", ("coalesce(globalPid, 0)",), "1", lambda key: (
             str(pid(key[0])), "CPU page faults of managed memory", "CPU page faults"))  # fmt: skip
-    for _ in intake.chunks("CUDA_UM_GPU_PAGE_FAULT_EVENTS", _GPU_FAULTS):
+    for _ in loader.chunks("CUDA_UM_GPU_PAGE_FAULT_EVENTS", _GPU_FAULTS):
         keys = ("coalesce(globalPid, 0)", "coalesce(deviceId, 0)")
-        _insert(intake, "start", keys, "numberOfPageFaults", lambda key: (
-            str(pid(key[0])), f"GPU {intake.devices.number(pid(key[0]), key[1])} page faults of managed memory",
+        _insert(loader, "start", keys, "numberOfPageFaults", lambda key: (
+            str(pid(key[0])), f"GPU {loader.devices.number(pid(key[0]), key[1])} page faults of managed memory",
             "GPU page faults"))  # fmt: skip
 
 
-def _load_memory(intake: Intake) -> None:
+def _load_memory(loader: ExportLoader) -> None:
     """Allocations from the driver. They tell no thread, so they have no owner."""
-    connection = intake.staging.connection
-    for _ in intake.chunks("CUDA_GPU_MEMORY_USAGE_EVENTS", _MEMORY):
+    connection = loader.staging.connection
+    for _ in loader.chunks("CUDA_GPU_MEMORY_USAGE_EVENTS", _MEMORY):
         keys = connection.execute(
             "SELECT coalesce(globalPid, 0), coalesce(deviceId, 0) FROM chunk GROUP BY ALL ORDER BY min(id)"
         ).fetchall()
-        numbers = [intake.devices.number(pid(process), device) for process, device in keys]
+        numbers = [loader.devices.number(pid(process), device) for process, device in keys]
         columns = {"process": [k[0] for k in keys], "own": [k[1] for k in keys], "number": numbers}
         connection.register("numbered", pa.table(columns, schema=pa.schema(dict.fromkeys(columns, pa.int64()))))
         connection.execute(
@@ -106,15 +106,15 @@ def _load_memory(intake: Intake) -> None:
         connection.unregister("numbered")
 
 
-def _insert(intake: Intake, time: str, keys: tuple[str, ...], value: str, describe: Describe) -> None:
+def _insert(loader: ExportLoader, time: str, keys: tuple[str, ...], value: str, describe: Describe) -> None:
     """Stage the chunk's samples, a track per distinct key."""
-    connection = intake.staging.connection
+    connection = loader.staging.connection
     aliases = [f"k{index}" for index in range(len(keys))]
     listed = ", ".join(f"{key} AS {alias}" for key, alias in zip(keys, aliases, strict=True))
     first = f"SELECT {', '.join(aliases)} FROM (SELECT id, {listed} FROM chunk) GROUP BY ALL ORDER BY min(id)"
     found = connection.execute(first).fetchall()
     described = [describe(key) for key in found]
-    tracks = [intake.staging.track("counter", process=process, thread=label) for process, label, _ in described]
+    tracks = [loader.staging.track("counter", process=process, thread=label) for process, label, _ in described]
     columns = {alias: pa.array([key[i] for key in found], pa.int64()) for i, alias in enumerate(aliases)}
     columns["track"] = pa.array(tracks, pa.int32())
     columns["series"] = pa.array([series for _, _, series in described], pa.string())

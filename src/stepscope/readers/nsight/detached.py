@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from stepscope.model.intervals import Times
-from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.loader import ExportLoader
 
 _THREADS: Final = """
 SELECT DISTINCT own.global_tid, own.track FROM nsight_range_tracks own
@@ -24,13 +24,13 @@ WHERE e.track = (SELECT track FROM nsight_range_tracks WHERE global_tid = $threa
 """
 
 
-def attach_ranges(intake: Intake) -> None:
+def attach_ranges(loader: ExportLoader) -> None:
     """Move ranges to their thread if they begin and end there and no call of the thread straddles them.
 
     On the thread they are around what it launches. A range that overlaps a call only in part would cut that call
     short, so it stays on the track beside the thread. All other host events must have been staged.
     """
-    connection = intake.staging.connection
+    connection = loader.staging.connection
     for global_tid, track in connection.execute(_THREADS).fetchall():
         ranges = connection.execute(_RANGES, {"thread": global_tid}).fetchnumpy()
         others = connection.execute(_OTHERS, [track]).fetchnumpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.readers.nsight.intake import CORRELATION, QUEUE_KEY, Intake, NameMap
+from stepscope.readers.nsight.loader import CORRELATION, QUEUE_KEY, ExportLoader, NameMap
 from stepscope.readers.sqlite.columns import Columns
 
 _QUEUE: Final = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")
@@ -66,42 +66,42 @@ _FACTS: Final = (
 )
 
 
-def load_device_work(intake: Intake, schema_version: tuple[int, ...]) -> None:
+def load_device_work(loader: ExportLoader, schema_version: tuple[int, ...]) -> None:
     """Stage everything that ran on a device."""
-    _load_kernels(intake)
-    _load_graphs(intake)
-    _load_copies(intake)
-    _load_sets(intake)
-    _load_waits(intake, schema_version)
+    _load_kernels(loader)
+    _load_graphs(loader)
+    _load_copies(loader)
+    _load_sets(loader)
+    _load_waits(loader, schema_version)
 
 
-def _load_kernels(intake: Intake) -> None:
-    names = NameMap(intake, "nsight_kernel_names", lambda recorded: {"name": recorded})
+def _load_kernels(loader: ExportLoader) -> None:
+    names = NameMap(loader, "nsight_kernel_names", lambda recorded: {"name": recorded})
     joins = f"JOIN nsight_kernel_names n ON n.id = coalesce({_NAME_ID}, -1)"
-    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_KERNEL", _KERNEL):
-        intake.add_queues()
+    for _ in loader.chunks("CUPTI_ACTIVITY_KIND_KERNEL", _KERNEL):
+        loader.add_queues()
         names.extend(_NAME_ID)
-        intake.staging.connection.execute(_EVENTS.format(category="'kernel'", correlation=CORRELATION, joins=joins))
-        intake.staging.connection.execute(_KERNEL_FACTS)
+        loader.staging.connection.execute(_EVENTS.format(category="'kernel'", correlation=CORRELATION, joins=joins))
+        loader.staging.connection.execute(_KERNEL_FACTS)
 
 
-def _load_graphs(intake: Intake) -> None:
+def _load_graphs(loader: ExportLoader) -> None:
     """Graphs that were recorded as a whole: one interval per launch, in place of the kernels inside."""
     name = "'CUDA graph ' || coalesce(graphId, graphExecId, 0)"
     launches = 0
-    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _GRAPH):
-        intake.add_queues()
-        _named_events(intake, name, "kernel", CORRELATION)
-        intake.staging.connection.execute(_FACTS.format(kind="compute", graph="true"))
-        launches += intake.staging.one("SELECT count(*) FROM chunk")[0]
-    intake.staging.observe(
+    for _ in loader.chunks("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _GRAPH):
+        loader.add_queues()
+        _named_events(loader, name, "kernel", CORRELATION)
+        loader.staging.connection.execute(_FACTS.format(kind="compute", graph="true"))
+        launches += loader.staging.one("SELECT count(*) FROM chunk")[0]
+    loader.staging.observe(
         "graphs-opaque", "warning", launches, "graph launches were recorded as a whole, without the kernels inside",
         "they count as computation, and their communication and copies can't be told apart; record with "
         "`nsys profile --cuda-graph-trace=node`",
     )  # fmt: skip
 
 
-def _load_copies(intake: Intake) -> None:
+def _load_copies(loader: ExportLoader) -> None:
     direction = _case("copyKind", _DIRECTIONS, "'unknown'")
     migration = f"copyKind BETWEEN {_FIRST_MIGRATION} AND {_LAST_MIGRATION}"
     source, target = (_case(column, _MEMORY, "NULL") for column in ("srcKind", "dstKind"))
@@ -112,60 +112,60 @@ def _load_copies(intake: Intake) -> None:
         "WHEN srcKind IS NULL OR dstKind IS NULL THEN '' "
         f"ELSE ' (' || {_titled(source)} || ' -> ' || {_titled(target)} || ')' END"
     )
-    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_MEMCPY", _COPY):
-        intake.add_queues()
-        _named_events(intake, label, "copy", correlation)
-        intake.staging.connection.execute(_FACTS.format(kind="copy", graph="CASE WHEN graphNodeId > 0 THEN true END"))
-        intake.staging.connection.execute(
+    for _ in loader.chunks("CUPTI_ACTIVITY_KIND_MEMCPY", _COPY):
+        loader.add_queues()
+        _named_events(loader, label, "copy", correlation)
+        loader.staging.connection.execute(_FACTS.format(kind="copy", graph="CASE WHEN graphNodeId > 0 THEN true END"))
+        loader.staging.connection.execute(
             f"INSERT INTO copies BY NAME SELECT id AS event, {direction} AS direction, bytes, "
             f"CASE WHEN {migration} THEN 'managed' ELSE {source} END AS src_kind, "
             f"CASE WHEN {migration} THEN 'managed' ELSE {target} END AS dst_kind FROM chunk WHERE start IS NOT NULL"
         )
 
 
-def _load_sets(intake: Intake) -> None:
+def _load_sets(loader: ExportLoader) -> None:
     kind = _case("memKind", _MEMORY, "NULL")
     label = f"'Memset' || CASE WHEN memKind IS NULL THEN '' ELSE ' (' || {_titled(kind)} || ')' END"
-    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_MEMSET", _SET):
-        intake.add_queues()
-        _named_events(intake, label, "set", CORRELATION)
-        intake.staging.connection.execute(_FACTS.format(kind="set", graph="CASE WHEN graphNodeId > 0 THEN true END"))
-        intake.staging.connection.execute(
+    for _ in loader.chunks("CUPTI_ACTIVITY_KIND_MEMSET", _SET):
+        loader.add_queues()
+        _named_events(loader, label, "set", CORRELATION)
+        loader.staging.connection.execute(_FACTS.format(kind="set", graph="CASE WHEN graphNodeId > 0 THEN true END"))
+        loader.staging.connection.execute(
             f"INSERT INTO copies BY NAME SELECT id AS event, 'set' AS direction, bytes, {kind} AS dst_kind FROM chunk "
             "WHERE start IS NOT NULL"
         )
 
 
-def _load_waits(intake: Intake, schema_version: tuple[int, ...]) -> None:
+def _load_waits(loader: ExportLoader, schema_version: tuple[int, ...]) -> None:
     """Waits, named by the call that made them; the recorded type only tells in newer exports."""
     fallback = (
         _case("syncType", _SYNC_TYPES, "'Synchronize'") if schema_version >= SYNC_TYPES_SINCE else "'Synchronize'"
     )
-    connection = intake.staging.connection
-    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", _SYNC):
-        intake.add_queues(device_known=False)
+    connection = loader.staging.connection
+    for _ in loader.chunks("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", _SYNC):
+        loader.add_queues(device_known=False)
         connection.execute(
             "CREATE OR REPLACE TEMP TABLE nsight_labels AS "
             f"SELECT c.id, coalesce(any_value(w.name), any_value({fallback})) AS name "
             f"FROM (SELECT *, {QUEUE_KEY} FROM chunk) c LEFT JOIN nsight_processes p USING (global_pid) "
             f"LEFT JOIN nsight_waits w ON w.correlation = {CORRELATION} GROUP BY c.id"
         )
-        _labelled_events(intake, "sync", CORRELATION)
+        _labelled_events(loader, "sync", CORRELATION)
         connection.execute(_FACTS.format(kind="sync", graph="NULL"))
 
 
-def _named_events(intake: Intake, name: str, category: str, correlation: str) -> None:
+def _named_events(loader: ExportLoader, name: str, category: str, correlation: str) -> None:
     """Stage the chunk's rows as events whose names are an expression."""
-    intake.staging.connection.execute(
+    loader.staging.connection.execute(
         f"CREATE OR REPLACE TEMP TABLE nsight_labels AS SELECT id, {name} AS name FROM chunk"
     )
-    _labelled_events(intake, category, correlation)
+    _labelled_events(loader, category, correlation)
 
 
-def _labelled_events(intake: Intake, category: str, correlation: str) -> None:
-    intake.staging.intern_names("nsight_labels")
+def _labelled_events(loader: ExportLoader, category: str, correlation: str) -> None:
+    loader.staging.intern_names("nsight_labels")
     joins = "JOIN nsight_labels l ON l.id = c.id JOIN names n ON n.name = l.name"
-    intake.staging.connection.execute(_EVENTS.format(category=f"'{category}'", correlation=correlation, joins=joins))
+    loader.staging.connection.execute(_EVENTS.format(category=f"'{category}'", correlation=correlation, joins=joins))
 
 
 def _case(column: str, values: dict[int, str], default: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stepscope.model import runtime_names
-from stepscope.readers.nsight.intake import CORRELATION, Intake, NameMap, process_of
+from stepscope.readers.nsight.loader import CORRELATION, ExportLoader, NameMap, process_of
 from stepscope.readers.sqlite.columns import Columns
 
 #: The runtime's version in a name, such as `cudaLaunchKernel_v7000`. Longer and shorter numbers belong to the name.
@@ -98,35 +98,35 @@ def call_name(recorded: str) -> str:
     return _VERSION.sub("", recorded)
 
 
-def load_api(intake: Intake) -> None:
+def load_api(loader: ExportLoader) -> None:
     """Stage the calls of the CUDA runtime and driver, which launch the device's work."""
-    names = NameMap(intake, "nsight_calls", _call)
+    names = NameMap(loader, "nsight_calls", _call)
     failed = 0
-    for _ in intake.chunks("CUPTI_ACTIVITY_KIND_RUNTIME", _API):
-        intake.add_threads()
+    for _ in loader.chunks("CUPTI_ACTIVITY_KIND_RUNTIME", _API):
+        loader.add_threads()
         names.extend("nameId")
-        intake.staging.connection.execute(_API_EVENTS)
-        intake.staging.connection.execute(_API_WAITS)
-        [errors] = intake.staging.one("SELECT count(*) FROM chunk WHERE returnValue <> 0")
+        loader.staging.connection.execute(_API_EVENTS)
+        loader.staging.connection.execute(_API_WAITS)
+        [errors] = loader.staging.one("SELECT count(*) FROM chunk WHERE returnValue <> 0")
         if errors:
-            intake.staging.add_args(_API_ARGS)
+            loader.staging.add_args(_API_ARGS)
             failed += errors
 
 
-def load_other_calls(intake: Intake) -> None:
+def load_other_calls(loader: ExportLoader) -> None:
     """Stage all other calls on host threads."""
     for calls in _TABLES:
-        if calls.table not in intake.tables.names():
+        if calls.table not in loader.tables.names():
             continue
         table = f"nsight_names_of_{calls.table.lower()}"
-        names = NameMap(intake, table, _prefixed(calls.prefix))
-        for _ in intake.chunks(calls.table, _OTHER):
-            intake.add_threads()
+        names = NameMap(loader, table, _prefixed(calls.prefix))
+        for _ in loader.chunks(calls.table, _OTHER):
+            loader.add_threads()
             names.extend("coalesce(nameId, textId)")
             fields = {"category": calls.category, "names": table, "condition": calls.condition, "api": calls.api}
-            intake.staging.connection.execute(_OTHER_EVENTS.format(**fields))
+            loader.staging.connection.execute(_OTHER_EVENTS.format(**fields))
             if calls.api:
-                intake.staging.add_args(_OTHER_ARGS.format(**fields))
+                loader.staging.add_args(_OTHER_ARGS.format(**fields))
 
 
 def _call(recorded: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.processes import pid
 from stepscope.readers.nsight.tables import Tables, records
 from stepscope.readers.sqlite.columns import Columns
@@ -109,34 +109,34 @@ class Metadata:
         return next((int(v) for v in values if re.fullmatch(r"\d{1,6}", v)), None)
 
 
-def program_attributes(intake: Intake) -> dict[str, str | int | float | bool]:
+def program_attributes(loader: ExportLoader) -> dict[str, str | int | float | bool]:
     """The file name of the program, without folder and arguments, and the interfaces whose calls were recorded.
 
     Which of the processes it is, the recorded events tell; older exports name the main thread, and no processes.
     """
     found: dict[str, str | int | float | bool] = {}
-    first = intake.staging.one("SELECT min(global_pid) FROM nsight_processes WHERE number = 0")[0]
-    listed = {row["globalPid"]: row["name"] for row in records(intake.tables, "PROCESSES", _PROCESSES)}
-    threads = records(intake.tables, "ThreadNames", _THREADS)
+    first = loader.staging.one("SELECT min(global_pid) FROM nsight_processes WHERE number = 0")[0]
+    listed = {row["globalPid"]: row["name"] for row in records(loader.tables, "PROCESSES", _PROCESSES)}
+    threads = records(loader.tables, "ThreadNames", _THREADS)
     main = [row["nameId"] for row in threads if first is not None and row["globalTid"] == first + pid(first)]
-    names = intake.strings({number for number in main if number is not None}) if main else {}
+    names = loader.strings({number for number in main if number is not None}) if main else {}
     name = listed.get(first) or next((names[number] for number in main if number in names), "")
     if base := re.split(r"[\\/]", name.strip())[-1]:
         found["executable"] = base[:60]
-    apis = {api for start, api in _APIS.items() for table in intake.tables.names() if table.startswith(start)}
+    apis = {api for start, api in _APIS.items() for table in loader.tables.names() if table.startswith(start)}
     if used := sorted(apis):
         found["apis"] = ", ".join(used)
     return found
 
 
-def label_threads(intake: Intake, given: list[tuple[int, str]]) -> None:
+def label_threads(loader: ExportLoader, given: list[tuple[int, str]]) -> None:
     """Label threads by the names that the program gave them, else by those that the system knows.
 
     The system may know several names of a thread. One that tells something is better than the program's; after that
     the one of the highest priority counts, and of equal ones the last.
     """
-    listed = records(intake.tables, "ThreadNames", _THREADS)
-    texts = intake.strings({row["nameId"] for row in listed if row["nameId"] is not None}) if listed else {}
+    listed = records(loader.tables, "ThreadNames", _THREADS)
+    texts = loader.strings({row["nameId"] for row in listed if row["nameId"] is not None}) if listed else {}
     best: dict[int, tuple[bool, int]] = {}
     labels: dict[int, str] = {}
     for row in listed:
@@ -146,35 +146,35 @@ def label_threads(intake: Intake, given: list[tuple[int, str]]) -> None:
             best[thread], labels[thread] = worth, name
     labels.update(given)
     columns = {"thread": pa.array(labels.keys(), pa.int64()), "name": pa.array(labels.values(), pa.string())}
-    intake.staging.connection.register("labels", pa.table(columns))
-    intake.staging.connection.execute(
+    loader.staging.connection.register("labels", pa.table(columns))
+    loader.staging.connection.execute(
         "UPDATE tracks SET label = l.name FROM nsight_threads t JOIN labels l ON l.thread = t.global_tid "
         "WHERE t.track = tracks.track"
     )
-    intake.staging.connection.unregister("labels")
+    loader.staging.connection.unregister("labels")
 
 
-def observe_messages(intake: Intake) -> None:
+def observe_messages(loader: ExportLoader) -> None:
     """Pass on what the profiler itself said is missing or went wrong."""
     said: dict[int, list[str]] = {_WARNING: [], _ERROR: []}
-    for row in records(intake.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
+    for row in records(loader.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
         text = (row["text"] or "").strip()[:300].rstrip(". \n")
         if row["severity"] in said and text and not _IRRELEVANT.search(text):
             said[row["severity"]].append(text)
     for severity, texts in said.items():
         different = list(dict.fromkeys(texts))
         more = f"; and {len(different) - _SHOWN_MESSAGES} more" if len(different) > _SHOWN_MESSAGES else ""
-        intake.staging.observe(
+        loader.staging.observe(
             "profiler-failed" if severity == _ERROR else "profiler-warned", "warning" if severity == _ERROR else "info",
             len(texts), f"messages of the profiler: {'; '.join(different[:_SHOWN_MESSAGES])}{more}",
             "something that was asked for may be missing from the recording",
         )  # fmt: skip
 
 
-def observe_names(intake: Intake) -> None:
+def observe_names(loader: ExportLoader) -> None:
     """Say it if names were lost."""
-    [missing] = intake.staging.one(r"SELECT count(*) FROM names WHERE regexp_full_match(name, '#\d+')")
-    intake.staging.observe(
+    [missing] = loader.staging.one(r"SELECT count(*) FROM names WHERE regexp_full_match(name, '#\d+')")
+    loader.staging.observe(
         "names-missing", "warning", missing, "names are missing from the export's table of strings",
         "they are shown as their numbers, and kernels without a name have no class",
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.nsight.collectives import load_collectives
-from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.payload import PayloadSchemas
 from stepscope.readers.sqlite.columns import Columns
 
@@ -111,41 +111,41 @@ _COLLECTIVE_CALL: Final = re.compile(
 )
 
 
-def load_nvtx(intake: Intake, stop: int | None) -> None:
+def load_nvtx(loader: ExportLoader, stop: int | None) -> None:
     """Stage ranges and marks; a range that was still open ends at `stop`, the end of the recording."""
-    connection = intake.staging.connection
+    connection = loader.staging.connection
     connection.execute(_TABLE)
     unusable = f"eventType IS NULL OR (eventType {_RANGE_TYPES} AND start IS NULL)"
-    for _ in intake.chunks("NVTX_EVENTS", _COLUMNS, unusable):
+    for _ in loader.chunks("NVTX_EVENTS", _COLUMNS, unusable):
         connection.execute(_SPLIT)
         connection.execute(_FILL)
         connection.execute(_INPUTS)
-        if intake.staging.one("SELECT count(whole) FROM nsight_split") != (0,):
-            intake.staging.add_args(_ARGS)
-    schemas = PayloadSchemas.load(intake.tables)
-    _name_domains(intake, schemas)
+        if loader.staging.one("SELECT count(whole) FROM nsight_split") != (0,):
+            loader.staging.add_args(_ARGS)
+    schemas = PayloadSchemas.load(loader.tables)
+    _name_domains(loader, schemas)
     connection.execute(_LABELS)
-    _understand_names(intake)
-    _make_tracks(intake)
+    _understand_names(loader)
+    _make_tracks(loader)
     connection.execute(_EVENTS, {"stop": stop})
-    [still_open] = intake.staging.one(f"SELECT count(*) FROM nsight_ranges WHERE stop IS NULL AND type NOT IN {_MARK}")
-    load_collectives(intake, schemas)
-    intake.staging.observe(
+    [still_open] = loader.staging.one(f"SELECT count(*) FROM nsight_ranges WHERE stop IS NULL AND type NOT IN {_MARK}")
+    load_collectives(loader, schemas)
+    loader.staging.observe(
         "ranges-open", "info", still_open, "NVTX ranges were still open when the recording ended",
         "they are taken to end with the recording",
     )  # fmt: skip
 
 
-def thread_names(intake: Intake) -> list[tuple[int, str]]:
+def thread_names(loader: ExportLoader) -> list[tuple[int, str]]:
     """Names that the program gave to its threads: (globalTid, name)."""
-    return intake.staging.connection.execute(
+    return loader.staging.connection.execute(
         f"SELECT global_tid, text FROM nsight_nvtx WHERE type = {_THREAD_NAME[0]} AND text <> '' ORDER BY id"
     ).fetchall()
 
 
-def _name_domains(intake: Intake, schemas: PayloadSchemas) -> None:
+def _name_domains(loader: ExportLoader, schemas: PayloadSchemas) -> None:
     """Table `nsight_domains`: what stands before the names of a domain's ranges."""
-    connection = intake.staging.connection
+    connection = loader.staging.connection
     connection.execute(
         "CREATE TABLE nsight_domains AS SELECT process, domain, any_value(text) || ':' AS prefix FROM nsight_nvtx "
         f"WHERE type = {_DOMAIN[0]} AND text <> '' AND domain <> 0 GROUP BY ALL"
@@ -159,20 +159,20 @@ def _name_domains(intake: Intake, schemas: PayloadSchemas) -> None:
         )
 
 
-def _understand_names(intake: Intake) -> None:
-    intake.staging.intern_names("nsight_ranges")
-    rows = intake.staging.connection.execute("SELECT DISTINCT name FROM nsight_ranges").fetchall()
-    intake.staging.connection.execute("CREATE TABLE nsight_range_names (name VARCHAR, category VARCHAR)")
+def _understand_names(loader: ExportLoader) -> None:
+    loader.staging.intern_names("nsight_ranges")
+    rows = loader.staging.connection.execute("SELECT DISTINCT name FROM nsight_ranges").fetchall()
+    loader.staging.connection.execute("CREATE TABLE nsight_range_names (name VARCHAR, category VARCHAR)")
     columns: dict[str, list[Any]] = {"name": [n for (n,) in rows], "category": [category(n) for (n,) in rows]}
-    intake.staging.insert(
+    loader.staging.insert(
         "nsight_range_names", pa.table(columns, schema=pa.schema(dict.fromkeys(columns, pa.string())))
     )
 
 
-def _make_tracks(intake: Intake) -> None:
+def _make_tracks(loader: ExportLoader) -> None:
     """Tracks of ranges. Start-end ranges need not nest with a thread's calls: they begin on a track of their own."""
-    connection = intake.staging.connection
-    intake.add_threads("global_tid", "nsight_ranges")
+    connection = loader.staging.connection
+    loader.add_threads("global_tid", "nsight_ranges")
     connection.execute(
         "CREATE TABLE nsight_range_tracks AS SELECT global_tid, false AS detached, track FROM nsight_threads"
     )
@@ -180,7 +180,7 @@ def _make_tracks(intake: Intake) -> None:
         f"SELECT DISTINCT global_tid FROM nsight_ranges WHERE type IN {_START_END} ORDER BY 1"
     ).fetchall()
     for (global_tid,) in rows:
-        track = intake.thread(global_tid, " start-end ranges")
+        track = loader.thread(global_tid, " start-end ranges")
         connection.execute("INSERT INTO nsight_range_tracks VALUES (?, true, ?)", [global_tid, track])
 
 

@@ -13,7 +13,7 @@ from stepscope.readers.nsight.detached import attach_ranges
 from stepscope.readers.nsight.device_work import load_device_work
 from stepscope.readers.nsight.devices import Devices
 from stepscope.readers.nsight.host import load_api, load_other_calls
-from stepscope.readers.nsight.intake import Intake
+from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.metadata import (
     Metadata,
     label_threads,
@@ -43,13 +43,13 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         processes = gpu_processes(whole)
         tables = _part(source, whole, processes)
         rows = sum(whole.rows(name) for name in whole.names())
-        intake = Intake(staging, tables, Devices(tables), progress, _size(source.path) / max(1, rows))
+        loader = ExportLoader(staging, tables, Devices(tables), progress, _size(source.path) / max(1, rows))
         metadata = Metadata(tables)
-        about = _load(intake, metadata)
+        about = _load(loader, metadata)
         if staging.one("SELECT count(*) FROM raw_events") == (0,):
             raise _unusable(source, tables)
         _observe_damage(staging, tables, damage)
-        rank, world_size = metadata.rank(max(len(processes), len(intake.devices.processes)))
+        rank, world_size = metadata.rank(max(len(processes), len(loader.devices.processes)))
         parts = tuple(map(_called, processes[1:])) if not source.part else ()
         staging.observe(
             "processes-split", "info", len(parts) + 1 if parts else 0, "processes in the recording use a GPU",
@@ -87,21 +87,21 @@ def _called(process: int) -> str:
     return f"process {pid(process)}"
 
 
-def _load(intake: Intake, metadata: Metadata) -> dict[str, str | int | float | bool]:
+def _load(loader: ExportLoader, metadata: Metadata) -> dict[str, str | int | float | bool]:
     """Stage all tables, and say what they tell of the program. Calls come first: the device's work refers to them."""
-    intake.load_strings()
-    load_api(intake)
-    load_device_work(intake, metadata.schema_version)
-    load_nvtx(intake, metadata.stop)
-    load_other_calls(intake)
-    attach_ranges(intake)
-    load_counters(intake)
-    intake.devices.stage(intake.staging)
-    label_threads(intake, thread_names(intake))
-    observe_messages(intake)
-    observe_names(intake)
-    about = program_attributes(intake)
-    intake.close()
+    loader.load_strings()
+    load_api(loader)
+    load_device_work(loader, metadata.schema_version)
+    load_nvtx(loader, metadata.stop)
+    load_other_calls(loader)
+    attach_ranges(loader)
+    load_counters(loader)
+    loader.devices.stage(loader.staging)
+    label_threads(loader, thread_names(loader))
+    observe_messages(loader)
+    observe_names(loader)
+    about = program_attributes(loader)
+    loader.close()
     return about
 
 

@@ -42,7 +42,7 @@ def process_of(global_tid: str) -> str:
 
 
 @dataclass(slots=True)
-class Intake:
+class ExportLoader:
     """The state of reading one export.
 
     Whatever gets a number gets it in the order in which it first appears, so that the sizes of chunks do not matter.
@@ -197,25 +197,25 @@ class NameMap:
     In SQL: table `{table}(id, name_id, ...)` with a row per id used so far.
     """
 
-    def __init__(self, intake: Intake, table: str, meaning: Callable[[str], dict[str, Any]]) -> None:
+    def __init__(self, loader: ExportLoader, table: str, meaning: Callable[[str], dict[str, Any]]) -> None:
         """Make the table; `meaning` gives `name` and further columns, all texts, of a recorded name."""
-        self._intake = intake
+        self._loader = loader
         self._table = table
         self._meaning = meaning
         self._extra = [key for key in meaning("") if key != "name"]
         extra = "".join(f", {name} VARCHAR" for name in self._extra)
-        intake.staging.connection.execute(f"CREATE TABLE {table} (id BIGINT, name VARCHAR{extra}, name_id INTEGER)")
+        loader.staging.connection.execute(f"CREATE TABLE {table} (id BIGINT, name VARCHAR{extra}, name_id INTEGER)")
 
     def extend(self, column: str) -> None:
         """Add the ids in a column (or expression) of the chunk that are new."""
-        staging = self._intake.staging
+        staging = self._loader.staging
         rows = staging.connection.execute(
             f"SELECT DISTINCT coalesce({column}, -1) FROM chunk "
             f"ANTI JOIN {self._table} m ON m.id = coalesce({column}, -1) ORDER BY 1"
         ).fetchall()
         if not rows:
             return
-        texts = self._intake.strings({key for (key,) in rows})
+        texts = self._loader.strings({key for (key,) in rows})
         meanings = [self._meaning(texts[key]) for (key,) in rows]
         columns = {"id": pa.array([key for (key,) in rows], pa.int64())}
         for name in ("name", *self._extra):
