@@ -10,8 +10,8 @@ from pathlib import Path
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.content import Damage, on_disk
+from stepscope.readers.nsight.detection import REPORTS
 from stepscope.readers.nsight.folder_tables import FolderTables
-from stepscope.readers.nsight.signs import REPORTS
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Source
 from stepscope.readers.sqlite.tables import SqliteTables

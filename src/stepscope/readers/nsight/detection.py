@@ -10,7 +10,7 @@ from stepscope.model.errors import UnusableInputError
 _SQLITE: Final = b"SQLite format 3\x00"
 
 #: Tables of which an export has at least one beside its strings.
-_SIGNS: Final = frozenset(
+_MARKER_TABLES: Final = frozenset(
     {
         "META_DATA_EXPORT",
         "EXPORT_META_DATA",
@@ -27,15 +27,15 @@ REPORTS: Final = (".nsys-rep", ".qdrep")
 
 def is_export(names: frozenset[str]) -> bool:
     """Whether a database or folder with these tables is an export of Nsight Systems."""
-    signs = bool(_SIGNS & names) or any(name.startswith(_PREFIXES) for name in names)
-    return signs and ("StringIds" in names or any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in names))
+    has_marker = bool(_MARKER_TABLES & names) or any(name.startswith(_PREFIXES) for name in names)
+    return has_marker and ("StringIds" in names or any(name.startswith("CUPTI_ACTIVITY_KIND_") for name in names))
 
 
 def looks_like_export(path: Path, start: bytes) -> bool | None:
     """Whether a file that begins with `start`, when unpacked, is an export in SQLite; None if it is too damaged."""
     if not start.startswith(_SQLITE):
         return False
-    if b"StringIds" in start and any(sign.encode() in start for sign in (*_SIGNS, *_PREFIXES)):
+    if b"StringIds" in start and any(marker.encode() in start for marker in (*_MARKER_TABLES, *_PREFIXES)):
         return True
     if not path.is_file():
         return False
