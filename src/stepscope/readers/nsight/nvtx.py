@@ -73,7 +73,7 @@ INSERT INTO raw_events BY NAME
 SELECT r.id, r.start AS ts, CASE WHEN r.type IN {_MARK} THEN NULL ELSE coalesce(r.stop, $stop) - r.start END AS dur,
     t.track, n.name_id, CASE WHEN r.has_details AND m.category = 'annotation' THEN 'op' ELSE m.category END AS category
 FROM nsight_ranges r
-JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.detached = (r.type IN {_START_END})
+JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.is_start_end = (r.type IN {_START_END})
 JOIN names n ON n.name = r.name
 JOIN nsight_range_names m ON m.name = r.name
 """
@@ -174,7 +174,7 @@ def _make_tracks(loader: ExportLoader) -> None:
     connection = loader.staging.connection
     loader.add_threads("global_tid", "nsight_ranges")
     connection.execute(
-        "CREATE TABLE nsight_range_tracks AS SELECT global_tid, false AS detached, track FROM nsight_threads"
+        "CREATE TABLE nsight_range_tracks AS SELECT global_tid, false AS is_start_end, track FROM nsight_threads"
     )
     rows = connection.execute(
         f"SELECT DISTINCT global_tid FROM nsight_ranges WHERE type IN {_START_END} ORDER BY 1"

@@ -9,7 +9,6 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage
 from stepscope.readers.nsight.counters import load_counters
-from stepscope.readers.nsight.detached import attach_ranges
 from stepscope.readers.nsight.device_work import load_device_work
 from stepscope.readers.nsight.devices import Devices
 from stepscope.readers.nsight.host import load_api, load_other_calls
@@ -25,6 +24,7 @@ from stepscope.readers.nsight.nvtx import load_nvtx, thread_names
 from stepscope.readers.nsight.opening import opened
 from stepscope.readers.nsight.processes import ProcessTables, gpu_processes, pid
 from stepscope.readers.nsight.reader import NAME
+from stepscope.readers.nsight.start_end_ranges import attach_ranges
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging

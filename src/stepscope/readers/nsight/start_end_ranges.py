@@ -13,14 +13,14 @@ from stepscope.readers.nsight.loader import ExportLoader
 
 _THREADS: Final = """
 SELECT DISTINCT own.global_tid, own.track FROM nsight_range_tracks own
-JOIN nsight_range_tracks beside ON beside.global_tid = own.global_tid AND beside.detached
-WHERE NOT own.detached ORDER BY 2
+JOIN nsight_range_tracks beside ON beside.global_tid = own.global_tid AND beside.is_start_end
+WHERE NOT own.is_start_end ORDER BY 2
 """
 _OTHERS: Final = "SELECT ts, ts + coalesce(dur, 0) AS stop FROM raw_events WHERE track = ?"
 _RANGES: Final = """
 SELECT e.id, e.ts, e.ts + coalesce(e.dur, 0) AS stop, n.stays
 FROM raw_events e JOIN nsight_nvtx n USING (id)
-WHERE e.track = (SELECT track FROM nsight_range_tracks WHERE global_tid = $thread AND detached) ORDER BY e.id
+WHERE e.track = (SELECT track FROM nsight_range_tracks WHERE global_tid = $thread AND is_start_end) ORDER BY e.id
 """
 
 
