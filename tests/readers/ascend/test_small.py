@@ -28,7 +28,7 @@ from readers.conformance import check_invariants, check_splits, check_unusable, 
 from stepscope.analyses.registry import analyses
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
-from stepscope.readers.ascend.meanings import (
+from stepscope.readers.ascend.vocabulary import (
     call_category,
     call_name,
     device_kind,

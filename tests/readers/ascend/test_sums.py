@@ -13,7 +13,7 @@ import pytest
 from readers.ascend.small import BEGIN, at, write_csv
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
-from stepscope.readers.ascend.meanings import group_hash
+from stepscope.readers.ascend.vocabulary import group_hash
 from stepscope.signals import Signals
 from stepscope.signals.communication import cluster, communication, pipeline
 from stepscope.signals.shared import job

@@ -6,8 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.meanings import INVALID, call_category, call_name, device_kind, torch_category
 from stepscope.readers.ascend.processes import Process
+from stepscope.readers.ascend.vocabulary import INVALID, call_category, call_name, device_kind, torch_category
 from stepscope.store.staging import Staging
 
 _HOST: Final = """
@@ -146,13 +146,13 @@ def _insert_processes(staging: Staging, found: dict[str, Process]) -> None:
 def _insert_words(staging: Staging) -> None:
     """What each distinct name means: its canonical name and category, or kind for device work."""
     rows = staging.connection.execute(_WORDS).fetchall()
-    meanings = [_meaning(role, kind, word) for role, kind, word in rows]
+    translated = [_translate(role, kind, word) for role, kind, word in rows]
     columns = {
         "role": [role for role, _, _ in rows],
         "kind": [kind for _, kind, _ in rows],
         "word": [word for _, _, word in rows],
-        "name": [name for name, _ in meanings],
-        "category": [category for _, category in meanings],
+        "name": [name for name, _ in translated],
+        "category": [category for _, category in translated],
     }
     staging.connection.execute(
         "CREATE TABLE ascend_words (role VARCHAR, kind VARCHAR, word VARCHAR, name VARCHAR, category VARCHAR)"
@@ -160,7 +160,7 @@ def _insert_words(staging: Staging) -> None:
     staging.insert("ascend_words", pa.table({k: pa.array(v, pa.string()) for k, v in columns.items()}))
 
 
-def _meaning(role: str, kind: str, word: str) -> tuple[str, str]:
+def _translate(role: str, kind: str, word: str) -> tuple[str, str]:
     if role == "hardware":
         return word, device_kind(kind, word)
     if role == "cann":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from stepscope.readers.ascend.meanings import group_hash
+from stepscope.readers.ascend.vocabulary import group_hash
 from stepscope.store.staging import Staging
 
 Attributes = dict[str, str | int | float | bool]

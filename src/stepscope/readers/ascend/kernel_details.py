@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from stepscope.readers.ascend.csvfile import CsvTable
-from stepscope.readers.ascend.meanings import COMM_CORES
+from stepscope.readers.ascend.vocabulary import COMM_CORES
 from stepscope.store.staging import Staging
 
 _COMM: Final = "(" + ", ".join(f"'{core}'" for core in sorted(COMM_CORES)) + ")"

@@ -8,9 +8,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.model.bus import bus_factor
-from stepscope.readers.ascend.meanings import ELEMENT_BYTES, INVALID, operand_type, operation, part_kind
 from stepscope.readers.ascend.memory import stage_memory
 from stepscope.readers.ascend.sums import Sum
+from stepscope.readers.ascend.vocabulary import ELEMENT_BYTES, INVALID, operand_type, operation, part_kind
 from stepscope.store.staging import Staging
 
 #: Connections count from 0, correlations from 1.

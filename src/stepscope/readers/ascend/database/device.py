@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.ascend.database.tables import Columns, Database
-from stepscope.readers.ascend.meanings import INVALID, device_kind, group_hash
+from stepscope.readers.ascend.vocabulary import INVALID, device_kind, group_hash
 from stepscope.store.staging import Staging
 
 _TASK_COLUMNS: Final[Columns] = {

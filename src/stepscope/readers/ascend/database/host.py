@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.readers.ascend.database.tables import Columns, Database
-from stepscope.readers.ascend.meanings import call_category, call_name, torch_category
+from stepscope.readers.ascend.vocabulary import call_category, call_name, torch_category
 from stepscope.store.staging import Staging
 
 #: Kinds of calls, as in the table ENUM_API_TYPE.
