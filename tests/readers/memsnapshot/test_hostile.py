@@ -12,9 +12,9 @@ import pytest
 
 from readers.memsnapshot.snapshots import History, block, opened, segment, snapshot, write
 from stepscope.model.errors import UserError
-from stepscope.readers.memsnapshot.checked import CheckedPickle
 from stepscope.readers.memsnapshot.guard import MemoryGuard
 from stepscope.readers.memsnapshot.load import _PlainUnpickler, _text
+from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 
 _CODE = "echo pwned > {target}"
 
@@ -102,7 +102,7 @@ def _stream(*blocks: bytes) -> Iterator[bytes]:
 
 
 def test_the_second_lock_holds_without_the_first() -> None:
-    class Unchecked(CheckedPickle):
+    class Unvalidated(ValidatedPickle):
         def __init__(self, data: bytes) -> None:
             self._data, self._at = data, 0
 
@@ -117,7 +117,7 @@ def test_the_second_lock_holds_without_the_first() -> None:
 
     for name in ("GLOBAL", "STACK_GLOBAL", "INST"):
         with pytest.raises(pickle.UnpicklingError, match="not admitted"):
-            _PlainUnpickler(Unchecked(_ATTACKS[name]), lambda _: None).load()
+            _PlainUnpickler(Unvalidated(_ATTACKS[name]), lambda _: None).load()
 
 
 _BOMBS = {
@@ -150,7 +150,7 @@ def test_memory_out_of_proportion_stops_the_load() -> None:
     guard = MemoryGuard("bomb", allowance=-(1 << 60))
     blocks = _stream(b"\x80\x04" + b"]" * 1000, b"]" * 1000)
     with pytest.raises(UserError, match="far more memory"):
-        _PlainUnpickler(CheckedPickle(blocks, guard, "bomb"), lambda _: None).load()
+        _PlainUnpickler(ValidatedPickle(blocks, guard, "bomb"), lambda _: None).load()
 
 
 def test_lists_that_share_and_contain_themselves_are_taken_once(tmp_path: Path) -> None:

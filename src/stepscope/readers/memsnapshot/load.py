@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stepscope.model.errors import UnusableInputError
-from stepscope.readers.memsnapshot.checked import CheckedPickle
 from stepscope.readers.memsnapshot.guard import MemoryGuard
 from stepscope.readers.memsnapshot.history import TAKEN, History
+from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 from stepscope.readers.memsnapshot.values import rows_of, size
 
 #: JSON is loaded as a whole: its text twice for a moment, then up to so many bytes for each value, list and dictionary.
@@ -53,7 +53,7 @@ class _PlainUnpickler(pickle.Unpickler):
     `CheckedPickle` lets nothing through that would ask for one; these are the second lock.
     """
 
-    def __init__(self, stream: CheckedPickle, batch: Callable[[Any], None]) -> None:
+    def __init__(self, stream: ValidatedPickle, batch: Callable[[Any], None]) -> None:
         super().__init__(stream)
         self._batch = batch
 
@@ -85,7 +85,7 @@ def load_pickle(blocks: Iterator[bytes], history: History, label: str) -> Loaded
         UnusableInputError: It holds what no snapshot holds, or nothing usable.
     """
     guard = MemoryGuard(label)
-    unpickler = _PlainUnpickler(CheckedPickle(blocks, guard, label), history.batch)
+    unpickler = _PlainUnpickler(ValidatedPickle(blocks, guard, label), history.batch)
     try:
         with _uncollected():
             top = unpickler.load()

@@ -16,7 +16,7 @@ _LONGEST_STRING: Final = 1 << 20
 _HINT: Final = "give a snapshot as torch.cuda.memory._dump_snapshot writes it"
 
 
-class CheckedPickle:
+class ValidatedPickle:
     """What the unpickler reads instead of the file.
 
     When a list has got dictionaries (picklers write batches of 1000), BINPERSID is inserted: it hands
@@ -67,11 +67,11 @@ class CheckedPickle:
                 at = self._start(data)
                 yield data[:at]
                 first = False
-            parts, at, stopped = self._checked(data, at, seen)
+            parts, at, stopped = self._validate(data, at, seen)
             rest = data[at:]
-            checked = b"".join(parts)
-            if checked:
-                yield opcodes.FRAME + struct.pack("<Q", len(checked)) + checked
+            valid = b"".join(parts)
+            if valid:
+                yield opcodes.FRAME + struct.pack("<Q", len(valid)) + valid
             if stopped:
                 return
             self._guard.check(seen)
@@ -81,7 +81,7 @@ class CheckedPickle:
             raise UnusableInputError(f"{self._label} is no pickle of protocol 2 to 5", hint=_HINT)
         return 2
 
-    def _checked(self, data: bytes, at: int, seen: int) -> tuple[list[bytes], int, bool]:
+    def _validate(self, data: bytes, at: int, seen: int) -> tuple[list[bytes], int, bool]:
         """The checked operations from `at` on, where they end, and whether the pickle ends there."""
         # What is memoised takes six bytes or more of the file where its index is explicit.
         match = opcodes.run_pattern(min(32, max(16, (seen // 6).bit_length()))).match
