@@ -15,7 +15,7 @@ from stepscope.readers.memsnapshot.history import History
 from stepscope.readers.memsnapshot.load import Loaded, load_json, load_pickle
 from stepscope.readers.memsnapshot.marks import stage_marks
 from stepscope.readers.memsnapshot.reader import NAME
-from stepscope.readers.memsnapshot.staged import part_times, stage_device, stage_segments
+from stepscope.readers.memsnapshot.stage import part_times, stage_device, stage_segments
 from stepscope.readers.memsnapshot.timeline import stage_timeline
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
