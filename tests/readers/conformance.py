@@ -209,7 +209,7 @@ def _check_invariants(trace: Trace) -> None:
             "SELECT event FROM op_inputs i LEFT JOIN spans e ON e.rank = i.rank AND e.id = i.event "
             "WHERE e.category IS NULL OR e.category NOT IN ('op', 'dataloader', 'step')"
         ),
-        "arrows from or to nowhere": (
+        "flows from or to nowhere": (
             "SELECT id FROM (SELECT rank, unnest([source, target]) AS id FROM flows) ANTI JOIN spans USING (rank, id) "
             "WHERE id IS NOT NULL"
         ),

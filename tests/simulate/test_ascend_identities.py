@@ -179,10 +179,10 @@ def test_operator_details_are_the_tree_of_operators_and_their_kernels(ranks):
         begins = {e["id"]: e for e in written.events if e.get("cat") == "async_npu" and e["ph"] == "s"}
         own, total, core = defaultdict(int), defaultdict(int), defaultdict(int)
         for event in written.work({"compute", "copy", "comm"}):
-            arrow = begins.get(ns(event["ts"]))
-            if arrow is None:
+            flow = begins.get(ns(event["ts"]))
+            if flow is None:
                 continue
-            i = innermost[arrow["tid"], arrow["ts"]]
+            i = innermost[flow["tid"], flow["ts"]]
             own[i] += ns(event["dur"])
             while i is not None:
                 total[i] += ns(event["dur"])
@@ -306,7 +306,7 @@ def test_counters_of_the_cores_fit_the_kernels(ranks):
     assert len(ranks) < 3 or clocks == {1800, 1200}
 
 
-def test_arrows_have_two_ends(ranks):
+def test_flows_have_two_ends(ranks):
     for written in ranks:
         ends = defaultdict(lambda: defaultdict(list))
         for e in written.events:

@@ -58,7 +58,7 @@ class KinetoRecording:
             yield from timeline.timed
 
     def warp(self, host: Warp, device: Warp) -> None:
-        """Move events, with the arrows of the tracks that they lie on."""
+        """Move events, with the flows of the tracks that they lie on."""
         for timeline in self.files.values():
             queues = {track(event) for event in timeline.timed if on_device(event)}
             for event in timeline.timed:

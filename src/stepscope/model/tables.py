@@ -235,12 +235,12 @@ COUNTERS = TableSchema(
 
 FLOWS = TableSchema(
     "flows",
-    "One row per recorded arrow between two events.",
+    "One row per recorded flow between two events.",
     (
         RANK,
         text("kind", "launch, forward_backward, or the recorded name."),
-        ident("source", "Event the arrow leaves; null if not found.", nullable=True),
-        ident("target", "Event the arrow enters; null if not found.", nullable=True),
+        ident("source", "Event the flow leaves; null if not found.", nullable=True),
+        ident("target", "Event the flow enters; null if not found.", nullable=True),
     ),
 )
 

@@ -92,14 +92,14 @@ RAW_MEMORY: Final = TableSchema(
     ),
 )
 
-#: Ends of arrows: a row per end, to be matched by kind and key.
+#: Ends of flows: a row per end, to be matched by kind and key.
 RAW_FLOWS: Final = TableSchema(
     "raw_flows",
-    "One row per end of an arrow.",
+    "One row per end of a flow.",
     (
         text("kind", "As in `flows`."),
         text("key", "What both ends share."),
-        flag("is_source", "Whether the arrow leaves here."),
+        flag("is_source", "Whether the flow leaves here."),
         ns("ts", "When, on the recording's clock: within the event, on its track."),
         Column("track", "int32", "Row of `tracks`; null if no event is on the track.", "id", True),
     ),

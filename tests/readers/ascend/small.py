@@ -28,8 +28,8 @@ def span(pid: int, tid: int, name: str, ts: float, dur: float, **more: Any) -> d
     return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": at(ts), "dur": dur, **more}
 
 
-def arrow(ph: str, cat: str, key: Any, pid: int, tid: int, ts: float) -> dict[str, Any]:
-    """One end of an arrow of the trace."""
+def flow(ph: str, cat: str, key: Any, pid: int, tid: int, ts: float) -> dict[str, Any]:
+    """One end of a flow of the trace."""
     return {"ph": ph, "bp": "e", "name": cat, "id": key, "pid": pid, "tid": tid, "ts": at(ts), "cat": cat}
 
 
@@ -60,10 +60,10 @@ def trace_events(comm_name: str = "HCCL") -> list[dict[str, Any]]:
         ),
         span(PROCESS, PROCESS, "Enqueue", 120, 2, cat="enqueue", args={"correlation_id": 9}),
         span(PROCESS, WORKER, "Dequeue@aclnnMm", 130, 20, cat="dequeue", args={"correlation_id": 9}),
-        arrow("s", "async_task_queue", 9, PROCESS, PROCESS, 120),
-        arrow("f", "async_task_queue", 9, PROCESS, WORKER, 130),
-        arrow("s", "async_npu", 77, PROCESS, PROCESS, 100.5),
-        arrow("f", "async_npu", 77, HARDWARE, 2, 200.125),
+        flow("s", "async_task_queue", 9, PROCESS, PROCESS, 120),
+        flow("f", "async_task_queue", 9, PROCESS, WORKER, 130),
+        flow("s", "async_npu", 77, PROCESS, PROCESS, 100.5),
+        flow("f", "async_npu", 77, HARDWARE, 2, 200.125),
         *named(CANN, "CANN"),
         span(CANN, WORKER, "AscendCL@aclnnMm", 132, 15, args={"level": "acl", "connection_id": 20}),
         span(CANN, WORKER, "Node@launch", 135, 5, args={"level": "node", "connection_id": 21}),

@@ -150,7 +150,7 @@ def _operators(trace: Trace) -> list[dict[str, Any]]:
 def test_operators_agree_with_operator_details(opened: Any, level: str, rank: int) -> None:
     """All 859 operators, in order, with four times each.
 
-    Five kernels that prepare a ReduceSum have no arrow from an operator in the trace, and the profiler leaves them out
+    Five kernels that prepare a ReduceSum have no flow from an operator in the trace, and the profiler leaves them out
     of every operator. Here they belong to the operator that put them on the queue, and so to all operators around it.
     """
     recorded = _rows(level, rank, "operator_details")

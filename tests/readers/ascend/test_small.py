@@ -80,7 +80,7 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 def test_device_work_has_operator_launch_step_and_core(job: Trace) -> None:
-    """The collective has no arrow of its own: it is found through the queue."""
+    """The collective has no flow of its own: it is found through the queue."""
     assert _kernels(job) == [MM, ALL_REDUCE, WAIT, COPY]
 
 
@@ -125,7 +125,7 @@ def test_the_step_budget_of_the_small_job(job: Trace) -> None:
 
 
 def test_level_0_has_launches_through_the_queue(tmp_path: Path) -> None:
-    """Without calls of CANN the end of an arrow tells which event took the task off the queue."""
+    """Without calls of CANN the end of a flow tells which event took the task off the queue."""
     events = [
         e for e in trace_events() if not str(e.get("name", "")).startswith(("Node@", "AscendCL@", "Plane", "Memcpy"))
     ]

@@ -56,7 +56,7 @@ def derive(staging: Staging) -> int | None:
         writing.start_activities(stored)
         writing.start_device_events(overview, work, events, hosts.work, steps.places())
         writing.start_memory(hosts.allocations)
-        writing.start_flows(activities, hosts.arrows)
+        writing.start_flows(activities, hosts.flows)
         steps, chain, launches = steps.complete(hosts.per_step), hosts.chain, counted(hosts.launches)
         # Of a long recording these are hundreds of MB.
         del work, hosts, stored, events

@@ -93,7 +93,7 @@ def _drop_misplaced(staging: Staging) -> int:
         "samples-misplaced",
         "warning",
         int(lost),
-        "samples of memory or counters, or ends of arrows, are more than a week away from all events",
+        "samples of memory or counters, or ends of flows, are more than a week away from all events",
         "they are left out: a table of another recording may lie beside this one",
     )
     return int(dropped)

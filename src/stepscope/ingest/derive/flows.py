@@ -1,4 +1,4 @@
-"""Arrows between events."""
+"""Flows between events."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ORDER BY s.kind, s.event, t.event)
 
 
 def flows_sql(ends: pa.Table) -> str:
-    """The query for `flows` from the launches of kernels (`launched`) and the ends of other arrows (`flow_ends`)."""
+    """The query for `flows` from the launches of kernels (`launched`) and the ends of other flows (`flow_ends`)."""
     return _FLOWS_SQL if len(ends) else _LAUNCHES_SQL
 
 
 def launched(activities: Activities) -> pa.Table:
-    """Source and target of the arrow of each launch, by time of what was launched."""
+    """Source and target of the flow of each launch, by time of what was launched."""
     known = activities.launch >= 0
     return pa.table({"source": activities.launch[known], "target": activities.event[known]})

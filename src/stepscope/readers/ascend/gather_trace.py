@@ -58,7 +58,7 @@ ASOF LEFT JOIN (
 ) c ON c.lane = t.lane AND t.ts >= c.ts
 """
 
-#: An arrow leaves at the begin of an operator of the framework and enters at the begin of device work.
+#: A flow leaves at the begin of an operator of the framework and enters at the begin of device work.
 _OPS: Final = """
 CREATE TABLE ascend_ops AS
 SELECT w.i, max(o.i) AS op
@@ -69,8 +69,8 @@ JOIN ascend_spans o ON o.pid = s.pid AND o.tid = s.tid AND o.ts = s.ts AND o.cat
 GROUP BY w.i
 """
 
-_ARROWS: Final = """
-INSERT INTO ascend_arrows
+_FLOWS: Final = """
+INSERT INTO ascend_host_flows
 SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' WHEN 'async_task_queue' THEN 'queue' ELSE cat END, key,
     is_source, ts, p.system, tid
 FROM ascend_flows JOIN ascend_processes p USING (pid) WHERE cat NOT IN ('async_npu', 'HostToDevice')
@@ -89,9 +89,9 @@ SELECT 'overlap', NULL, s.name, unnest(['Count', 'Duration(ns)']), unnest([count
 FROM ascend_spans s JOIN ascend_processes p USING (pid) WHERE p.role = 'overlap' GROUP BY s.name ORDER BY s.name
 """
 
-#: Level 0 leaves out the calls of CANN, and older versions some of them; where their arrows begin tells in which event
+#: Level 0 leaves out the calls of CANN, and older versions some of them; where their flows begin tells in which event
 #: of the framework they were made.
-_LAUNCH_BY_ARROW: Final = """
+_LAUNCH_BY_FLOW: Final = """
 CREATE TABLE ascend_launches AS
 SELECT d.i, h.i AS launch
 FROM (
@@ -119,11 +119,11 @@ _FIRST_LAUNCH: Final = 2**40
 
 
 def gather(staging: Staging, found: dict[str, Process]) -> None:
-    """Sort the spans, arrows and samples of a trace into the gathered tables."""
+    """Sort the spans, flows and samples of a trace into the gathered tables."""
     connection = staging.connection
     _insert_processes(staging, found)
     _insert_words(staging)
-    for statement in (_OPS, _HOST, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _ARROWS, _COUNTERS, _OVERLAP):
+    for statement in (_OPS, _HOST, _DEVICE, _COMM, _COLLECTIVES, _PARTS, _FLOWS, _COUNTERS, _OVERLAP):
         connection.execute(statement)
     _launch_from_queue(staging)
     for table in ("spans", "flows", "samples", "ops", "words", "lanes", "processes"):
@@ -172,7 +172,7 @@ def _translate(role: str, kind: str, word: str) -> tuple[str, str]:
 def _launch_from_queue(staging: Staging) -> None:
     """Where no call has launched device work, let the event be its launch that takes the task off the queue."""
     connection = staging.connection
-    connection.execute(_LAUNCH_BY_ARROW)
+    connection.execute(_LAUNCH_BY_FLOW)
     connection.execute(
         f"UPDATE ascend_host SET category = 'launch', connection = {_FIRST_LAUNCH} + i "
         "WHERE i IN (SELECT launch FROM ascend_launches)"

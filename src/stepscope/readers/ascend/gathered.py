@@ -61,9 +61,9 @@ INPUTS: Final = (
     "sequence BIGINT, forward_thread BIGINT)"
 )
 
-#: Ends of arrows between host threads.
-ARROWS: Final = (
-    "CREATE TABLE ascend_arrows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, process VARCHAR, "
+#: Ends of flows between host threads.
+HOST_FLOWS: Final = (
+    "CREATE TABLE ascend_host_flows (kind VARCHAR, key VARCHAR, is_source BOOLEAN, ts BIGINT, process VARCHAR, "
     "thread VARCHAR)"
 )
 
@@ -78,5 +78,5 @@ BLOCKS: Final = (
 
 def create(staging: Staging) -> None:
     """Make the tables."""
-    for statement in (HOST, DEVICE, COLLECTIVES, PARTS, INPUTS, ARROWS, COUNTERS, BLOCKS):
+    for statement in (HOST, DEVICE, COLLECTIVES, PARTS, INPUTS, HOST_FLOWS, COUNTERS, BLOCKS):
         staging.connection.execute(statement)

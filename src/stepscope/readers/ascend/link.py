@@ -1,4 +1,4 @@
-"""Ties from device work to the framework's operators where the recording draws no arrow itself.
+"""Ties from device work to the framework's operators where the recording draws no flow itself.
 
 An operator puts a task on a queue; another thread takes it off and calls CANN, which launches the work. The call and
 the work share a connection, putting on and taking off share the queue's number.

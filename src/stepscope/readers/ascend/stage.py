@@ -91,10 +91,10 @@ WHERE d.kind IN ('part', 'sync') AND k.kind IN ('wait', 'copy', 'reduce', 'send'
 ORDER BY d.i
 """
 
-_ARROWS: Final = """
+_FLOWS: Final = """
 INSERT INTO raw_flows
 SELECT a.kind, a.key, a.is_source, a.ts, t.track
-FROM ascend_arrows a JOIN ascend_tracks t ON t.kind = 'host' AND t.first = a.process AND t.second = a.thread
+FROM ascend_host_flows a JOIN ascend_tracks t ON t.kind = 'host' AND t.first = a.process AND t.second = a.thread
 """
 
 _TRACKS: Final = """
@@ -117,7 +117,7 @@ def stage(staging: Staging) -> None:
     _make_operands(staging)
     for table in ("ascend_host", "ascend_device", "ascend_parts"):
         staging.intern_names(table)
-    for statement in (_HOST, _DEVICE, _PARTS, _KERNELS, _COPIES, _COMM_TASKS, _COMM_TASKS_OF_STREAMS, _ARROWS):
+    for statement in (_HOST, _DEVICE, _PARTS, _KERNELS, _COPIES, _COMM_TASKS, _COMM_TASKS_OF_STREAMS, _FLOWS):
         connection.execute(statement)
     staging.add_args("SELECT i AS id, args FROM ascend_device WHERE args IS NOT NULL ORDER BY i")
     _stage_inputs(staging)

@@ -24,7 +24,7 @@ _COLLECTIVES: Final = {
 }  # fmt: skip
 
 
-#: An arrow joins the launch and the device work that begin where it ends; its id is their correlation.
+#: A flow joins the launch and the device work that begin where it ends; its id is their correlation.
 _CORRELATE: Final = """
 UPDATE raw_events SET correlation = a.key
 FROM (
@@ -62,7 +62,7 @@ def collective_name(recorded: str) -> str:
 
 
 def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
-    """Stage collectives, arrows, counters, begin-end pairs and names of threads."""
+    """Stage collectives, flows, counters, begin-end pairs and names of threads."""
     add_pairs(staging)
     staging.connection.execute(_GRIDS_IN_THREADS)
     _stage_collectives(staging)
@@ -109,7 +109,7 @@ def _ranks(recorded: str | None) -> list[int] | None:
 
 
 def _stage_flows(staging: Staging) -> None:
-    """Stage arrows; where device work has no correlation id, its launch arrow gives one."""
+    """Stage flows; where device work has no correlation id, its launch flow gives one."""
     connection = staging.connection
     connection.execute(
         "INSERT INTO raw_flows SELECT f.kind, key, is_source, f.ts, track FROM kineto_flows f "

@@ -19,8 +19,8 @@ import numpy as np
 from stepscope.model.sizes import SIZES
 from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES, ReadInto
 from stepscope.readers.kineto.arguments import argument_slices
-from stepscope.readers.kineto.arrows import ArrowFinder
 from stepscope.readers.kineto.boundaries import Boundaries
+from stepscope.readers.kineto.launch_flows import LaunchFlowFinder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class Pieces:
         text: Fills the beginning of `slot`.
         slot: Memory to be used again once nobody looks at the pieces any more.
         flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
-        arrow: Whether each piece surely is the arrow of a launch.
+        flow: Whether each piece surely is the flow of a launch.
         args_begin: Where in the text the arguments of each piece begin.
         args_length: Their length, 0 if it must be found by parsing.
     """
@@ -62,7 +62,7 @@ class Pieces:
     slot: memoryview
     offsets: NDArray[np.int32]
     flat: NDArray[np.bool_]
-    arrow: NDArray[np.bool_]
+    flow: NDArray[np.bool_]
     args_begin: NDArray[np.int32]
     args_length: NDArray[np.int32]
 
@@ -146,7 +146,7 @@ def _fewer(pieces: Pieces) -> Iterator[Pieces]:
             slot=pieces.slot if last else pieces.slot[:0],
             offsets=pieces.offsets[first : first + most + 1],
             flat=pieces.flat[rows],
-            arrow=pieces.arrow[rows],
+            flow=pieces.flow[rows],
             args_begin=pieces.args_begin[rows],
             args_length=pieces.args_length[rows],
         )
@@ -169,7 +169,7 @@ class Framer:
         self.found = False
         self.lost = self.short = 0
         self._free: deque[memoryview] = deque()
-        self._arrows = ArrowFinder()
+        self._flows = LaunchFlowFinder()
         self._boundaries = Boundaries()
 
     def pieces(self, read: ReadInto, block_bytes: int = BLOCK_BYTES) -> Iterator[Pieces]:
@@ -239,15 +239,15 @@ class Framer:
         self._give_up(raw, np.append(0, starts), close, whole=whole, within=within)
         flat = np.diff(ordinal, prepend=-2) == 1
         begin, length = argument_slices(raw, braces, ordinal, close[1:])
-        arrow = self._arrows.find(text, starts[:-1], close[1:], flat[1:])
+        flow = self._flows.find(text, starts[:-1], close[1:], flat[1:])
         if whole:
             starts, flat = np.append(starts, len(text)), np.append(flat, False)
         # The first piece begins at 0, where its own brace need not be; what it holds is left to the parser, and so is
         # the end of the whole text.
         edges = (int(len(ordinal) > 0), int(whole))
-        begin, length, arrow = np.pad(begin, edges), np.pad(length, edges), np.pad(arrow, edges)
+        begin, length, flow = np.pad(begin, edges), np.pad(length, edges), np.pad(flow, edges)
         offsets = np.concatenate([[0], starts]).astype(np.int32)
-        return Pieces(text, slot, offsets, flat, arrow, begin, length)
+        return Pieces(text, slot, offsets, flat, flow, begin, length)
 
     def _find(self, raw: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The braces but for one at the very beginning, which of them begin a piece, and the `}` before each of these.

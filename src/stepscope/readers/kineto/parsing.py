@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from stepscope.readers.kineto.arrows import LAUNCH_CATEGORIES
 from stepscope.readers.kineto.lane import NONE
+from stepscope.readers.kineto.launch_flows import LAUNCH_CATEGORIES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,10 +94,10 @@ def structure(fields: dict[str, object]) -> str:
     return "'" + json.dumps(fields).replace("'", "''") + "'"
 
 
-#: Arrows of launches need not be parsed. Those that the framer does not know are told by their text: no arguments, of a
-#: category of arrows, and no duration.
-IS_LAUNCH_ARROW: Final = (
-    "(arrow OR (flat AND ("
+#: Flows of launches need not be parsed. Those that the framer does not know are told by their text: no arguments, of a
+#: category of flows, and no duration.
+IS_LAUNCH_FLOW: Final = (
+    "(flow OR (flat AND ("
     + " OR ".join(f"contains(text, '\"{cat}\"')" for cat in LAUNCH_CATEGORIES)
     + ") AND NOT contains(text, '\"dur\"')))"
 )
@@ -116,12 +116,12 @@ PARSED: Final = f"i, phase, is_span, coalesce(ts, {NONE}) AS ts, coalesce(dur, {
 
 
 def parse_sql(source: str, *, exact: bool) -> str:
-    """A row per event of `source`, but for launch arrows, as a query; `key` is what both ends of an arrow share.
+    """A row per event of `source`, but for launch flows, as a query; `key` is what both ends of a flow share.
 
     It fails if a text is not JSON.
 
     Args:
-        source: A relation with columns `i`, `text`, `flat`, `arrow` and `args`.
+        source: A relation with columns `i`, `text`, `flat`, `flow` and `args`.
         exact: Read start times digit by digit instead of through doubles.
     """
     return f"""
@@ -165,7 +165,7 @@ def columns_sql(source: str, *, exact: bool) -> str:
             e.args."Sequence number" AS sequence, e.args."Fwd thread id" AS forward_thread
         FROM (
             SELECT i, text, flat, args AS known_args, json_transform(text, {structure(dict(_EVENT))}) AS e
-            FROM {source} WHERE NOT ({IS_LAUNCH_ARROW})
+            FROM {source} WHERE NOT ({IS_LAUNCH_FLOW})
         )
     )
     """

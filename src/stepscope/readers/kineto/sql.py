@@ -76,7 +76,7 @@ FROM (SELECT ts, track, json_transform(args, {structure(dict(_MEMORY_ARGS))}) AS
 
 
 def flows_sql(source: str, *, exact: bool) -> str:
-    """Gathers ends of arrows."""
+    """Gathers ends of flows."""
     return f"""
     INSERT INTO kineto_flows
     SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,

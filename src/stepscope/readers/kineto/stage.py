@@ -60,7 +60,7 @@ class Stager:
         if np.any(names.is_work[name] & (correlation <= 0)):
             # Device work that no correlation id ties to its launch.
             lane.statements.show("pieces", lane.texts.table())
-            lane.statements.run(work_sql.LAUNCH_ARROWS)
+            lane.statements.run(work_sql.LAUNCH_FLOWS)
         self._stage_arguments(lane, args)
 
     def _name_numbers(self, lane: Lane, span: NDArray[np.int64]) -> NDArray[np.int64]:

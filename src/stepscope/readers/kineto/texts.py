@@ -29,14 +29,14 @@ class Texts:
         text: Of each event.
         args: The arguments of each event, none if they have to be found by parsing.
         flat: bool[n], as in `Pieces`.
-        arrow: bool[n], as in `Pieces`.
+        flow: bool[n], as in `Pieces`.
     """
 
     ids: NDArray[np.int64]
     text: Slices
     args: Slices
     flat: NDArray[np.bool_]
-    arrow: NDArray[np.bool_]
+    flow: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,17 +55,17 @@ class Texts:
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Texts:
         """Some of the rows, by position or by a mask."""
-        return Texts(self.ids[rows], self.text.take(rows), self.args.take(rows), self.flat[rows], self.arrow[rows])
+        return Texts(self.ids[rows], self.text.take(rows), self.args.take(rows), self.flat[rows], self.flow[rows])
 
     def table(self) -> pa.Table:
-        """Columns `i`, `text`, `args`, `flat` and `arrow`, in batches so that all cores can take part."""
+        """Columns `i`, `text`, `args`, `flat` and `flow`, in batches so that all cores can take part."""
         whole = pa.record_batch(
             {
                 "i": self.ids,
                 "text": self.text.array,
                 "args": self.args.array,
                 "flat": pa.array(self.flat),
-                "arrow": pa.array(self.arrow),
+                "flow": pa.array(self.flow),
             }
         )
         batches = [whole.slice(row, _BATCH) for row in range(0, len(self), _BATCH)]
@@ -86,7 +86,7 @@ def chunk_texts(chunk: Chunk) -> Texts:
         Slices(buffers, buffer, begin, length),
         Slices(buffers, buffer, args_begin, np.where(args_length > 0, args_length, -1).astype(np.int32)),
         np.concatenate([part.flat for part in parts]),
-        np.concatenate([part.arrow for part in parts]),
+        np.concatenate([part.flow for part in parts]),
     )
 
 
@@ -105,7 +105,7 @@ def mended_texts(pieces: Texts, mended: Mended) -> Texts:
         _with(pieces.text.take(kept), mended.texts).take(order),
         _with(pieces.args.take(kept), [None] * len(mended.ids)).take(order),
         np.append(pieces.flat[kept], no)[order],
-        np.append(pieces.arrow[kept], no)[order],
+        np.append(pieces.flow[kept], no)[order],
     )
 
 

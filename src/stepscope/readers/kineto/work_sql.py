@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.readers.kineto.names import DIRECTION
-from stepscope.readers.kineto.parsing import FAST_TS, IS_LAUNCH_ARROW, LIMIT_US, structure
+from stepscope.readers.kineto.parsing import FAST_TS, IS_LAUNCH_FLOW, LIMIT_US, structure
 
 _KERNEL_ARGS: Final = {
     "grid": ["INTEGER"],
@@ -73,16 +73,16 @@ FROM (
 WHERE a."Collective name" <> 'wait'
 """
 
-_ARROW: Final = {"ph": "VARCHAR", "id": "VARCHAR", "ts": "DOUBLE", "pid": "VARCHAR", "tid": "VARCHAR"}
+_FLOW: Final = {"ph": "VARCHAR", "id": "VARCHAR", "ts": "DOUBLE", "pid": "VARCHAR", "tid": "VARCHAR"}
 
-#: The arrows of launches, which are read only where device work has no correlation id.
-LAUNCH_ARROWS: Final = f"""
+#: The flows of launches, which are read only where device work has no correlation id.
+LAUNCH_FLOWS: Final = f"""
 INSERT INTO kineto_flows
 SELECT 'launch', e.id, e.ph = 's', {FAST_TS}, coalesce(e.pid, ''), coalesce(e.tid, '')
 FROM (
-    SELECT json_transform(text, {structure(dict(_ARROW))}) AS e
+    SELECT json_transform(text, {structure(dict(_FLOW))}) AS e
     FROM pieces
-    WHERE {IS_LAUNCH_ARROW} AND json_valid(text)
+    WHERE {IS_LAUNCH_FLOW} AND json_valid(text)
 )
 WHERE e.ph IN ('s', 'f', 't') AND isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} AND e.id IS NOT NULL
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: What an event can be to those inside it, and which calls can be launches: those after `LAUNCH` where no other is.
 OTHER, OP, MODULE, FRAME, LAUNCH, CALL = range(6)
 #: What lies on threads.
-EVENT, ALLOCATION, ARROW = range(3)
+EVENT, ALLOCATION, FLOW = range(3)
 
 _ROLES: Final = {
     "op": OP, "module": MODULE, "annotation": MODULE, "python": FRAME, "launch": LAUNCH, "runtime": CALL, "sync": CALL,
@@ -37,7 +37,7 @@ _POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
 
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """n events, allocations and ends of arrows of a stretch, by thread and then in the order of the recording.
+    """n events, allocations and ends of flows of a stretch, by thread and then in the order of the recording.
 
     Attributes:
         id: int64[n], ids of events, and rows of the tables that the others are in.
@@ -73,7 +73,7 @@ class HostBatch:
         rows["role"] = _ROLE[events["category"].to_numpy()]
         rows["kind"] = np.full(len(events), EVENT, np.uint8)
         order = ascending(rows["id"])
-        for kind, table in ((ALLOCATION, "raw_memory"), (ARROW, "raw_flows")):
+        for kind, table in ((ALLOCATION, "raw_memory"), (FLOW, "raw_flows")):
             points = _points(connection, kind, _POINTS_SQL.format(table=table, chosen=chosen))
             if points["id"].size:
                 order = np.append(order, np.arange(order.size, order.size + points["id"].size))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.host.batches import ALLOCATION, ARROW, EVENT, FRAME, LAUNCH, MODULE, OP, HostBatch
+from stepscope.ingest.derive.host.batches import ALLOCATION, EVENT, FLOW, FRAME, LAUNCH, MODULE, OP, HostBatch
 from stepscope.ingest.derive.host.stretches import host_stretches
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
 from stepscope.ingest.derive.launches import Launches, first_launches
@@ -45,7 +45,7 @@ class Hosts:
         external: Operators with external ids of device work, see `EXTERNAL`.
         work: Device work that is recorded on host threads: id, depth, parent, step.
         allocations: Rows of `raw_memory` and the events around them: row, owner.
-        arrows: The same of `raw_flows`.
+        flows: The same of `raw_flows`.
         per_step: int64[steps], launches and operators that begin in each.
         clipped: How many events had to be clipped to their parent.
     """
@@ -55,15 +55,15 @@ class Hosts:
     external: pa.Table
     work: pa.Table
     allocations: pa.Table
-    arrows: pa.Table
+    flows: pa.Table
     per_step: NDArray[np.int64]
     clipped: int
 
 
 def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, writing: Writing) -> Hosts:
-    """Nest all events on host tracks and write them; find launches, and the owners of allocations and ends of arrows.
+    """Nest all events on host tracks and write them; find launches, and the owners of allocations and ends of flows.
 
-    Allocations and arrow ends are points on a thread: they take part in the nesting as events of no length,
+    Allocations and flow ends are points on a thread: they take part in the nesting as events of no length,
     so that whatever encloses them is their parent.
     """
     launches, operators = Launches(work), Operators(work)
@@ -78,7 +78,7 @@ def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, w
         begun = around.step[(batch.role == OP) | (batch.role == LAUNCH)]
         part = Hosts(
             found, pa.concat_tables(chains), external, _work(batch, around, is_work, steps),
-            _owned(batch, around, ALLOCATION), _owned(batch, around, ARROW),
+            _owned(batch, around, ALLOCATION), _owned(batch, around, FLOW),
             np.bincount(begun[begun >= 0], minlength=steps.starts.size), clipped,
         )  # fmt: skip
         return part, _host_events(batch, around, ~is_work, steps)
@@ -121,7 +121,7 @@ def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
         pa.concat_tables([EXTERNAL.empty_table(), *(part.external for part in parts)]),
         pa.concat_tables([_NESTED.empty_table(), *(part.work for part in parts)]),
         pa.concat_tables([_OWNED.empty_table(), *(part.allocations for part in parts)]),
-        pa.concat_tables([_OWNED.empty_table(), *(part.arrows for part in parts)]),
+        pa.concat_tables([_OWNED.empty_table(), *(part.flows for part in parts)]),
         sum((part.per_step for part in parts), np.zeros(steps.starts.size, np.int64)),
         sum(part.clipped for part in parts),
     )

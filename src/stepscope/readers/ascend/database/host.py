@@ -81,14 +81,14 @@ FROM db_calls c JOIN db_connections x ON x.id = c."connectionId"
 WHERE c.source = 0 AND c.type = {_OP} GROUP BY 1
 """
 
-_QUEUE_ARROWS: Final = """
-INSERT INTO ascend_arrows
+_QUEUE_FLOWS: Final = """
+INSERT INTO ascend_host_flows
 SELECT 'queue', queue::VARCHAR, name LIKE 'Enqueue%', ts, process, thread FROM ascend_host WHERE queue IS NOT NULL
 """
 
 #: The first operator of the forward pass with a number, and the first of the backward pass with the same.
-_AUTOGRAD_ARROWS: Final = """
-INSERT INTO ascend_arrows
+_AUTOGRAD_FLOWS: Final = """
+INSERT INTO ascend_host_flows
 SELECT 'forward_backward', sequence::VARCHAR, is_source, unnest(ends).ts, unnest(ends).process, unnest(ends).thread
 FROM (
     SELECT i.sequence, coalesce(i.forward_thread, 0) = 0 AS is_source,
@@ -109,7 +109,7 @@ FROM db_steps WHERE "startNs" IS NOT NULL AND "endNs" >= "startNs"
 
 
 def gather(database: Database, staging: Staging) -> None:
-    """Fill `ascend_host`, `ascend_inputs` and `ascend_arrows`, and table `db_ops` (connection, op)."""
+    """Fill `ascend_host`, `ascend_inputs` and `ascend_host_flows`, and table `db_ops` (connection, op)."""
     connection = staging.connection
     database.load(staging, "PYTORCH_API", _TORCH_COLUMNS, "db_torch")
     database.load(staging, "CANN_API", _CANN_COLUMNS, "db_cann")
@@ -119,7 +119,7 @@ def gather(database: Database, staging: Staging) -> None:
     database.load(staging, "PYTORCH_CALLCHAINS", {"id": "int", "stack": "int", "stackDepth": "int"}, "db_stacks")
     connection.execute(_CALLS)
     _insert_words(database, staging)
-    for statement in (_HOST, _INPUTS, _OPS, _QUEUE_ARROWS, _AUTOGRAD_ARROWS, _STEPS):
+    for statement in (_HOST, _INPUTS, _OPS, _QUEUE_FLOWS, _AUTOGRAD_FLOWS, _STEPS):
         connection.execute(statement)
     for table in ("torch", "cann", "marks", "gc", "steps", "stacks", "calls", "words"):
         connection.execute(f"DROP TABLE db_{table}")

@@ -48,7 +48,7 @@ def api_calls(place: Place, host: HostStep) -> list[Api]:
 
 
 def launch_of(place: Place, task: Task) -> Api:
-    """The call from which the arrow to the task's work begins."""
+    """The call from which the flow to the task's work begins."""
     calls = _of_task(place, task)
     return next((api for api in calls if api.level == "node"), calls[0])
 

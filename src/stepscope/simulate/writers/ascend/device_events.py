@@ -1,4 +1,4 @@
-"""The device's events of a step: tasks of streams, collectives and their parts, and the arrows that end there."""
+"""The device's events of a step: tasks of streams, collectives and their parts, and the flows that end there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def device_events(place: Place, step: DeviceStep, host: HostStep) -> list[str]:
     texts: list[str] = []
     for work in step.work:
         texts += _collective(place, work) if is_collective(work) else [_work(place, work)]
-        texts += _arrow(place, work, host)
+        texts += _flow(place, work, host)
     texts += [_mark(place, mark) for mark in step.marks]
     return texts
 
@@ -101,7 +101,7 @@ def _part(place: Place, work: Work, part: Part, sub: int) -> str:
     return events.cann(part.name, row, (place.stamp(part.begin), spent), args)
 
 
-def _arrow(place: Place, work: Work, host: HostStep) -> list[str]:
+def _flow(place: Place, work: Work, host: HostStep) -> list[str]:
     """From a call to the task it launched: a collective has a number of its own, kernels of a graph share one begin."""
     task = host.tasks.get(work.call.correlation)
     number = work_connection(work)

@@ -29,8 +29,8 @@ def cann(name: str, row: Row, times: tuple[str, int], args: str = "") -> str:
     )
 
 
-def arrow(end: str, name: str, cat: str, key: int, place: tuple[Row, str]) -> str:
-    """An end (``s`` or ``f``) of an arrow of the framework."""
+def flow(end: str, name: str, cat: str, key: int, place: tuple[Row, str]) -> str:
+    """An end (``s`` or ``f``) of a flow of the framework."""
     (pid, tid), stamp = place
     return (
         f'{{"ph": "{end}", "bp": "e", "name": "{name}", "id": {key}, "pid": {pid}, "tid": {tid}, '
@@ -39,7 +39,7 @@ def arrow(end: str, name: str, cat: str, key: int, place: tuple[Row, str]) -> st
 
 
 def host_to_device(end: str, key: int, place: tuple[Row, str]) -> str:
-    """An end of an arrow from a call of CANN to its work on the device."""
+    """An end of a flow from a call of CANN to its work on the device."""
     (pid, tid), stamp = place
     where = f'"pid": {pid}, "tid": {tid}'
     if end == "s":

@@ -14,7 +14,7 @@ from stepscope.simulate.writers.ascend import cann_events, events
 from stepscope.simulate.writers.ascend.device import DeviceStep, Streams
 from stepscope.simulate.writers.ascend.device_events import device_events
 from stepscope.simulate.writers.ascend.host import HostStep, arrange
-from stepscope.simulate.writers.ascend.host_events import arrow_to_work, host_events
+from stepscope.simulate.writers.ascend.host_events import flow_to_work, host_events
 from stepscope.simulate.writers.ascend.layers import cann_layers, framework_layers
 from stepscope.simulate.writers.ascend.memory import MemoryRecord, OperatorMemory
 from stepscope.simulate.writers.ascend.metadata import write_metadata
@@ -61,7 +61,7 @@ class AscendWriter:
         device = self._streams.arrange(records, host)
         calls = cann_events.api_calls(place, host)
         texts = host_events(place, host, records)
-        texts += [text for work in device.work for text in arrow_to_work(place, work)]
+        texts += [text for work in device.work for text in flow_to_work(place, work)]
         self._trace.framework(texts)
         if place.details:
             self._trace.cann(cann_events.api_events(place, calls))

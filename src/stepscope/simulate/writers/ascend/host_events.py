@@ -25,8 +25,8 @@ def host_events(place: Place, host: HostStep, records: StepRecords) -> list[str]
     return texts
 
 
-def arrow_to_work(place: Place, work: Work) -> list[str]:
-    """The arrow from an operator to its work on the device, known by when that begins."""
+def flow_to_work(place: Place, work: Work) -> list[str]:
+    """The flow from an operator to its work on the device, known by when that begins."""
     operator = work.operator
     if operator is None:
         return []
@@ -34,8 +34,8 @@ def arrow_to_work(place: Place, work: Work) -> list[str]:
     row = (place.process(COMMUNICATION), 0) if is_collective(work) else (place.process(HARDWARE), work.stream)
     source = (place.pid, place.threads[operator.thread]), place.stamp(operator.begin)
     return [
-        events.arrow("s", "torch_to_npu", "async_npu", key, source),
-        events.arrow("f", "torch_to_npu", "async_npu", key, (row, place.stamp(work.begin))),
+        events.flow("s", "torch_to_npu", "async_npu", key, source),
+        events.flow("f", "torch_to_npu", "async_npu", key, (row, place.stamp(work.begin))),
     ]
 
 
@@ -69,9 +69,9 @@ def _queue(place: Place, task: Task) -> list[str]:
     put, taken = place.stamp(call.begin + margin), place.stamp(end)
     return [
         events.framework("enqueue", "Enqueue", here, (put, end - call.begin - 2 * margin), args),
-        events.arrow("s", "enqueue_to_dequeue", "async_task_queue", key, (here, put)),
+        events.flow("s", "enqueue_to_dequeue", "async_task_queue", key, (here, put)),
         events.framework("dequeue", f"Dequeue@{task.name}", there, (taken, call.end - end), args),
-        events.arrow("f", "enqueue_to_dequeue", "async_task_queue", key, (there, taken)),
+        events.flow("f", "enqueue_to_dequeue", "async_task_queue", key, (there, taken)),
     ]
 
 
@@ -82,7 +82,7 @@ def _forward_to_backward(place: Place, host: HostStep, records: StepRecords) -> 
         number = numbers.get((flow.end, flow.end_thread), flow.id)
         for end, time, thread in (("s", flow.begin, flow.begin_thread), ("f", flow.end, flow.end_thread)):
             where = (place.pid, place.threads[thread]), place.stamp(time)
-            texts.append(events.arrow(end, "fwdbwd", "fwdbwd", number, where))
+            texts.append(events.flow(end, "fwdbwd", "fwdbwd", number, where))
     return texts
 
 

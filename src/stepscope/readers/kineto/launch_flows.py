@@ -1,9 +1,9 @@
-"""Arrows from launches to device work, told by their text before anything is parsed.
+"""Flows from launches to device work, told by their text before anything is parsed.
 
 They are two of five events of a trace and say what correlation ids say, too, so that they need not be parsed. One
 trace writes all of them alike: their phase comes first, and their category lies at the same distance from the beginning
 or the end. So a few of them are looked at, and all others are compared with those at these places, eight bytes at a
-time. Arrows that are written in other ways are left to whoever decodes the text.
+time. Flows that are written in other ways are left to whoever decodes the text.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from stepscope.readers.kineto.words import WORD, words_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Categories of such arrows.
+#: Categories of such flows.
 LAUNCH_CATEGORIES: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu", "async")
 
 _PHASE: Final = re.compile(rb'\{\s*"ph"\s*:\s*"[stf]"')
 _CATEGORY: Final = re.compile(b'"(?:' + "|".join(LAUNCH_CATEGORIES).encode() + b')"')
-#: Traces have two or three ways to write an arrow, that of ends and those of beginnings.
+#: Traces have two or three ways to write a flow, that of ends and those of beginnings.
 _MOST_SHAPES: Final = 8
 #: Pieces of a block that are looked at one by one.
 _TRIES: Final = 4
@@ -32,8 +32,8 @@ _TRIES: Final = 4
 _Shape = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
 
-class ArrowFinder:
-    """Tells the launch arrows of one trace; it learns how the trace writes them."""
+class LaunchFlowFinder:
+    """Tells the launch flows of one trace; it learns how the trace writes them."""
 
     def __init__(self) -> None:
         self._shapes: list[_Shape] = []
@@ -41,7 +41,7 @@ class ArrowFinder:
     def find(
         self, text: memoryview, begin: NDArray[np.int64], close: NDArray[np.int64], flat: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """bool[n]: which of n pieces surely are launch arrows.
+        """bool[n]: which of n pieces surely are launch flows.
 
         Args:
             text: The text of the pieces.
@@ -86,7 +86,7 @@ def _mark(
 
 
 def _shapes(piece: bytes) -> list[_Shape]:
-    """How a piece is written, its category counted from its end or from its beginning; empty if it is no arrow."""
+    """How a piece is written, its category counted from its end or from its beginning; empty if it is no flow."""
     phase = _PHASE.match(piece)
     category = _CATEGORY.search(piece)
     if phase is None or category is None or category.end() < WORD or b'"dur"' in piece:
