@@ -1,4 +1,4 @@
-"""How much of a collective's size goes over each link."""
+"""Bus factors: bytes on each link per byte of a collective's size."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from __future__ import annotations
 def bus_factor(collective: str, ranks: int) -> float | None:
     """Bytes on each link per byte of the collective's size, for `ranks` participants.
 
-    With it the bandwidth can be compared to the hardware's, whatever the collective and the number of ranks.
-    Source: NVIDIA nccl-tests, doc/PERFORMANCE.md. The size is the larger of input and output.
+    Size divided by time and multiplied by this factor is the bus bandwidth, which compares to the hardware's for any
+    collective and number of ranks. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md. The size is the larger of input and
+    output.
 
     Returns:
         The factor; None if it depends on a number of ranks that is not known, or the collective moves no data.

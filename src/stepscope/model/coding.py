@@ -1,4 +1,4 @@
-"""Columns of a few known words as their positions: a byte per row in place of a text."""
+"""Enumerated text columns as int8 codes: the position of each word in a fixed list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def code(column: str, words: Sequence[str]) -> str:
-    """In SQL, the positions of a column's words among those that are known; -1 for others and for null.
+    """SQL for the position of a column's word in `words`; -1 for other words and for null.
 
     `list_position` gives null for what the list lacks (DuckDB 1.5 and 2.0), which NumPy columns can't hold.
     """
@@ -19,12 +19,12 @@ def code(column: str, words: Sequence[str]) -> str:
 
 
 def known_code(column: str, words: Sequence[str]) -> str:
-    """The same for columns that may hold other words or none: the last one stands for these."""
+    """SQL for the position of a column's word in `words`; other words and null become the last position."""
     return f"(coalesce(nullif({code(column, words[:-1])}, -1), {len(words) - 1}))::TINYINT"
 
 
 def among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
-    """Whether positions are those of some of the words, bool[n]."""
+    """Whether each code stands for one of the wanted words, bool[n]."""
     mine = np.zeros(codes.shape, np.bool_)
     for word in wanted:  # to look each up in a table takes 20 times as long for one word, and 4 times for six
         mine |= codes == words.index(word)

@@ -1,4 +1,4 @@
-"""Which device a recorded name means, and what its vendor says it can do.
+"""Look up devices by their recorded names.
 
 All rates are dense, without sparsity; every row names its source. Figures that a vendor does not publish are None.
 """
@@ -19,7 +19,7 @@ DESCRIPTION: Final = "device, name, compute_capability, sms, clock_hz, memory_ba
 
 
 def described(row: Mapping[str, Any]) -> Device | None:
-    """The device that a row of `devices` describes: out of the table, else with rates derived from the description."""
+    """The device of a row of table `devices`: from the device table, else with rates derived from the row."""
     known = match(row["name"])
     if known is not None or not row["name"]:
         return known

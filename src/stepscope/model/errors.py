@@ -1,4 +1,4 @@
-"""Errors that a user is meant to read."""
+"""Errors whose messages are shown to users."""
 
 from __future__ import annotations
 

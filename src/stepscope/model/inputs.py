@@ -1,4 +1,4 @@
-"""What recordings may hold, and what is said where it is missing."""
+"""Kinds of recorded input, and the message and hint for each where it is missing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Input = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """What is missing, and what to record where the reader of the recording does not say it better."""
+    """What is missing, and what to record next time, unless the reader has a hint of its own."""
 
     message: str
     hint: str
 
 
-#: One per kind of input; a recording whose reader does not know a kind could never have held it.
+#: One per kind of input; kinds that a reader does not list can't be in its recordings.
 ABSENCES: Final[Mapping[Input, Absence]] = {
     "device": Absence("the recording has no device activity", "record the device as well as the host"),
     "grids": Absence("the recording has no kernel with its grid and block sizes", "record the device with them"),

@@ -23,11 +23,11 @@ _TOGGLES = np.left_shift(1, np.arange(1 << _LAYER_BITS, dtype=np.int64))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Intervals:
-    """A set of instants as its maximal pieces.
+    """A set of instants as disjoint maximal intervals.
 
     Attributes:
         starts: int64[n], ascending.
-        ends: int64[n]; `starts[i] < ends[i] < starts[i + 1]`, so that equal sets have equal pieces.
+        ends: int64[n]; `starts[i] < ends[i] < starts[i + 1]`, so that equal sets have equal arrays.
     """
 
     starts: Times
@@ -47,7 +47,7 @@ class Intervals:
             begin, finish = begin[real], finish[real]
         if not begin.size:
             return cls.empty()
-        # Before the i-th begin lie i begins. If as many ends do, nothing is open there, whichever end is whose.
+        # i starts precede the i-th one. If i ends do too, nothing is open there, whichever end is whose.
         begin, finish = _ascending(begin), _ascending(finish)
         apart = np.flatnonzero(begin[1:] > finish[:-1])
         return cls(begin[np.append(0, apart + 1)], finish[np.append(apart, begin.size - 1)])
@@ -77,7 +77,7 @@ class Intervals:
         return Intervals.union_of_all((self, other))
 
     def __and__(self, other: Intervals) -> Intervals:
-        # Each set's pieces are disjoint, so an instant lies in both exactly where two pieces are open.
+        # Intervals of a set are disjoint, so an instant lies in both sets exactly where two intervals are open.
         edges = np.concatenate((self.starts, other.starts, self.ends, other.ends))
         opened = np.ones(edges.size, np.int8)
         opened[len(self) + len(other) :] = -1
@@ -103,7 +103,7 @@ class Intervals:
         """The part of [lo, hi) that this set does not cover."""
         inside = self.clip(lo, hi)
         starts, ends = np.append(lo, inside.ends), np.append(inside.starts, hi)
-        real = slice(int(ends[0] <= lo), starts.size - int(starts[-1] >= hi))  # what lies between pieces is not empty
+        real = slice(int(ends[0] <= lo), starts.size - int(starts[-1] >= hi))  # gaps between intervals are never empty
         return Intervals(starts[real], ends[real])
 
     def within(self, starts: ArrayLike, ends: ArrayLike) -> Times:
@@ -134,11 +134,11 @@ def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Tim
 
     Args:
         layers: At most 62.
-        lo: Begin.
+        lo: Start in ns.
         hi: End, less than four years later.
 
     Returns:
-        starts, ends and labels of the pieces in time order, which tile [lo, hi). A label is a position in
+        starts, ends and labels of intervals in time order, which tile [lo, hi). A label is a position in
         `layers`, or `len(layers)` where no layer covers; neighbours differ in label.
     """
     if hi <= lo:
@@ -179,13 +179,13 @@ def overlay(
 
 
 def distinct(values: Times) -> Times:
-    """The values, ascending and each once; of many different ones `np.unique` makes a hash table, which takes long."""
+    """Sorted unique values; sorts, where `np.unique` would build a slow hash table of many distinct values."""
     ordered = np.sort(values)
     return ordered.compress(np.append(True, ordered[1:] != ordered[:-1])) if ordered.size else ordered
 
 
 def ascending(values: Times | NDArray[np.int32]) -> NDArray[np.int64]:
-    """Positions by value, equal ones in order; quick where the values are few or ascend already."""
+    """Stable argsort; fast where the range of values is small or they are sorted already."""
     if (values[1:] >= values[:-1]).all():
         return np.arange(values.size)
     few = values.max() < np.iinfo(np.int16).max
@@ -193,7 +193,7 @@ def ascending(values: Times | NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _ascending(values: Times) -> Times:
-    """Sorted, which they often are already: to see that takes a tenth of the time."""
+    """Sorted values; checks first whether they are sorted already, as they often are."""
     return values if (values[1:] >= values[:-1]).all() else np.sort(values)
 
 

@@ -1,6 +1,6 @@
-"""The canonical tables of a caching allocator: what it held when it was looked at, and what it did before.
+"""Canonical tables of memory snapshots: the caching allocator's segments and blocks, and its history of events.
 
-Recordings without such a look leave them empty; `memory` has the allocations of every recording.
+Other recordings leave them empty; table `memory` has the allocations of every recording.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CALL_STACKS: Final = TableSchema(
 
 SEGMENTS: Final = TableSchema(
     "segments",
-    "One row per piece of device memory that the caching allocator held, by device and address.",
+    "One row per segment of device memory that the caching allocator reserved, by device and address.",
     (
         ident("segment", "Number of the segment within its rank."),
         _RANK,
@@ -113,7 +113,7 @@ ALLOCATOR_EVENTS: Final = TableSchema(
 
 ALLOCATIONS: Final = TableSchema(
     "allocations",
-    "One row per allocation, from when the program got it to when it was usable again, by device and begin.",
+    "One row per allocation, from when the program got it to when it was usable again, by device and start.",
     (
         _RANK,
         _DEVICE,

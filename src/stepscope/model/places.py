@@ -1,4 +1,4 @@
-"""Places in source code, as frames of call stacks name them, in the form that people and editors use."""
+"""Source locations in stack frames, formatted as editors show them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPERATOR: Final = re.compile(r"at::_ops::(\w+)::call\b")
 
 
 def operator_within(frames: Sequence[str] | None) -> str | None:
-    """The operator that a call stack, innermost frame first, is in: the outermost that the innermost code called."""
+    """The PyTorch function that user code called, from a call stack with the innermost frame first; None if none."""
     found = None
     for frame in frames or ():
         if told := _FUNCTIONAL.search(frame):

@@ -1,4 +1,4 @@
-"""What ran: decided once, so that advice fits it."""
+"""What ran, decided once per recording, so that advice fits it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLATFORMS: Final = {"cuda": "CUDA", "rocm": "HIP", "npu": "CANN", "xpu": "SYCL"
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a recording is of, as far as it tells. What it does not tell is unknown, which is neither yes nor no.
+    """What program was recorded. What the recording does not show is unknown, which is neither yes nor no.
 
     Attributes:
         kind: What it does.
@@ -31,15 +31,15 @@ class Program:
         platform: Whose devices it uses: `cpu` if none, `other` if the recording does not tell.
         language: `python`, `c++`, `native` (compiled, the recording does not tell from what) or `unknown`.
         offload: How native code reaches the device other than by kernels of its own: `openacc`, `openmp`, `kokkos`.
-        libraries: Servers, trainers and model libraries above the framework, the most telling first.
-        network: Class of the model, for example `Qwen3ForCausalLM`; empty if not told.
-        compiled: Whether most device work comes out of a graph compiler; None if not told.
+        libraries: Servers, trainers and model libraries above the framework, the most specific first.
+        network: Class of the model, for example `Qwen3ForCausalLM`; empty if unknown.
+        compiled: Whether most device work comes out of a graph compiler; None if unknown.
         graphs: Whether most device work is replayed from graphs.
         parallel: `ddp`, `fsdp`, `deepspeed`, `dataparallel`, `tensor`, `pipeline`, `context`, `expert`, `embedding`,
             `mpi`.
-        host: Whether operators or calls of the host are recorded: what the device alone shows is not all that ran.
+        host: Whether host operators or calls are recorded, not the device alone.
         loader: Whether a data loader of the framework is seen.
-        executable: Base name of the program's file; empty if not told.
+        executable: Base name of the program's file; empty if unknown.
         recorder: What made the recording: `kineto`, `nsight`, `ascend` or `memsnapshot`.
         recorded: Settings of the recording that were on: `record_shapes`, `with_stack`, `profile_memory`, ...
         evidence: What each decision rests on, by attribute.

@@ -1,4 +1,4 @@
-"""What is known about a recording as a whole."""
+"""Metadata of a recording."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One process's recording: where it came from and what it says of itself.
+    """Metadata of one process's recording.
 
     Attributes:
         source: Path of the input as given.
@@ -18,7 +18,7 @@ class Recording:
         host: Host name as recorded; None if not.
         origin_unix_ns: Unix time of the tables' time 0, in ns; None if the clock has no known origin.
         events: Number of rows of `events`.
-        attributes: What else the recording says of itself (versions, profiler options).
+        attributes: Further metadata (versions, profiler options).
         part: Which of several recordings in the source it is; empty if it is the first, or the only one.
         parts: The others, if it is the first.
     """

@@ -1,4 +1,4 @@
-"""What a runtime or driver call does, told by its name, for every vendor's runtime.
+"""Classify runtime and driver calls of every vendor by name.
 
 Sources: the API references of CUDA (runtime and driver), HIP, Ascend ACL, and Level Zero / Unified Runtime. The
 functions take names as recorded, with or without version suffixes such as `_v2` or `_ptsz`.
@@ -66,7 +66,7 @@ def is_blocking_copy(name: str) -> bool:
 
 
 def is_launch(name: str) -> bool:
-    """Whether the call puts work on a device queue: a kernel, a graph, a copy or a set."""
+    """Whether the call puts work on a device queue: a kernel, a graph, a copy or a memset."""
     return _LAUNCH.search(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""How a table is declared: columns with a type, a unit and a meaning."""
+"""Table declarations: columns with a type, a unit and a description."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def flag(name: str, description: str, *, nullable: bool = False) -> Column:
 
 
 def summary_columns(what: str, share_of: str) -> tuple[Column, ...]:
-    """The columns that every table that sums things up by name starts with."""
+    """The leading columns of every table aggregated by name."""
     return (
         text("name", f"Name of the {what}."),
         count("count", f"How many times the {what} occurred."),

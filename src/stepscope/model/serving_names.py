@@ -1,4 +1,4 @@
-"""What servers call the passes over a batch: how many requests and tokens of which phase."""
+"""Parse the names that serving engines give to passes over a batch: phase, requests, tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pass:
     Attributes:
         phase: `prefill`, `decode` or `mixed`.
         requests: Requests in the batch.
-        tokens: Tokens that the pass reads or makes; None if the name does not tell.
+        tokens: Tokens that the pass reads or makes; None if the name does not say.
     """
 
     phase: str

@@ -1,6 +1,6 @@
-"""Limits of sizes: from which on data is handled in parts, and beyond which it is refused.
+"""Size limits above which data is processed in parts, and those above which it is refused.
 
-They are values of the process, so that tests can set them.
+They are process-wide values that tests can set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(slots=True)
 class Sizes:
-    """Every limit at which an algorithm changes its way, and every one beyond which an input is not read.
+    """Every size at which an algorithm switches, and every limit on inputs.
 
     Attributes:
         nested_events: Host events nested together, about; each takes some 500 bytes meanwhile. Of ranks with more than
@@ -20,13 +20,13 @@ class Sizes:
         joined_activities: Device activities of which many columns may be in memory twice (200,000 take 20 MB).
         concurrent_events: Events of a rank about which several questions are asked at a time; each may need some 100
             bytes per event.
-        kept_bytes: Of a larger rank, what holds as much is computed anew for each question.
+        kept_bytes: Results of a large rank above this size are recomputed instead of kept.
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
-        chunk_pieces: Pieces of text that are parsed together; 16 MiB of a real trace are some 60,000.
-        short_pieces: Of 8 MiB of text, objects that are too short to be events, and yet are parsed.
+        chunk_pieces: Events of text parsed together; 16 MiB of a real trace hold some 60,000.
+        short_pieces: Objects too short to be events that are still parsed, per 8 MiB of text.
         event_bytes: Text of one event; those of real traces with long stacks have some 100 kB.
         unpacked_bytes: What any input may unpack to. Recordings unpack to 5 to 60 times their size.
-        unpacked_times: What it may unpack to beyond that, in times of its size; deflate packs zeros to a 1030th.
+        unpacked_times: Larger inputs may unpack to this multiple of their size; deflate's highest ratio is 1030.
         archive_members: Files in one zip archive; each takes some 500 bytes of memory.
     """
 
@@ -44,16 +44,16 @@ class Sizes:
 
     @property
     def whole_columns(self) -> int:
-        """Events of a rank of which whole columns may be in memory."""
+        """Largest number of events of a rank whose columns may be in memory whole."""
         return 2 * self.nested_events
 
     def unpacked_limit(self, packed: int) -> int:
-        """Bytes that so many packed ones may unpack to."""
+        """Largest number of bytes that `packed` bytes may unpack to."""
         return self.unpacked_bytes + self.unpacked_times * packed
 
     @contextmanager
     def changed(self, **limits: int) -> Iterator[None]:
-        """These limits while the context lasts; other threads see them too."""
+        """Override limits within a context; other threads see them too."""
         before = {one.name: getattr(self, one.name) for one in fields(self)}
         for name, value in limits.items():
             setattr(self, name, value)

@@ -1,4 +1,4 @@
-"""What recordings of one kind hold: what whoever comes after the reader may ask about it, in place of its name."""
+"""Properties of a kind of recording, which later layers ask for instead of comparing the reader's name."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from stepscope.model.program import Framework, Platform
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One kind of recording; its reader states this in its `inputs.py`.
+    """Properties of one kind of recording, stated by its reader in `inputs.py`.
 
     Attributes:
-        inputs: The kinds of input that such recordings may hold, and how each is recorded.
-        elsewhere: How inputs are recorded of programs that are not PyTorch's, where that differs; None for those that
-            such programs never have.
-        framework: What the program is written with where no name in the recording tells.
-        platform: Whose devices they are, whatever is recorded; None if that is open.
-        likely: Whose devices they are where nothing in the recording tells; None if that stays open.
-        marking: How the steps of a PyTorch program are marked; empty if such recordings have no marks.
-        marking_elsewhere: The same of other programs.
-        timed: Whether they tell how long work takes, rather than what lies in memory.
-        by_operators: Whether work of the host is recorded as operators: calls alone are then what is left of it.
-        numbered: Whether operators are numbered one after another, so that gaps show what was taken out.
+        inputs: How each kind of input that such recordings may hold is recorded.
+        elsewhere: The same for programs without PyTorch, where it differs; None for inputs that those never have.
+        framework: The program's framework if no recorded name shows it.
+        platform: The devices' vendor, always; None if it varies.
+        likely: The devices' vendor if the recording does not show it; None if unknown.
+        marking: How to mark steps in a PyTorch program; empty if such recordings have no marks.
+        marking_elsewhere: How to mark steps in other programs.
+        timed: Whether they hold durations of work, not only memory contents.
+        by_operators: Whether host work is recorded as operators, so that a recording with calls alone is a reduced one.
+        numbered: Whether operators are numbered consecutively, so that gaps show removed ones.
     """
 
     inputs: Mapping[Input, str] = field(default_factory=dict)
@@ -39,6 +38,6 @@ class Source:
     numbered: bool = False
 
     def how(self, needs: Input, pytorch: bool) -> str | None:
-        """How an input is recorded of a program; None if such a recording never has it."""
+        """How to record an input; None if such a recording never has it."""
         usual = self.inputs.get(needs)
         return usual if pytorch or usual is None else self.elsewhere.get(needs, usual)

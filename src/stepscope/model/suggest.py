@@ -1,16 +1,16 @@
-"""What somebody may have meant by a name that there is not."""
+"""Suggest similar names for an unknown one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
-#: Letters of a name that tell something as a part of another one.
+#: Shortest name that is matched as a part of another one.
 _TELLING: Final = 3
 
 
 def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """A hint for a wrong name: the nearest ones, or else where to look, or all that there are."""
+    """A hint for an unknown name: the most similar names, else `otherwise`, else all names."""
     from difflib import get_close_matches
 
     known = {known.lower(): known for known in names}

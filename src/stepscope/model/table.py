@@ -34,7 +34,7 @@ def arrow_schema(schema: TableSchema) -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that keeps what it declares: same columns, same types, no nulls where none may be.
+    """An Arrow table that matches its schema: columns, types, and no nulls where none are allowed.
 
     Build one with `Table.of(schema, columns)`, `Table.from_rows` or `Table.from_arrow`.
     """
@@ -141,7 +141,7 @@ class Table:
 
 
 def _need(library: str) -> None:
-    """Have a library of data frames, which stepscope itself does without."""
+    """Raise if an optional data frame library is not installed."""
     from importlib.util import find_spec
 
     if find_spec(library) is None:

@@ -1,8 +1,8 @@
-"""The canonical tables: what every reader's recording becomes.
+"""The canonical tables, which every reader's recording is converted to.
 
 `docs/schema.md` is generated from these declarations (`stepscope schema`). Times are integer
 nanoseconds since the trace's origin; `manifest.json` of a store holds the origin in Unix time.
-Rows of different ranks never share a key: `(rank, id)` names an event.
+`(rank, id)` identifies an event.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ TRACKS = TableSchema(
 
 KERNELS = TableSchema(
     "kernels",
-    "One row per device activity: kernels, collectives, copies, sets and device-side waits.",
+    "One row per device activity: kernels, collectives, copies, memsets and device-side waits.",
     (
         ident("event", "The event."),
         RANK,
@@ -100,7 +100,7 @@ KERNELS = TableSchema(
         size("shared_bytes", "Shared memory per block; null if not recorded.", nullable=True),
         fraction("occupancy", "Estimated achieved occupancy; null if not recorded.", nullable=True),
         text("dtype", "Data type of the operands, as recorded, else from the name; null if unknown.", nullable=True),
-        flag("tensor_core", "Whether it uses matrix units, from the name; null if unknown.", nullable=True),
+        flag("tensor_core", "Whether it uses tensor cores, from the name; null if unknown.", nullable=True),
         number(
             "flops",
             "Floating-point operations of the operator, for one kernel of each operator that has a cost model: "
@@ -195,11 +195,11 @@ RECORDED = TableSchema(
 
 COPIES = TableSchema(
     "copies",
-    "One row per device copy or set.",
+    "One row per device copy or memset.",
     (
         ident("event", "The device event."),
         RANK,
-        text("direction", "HtoD, DtoH, DtoD, PtoP, HtoH, set or unknown."),
+        text("direction", "HtoD, DtoH, DtoD, PtoP, HtoH, set (a memset) or unknown."),
         size("bytes", "Bytes moved or set; null if not recorded.", nullable=True),
         text("src_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
         text("dst_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
@@ -269,7 +269,7 @@ STEPS = TableSchema(
         ns("end", "End including the last device work launched in it."),
         flag(
             "partial",
-            "Whether the recording begins or ends inside it: the first or last step, with clearly less work "
+            "Whether the recording starts or ends inside it: the first or last step, with clearly less work "
             "than the others.",
         ),
         ns(
@@ -301,12 +301,12 @@ DEVICES = TableSchema(
         Column(
             "max_threads_per_sm",
             "int32",
-            "Resident threads per multiprocessor; null if not recorded.",
+            "Resident threads per SM or CU; null if not recorded.",
             "",
             True,
         ),
-        Column("registers_per_sm", "int32", "Registers per multiprocessor; null if not recorded.", "", True),
-        size("shared_bytes_per_sm", "Shared memory per multiprocessor; null if not recorded.", nullable=True),
+        Column("registers_per_sm", "int32", "Registers per SM or CU; null if not recorded.", "", True),
+        size("shared_bytes_per_sm", "Shared memory per SM or CU; null if not recorded.", nullable=True),
         Column("warp_size", "int32", "Threads per warp; null if not recorded.", "", True),
         text("compute_capability", "Architecture version as recorded; null if not.", nullable=True),
         Column("clock_hz", "int64", "Highest clock of its units in Hz; null if not recorded.", "", True),

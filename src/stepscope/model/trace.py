@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class _Memo:
-    """What was computed of a trace, by the function that computed it; shared by the threads that work on it."""
+    """Values computed from a trace, keyed by the function that computed them; shared by threads."""
 
     def __init__(self) -> None:
         self.values: dict[object, object] = {}
@@ -38,20 +38,20 @@ class _Memo:
         self._guard = threading.Lock()
 
     def lock(self, compute: object) -> threading.Lock:
-        """The lock of one value: one thread computes it, and others wait for it."""
+        """The lock of one value: one thread computes it, others wait."""
         with self._guard:
             return self._locks[compute]
 
 
 class Trace:
-    """The canonical tables of one or more ranks behind DuckDB, with a connection for each thread that asks.
+    """The canonical tables of one or more ranks in DuckDB, with one connection per thread.
 
     Every table of `stepscope.model.tables` is a view. A trace of a single rank also has the views that analyses
     read: `spans` (`events` without `args`, with `name_id` in place of `name`), `names(name_id, name)` and `activities`
-    (`kernels` with what launched each: `stepscope.store.activities`). Traces are made by `stepscope.open`.
+    (`kernels` joined with their launches: `stepscope.store.activities`). `stepscope.open` returns traces.
 
     Attributes:
-        notes: What was observed about the input as a whole, such as files that were skipped.
+        notes: Health notes about the input as a whole, such as skipped files.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Trace:
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
-        #: The trace that this one is a part of: files of an input that is not cached live as long as it does.
+        #: The trace that this one is a part of, kept alive because it owns the files of an uncached input.
         self._whole: Trace | None = None
         self._views = dict(views or {})
         self._memo = _Memo()
@@ -78,7 +78,7 @@ class Trace:
 
     @property
     def recordings(self) -> dict[int, Recording]:
-        """What each rank's recording says of itself."""
+        """Metadata of each rank's recording."""
         return dict(self._recordings)
 
     @property
@@ -103,12 +103,12 @@ class Trace:
 
     @property
     def job(self) -> Trace:
-        """The trace that this one was taken from, with all its ranks and steps; this one if it is whole."""
+        """The trace of all ranks and steps that this one is a part of; itself if it is whole."""
         return self if self._whole is None else self._whole.job
 
     @property
     def whole(self) -> Trace:
-        """This trace with all that was narrowed away, on a connection of its own; itself if nothing was."""
+        """This rank's trace without narrowing, on a connection of its own; itself if it is not narrowed."""
         if not self._views:
             return self
         source = self
@@ -126,7 +126,7 @@ class Trace:
         return self._on_cursor({**self._views, **views})
 
     def for_thread(self) -> Trace:
-        """The same trace on a connection of its own, for another thread; what is computed once is shared."""
+        """The same trace on a connection of its own, for another thread; values of `once` are shared."""
         clone = self._on_cursor(self._views)
         clone._memo = self._memo
         return clone
@@ -138,9 +138,9 @@ class Trace:
         return trace
 
     def once(self, compute: Callable[[Trace], _T]) -> _T:
-        """What `compute` makes of this trace, computed on first use only.
+        """Return `compute(self)`, computed on first use and kept.
 
-        For what several analyses build on. The result is shared and must not be changed.
+        For values that several analyses share. The result must not be changed.
         """
         with self._memo.lock(compute):
             if compute not in self._memo.values:
@@ -148,7 +148,7 @@ class Trace:
             return cast("_T", self._memo.values[compute])
 
     def forget(self, least: int) -> None:
-        """Let go of what was computed once and holds at least so many bytes; it is computed again when asked for."""
+        """Drop values of `once` of at least so many bytes; they are recomputed when asked for."""
         from stepscope.model.process.footprint import footprint, give_back
 
         for compute, value in tuple(self._memo.values.items()):
@@ -158,13 +158,13 @@ class Trace:
         give_back()
 
     def with_tables(self, **tables: pa.Table) -> Trace:
-        """The same trace, which queries can join with further tables."""
+        """The same trace with additional tables for queries."""
         for name, table in tables.items():
             self._connections.register(name, table)
         return self
 
     def limit_memory(self, megabytes: int) -> None:
-        """Let queries use this much memory, and disk beyond it."""
+        """Limit the memory of queries; they spill to disk beyond it."""
         folder = str(spill_folder()).replace("'", "''")
         self._connection.execute(f"SET temp_directory = '{folder}'")
         self._connection.execute(f"SET memory_limit = '{megabytes}MB'")
@@ -174,13 +174,13 @@ class Trace:
         return self._connection.sql(query, params=parameters).to_arrow_table()
 
     def rows(self, query: str, parameters: Parameters | None = None) -> list[dict[str, Any]]:
-        """The few rows of a query's result by column name; quicker than `sql`, which plans each query twice."""
+        """Rows of a query's result as dictionaries. For small results: faster than `sql`, which plans a query twice."""
         result = self._connection.execute(query, parameters)
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
 
     def batches(self, query: str, parameters: Parameters | None = None, rows: int = 100_000) -> pa.RecordBatchReader:
-        """The result of a query, batch by batch; read it to its end before the trace is asked anything else."""
+        """The result of a query in batches. Read it to its end before the next query on this trace."""
         return self._connection.sql(query, params=parameters).to_arrow_reader(rows)
 
     def check_reads_only(self, query: str) -> None:
@@ -194,7 +194,7 @@ class Trace:
         check_reads_only(self._connection, query)
 
     def interrupt(self) -> None:
-        """Stop the queries that other threads are running."""
+        """Interrupt the running queries of other threads."""
         self._connections.interrupt()
 
     def columns(self, query: str, parameters: Parameters | None = None) -> dict[str, NDArray[Any]]:
@@ -233,7 +233,7 @@ class Trace:
             self._closing.pop()()
 
     def when_closed(self, call: Callable[[], object]) -> None:
-        """Have something done once the trace is closed."""
+        """Register a call to be made when the trace is closed."""
         self._closing.append(call)
 
     def __enter__(self) -> Trace:

@@ -14,7 +14,7 @@ ATTENTION_SHARE = 0.50
 SCALAR_SHARE = 0.60
 MEMORY_SHARE = 0.85
 
-# Blocks of 128 x 128 outputs a GEMM needs per multiprocessor to fill the device; below that the rate falls.
+# Blocks of 128 x 128 outputs a GEMM needs per SM to fill the device; below that the rate falls.
 TILE = 128
 
 

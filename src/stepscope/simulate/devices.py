@@ -13,7 +13,7 @@ class Device:
         name: as the runtime reports it.
         vendor: ``nvidia``, ``amd`` or ``huawei``.
         capability: compute capability, major and minor; (0, 0) where there is none.
-        sms: streaming multiprocessors (compute units; cube cores, each with two vector cores beside it).
+        sms: SMs (CUs; cube cores, each with two vector cores beside it).
         memory: bytes of device memory.
         bandwidth: device-memory rate in bytes per second.
         matrix_flops: dense 16-bit matrix rate per second.

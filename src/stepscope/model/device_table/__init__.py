@@ -1,4 +1,4 @@
-"""What vendors say their devices can do, one file per vendor."""
+"""Peak rates and sizes of devices as their vendors state them, one file per vendor."""
 
 from stepscope.model.device_table.amd import AMD
 from stepscope.model.device_table.ascend import ASCEND

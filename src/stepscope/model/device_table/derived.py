@@ -1,8 +1,8 @@
-"""Rates of NVIDIA devices that are not in the table, from what a recording says of them.
+"""Peak rates of NVIDIA devices missing from the table, computed from SMs, clock and compute capability.
 
-A rate is operations per multiprocessor and clock, by compute capability (CUDA C++ Programming Guide, throughput of
+A rate is operations per SM and clock, by compute capability (CUDA C++ Programming Guide, throughput of
 native arithmetic instructions; architecture whitepapers of Turing, Ampere GA102, Ada and Blackwell for tensor cores),
-times multiprocessors, times the highest clock. On GeForce and TITAN cards tensor cores that add up in fp32 run at half
+times SMs, times the highest clock. On GeForce and TITAN cards tensor cores that add up in fp32 run at half
 their rate, so that TF32 is no faster than fp32 there.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 
 from stepscope.model.device_table.device import Device
 
-#: FLOP per multiprocessor and clock by compute capability: fp64 and fp32 on ordinary units, then 16 bits on tensor
+#: FLOP per SM and clock by compute capability: fp64 and fp32 on ordinary units, then 16 bits on tensor
 #: cores with sums in fp32 (of cards for workstations and servers), and whether these know TF32 and bf16.
 _PER_CLOCK: Final = {
     "7.0": (64, 128, 1024, False),
@@ -40,13 +40,13 @@ def derived(
     bandwidth: int | None,
     memory_bytes: int | None,
 ) -> Device | None:
-    """A device by its multiprocessors and clock; None if these are not known, or its architecture is not.
+    """A device with rates computed from its SMs and clock; None if these or its architecture are not known.
 
     Args:
         name: As recorded.
         capability: Compute capability, for example `8.6`.
-        units: Multiprocessors.
-        clock_hz: The highest clock.
+        units: Number of SMs.
+        clock_hz: The highest clock in Hz.
         bandwidth: Bytes per second to its memory; None if not known.
         memory_bytes: Size of its memory; None if not known.
     """  # fmt: skip
@@ -70,5 +70,5 @@ def derived(
         max_threads=_MAX_THREADS.get(capability, 1536),
         warp_size=32,
         link_bandwidth=None,
-        source="multiprocessors and clock as recorded, times operations per clock of the architecture",
+        source="SMs and clock as recorded, times operations per clock of the architecture",
     )

@@ -27,7 +27,7 @@ class Device:
         memory_bandwidth: Bytes per second to and from that memory.
         units: Number of SMs, CUs, AI cores or tensor processor cores.
         vector: FLOP/s of the ordinary units by type (`fp64`, `fp32`, `fp16`, `bf16`).
-        matrix: FLOP/s of the matrix units by operand type; products that are summed in fp32 where that differs.
+        matrix: FLOP/s of the tensor cores by operand type; with fp32 accumulation where that differs.
         max_threads: Most resident threads per unit.
         warp_size: Threads per warp or wavefront.
         link_bandwidth: Bytes per second to other devices over the vendor's own links, both directions together.
@@ -52,7 +52,7 @@ class Device:
 
         Args:
             dtype: As in `stepscope.model.dtypes`.
-            tensor_core: Whether the kernel uses matrix units; None takes the higher of the two rates, so that a share
+            tensor_core: Whether the kernel uses tensor cores; None takes the higher of the two rates, so that a share
                 of the peak is never overstated.
 
         Returns:

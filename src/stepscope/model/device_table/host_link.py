@@ -1,4 +1,4 @@
-"""How fast a device exchanges data with its host.
+"""Bandwidth between a device and its host.
 
 Rates of one direction: PCI Express 3.0, 4.0 and 5.0 with 16 lanes carry 15.75, 31.5 and 63 GB/s (PCI-SIG); which of
 them a device has stands in the vendor's datasheet named in its row. NVLink-C2C carries 450 GB/s each way (NVIDIA GH200

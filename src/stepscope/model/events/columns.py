@@ -1,7 +1,7 @@
-"""Events of one rank as columns in memory, each read when it is first asked for.
+"""Events of one rank as NumPy columns, each read on first use.
 
-A query that joins events by id costs tens of milliseconds where looking them up by position costs one. Columns are
-kept with `Trace.once`, so that `Trace.forget` lets go of each of a large rank's.
+Events refer to each other by position in these columns, which is far cheaper than a join by id. `Trace.once` keeps
+the columns and `Trace.forget` frees them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FROM input_texts
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Reads one column of `spans`; equal ones are the same to `Trace.once`."""
+    """Reader of one column of `spans`; `Trace.once` keys its result by equality."""
 
     name: str
 
@@ -48,9 +48,9 @@ class _Column:
 
 
 def _read(trace: Trace, expression: str) -> NDArray[Any]:
-    """An expression for each event, in the order in which events are stored.
+    """Evaluate an SQL expression per event, in storage order.
 
-    A part of a trace is a query with joins, which may return its rows in another order each time.
+    Rows of a narrowed trace come from a query with joins, in no fixed order, so they are put into that of the whole.
     """
     whole = trace.whole
     if whole is trace:
@@ -63,7 +63,7 @@ def _read(trace: Trace, expression: str) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The n events of a trace of one rank, in the order in which they are stored."""
+    """The n events of one rank, in storage order. A position is an index into these columns."""
 
     trace: Trace
 
@@ -74,12 +74,12 @@ class Spans:
 
     @property
     def ts(self) -> Times:
-        """int64[n], begins."""
+        """int64[n], start times in ns."""
         return self.trace.once(_Column("ts"))
 
     @property
     def dur(self) -> Times:
-        """int64[n], durations; -1 if there is none."""
+        """int64[n], durations in ns; -1 if not recorded."""
         return self.trace.once(_Column("dur"))
 
     @property
@@ -111,15 +111,15 @@ class Spans:
 
     @property
     def around(self) -> Rows:
-        """int32[n], position of the event around each; -1 if there is none."""
+        """int32[n], position of each event's parent; -1 for none."""
         return self.trace.once(_around)
 
     def of(self, *categories: str) -> NDArray[np.bool_]:
-        """Whether events are of one of these categories, bool[n]."""
+        """Whether each event is of one of these categories, bool[n]."""
         return among(self.category, CATEGORIES, categories)
 
     def rows(self, ids: NDArray[Any]) -> Rows:
-        """Positions of events, -1 for -1 and for events that the trace lacks."""
+        """Positions of events by id, int32[m]; -1 for id -1 and for events not in the trace."""
         row_of = self.trace.once(_rows)
         # The last place stands for -1.
         found: Rows = row_of[np.minimum(ids, row_of.size - 1)]
@@ -140,7 +140,7 @@ def _around(trace: Trace) -> Rows:
 
 
 def inputs_of(trace: Trace) -> NDArray[np.int32]:
-    """For each event of `Spans` the row of `input_texts` that its inputs are in; -1 if there is none.
+    """Row of `input_texts` with the inputs of each event of `Spans`, int32[n]; -1 for none.
 
     Ask for it with `Trace.once`.
     """
@@ -153,18 +153,18 @@ def inputs_of(trace: Trace) -> NDArray[np.int32]:
 
 
 def inputs_at(trace: Trace, at: NDArray[Any]) -> NDArray[np.int32]:
-    """The rows of `input_texts` of events at these positions; -1 if there is none, and for -1."""
+    """Rows of `input_texts` for events at these positions, int32[m]; -1 for none, and for position -1."""
     return np.where(at >= 0, trace.once(inputs_of)[at], np.int32(-1)) if at.size else np.zeros(0, np.int32)
 
 
 def names_by_id(trace: Trace) -> dict[int, str]:
-    """All names of events by `name_id`; ask for it with `Trace.once`."""
+    """All event names by `name_id`; call through `Trace.once`."""
     rows = trace.columns("SELECT name_id, name FROM names")
     return dict(zip(rows["name_id"].tolist(), rows["name"].tolist(), strict=True))
 
 
 def named(trace: Trace, test: Callable[[str], object]) -> NDArray[np.bool_]:
-    """Whether the name of each event passes a test, bool[n] in the order of `Spans`."""
+    """Whether `test` accepts the name of each event, bool[n] in the order of `Spans`; tests each distinct name once."""
     names = trace.once(names_by_id)
     chosen = np.zeros(max(names, default=-1) + 1, np.bool_)
     chosen[[name_id for name_id, name in names.items() if test(name)]] = True

@@ -1,4 +1,4 @@
-"""What device activities of one rank computed, and in which type, as columns in memory, read once."""
+"""FLOPs, bytes and operand types of one rank's device activities as NumPy columns."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FROM kernels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """What each of the n activities of `DeviceWork` computed.
+    """Cost of each of the n activities of `DeviceWork`.
 
     Attributes:
         flops: float64[n]; -1 where unknown.
-        bytes: int64[n], moved; -1 where unknown.
+        bytes: int64[n], read and written; -1 where unknown.
         dtype: int16[n], position in `types`.
         types: As in `stepscope.model.dtypes`; the first is empty, for unknown.
-        tensor_core: int8[n], 1 for kernels on matrix units, 0 for others, -1 where that is not known.
+        tensor_core: int8[n], 1 for kernels on tensor cores, 0 for others, -1 where unknown.
     """
 
     flops: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Costs:
 
     @classmethod
     def of(cls, trace: Trace) -> Costs:
-        """Those of a trace, read once."""
+        """Read from the trace once and kept with `Trace.once`."""
         return trace.once(_costs)
 
 

@@ -1,4 +1,4 @@
-"""Device activities of one rank as columns in memory, with their launches, grids and copies, each read once."""
+"""Device activities of one rank as NumPy columns, with their launches, grids and copies."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class DeviceWork:
         launch: int64[n], the launching event; -1 if not recorded.
         op: int64[n], the operator around it; -1 if not recorded.
         in_graph: bool[n].
-        launched: bool[n], whether the trace has the launching event; what follows is of that, -1 if there is none.
+        launched: bool[n], whether the trace has the launching event. The columns below describe that event; -1 if not.
         thread: int32[n], track.
-        called: int64[n], begin.
-        call_ns: int64[n], duration; -1 if not recorded.
+        called: int64[n], start in ns.
+        call_ns: int64[n], duration in ns; -1 if not recorded.
         call_step: int32[n], step; -1 outside every step.
         call_name: int32[n], `name_id`.
         op_thread: int32[n], track of the operator; -1 if the trace lacks it.
@@ -94,29 +94,29 @@ class DeviceWork:
         return trace.once(_device_work)
 
     def rows(self, trace: Trace, events: Ids) -> Ids:
-        """Positions of activities, which must be some of this trace."""
+        """Positions of activities by event id; all must be in this trace."""
         order = trace.once(_by_event)
         found: Ids = order[np.searchsorted(self.event, events, sorter=order)]
         return found
 
     def is_class(self, *classes: OpClass) -> NDArray[np.bool_]:
-        """Whether activities are of one of these classes, bool[n]."""
+        """Whether each activity is of one of these classes, bool[n]."""
         return among(self.op_class, OP_CLASSES, classes)
 
     def are(self, *kinds: str) -> NDArray[np.bool_]:
-        """Whether activities are of one of these kinds, bool[n]."""
+        """Whether each activity is of one of these kinds, bool[n]."""
         return among(self.kind, KERNEL_KINDS, kinds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grids:
-    """How each of the n activities of `DeviceWork` was launched.
+    """Launch grids of the n activities of `DeviceWork`.
 
     Attributes:
         blocks: float64[n]; 0 if not recorded.
         threads: float64[n], of all blocks; 0 if not recorded.
         depth: int32[n], blocks in z; 0 if not recorded.
-        grid: uint64[n], equal for equal grids.
+        grid: uint64[n], hash of the grid: equal for equal grids.
     """
 
     blocks: NDArray[np.float64]
@@ -154,7 +154,7 @@ class Copies:
         return trace.once(_copies)
 
     def rows(self, at: NDArray[np.int64]) -> Rows:
-        """Positions of the copies that these activities are, -1 for those that are none."""
+        """Row of each activity in these copies; -1 for activities that are no copies."""
         row_of = np.full(max(int(self.at.max(initial=-1)), int(at.max(initial=-1))) + 2, -1, np.int32)
         row_of[self.at] = np.arange(self.at.size, dtype=np.int32)
         return row_of[at]
@@ -184,7 +184,7 @@ def _grids(trace: Trace) -> Grids:
 
 
 def by_event(trace: Trace, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Rows of all of `kernels`, each with its `event`, in the order of `DeviceWork`."""
+    """Reorder rows that cover all of `kernels`, each with its `event`, to the order of `DeviceWork`."""
     events = DeviceWork.of(trace).event
     if np.array_equal(rows["event"], events):
         return rows

@@ -1,4 +1,4 @@
-"""Where values lie in an array of keys: events by id, calls by correlation."""
+"""Find values in an array of integer keys: events by id, calls by correlation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Keys are looked up by number, in place of sorted, if a table of all numbers between them has at most this many
-#: places per key and wanted value.
+#: A direct lookup table replaces sorting if it has at most this many places per key and wanted value.
 _DENSE: Final = 8
 
 
@@ -36,7 +35,7 @@ def match(keys: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _by_number(keys: NDArray[Any], wanted: NDArray[Any], least: int, most: int) -> NDArray[np.int64]:
-    """`match` by a table of the numbers from `least` to `most`; its last place is for all others."""
+    """`match` through a direct lookup table over `least` to `most`; its last place stands for all other values."""
     position = np.full(most - least + 2, -1, np.int32)
     # Of equal keys the one written last stays.
     position[keys[::-1].astype(np.int64) - least] = np.arange(keys.size - 1, -1, -1, dtype=np.int32)

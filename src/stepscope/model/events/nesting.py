@@ -1,8 +1,8 @@
-"""How the events of one thread nest: depth, parent, self time.
+"""Nest the events of one thread: depth, parent, self time.
 
 Profilers write nested calls as independent intervals. Most threads nest properly, and there the depth of
-an event is the number of intervals open when it starts, which counting finds without a stack. Some events
-outlive their parent (clock granularity, asynchronous ends); a stack repairs those, and only there.
+an event is the number of intervals open when it starts, found by vectorised counting. Events that outlive their
+parent (clock granularity, asynchronous ends) are repaired with a stack, only where they occur.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.intervals import Intervals, Times
 
-#: How often to count again before the stack takes over. Overlaps seldom build on each other.
+#: Rounds of counting before the stack takes over. Overlaps seldom build on each other.
 _ROUNDS = 6
 
 #: Events the stack takes as Python integers at a time: about 20 MB of temporaries.
@@ -23,12 +23,12 @@ _CHUNK = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Nesting:
-    """The tree of a thread's events, in the order they were given.
+    """The call tree of a thread's n events, in the order they were given.
 
     Attributes:
         depth: int32[n], 0 is outermost.
         parent: int64[n], position of the innermost event that encloses this one, -1 at depth 0.
-        end: int64[n], the end clipped to the parent's and to the begin of the next sibling.
+        end: int64[n], the end in ns, clipped to the parent's end and to the next sibling's start.
         clipped: How many events were clipped.
     """
 
@@ -39,17 +39,16 @@ class Nesting:
 
 
 def nest(ts: Times, end: Times) -> Nesting:
-    """Find how the events of one thread nest.
+    """Nest the events of one thread.
 
-    An event belongs to the innermost event that is open when it starts. One that outlives it is cut at its end, unless
-    less of it lies inside than outside: then they follow each other, and the elder ends where the younger begins (on
-    coarse clocks an event may seem to start before its predecessor has ended). Of equal intervals the one given
-    first is the outer one. An event without duration belongs to the event that starts there, else to the one
-    that covers it or ends there.
+    The parent of an event is the innermost event open when it starts. A child that outlives its parent is clipped to
+    the parent's end. An event lying mostly after its predecessor's end is its sibling, not its child: the predecessor
+    is clipped to its start (coarse clocks make neighbours overlap). Of equal intervals the one given first is the outer
+    one. An event without duration belongs to the event that starts there, else to the one that covers it or ends there.
 
     Args:
-        ts: int64[n] begins, in any order.
-        end: int64[n] ends; an end before its begin counts as no duration.
+        ts: int64[n], start times in ns, in any order.
+        end: int64[n], end times in ns; an end before its start counts as no duration.
     """
     end = np.maximum(end, ts)
     if is_outer_first(ts, end):
@@ -64,7 +63,7 @@ def nest(ts: Times, end: Times) -> Nesting:
 
 
 def _nest_in_order(ts: Times, recorded: Times) -> Nesting:
-    """Find how events nest that are given with the outer ones first."""
+    """`nest` for events sorted outer ones first (`outer_first`)."""
     end = recorded.copy()
     depth, parent, late = _count_and_clip(ts, end)
     if late.size:
@@ -84,7 +83,7 @@ def nearest(flag: NDArray[np.bool_], depth: NDArray[np.int32], parent: Times) ->
     going = np.flatnonzero((found >= 0) & ~flag)
     reached = found[going]
     levels = int(depth.max(initial=0))
-    for _ in range(levels.bit_length()):  # every round doubles how far up each event has looked
+    for _ in range(levels.bit_length()):  # pointer jumping: each round doubles the distance
         left = ~flag[reached]
         going, reached = going[left], found[reached[left]]
         found[going] = reached
@@ -94,12 +93,12 @@ def nearest(flag: NDArray[np.bool_], depth: NDArray[np.int32], parent: Times) ->
 
 
 def levels(depth: NDArray[np.int32]) -> list[Times]:
-    """Positions of the events at each depth, ascending; none of no events."""
+    """Ascending positions of the events at each depth; an empty list without events."""
     return np.split(_by_level(depth), np.cumsum(np.bincount(depth))[:-1]) if depth.size else []
 
 
 def _by_level(depth: NDArray[np.int32]) -> Times:
-    """Positions by depth, of equal depth ascending."""
+    """Positions sorted by depth, then ascending."""
     small = depth.astype(np.int16) if depth.max(initial=-1) < np.iinfo(np.int16).max else depth
     return np.argsort(small, kind="stable")  # 16 bits sort by radix
 
@@ -108,8 +107,8 @@ def self_time(dur: Times, parent: Times) -> Times:
     """Duration of each event less that of its direct children, int64[n], never negative.
 
     Args:
-        dur: int64[n]; of clipped durations (`Nesting.end` - begin) the self times of a tree add up to the
-            duration of its root exactly, because clipped siblings do not overlap.
+        dur: int64[n], ns. With clipped durations (`Nesting.end` - start) the self times of a tree add up to its
+            root's duration exactly, because clipped siblings do not overlap.
         parent: int64[n] as `nest` returns it.
     """
     own: Times = dur.copy()
@@ -120,12 +119,12 @@ def self_time(dur: Times, parent: Times) -> Times:
 
 
 def is_outer_first(ts: Times, end: Times) -> bool:
-    """Whether events come by begin, and of those that begin together the longest first."""
+    """Whether events are sorted by start, longest first among equal starts."""
     return bool(((ts[1:] > ts[:-1]) | ((ts[1:] == ts[:-1]) & (end[1:] <= end[:-1]))).all())
 
 
 def outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
-    """Positions by begin; of events that begin together the longest first, and equal ones as they were given."""
+    """Positions sorted by start, longest first among equal starts; stable for equal intervals."""
     order = np.argsort(ts, kind="stable")  # events are recorded almost in order, and this sort merges what is in order
     begins = ts[order]
     again = begins[1:] == begins[:-1]
@@ -138,11 +137,11 @@ def outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
 
 
 def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times, Times]:
-    """Depth and parent by counting, clipping in place what plainly overlaps; positions of what overlaps even then.
+    """Depth and parent by counting, clipping simple overlaps in place; also the positions still overlapping.
 
-    Where an event outlives its parent, counting takes it or its parent for open too long, so what starts in that
-    excess is counted too deep. Each round therefore clips only events that start in nobody's excess, and around which
-    nothing else is to be clipped, and counts again. What is left after a few rounds, if anything, is for the stack.
+    An event that outlives its parent makes events starting in the excess count too deep. Each round therefore clips
+    only events that start in no excess and have no other clipping around them, then counts again. `_repair` handles
+    what is left after a few rounds.
     """
     for last_round in (*[False] * _ROUNDS, True):
         depth = _open_intervals(ts, end)
@@ -168,9 +167,9 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times, Ti
 
 
 def _open_intervals(ts: Times, end: Times) -> NDArray[np.int32]:
-    """How many earlier events are open when each event starts, outer ones first; the depth, if all nest properly."""
-    ends = np.maximum(end, ts + 1)  # what has no duration is open only for what else starts there
-    ends.sort(kind="stable")  # inner events end soon after they begin: almost in order, too
+    """Number of earlier events open when each event starts; the depth, if all nest properly."""
+    ends = np.maximum(end, ts + 1)  # an event without duration is open only at its start
+    ends.sort(kind="stable")  # almost sorted already
     ended = _ended_before(ends, ts)
     depth = np.arange(ts.size, dtype=np.int32)
     depth -= ended
@@ -189,12 +188,12 @@ def _open_intervals(ts: Times, end: Times) -> NDArray[np.int32]:
 
 
 def _number(ascending: Times, values: Times) -> NDArray[np.int64]:
-    """How often each of some values is there."""
+    """Number of occurrences of each value in the ascending ones."""
     return np.searchsorted(ascending, values, side="right") - np.searchsorted(ascending, values, side="left")
 
 
 def _ended_before(ends: Times, ts: Times) -> NDArray[np.int32]:
-    """How many of some times are not after each of others, int32[n]; both ascend, so that sorting only merges them."""
+    """For each ts, the number of ends at or before it, int32[n]; both ascend, so the stable sort is a merge."""
     order = np.argsort(np.concatenate((ends, ts)), kind="stable")
     count = np.flatnonzero(order >= ends.size)
     count -= np.arange(ts.size)
@@ -202,10 +201,10 @@ def _ended_before(ends: Times, ts: Times) -> NDArray[np.int32]:
 
 
 def _last_of_previous_level(depth: NDArray[np.int32]) -> Times:
-    """For each event the last one before it whose depth is one less, -1 if there is none.
+    """Position of each event's last predecessor one level up, its parent; -1 if there is none.
 
-    An event is at most one level deeper than the one before it. One that is has just that one around it; any other has
-    the same around it as the last one before it at its own level.
+    An event is at most one level deeper than its predecessor. If it is deeper, the predecessor is its parent;
+    otherwise it shares the parent of the last event before it at its own level.
     """
     by_level = _by_level(depth)
     deeper = np.append(False, depth[1:] > depth[:-1])[by_level]
@@ -216,7 +215,7 @@ def _last_of_previous_level(depth: NDArray[np.int32]) -> Times:
 
 
 def _same_cluster(marked: Times, ts: Times, end: Times) -> Times:
-    """Positions of all events in groups with one of those `marked`; between groups nothing is open."""
+    """Positions of all events in clusters that hold a `marked` one; nothing is open between clusters."""
     reach = np.maximum.accumulate(end)
     first = np.ones(ts.size, np.bool_)
     first[1:] = (ts[1:] > reach[:-1]) | ((ts[1:] == reach[:-1]) & (end[1:] > ts[1:]))

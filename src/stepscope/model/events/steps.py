@@ -19,17 +19,17 @@ FROM steps ORDER BY ts, step
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """The n steps of a trace of one rank, by begin.
+    """The n steps of one rank, by start.
 
     Attributes:
-        step: int32[n], what they are called.
-        ts: int64[n], begin on the host.
+        step: int32[n], step numbers.
+        ts: int64[n], start on the host in ns.
         stop: int64[n], end on the host.
-        begin: int64[n], begin on the devices, see `steps`.
-        end: int64[n], end there, at least `begin`.
+        begin: int64[n], start on the devices, see table `steps`.
+        end: int64[n], end on the devices, at least `begin`.
         partial: bool[n].
-        found: bool[n]; false for the one step that a trace without steps counts as.
-        typical: bool[n], whether it is one of those that everything said per step is about.
+        found: bool[n]; false for the single step that stands for a trace without steps.
+        typical: bool[n], whether figures per step include it.
     """
 
     step: NDArray[np.int32]
@@ -48,24 +48,24 @@ class Steps:
 
     @property
     def length(self) -> Times:
-        """The time that each owns on the devices, int64[n]."""
+        """Device time of each step (`end` - `begin`), int64[n] in ns."""
         length: Times = self.end - self.begin
         return length
 
     @property
     def typical_ns(self) -> int | None:
-        """Mean length of the typical ones; None if there is none with a length."""
+        """Mean length of the typical steps in ns; None if none has a length."""
         lengths = self.length[self.typical & (self.length > 0)]
         return int(lengths.sum()) // lengths.size if lengths.size else None
 
     @property
     def typical_steps(self) -> NDArray[np.int32]:
-        """The typical ones."""
+        """Numbers of the typical steps."""
         return self.step[self.typical]
 
     @property
     def whole(self) -> NDArray[np.bool_]:
-        """Which of them were found and are complete, bool[n]."""
+        """Whether each step was found and is complete, bool[n]."""
         return self.found & ~self.partial
 
 

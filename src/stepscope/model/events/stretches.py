@@ -1,4 +1,4 @@
-"""Stretches of host threads whose events can be nested apart, so that memory is bounded."""
+"""Split host threads into stretches whose events nest independently, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepscope.model.sizes import SIZES
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some threads, from one moment to before another; None stands for the ends of the recording."""
+    """A half-open time range of some threads; None stands for the recording's start or end."""
 
     tracks: tuple[int, ...]
     begin: int | None = None
@@ -22,7 +22,7 @@ class Stretch:
 
     @property
     def condition(self) -> str:
-        """SQL that chooses what lies there, by the columns `track` and `ts`."""
+        """SQL condition on columns `track` and `ts` that selects the stretch."""
         tests = [f"track IN ({', '.join(map(str, self.tracks))})"]
         tests += [] if self.begin is None else [f"ts >= {self.begin}"]
         tests += [] if self.stop is None else [f"ts < {self.stop}"]
@@ -32,14 +32,14 @@ class Stretch:
 def stretches(
     threads: Iterable[tuple[int, int]], times: Callable[[int], tuple[Times, Times]], events: int | None = None
 ) -> Iterator[Stretch]:
-    """Threads by number and time, about so many events at a time.
+    """Split threads into stretches of about `events` events.
 
-    A thread is cut only where nothing goes on, so that what is nested apart would not nest in each other.
+    Threads are cut only where no event is open, so that no event nests in one of another stretch.
 
     Args:
         threads: Each thread and the number of its events.
-        times: Begins and ends of a thread's events, in any order; asked only of threads with many. They are
-            changed.
+        times: Returns starts and ends of a thread's events in any order; called for long threads only. The arrays
+            are changed.
         events: About how many to nest together; None for `SIZES.nested_events`.
     """
     events = SIZES.nested_events if events is None else events
@@ -60,10 +60,10 @@ def stretches(
 
 
 def quiet(starts: Times, ends: Times, events: int | None = None) -> list[int]:
-    """Positions of events before which all earlier ones have ended, about so many events apart.
+    """Positions of events that start after all earlier ones have ended, about `events` apart.
 
     Args:
-        starts: Begins of a thread's events, ascending.
+        starts: Start times of a thread's events, ascending.
         ends: Their ends, ascending.
         events: About how many events are to lie between two positions; None for `SIZES.nested_events`.
     """
@@ -85,9 +85,9 @@ def quiet(starts: Times, ends: Times, events: int | None = None) -> list[int]:
 
 
 def _cuts(starts: Times, ends: Times, events: int) -> list[int]:
-    """Moments at which nothing is open, or at which all that is open ends as something that lasts begins (steps do).
+    """Times at which nothing is open, or at which every open event ends as one with a duration starts (as steps do).
 
-    What has no duration belongs to what begins there before it belongs to what ends there (`nesting.nest`).
+    An event without duration belongs to an event that starts there before one that ends there (`nesting.nest`).
     """
     lasting = starts[ends > starts]
     lasting.sort()

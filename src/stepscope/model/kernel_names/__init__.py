@@ -1,4 +1,4 @@
-"""What a kernel's name says: its class, collective, operand type and use of matrix units.
+"""Classify kernels by name: class, collective, operand type and use of tensor cores.
 
 The only place outside the readers that knows vendors' kernel names. `classify` is pure and cached; call it
 once per unique name.

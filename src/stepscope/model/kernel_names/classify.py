@@ -1,4 +1,4 @@
-"""The one entry: a kernel's name in, its class out."""
+"""Entry point: classify a kernel by its recorded name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which elementary function a kernel computes, in PyTorch's words, and which kernels only change a tensor's layout.
+"""The elementary function a kernel computes, in PyTorch's words, and whether it only changes a tensor's layout.
 
-What `KernelClass` leaves open: an `elementwise` kernel may be one step of a written-out activation, and a `reduction`
-the middle of a written-out softmax.
+Needed to recognise unfused operations: an `elementwise` kernel may be one step of an unfused activation, a `reduction`
+the middle of an unfused softmax.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def normal(word: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def changes_layout(name: str) -> bool:
-    """Whether the kernel only brings a tensor into another order of dimensions for the sake of one operator."""
+    """Whether the kernel only converts a tensor's layout for one operator."""
     parsed = parse(name)
     return _LAYOUT.search(parsed.base) is not None and "MemSet" not in parsed.base
 

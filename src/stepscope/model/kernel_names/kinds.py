@@ -1,4 +1,4 @@
-"""The closed set of kernel classes, and what is said about one kernel name."""
+"""The closed set of kernel classes, and the result of classifying a name."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ What a class holds beyond its plain meaning:
 
 @dataclass(frozen=True, slots=True)
 class KernelClass:
-    """What a kernel's name says about it.
+    """Properties of a kernel that its name reveals.
 
     Attributes:
         op_class: One of `OP_CLASSES`.
         collective: Which collective, such as `all_reduce`; None if it is none or the name does not say which.
-        tensor_core: Whether the kernel runs on matrix units (tensor core, matrix core, cube); None if the
-            name does not tell.
+        tensor_core: Whether the kernel runs on tensor cores (AMD's matrix cores, Ascend's cube units); None if the
+            name does not say.
         dtype: Type of the operands (`bf16`, `fp16`, `tf32`, `fp32`, `fp64`, `fp8`, `fp4`, `int8`, ...); None
-            if the name does not tell.
+            if the name does not say.
         short: A name short enough for a table's column.
     """
 

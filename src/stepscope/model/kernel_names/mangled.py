@@ -1,4 +1,4 @@
-"""A reader of just enough of the Itanium C++ name mangling to find a kernel's own name.
+"""Partial demangler for Itanium C++ names: finds a kernel's own name.
 
 Source of the grammar: Itanium C++ ABI, section 5.1 "External Names (a.k.a. Mangling)".
 """

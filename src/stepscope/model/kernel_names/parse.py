@@ -1,4 +1,4 @@
-"""From a recorded kernel name to the parts that classification looks at."""
+"""Split a recorded kernel name into the parts that classification uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 4_096
 
 @dataclass(frozen=True, slots=True)
 class KernelName:
-    """A kernel name taken apart.
+    """Parts of a kernel name.
 
     Attributes:
         raw: The name as recorded.
@@ -44,7 +44,7 @@ class KernelName:
 
 
 def parse(raw: str) -> KernelName:
-    """Take a kernel name apart; never fails, whatever the name holds."""
+    """Split a kernel name; never fails, whatever the name holds."""
     name = _SUFFIX.sub("", raw.strip()[:_LONGEST])
     if name.startswith(("_ZN", "_Z")) and name[2:3].isalnum():
         path, args = _unwrap_mangled(*mangled.qualified_name(name))
@@ -92,7 +92,7 @@ def _unwrap_mangled(path: str, args: str) -> tuple[str, str]:
 
 
 def _joined(outer: str, inner: str) -> str:
-    """Keep the wrapper's own namespace in sight: it tells cuDNN's copy of CUTLASS from CUTLASS itself."""
+    """The inner name with the wrapper's namespace, which distinguishes cuDNN's copy of CUTLASS from CUTLASS itself."""
     space = outer.rsplit("::", 1)[0] if "::" in outer else ""
     return inner if not space or inner.startswith(space.split("::", 1)[0]) else f"{space}::{inner}"
 

@@ -1,4 +1,4 @@
-"""The operand type and the use of matrix units, as far as a kernel's name gives them away."""
+"""Operand type and use of tensor cores, as far as a kernel's name reveals them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ _CUBE = re.compile(r"(?:MatMul|Matmul|Conv[23]D|FlashAttention|PromptFlash|Incre
 
 
 def dtype(name: KernelName, op_class: OpClass) -> str | None:
-    """The operand type a name tells, in PyTorch's short words; None if it does not tell."""
+    """The operand type in a kernel's name, as PyTorch's short word; None if the name does not say."""
     readers: tuple[Callable[[KernelName], str | None], ...]
     if op_class == "collective":
         readers = (_collective,)
@@ -133,7 +133,7 @@ def dtype(name: KernelName, op_class: OpClass) -> str | None:
 
 
 def tensor_core(name: KernelName, op_class: OpClass, operand: str | None) -> bool | None:
-    """Whether a kernel runs on matrix units: from its name, else from its type where that decides it."""
+    """Whether a kernel runs on tensor cores, from its name, else from its type; None if neither decides it."""
     if op_class == "other":
         # What no family knows may be a program of its own: unknown is not no.
         return None
@@ -183,7 +183,7 @@ def _is_parameter(arguments: str, at: int) -> bool:
 
 
 def _library(name: KernelName) -> str | None:
-    """Types as the GEMM and convolution libraries write them into their kernels' names."""
+    """The operand type as GEMM and convolution libraries encode it in kernel names."""
     path = name.path
     if found := _TENSILE.search(path):
         return _TENSILE_TYPES.get(found.group(1))
@@ -218,7 +218,7 @@ def _word(name: KernelName) -> str | None:
 def _collective(name: KernelName) -> str | None:
     found = _NCCL.search(name.path) or _NCCL_LATE.search(name.path)
     if found is None:
-        # Of its parameters, the buffers have other types than what is sent.
+        # Parameters of a collective include buffers of other types than the payload.
         types = _FLOAT.search(name.args.split(">(", 1)[0]) if name.args.startswith("<") else None
         return types.lastgroup if types is not None else None
     word = found.group(1).lower()

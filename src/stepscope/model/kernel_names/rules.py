@@ -1,4 +1,4 @@
-"""What a family of kernel names is: an ordered list of patterns, each with its class."""
+"""Families of kernel names: ordered lists of patterns, each with its class."""
 
 from __future__ import annotations
 

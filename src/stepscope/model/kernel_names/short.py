@@ -1,4 +1,4 @@
-"""Kernel names a person can read in a column of a table."""
+"""Shorten kernel names to fit a table column."""
 
 from __future__ import annotations
 

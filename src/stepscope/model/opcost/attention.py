@@ -1,7 +1,7 @@
 """Fused attention.
 
-Forward: the scores take 2 Nq Nk Dqk operations per head and the weighted sum 2 Nq Nk Dv (two matrix products). Backward
-recomputes the scores and has four more products, by V, by P, by Q and by K: 2 Nq Nk (3 Dqk + 2 Dv). A causal mask
+Forward: the scores take 2 Nq Nk Dqk operations per head and the weighted sum 2 Nq Nk Dv (two GEMMs). Backward
+recomputes the scores and has four more GEMMs, by V, by P, by Q and by K: 2 Nq Nk (3 Dqk + 2 Dv). A causal mask
 halves both. This is the convention of Dao et al., FlashAttention-2 (2023), section 4.1, and of
 torch.utils.flop_counter; the softmax itself is not counted. Bytes are those of Q, K, V and the result (backward: also
 the gradients), each moved once: what a fused kernel needs.
@@ -23,7 +23,7 @@ Cost = Callable[[Call], OpCost | None]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where an operator's signature has what the count depends on.
+    """Argument positions that the count depends on.
 
     Attributes:
         causal: The flag (or custom mask type: 0 none, else causal), None if the operator has none.
@@ -74,7 +74,7 @@ def backward(places: Places) -> Cost:
         if qkv is None or grad is None or size is None or pairs is None:
             return None
         flops = pairs * 2 * (3 * size.qk + 2 * size.v)
-        # The result itself is read as well, and is as large as its gradient.
+        # The forward result is read as well, and is as large as its gradient.
         return OpCost(flops, sizes((*qkv, grad, grad)), sizes(qkv), "attention")
 
     return cost
@@ -97,7 +97,7 @@ def _measure(qkv: tuple[Tensor, Tensor, Tensor], *, heads_first: bool) -> _Sizes
 
 
 def _pairs(call: Call, places: Places, size: _Sizes) -> int | None:
-    """Pairs of a query and a key that are multiplied, over all heads; half of them under a causal mask."""
+    """Number of (query, key) pairs over all heads; half of them under a causal mask."""
     pairs = size.batch * size.heads * size.queries * size.keys
     if places.causal is None:
         return pairs

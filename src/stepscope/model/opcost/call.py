@@ -1,4 +1,4 @@
-"""One call of an operator as recorded, and what it costs."""
+"""Recorded arguments of an operator call, and its cost."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Call:
 
 
 def nbytes(numel: int, dtype: str | None) -> int | None:
-    """Bytes of so many elements; None if the type is unknown."""
+    """Bytes of `numel` elements; None if the type is unknown."""
     size = types.itemsize(dtype)
     return None if size is None else numel * size
 
@@ -152,7 +152,7 @@ def total(parts: Sequence[int | None]) -> int | None:
 
 
 def sizes(tensors: Sequence[Tensor | None]) -> int | None:
-    """Bytes of those tensors that are there."""
+    """Bytes of the tensors that are not None; None if a type is unknown."""
     return total([tensor.nbytes for tensor in tensors if tensor is not None])
 
 
@@ -168,7 +168,7 @@ def _integer(text: str | None) -> int | None:
 
 
 def _shape(dims: Any) -> Shape | None:
-    """A shape whose product stays an ordinary number; None for anything else."""
+    """A shape whose number of elements fits int64; None for anything else."""
     if not isinstance(dims, list | tuple) or len(dims) > _MOST_DIMS:
         return None
     if not all(isinstance(dim, int) and 0 <= dim < _LARGEST for dim in dims):

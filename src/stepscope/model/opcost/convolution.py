@@ -1,6 +1,6 @@
 """Convolutions, forward and backward.
 
-Each of the N x O x P outputs (P the number of output positions) sums C/g x F products (F the size of the filter), so a
+Each of the N x O x P outputs (P the number of output positions) sums C/g x F terms (F the size of the filter), so a
 convolution takes 2 N O P (C/g) F operations, and a bias N O P more. A transposed one spreads each input instead:
 2 N C P' (O/g) F with P' the input positions. Each of the two gradients, by input and by weight, takes as many
 again (the same sums in another order); the gradient by bias sums the output gradient. This is how

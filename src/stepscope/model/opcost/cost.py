@@ -1,4 +1,4 @@
-"""The one entry: an operator's name and arguments in, its cost out."""
+"""Entry point: the cost of an operator call from its name and recorded arguments."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _COSTS = MappingProxyType(
         **gemm.COSTS,
     }
 )
-# TorchScript records the whole interpreter stack as an operator's arguments, whose own ones come last; an operator
-# with more than it takes is therefore not answered for.
+# TorchScript records the whole interpreter stack as arguments, the operator's own last: a call with more arguments
+# than its operator takes has no cost.
 _MOST_ARGUMENTS = MappingProxyType(
     {
         **dict.fromkeys(pointwise.COSTS, 5),
@@ -36,7 +36,7 @@ KNOWN: frozenset[str] = frozenset(_COSTS)
 def cost(
     op: str, shapes: Sequence[Any], dtypes: Sequence[Any] | None = None, concrete: Sequence[Any] | None = None
 ) -> OpCost | None:
-    """What one call of an operator costs.
+    """FLOPs and bytes of one operator call.
 
     Args:
         op: Name as recorded, `aten::mm`; an overload (`aten::add.Tensor`) is dropped.

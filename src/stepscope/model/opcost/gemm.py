@@ -1,6 +1,6 @@
-"""Matrix products.
+"""Matrix multiplications.
 
-A product of M x K by K x N takes 2 M N K operations: a multiplication and an addition per inner term (as BLAS counts,
+M x K by K x N takes 2 M N K operations: a multiplication and an addition per inner term (as BLAS counts,
 LAPACK Working Note 41, appendix C). Adding a bias or an accumulated matrix takes one more per element of the result,
 M N. Scaling by alpha and beta is not counted. Bytes are those of the operands and the result, each moved once.
 """
@@ -25,10 +25,10 @@ def product(
     bias: Tensor | None = None,
     out: str | None = None,
 ) -> OpCost:
-    """The cost of `batch` products M x K by K x N.
+    """Cost of a batched GEMM, M x K by K x N.
 
     Args:
-        batch: Number of products.
+        batch: Number of matrices per operand.
         m: Rows of the result.
         n: Columns of the result.
         k: Inner terms.

@@ -1,8 +1,8 @@
-"""Operators that move data and compute nothing: copies, fills, concatenation, table lookups.
+"""Operators that only move data: copies, fills, concatenation, table lookups.
 
-A lookup reads its indices and the rows they name, at most the whole table: what is named again comes from a cache. The
+A lookup reads its indices and the rows they name, at most the whole table: repeated rows come from a cache. The
 gradient of a table adds one row per index and writes the whole table. `index` and `index_put_` have their indices in a
-list, in which recordings have no element types: positions can't be told from a mask, so that there is no answer.
+list, in which recordings have no element types: positions can't be distinguished from a mask, so they have no cost.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def gather(call: Call) -> OpCost | None:
 
 
 def _least(moved: int | None, table: Tensor) -> int | None:
-    """Bytes that must come from memory of those that are looked up in a table."""
+    """Bytes that a lookup must read from memory: what it names, at most the whole table."""
     return None if moved is None or table.nbytes is None else min(moved, table.nbytes)
 
 

@@ -46,7 +46,7 @@ def backward(call: Call) -> OpCost | None:
 
 
 def _written(x: Tensor, parameters: list[Tensor]) -> int | None:
-    """The gradient by the input, and those by weight and bias, each as large as the largest parameter."""
+    """Bytes of the gradients by input, weight and bias; the latter two as large as the largest parameter."""
     weight = max((tensor.nbytes or 0 for tensor in parameters), default=0)
     return None if x.nbytes is None else x.nbytes + 2 * weight
 

@@ -1,4 +1,4 @@
-"""Elementwise operators: one operation per element of the result, however many the function takes inside.
+"""Elementwise operators: one operation per element of the result, whatever the function.
 
 The result has the shape the tensor arguments broadcast to, and their widest type unless the operator compares. An
 in-place operator (trailing underscore) writes its first argument. A tensor after the arguments of the operator's

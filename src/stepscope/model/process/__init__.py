@@ -1,1 +1,1 @@
-"""What the process takes of the system: connections, memory, locks, temporary folders."""
+"""Resources of the process: connections, memory, locks, temporary folders."""

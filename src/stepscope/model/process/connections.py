@@ -1,4 +1,4 @@
-"""One trace in several threads."""
+"""DuckDB connections per thread for one trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Connections:
-    """A connection to the same tables for each thread that asks: two can't read results of one at a time."""
+    """One connection per thread to the same tables: DuckDB connections can't be shared by threads."""
 
     def __init__(self, first: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> None:
         self._first = first
@@ -27,7 +27,7 @@ class Connections:
         self._closed = False
 
     def here(self) -> duckdb.DuckDBPyConnection:
-        """That of this thread.
+        """The connection of this thread.
 
         Raises:
             UserError: The trace is closed.
@@ -45,26 +45,26 @@ class Connections:
         return found
 
     def register(self, name: str, table: pa.Table) -> None:
-        """Let queries of all threads use a further table."""
+        """Make a table visible to queries of all threads."""
         here = self.here()
         with self._guard:
             self._tables[name] = table
             here.register(name, table)
 
     def interrupt(self) -> None:
-        """Stop what any thread is asking."""
+        """Interrupt running queries of all threads."""
         for connection in tuple(self._all):
             connection.interrupt()
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         self._closed = True
         for connection in self._all:
             connection.close()
 
 
 def another(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """A further connection, on which some tables are replaced by queries over the tables of the schema `whole`."""
+    """A new connection on which `views` replace tables by queries over the tables of schema `whole`."""
     cursor = connection.cursor()
     for name, query in views.items():
         cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')

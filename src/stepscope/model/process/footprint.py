@@ -1,4 +1,4 @@
-"""How much memory values hold, and giving back what is free."""
+"""Estimate the memory that values hold, and return free memory to the system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepscope.model.table import Table
 
 
 def footprint(value: object) -> int:
-    """Bytes of the arrays and tables in a value, and a rough guess of what is in its lists."""
+    """Bytes held by a value: exact for arrays and tables, estimated for lists."""
     if isinstance(value, (np.ndarray, pa.Table)):
         return int(value.nbytes)
     if isinstance(value, Table):
@@ -29,14 +29,14 @@ def footprint(value: object) -> int:
 
 
 def _all(values: Iterable[object], number: int) -> int:
-    """What values hold beside 64 bytes for each; of many, the first ones stand for all."""
+    """Bytes held by `number` values beside 64 each; extrapolated from the first ones of many."""
     some = [value for value, _ in zip(values, range(100), strict=False)]
     return 64 * number + (sum(map(footprint, some)) * number // len(some) if some else 0)
 
 
 def give_back() -> None:
-    """Let the system have memory that is free, or held by nothing but itself, where the C library can do so."""
-    gc.collect(1)  # young ones: a question has just been answered, and all objects take tens of milliseconds
+    """Collect cycles and return free memory to the system, where the C library supports it."""
+    gc.collect(1)  # young generations only: a full collection takes tens of milliseconds
     pa.default_memory_pool().release_unused()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

@@ -1,7 +1,7 @@
-"""Locks between processes: on single bytes of a file, never waited for, and gone with the process however it ends.
+"""Non-blocking locks between processes on single bytes of a file, released when the process ends.
 
-POSIX record locks belong to a process: closing any of its descriptors of the file lets go of all of them. Who uses
-them keeps one descriptor per file, and knows by itself what this process has locked.
+POSIX record locks belong to a process, and closing any of its descriptors of a file releases all its locks on it:
+callers keep one descriptor per file and track which locks this process holds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if sys.platform == "win32":
     import msvcrt
     import os
 
-    #: Windows knows no shared locks: each process that shares a lock takes one byte of these, who claims it takes all.
+    #: Windows has no shared locks: a process sharing a lock takes one of these bytes, an exclusive lock takes all.
     _SHARERS: Final = 64
 
     def lock(descriptor: int, position: int, *, shared: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""SQL of strangers: it may read the tables of one trace, and nothing else."""
+"""Sandbox for untrusted SQL: it may read the tables of one trace and nothing else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HINT: Final = "give a single SELECT over the tables that `stepscope schema` lis
 
 
 def lock(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
-    """Take from a connection all access to files, but for those of `stores`, and to its own settings, for good."""
+    """Permanently restrict a connection's file access to `stores` and lock its settings."""
     files = [file for store in stores.values() for file in sorted(store.glob("*.parquet"))]
     connection.execute(f"SET temp_directory = {_literal(spill_folder('spill-query'))}")
     connection.execute(f"SET max_temp_directory_size = '{_SPILL_LIMIT}'")
@@ -76,7 +76,7 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
 
 
 def failure(error: Exception) -> UserError:
-    """The error for a query that the database does not answer, with the name that it would have known."""
+    """The error for a failed query, with DuckDB's suggestion of a similar name."""
     return UserError(f"the query failed: {first_line(error)}", hint=_suggested(error) or "see `stepscope schema`")
 
 
@@ -87,7 +87,7 @@ def first_line(error: Exception) -> str:
 
 
 def _suggested(error: Exception) -> str:
-    """What the database takes for meant instead, if it says so."""
+    """The similar name that DuckDB suggests; empty if it does not."""
     for line in str(error).splitlines()[1:]:
         if line.startswith("Did you mean"):
             return line[0].lower() + line[1:].rstrip("?")
@@ -97,7 +97,7 @@ def _suggested(error: Exception) -> str:
 
 
 def _parts(tree: Any) -> Iterator[dict[str, Any]]:
-    """All parts of a serialised statement that have a type, which is a text."""
+    """All nodes of a serialised statement."""
     waiting = [tree]
     while waiting:
         part = waiting.pop()

@@ -1,4 +1,4 @@
-"""Folders of this process in the system's temporary folder; what killed processes left there is removed."""
+"""Temporary folders of this process; those left by killed processes are removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final
 from stepscope.model.process.locking import lock
 
 _PREFIX: Final = "stepscope-"
-#: As `mkdtemp` makes them. Whatever else is called so is none of ours.
+#: Names that `mkdtemp` makes with our prefix; other names are not ours.
 _NAME: Final = re.compile(_PREFIX + "[a-z0-9_]{8}")
 _LOCK: Final = "lock"
 #: A folder without a lock was being made, or removed, when its process died.
@@ -27,9 +27,9 @@ _GUARD: Final = threading.Lock()
 
 
 def scratch_folder() -> Path:
-    """A new folder that only this user can enter, removed by `remove_scratch` or at the end of the process.
+    """A new folder accessible to this user only, removed by `remove_scratch` or at the end of the process.
 
-    A process that is killed can't remove its own: the next one that makes a folder does, as it finds nobody to hold it.
+    Also removes folders of killed processes: those whose lock nobody holds.
 
     Raises:
         OSError: There is no place for it.
@@ -89,7 +89,7 @@ def _remove_leftovers(parent: Path) -> None:
 
 
 def _locked(descriptor: int) -> bool | None:
-    """Take the lock of a folder; False if somebody has it, None where there are no locks: there nothing is removed."""
+    """Take a folder's lock; False if another process holds it, None where the file system has no locks."""
     try:
         return lock(descriptor, 0)
     except OSError:
@@ -104,7 +104,7 @@ def _is(descriptor: int, path: Path) -> bool:
 
 
 def _is_mine(folder: Path) -> bool:
-    """Whether it is a folder, no link to one, and this user's."""
+    """Whether it is a real folder (no link) owned by this user."""
     try:
         status = folder.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where queries put on disk what exceeds their memory."""
+"""Spill folder for queries that exceed their memory."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _GUARD: Final = threading.Lock()
 
 
 def spill_folder(name: str = "spill") -> Path:
-    """A folder in one of this process. DuckDB makes it when it has to; it is removed when the process ends.
+    """Path of a folder for DuckDB's spill files, removed at the end of the process.
 
-    DuckDB itself removes it with the last connection only, which need not be closed when the process ends.
+    DuckDB creates it on demand, and removes it itself only when the last connection is closed.
     """
     with _GUARD:
         return _scratch() / name

@@ -17,7 +17,7 @@ _TYPES = {
 }
 _NCCL = {"bf16": "BFloat16", "fp16": "Half", "fp32": "Float", "int64": "Long"}
 
-# Warps a multiprocessor can hold; the recorded occupancy is relative to it.
+# Warps an SM can hold; the recorded occupancy is relative to it.
 _MAX_WARPS = 64
 
 

@@ -12,7 +12,7 @@ from stepscope.simulate.writers.nsight_enums import ENUMS, NON_BLOCKING
 from stepscope.simulate.writers.nsight_identity import GLOBAL_VM, Identity
 from stepscope.simulate.writers.nsight_schema import PRODUCT_VERSION, SCHEMA_VERSION
 
-# By compute capability: chip, clock in Hz, L2 cache, shared memory per multiprocessor and per block (CUDA C++
+# By compute capability: chip, clock in Hz, L2 cache, shared memory per SM and per block (CUDA C++
 # Programming Guide, technical specifications per compute capability; data sheets of V100, A100, H100 and B200).
 _CHIPS = {
     (7, 0): ("GV100", 1_530_000_000, 6_291_456, 98_304, 98_304),

@@ -51,7 +51,7 @@ FAMILY = Family(
         ),
         rule(
             "attention",
-            # FlashInfer has a namespace for all it does: sampling, norms and products as well.
+            # FlashInfer's namespace covers sampling, norms and GEMMs as well.
             r"flash_?(?:fwd|bwd|attn|attention|mla|infer(?!::))|(?:^|::)(?:pytorch_)?flash::",
             # Triton's usual name of a tutorial's kernel; SGLang's and many others' attention is called so.
             r"^_?(?:fwd|bwd)_kernel(?:_\d+)?$|(?:^|::)mla_a\d+w\d+",

@@ -26,7 +26,7 @@ FAMILY = Family(
         *("param_comms", "hcom_"),
     ),
     (
-        # Ascend's matrix products that also communicate count as compute, as in its vendor's tools.
+        # Ascend's GEMMs fused with communication count as compute, as in its vendor's tools.
         exact(
             "gemm",
             r"Mat[Mm]ul\w*(?:AllReduce|AllGather|ReduceScatter|AllToAll)",

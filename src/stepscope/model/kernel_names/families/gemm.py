@@ -1,4 +1,4 @@
-"""Matrix products: cuBLAS, cuBLASLt (nvjet), CUTLASS, TensorRT-LLM, DeepGEMM, rocBLAS, hipBLASLt, CK."""
+"""GEMMs: cuBLAS, cuBLASLt (nvjet), CUTLASS, TensorRT-LLM, DeepGEMM, rocBLAS, hipBLASLt, CK."""
 
 from __future__ import annotations
 

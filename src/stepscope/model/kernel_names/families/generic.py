@@ -1,4 +1,4 @@
-"""What is left: plain words in a user's own kernel name, also of Triton, XPU and hand-written kernels."""
+"""Fallback for kernels of no known library (user's own, Triton, XPU): plain words in the name."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _template(ops: str) -> OpClass:
 
 
 def _fused(kind: str, ops: str) -> OpClass:
-    """A fused kernel is what it does beside the pointwise work, the heaviest first."""
+    """The class of a fused kernel: its heaviest operation that is not pointwise."""
     reduces = kind in {"red", "per", "spl", "sp", "mix"}
     if _NORM.search(ops) or (reduces and _ROOT_MEAN.search(ops) and not _SOFTMAX.search(ops)):
         return "normalisation"
