@@ -96,12 +96,12 @@ _BLAS = re.compile(r"(?:^|_)(?:g?c)?([shdcz])(\d{3,5})?(?:gemm|cudnn|gemv|fprop|
 _BLAS_TYPES = {"s": "fp32", "h": "fp16", "d": "fp64", "c": "complex64", "z": "complex128"}
 _CK_TYPES = re.compile(r"(?:I|[a-z\d]E?|_)(t{2,3}f|t{3})")
 
-_MATRIX_UNIT = re.compile(
+_TENSOR_CORE = re.compile(
     r"tensorop|wmma|mma_|_tensor\d+x|[shdib]\d*(?:884|1688|16816|161616|8816|16832|64x)|imma"
     r"|warpgroupsize|nvjet|gtcx"
     r"|xdl|mfma|_MI\d+x\d+|flash|[Ff]mha|GemmUniversal|deep_?gemm|sm(?:90|100)a?_|sm100f|Mma|mma(?:_|$)"
 )
-_NO_MATRIX_UNIT = re.compile(
+_NO_TENSOR_CORE = re.compile(
     r"simt|ffma|gemv|gemmSN|gemmk1|(?:volta|maxwell|pascal|ampere|turing)_(?:g?c?[sdcz]|h)gemm"
     r"|_[sh]cudnn|convolve_sgemm"
     r"|(?:^|_)dot_kernel|reduce_1Block|split_?k_?reduce|ReduceSplitK|magma_|sgemm_largek"
@@ -141,11 +141,11 @@ def tensor_core(name: KernelName, op_class: OpClass, operand: str | None) -> boo
         return False
     if not name.cxx and _CUBE.search(name.path):
         return True
-    if "ffma" in name.path or (_NO_MATRIX_UNIT.search(name.path) and not _GENERATED.search(name.path)):
+    if "ffma" in name.path or (_NO_TENSOR_CORE.search(name.path) and not _GENERATED.search(name.path)):
         return False
     if "Cijk_" in name.path:
         return "_MI" in name.path
-    if _MATRIX_UNIT.search(name.path) or _MATRIX_UNIT.search(name.args[:_LOOKED_AT]):
+    if _TENSOR_CORE.search(name.path) or _TENSOR_CORE.search(name.args[:_LOOKED_AT]):
         return True
     if operand in {"fp8", "fp4", "tf32", "int8"}:
         return True
