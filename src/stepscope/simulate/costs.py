@@ -35,15 +35,15 @@ class CostModel:
     def convolution(self, m: int, n: int, k: int, moved: int) -> int:
         """Time of a convolution as the product (m x k)(k x n); Ascend devices round fp32 to HF32 for it by default."""
         if self.single and self.device.vendor == "huawei":
-            return self._product(m, n, k, 1, moved, self.device.matrix_flops / 2)
+            return self._gemm_time(m, n, k, 1, moved, self.device.matrix_flops / 2)
         return self.gemm(m, n, k, 1, moved)
 
     def gemm(self, m: int, n: int, k: int, batch: int, moved: int) -> int:
         """Time of ``batch`` products (m x k)(k x n) that move ``moved`` bytes, in ns."""
         peak = self.device.single_flops if self.single else self.device.matrix_flops
-        return self._product(m, n, k, batch, moved, peak)
+        return self._gemm_time(m, n, k, batch, moved, peak)
 
-    def _product(self, m: int, n: int, k: int, batch: int, moved: int, peak: float) -> int:
+    def _gemm_time(self, m: int, n: int, k: int, batch: int, moved: int, peak: float) -> int:
         tiles = batch * -(-m // TILE) * -(-n // TILE)
         filled = min(1.0, tiles / self.device.sms)
         return self._time(2 * batch * m * n * k, peak * MATRIX_SHARE * max(filled, 0.05), moved)

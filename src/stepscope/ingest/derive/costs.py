@@ -2,7 +2,7 @@
 
 A kernel's launch lies in several operators at once (`linear` > `addmm`), which cost the same work. The innermost one
 with a cost model counts. An operator that contains it counts only for other work: composed attention must not be
-added to the matrix products it consists of.
+added to the GEMMs it consists of.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-#: Their cost is that of the products inside them, whatever name those have.
-_PRODUCTS: Final = [OP_CLASSES.index(name) for name in ("gemm", "attention", "convolution")]
+#: Their cost is that of the GEMMs inside them, whatever name those have.
+_MATRIX_CLASSES: Final = [OP_CLASSES.index(name) for name in ("gemm", "attention", "convolution")]
 
 #: No call moves more bytes than this, 35 TB; shapes that say so are wrong.
 _MOST_BYTES: Final = 2**45
@@ -60,8 +60,8 @@ def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_cla
     first = np.append(True, chain.op[1:] != chain.op[:-1])[: chain.op.size]
     innermost = np.flatnonzero(first)[np.cumsum(first) - 1]
     # Chosen operators that consist, at least in part, of others that are chosen.
-    is_product = np.isin(chain.kind, _PRODUCTS)
-    composed = chain.around[~first & (~is_product | is_product[innermost])]
+    is_matrix = np.isin(chain.kind, _MATRIX_CLASSES)
+    composed = chain.around[~first & (~is_matrix | is_matrix[innermost])]
 
     at = match(chain.op[first], op)
     kernel = np.flatnonzero(at >= 0)

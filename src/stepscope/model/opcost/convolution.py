@@ -43,7 +43,7 @@ def forward(places: Places) -> Cost:
         if out is None:
             return None
         bias = None if places.bias is None else call.tensor(places.bias)
-        flops = _products(x.shape, weight.shape, out, transposed=_transposed(call, places))
+        flops = _flops(x.shape, weight.shape, out, transposed=_transposed(call, places))
         flops += math.prod(out) if bias is not None else 0
         return OpCost(flops, sizes((x, weight, bias)), nbytes(math.prod(out), x.dtype), "convolution")
 
@@ -58,7 +58,7 @@ def backward(call: Call) -> OpCost | None:
         return None
     if not len(grad.shape) == len(x.shape) == len(weight.shape) >= 3:
         return None
-    one = _products(x.shape, weight.shape, grad.shape, transposed=transposed)
+    one = _flops(x.shape, weight.shape, grad.shape, transposed=transposed)
     flops = 0
     read: list[int | None] = [grad.nbytes]
     written: list[int | None] = []
@@ -78,7 +78,7 @@ def backward_input(call: Call) -> OpCost | None:
         return None
     if grad.shape[1] != weight.shape[0]:
         return None
-    flops = _products(grad.shape, weight.shape, grad.shape, transposed=False)
+    flops = _flops(grad.shape, weight.shape, grad.shape, transposed=False)
     return OpCost(flops, sizes((grad, weight)), None, "convolution")
 
 
@@ -86,7 +86,7 @@ def _transposed(call: Call, places: Places) -> bool:
     return places.transposed is not None and call.flag(places.transposed) is True
 
 
-def _products(x: Shape, weight: Shape, out: Shape, *, transposed: bool) -> int:
+def _flops(x: Shape, weight: Shape, out: Shape, *, transposed: bool) -> int:
     """2 x the multiplications; `weight` is [O, C/g, filter] or, transposed, [C, O/g, filter]."""
     positions = x if transposed else out
     return 2 * x[0] * math.prod(positions[2:]) * math.prod(weight)

@@ -15,7 +15,7 @@ from stepscope.model.opcost.call import Call, OpCost, Shape, Tensor, nbytes, siz
 Cost = Callable[[Call], OpCost | None]
 
 
-def product(
+def gemm(
     batch: int,
     m: int,
     n: int,
@@ -65,7 +65,7 @@ def linear(call: Call) -> OpCost | None:
     x, weight = call.tensor(0), call.tensor(1)
     if x is None or weight is None or not x.shape or len(weight.shape) != 2 or x.shape[-1] != weight.shape[1]:
         return None
-    return product(1, math.prod(x.shape[:-1]), weight.shape[0], weight.shape[1], (x, weight), bias=call.tensor(2))
+    return gemm(1, math.prod(x.shape[:-1]), weight.shape[0], weight.shape[1], (x, weight), bias=call.tensor(2))
 
 
 def matmul(call: Call) -> OpCost | None:
@@ -78,7 +78,7 @@ def matmul(call: Call) -> OpCost | None:
     batch = broadcast(left[:-2], right[:-2])
     if batch is None or left[-1] != right[-2]:
         return None
-    return product(math.prod(batch), left[-2], right[-1], left[-1], (a, b))
+    return gemm(math.prod(batch), left[-2], right[-1], left[-1], (a, b))
 
 
 def mv(call: Call) -> OpCost | None:
@@ -86,7 +86,7 @@ def mv(call: Call) -> OpCost | None:
     a, x = call.tensor(0), call.tensor(1)
     if a is None or x is None or len(a.shape) != 2 or x.shape != (a.shape[1],):
         return None
-    return product(1, a.shape[0], 1, a.shape[1], (a, x))
+    return gemm(1, a.shape[0], 1, a.shape[1], (a, x))
 
 
 def dot(call: Call) -> OpCost | None:
@@ -94,7 +94,7 @@ def dot(call: Call) -> OpCost | None:
     x, y = call.tensor(0), call.tensor(1)
     if x is None or y is None or len(x.shape) != 1 or x.shape != y.shape:
         return None
-    return product(1, 1, 1, x.shape[0], (x, y))
+    return gemm(1, 1, 1, x.shape[0], (x, y))
 
 
 def scaled_mm(call: Call) -> OpCost | None:
@@ -106,7 +106,7 @@ def scaled_mm(call: Call) -> OpCost | None:
     if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return None
     k = a.shape[1] * (2 if a.dtype == "fp4" else 1)
-    return product(1, a.shape[0], b.shape[1], k, (a, b), bias=call.tensor(4), out=call.scalar_type(6))
+    return gemm(1, a.shape[0], b.shape[1], k, (a, b), bias=call.tensor(4), out=call.scalar_type(6))
 
 
 def int_mm(call: Call) -> OpCost | None:
@@ -114,7 +114,7 @@ def int_mm(call: Call) -> OpCost | None:
     a, b = call.tensor(0), call.tensor(1)
     if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return None
-    return product(1, a.shape[0], b.shape[1], a.shape[1], (a, b), out="int32")
+    return gemm(1, a.shape[0], b.shape[1], a.shape[1], (a, b), out="int32")
 
 
 def broadcast(a: Shape, b: Shape) -> Shape | None:
@@ -137,7 +137,7 @@ def _into(call: Call, found: OpCost | None) -> OpCost | None:
 def _two_dimensional(a: Tensor | None, b: Tensor | None, bias: Tensor | None = None) -> OpCost | None:
     if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return None
-    return product(1, a.shape[0], b.shape[1], a.shape[1], (a, b), bias=bias)
+    return gemm(1, a.shape[0], b.shape[1], a.shape[1], (a, b), bias=bias)
 
 
 def _batched(a: Tensor | None, b: Tensor | None, bias: Tensor | None = None) -> OpCost | None:
@@ -145,7 +145,7 @@ def _batched(a: Tensor | None, b: Tensor | None, bias: Tensor | None = None) -> 
         return None
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return None
-    return product(a.shape[0], a.shape[1], b.shape[2], a.shape[2], (a, b), bias=bias)
+    return gemm(a.shape[0], a.shape[1], b.shape[2], a.shape[2], (a, b), bias=bias)
 
 
 COSTS: dict[str, Cost] = {

@@ -26,8 +26,8 @@ def linear(b: Builder, x: Tensor, width: int, bias: bool = True) -> Tensor:
 
     def backward() -> None:
         grad = Tensor((rows, width), x.dtype)
-        dx = _product(b, "aten::mm", grad, (rows, depth, width), "nn")
-        dw = _product(b, "aten::mm", Tensor((width, rows), x.dtype, True), (width, depth, rows), "nt")
+        dx = _gemm(b, "aten::mm", grad, (rows, depth, width), "nn")
+        dw = _gemm(b, "aten::mm", Tensor((width, rows), x.dtype, True), (width, depth, rows), "nt")
         if bias:
             with b.op("aten::sum", grad, "[0]", "True", ""):
                 b.free(b.empty(vector))
@@ -43,7 +43,7 @@ def _gemm_call(b: Builder) -> str:
     return "cudaLaunchKernelExC" if b.kernels.costs.device.capability[0] >= 9 else "cudaLaunchKernel"
 
 
-def _product(b: Builder, name: str, left: Tensor, sizes: tuple[int, int, int], layout: str) -> int:
+def _gemm(b: Builder, name: str, left: Tensor, sizes: tuple[int, int, int], layout: str) -> int:
     m, n, k = sizes
     with b.op(name, left, Tensor((k, n), left.dtype)):
         out = b.empty(Tensor((m, n), left.dtype))

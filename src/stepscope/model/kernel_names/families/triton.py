@@ -15,7 +15,7 @@ _NAME = re.compile(
     r"^(?:cpp_fused_|triton_(poi|red|per|tem|for|spl|sp|unk|mm|bmm|addmm|baddbmm|convolution|conv|mix)_?)(.*)"
 )
 _ATTENTION = re.compile(r"attention|sdpa")
-_PRODUCT = re.compile(r"(?:^|_)(?:mm|bmm|addmm|baddbmm|scaled_mm|matmul|linear|grouped_mm)(?:_|$)")
+_GEMM = re.compile(r"(?:^|_)(?:mm|bmm|addmm|baddbmm|scaled_mm|matmul|linear|grouped_mm)(?:_|$)")
 _NORM = re.compile(r"(?:layer|batch|group|instance|rms)_?norm")
 _ROOT_MEAN = re.compile(r"(?:mean|var|var_mean|sum|norm).*rsqrt|rsqrt.*mean")
 _SOFTMAX = re.compile(r"softmax")
@@ -41,7 +41,7 @@ def op_class(name: KernelName) -> OpClass | None:
 def _template(ops: str) -> OpClass:
     if _ATTENTION.search(ops):
         return "attention"
-    if "convolution" in ops and not _PRODUCT.search(ops):
+    if "convolution" in ops and not _GEMM.search(ops):
         return "convolution"
     return "gemm"
 
