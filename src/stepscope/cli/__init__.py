@@ -1,6 +1,5 @@
 """The command line: one file per command, which imports what it needs when it runs."""
 
 from stepscope.cli.entry import entry
-from stepscope.cli.main import main
 
-__all__ = ["entry", "main"]
+__all__ = ["entry"]

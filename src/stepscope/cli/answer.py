@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,7 +11,9 @@ from queue import Empty, Full, Queue
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.model.errors import StepscopeError, UserError
+from stepscope.model.process.leaving import leave
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,6 @@ _WAITING: Final = 2
 _LOOK_SECONDS: Final = 0.1
 #: A query that does not stop so soon is inside one function, which DuckDB can't leave: the process ends without it.
 _STOP_SECONDS: Final = 0.7
-_INTERRUPTED: Final = 130
 
 
 class Answer:
@@ -100,13 +100,9 @@ class Answer:
         return StepscopeError(f"the query was stopped after {self._timeout:g} s", hint="raise --timeout")
 
     def _leave(self) -> None:
-        import atexit
-
         error = sys.exc_info()[1]
         late = isinstance(error, StepscopeError)
-        print(f"stepscope: {error if late else 'interrupted'}.", file=sys.stderr, flush=True)  # noqa: T201
-        atexit._run_exitfuncs()
-        os._exit(2 if late else _INTERRUPTED)
+        leave(2 if late else INTERRUPTED, f"stepscope: {error if late else 'interrupted'}.\n")
 
 
 @contextmanager

@@ -7,14 +7,20 @@ import os
 import sys
 import threading
 
-from stepscope.cli.main import main
+from stepscope.cli.interrupts import end_when_interrupted
+from stepscope.model.process.leaving import wait_if_leaving
 
 
 def entry() -> None:
     """Run the command line of this process and end it."""
+    end_when_interrupted(debug="--debug" in sys.argv)
+    # Importing the commands takes longer than what interrupts them.
+    from stepscope.cli.main import main
+
     try:
         main()
     except SystemExit as leaving:
+        wait_if_leaving()
         if isinstance(leaving.code, int) and not _is_watched() and _is_alone():
             _leave(leaving.code)
         raise

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import IO, Annotated, Final
 
 import typer
 
@@ -15,6 +14,7 @@ from stepscope.cli.cache import cache
 from stepscope.cli.command import QuickCommand, QuickGroup
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
+from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.query import query
 from stepscope.cli.quick import without_blas_threads, without_collections, without_pandas
 from stepscope.cli.rules import rules
@@ -22,9 +22,8 @@ from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
+from stepscope.model.process.leaving import wait_if_leaving
 
-#: The shell's convention for a process that was interrupted.
-INTERRUPTED: Final = 130
 FAILED: Final = 2
 
 app = typer.Typer(
@@ -96,24 +95,31 @@ def run(arguments: Sequence[str], *, debug: bool = False) -> int:
     except (KeyboardInterrupt, typer.Abort) as error:
         return _fail("interrupted", error, debug, INTERRUPTED)
     except (BrokenPipeError, SystemExit) as error:
-        # Whoever read the output has seen enough. Python must not flush into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read the output has seen enough.
+        _give_up(sys.stdout)
         return 0 if isinstance(error, BrokenPipeError) or _is_broken_pipe(error) else FAILED
     except Exception as error:
-        if _is_full(error):
-            # Nor can Python write what is left at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return _fail(f"the output can't be written ({os.strerror(errno.ENOSPC)})", error, debug, FAILED)
+        if reason := _refusal(error):
+            _give_up(sys.stdout)
+            return _fail(f"the output can't be written ({reason})", error, debug, FAILED)
         return _fail(_sentence(error), error, debug, FAILED)
 
 
-def _is_full(error: BaseException | None) -> bool:
-    """Whether there was no room for what was written to standard output; Typer may say so in its own way."""
+def _refusal(error: BaseException | None) -> str:
+    """Why what goes to standard output can't be written, if that is the error; Typer may say so in its own way."""
+    from stepscope.store.failures import FULL
+
     while error is not None:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
-            return True
+        code = error.errno if isinstance(error, OSError) and error.filename is None else None
+        if code in FULL:
+            return os.strerror(code or 0)
         error = error.__context__
-    return False
+    return ""
+
+
+def _give_up(stream: IO[str]) -> None:
+    """Let Python, which writes what is left when it ends, write it to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _is_broken_pipe(error: BaseException) -> bool:
@@ -136,9 +142,13 @@ def _fail(message: str, error: BaseException, debug: bool, status: int) -> int:
     """Say what went wrong in one sentence."""
     from stepscope.reports.text import visible
 
-    if debug:
-        import traceback
+    wait_if_leaving()
+    try:
+        if debug:
+            import traceback
 
-        typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    typer.echo(f"stepscope: {visible(message)}.", err=True)
+            typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        typer.echo(f"stepscope: {visible(message)}.", err=True)
+    except OSError:
+        _give_up(sys.stderr)  # nobody can be told
     return status

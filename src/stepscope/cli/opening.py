@@ -9,6 +9,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from stepscope.model.process.leaving import before_leaving
+
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
 
@@ -75,11 +77,15 @@ def progress(verb: str) -> Iterator[Report]:
             task = bar.add_task(verb)
         bar.update(task, description=_described(verb, what), completed=done, total=total)
 
-    try:
-        yield report
-    finally:
+    def stop() -> None:
         if bar is not None:
             bar.stop()
+
+    try:
+        with before_leaving(stop):  # a bar hides the cursor
+            yield report
+    finally:
+        stop()
 
 
 def _described(verb: str, what: str) -> str:

@@ -15,6 +15,7 @@ from typing import IO, Final
 
 from stepscope.cli.unfinished import prefix, remove_leftovers
 from stepscope.model.errors import UserError
+from stepscope.model.process.leaving import unfinished
 
 #: The name that stands for standard output.
 STDOUT: Final = Path("-")
@@ -80,7 +81,8 @@ def writing(path: Path, inputs: Sequence[Path] = ()) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         try:
-            yield temporary
+            with unfinished(temporary):
+                yield temporary
             temporary.chmod(stat.S_IMODE(final.stat().st_mode) if final.exists() else 0o666 & ~_umask())
             temporary.replace(final)
         finally:
@@ -102,7 +104,8 @@ def writing_folder(path: Path) -> Iterator[Path]:
         remove_leftovers(final)
         temporary = Path(tempfile.mkdtemp(prefix=prefix(final), dir=final.parent))
         try:
-            yield temporary
+            with unfinished(temporary):
+                yield temporary
             temporary.chmod(0o777 & ~_umask())
             temporary.replace(final)
         finally:

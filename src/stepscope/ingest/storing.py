@@ -11,6 +11,7 @@ from typing import Final
 
 from stepscope.ingest.options import Options
 from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
+from stepscope.model.process.leaving import before_leaving, wait_if_leaving, work_for
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note
 from stepscope.readers.protocol import Progress, Reader, Source
@@ -62,6 +63,8 @@ class Stores:
         """
         self.errors.clear()
         self.changed.clear()
+        if self._options.cache:
+            self._cache.remove_leftovers()  # also where nothing has to be written
         firsts = self._read(sources)
         all_: list[Sourced] = []
         for source, reader in sources:
@@ -183,7 +186,12 @@ class Stores:
 
         context = multiprocessing.get_context("spawn")
         cache = self._spare or self._cache
-        with ProcessPoolExecutor(min(len(missing), os.cpu_count() or 1), mp_context=context) as executor:
+        workers = min(len(missing), os.cpu_count() or 1)
+        with (
+            # Workers that are killed can't clear up.
+            before_leaving(cache.remove_leftovers),
+            ProcessPoolExecutor(workers, mp_context=context, initializer=work_for, initargs=(os.getpid(),)) as executor,
+        ):
             tasks = {executor.submit(_store_there, cache.root, cache.limit, wanted): wanted for wanted in missing}
             for task in as_completed(tasks):
                 wanted = tasks[task]
@@ -195,6 +203,7 @@ class Stores:
                     if self._spare is None:
                         self._fall_back(error)
                 except BrokenProcessPool:
+                    wait_if_leaving()
                     continue  # it is read here
                 else:
                     # The worker still holds it.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.model.errors import UserError
+from stepscope.model.process.leaving import before_leaving
 from stepscope.model.suggest import choose
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.run import Simulation
@@ -50,10 +51,17 @@ def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tu
     if job.stages > 1 and not chosen.pipelines:
         raise UserError(f"{format} is not written for pipelines", hint="set stages=1 or choose kineto")
     try:
-        return _written(job, chosen, chosen.targets(job, Path(out)), faults)
+        targets = chosen.targets(job, Path(out))
+        with before_leaving(lambda: _remove_all_parts(targets)):
+            return _written(job, chosen, targets, faults)
     except (OSError, sqlite3.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UserError(f"{out} can't be written ({reason})", hint="choose another place with --out") from error
+
+
+def _remove_all_parts(targets: Targets) -> None:
+    for path in targets.ranks:
+        _remove_parts(path)
 
 
 def _written(job: SimJob, chosen: Format, targets: Targets, faults: tuple[str, ...]) -> list[Path]:
@@ -73,8 +81,7 @@ def _written(job: SimJob, chosen: Format, targets: Targets, faults: tuple[str, .
         for writer in writers:
             with suppress(OSError, sqlite3.Error):  # what is buffered can't be written either
                 writer.abandon()
-        for path in targets.ranks:
-            _remove_parts(path)
+        _remove_all_parts(targets)
         raise
     return [path for writer in writers for path in writer.paths]
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.errors import UserError
+from stepscope.model.process.leaving import goes_with_process, stays, unfinished
 from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.store.contents import Contents
 from stepscope.store.failures import CannotStoreError, storage_failure
@@ -139,8 +140,9 @@ class Cache:
             try:
                 self.root.mkdir(parents=True, exist_ok=True)
                 self._locks.claim(name)  # before it is there, so that nobody takes it for a leftover
-                folder.mkdir()
-                yield folder
+                with unfinished(folder):
+                    folder.mkdir()
+                    yield folder
                 self._taken[key] = self._named(folder, key) if keep() else self._for_once(folder)
             except Exception as error:
                 if (reason := storage_failure(error, self.root)) is None:
@@ -158,6 +160,7 @@ class Cache:
             self._locks.release(folder.name)
             if folder.name.startswith(_ONCE):
                 self._remove(folder)
+                stays(folder)
 
     def remove(self) -> None:
         """Remove the whole folder, which nobody else knows of, after letting go of all that was taken."""
@@ -188,12 +191,12 @@ class Cache:
                 used += 1
             elif entry.path.exists():
                 refused += 1
-        self._remove_leftovers()
+        self.remove_leftovers()
         return Cleared(removed, size, used, refused)
 
     def evict(self) -> None:
         """Remove what died unfinished, then the least recently used beyond the limit, but nothing that is in use."""
-        self._remove_leftovers()
+        self.remove_leftovers()
         entries = self.entries()
         total = sum(entry.size for entry in entries)
         for entry in entries:
@@ -208,7 +211,8 @@ class Cache:
         except OSError:
             return []
 
-    def _remove_leftovers(self) -> None:
+    def remove_leftovers(self) -> None:
+        """Remove what died unfinished."""
         for leftover in self._folders(_LEFT_NAME):
             self._remove(leftover)
 
@@ -260,6 +264,7 @@ class Cache:
     def _for_once(self, folder: Path) -> Path:
         target = self.root / (_ONCE + secrets.token_hex(8))
         self._locks.share(target.name)
+        goes_with_process(target)
         folder.rename(target)
         return target
 

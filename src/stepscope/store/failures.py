@@ -13,8 +13,8 @@ _FULL_NAMES: Final = ("ENOSPC", "EDQUOT", "EFBIG")
 _OTHER_NAMES: Final = ("EROFS", "EACCES", "EPERM", "EIO", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "EEXIST", "ENOENT")
 
 #: Codes of a file system that has no room, wherever that is, and of one that can't be written in some place.
-_FULL: Final = tuple(getattr(errno, name) for name in _FULL_NAMES if hasattr(errno, name))
-_REASONS: Final = (*_FULL, *(getattr(errno, name) for name in _OTHER_NAMES))
+FULL: Final = tuple(getattr(errno, name) for name in _FULL_NAMES if hasattr(errno, name))
+_REASONS: Final = (*FULL, *(getattr(errno, name) for name in _OTHER_NAMES))
 
 
 class CannotStoreError(UserError):
@@ -43,13 +43,13 @@ def storage_failure(error: Exception, root: Path) -> str | None:
         where = [str(name) for name in (error.filename, error.filename2) if name is not None]
         below = any(name.startswith(str(root)) or str(root).startswith(name) for name in where)
         if error.errno is not None:
-            refused = error.errno in _FULL or (error.errno in _REASONS and below)
+            refused = error.errno in FULL or (error.errno in _REASONS and below)
             # Arrow says much more than what the system said.
             return os.strerror(error.errno) if refused else None
     if isinstance(error, (OSError, duckdb.IOException, duckdb.OutOfMemoryException)):
         # DuckDB and Arrow say what the system said; what DuckDB spills to the disk must find room there too.
         for code in _REASONS:
-            if os.strerror(code) in str(error) and (code in _FULL or str(root) in str(error)):
+            if os.strerror(code) in str(error) and (code in FULL or str(root) in str(error)):
                 return os.strerror(code)
         if "max_temp_directory_size" in str(error):
             return os.strerror(errno.ENOSPC)

@@ -1,0 +1,130 @@
+"""An end of the process at any moment: what it has not finished is removed first, wherever its threads are.
+
+An error that is raised in the middle of whatever runs would have to get through libraries that make another error of
+it, or that can't be left before they are done.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+#: What is to be done before the end, the last first.
+_ACTIONS: Final[dict[object, Callable[[], object]]] = {}
+#: Files and folders that are to be removed then.
+_PATHS: Final[set[Path]] = set()
+_GUARD: Final = threading.Lock()
+_LEAVING: Final = threading.Event()
+#: Other threads may still put something into a folder that is being removed.
+_ATTEMPTS: Final = 5
+#: How often a worker looks whether it is still wanted.
+_LOOK_SECONDS: Final = 1.0
+#: Processes that were killed are gone in some milliseconds.
+_GONE_SECONDS: Final = 0.5
+
+
+@contextmanager
+def before_leaving(action: Callable[[], object]) -> Iterator[None]:
+    """Have something done if the process ends by `leave` while the block runs."""
+    key = object()
+    _ACTIONS[key] = action
+    try:
+        yield
+    finally:
+        _ACTIONS.pop(key, None)
+
+
+def always_before_leaving(action: Callable[[], object]) -> None:
+    """Have something done whenever the process ends by `leave`."""
+    _ACTIONS[action] = action
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[None]:
+    """A file or folder that is of no use before the block ends: it goes with the process."""
+    goes_with_process(path)
+    try:
+        yield
+    finally:
+        stays(path)
+
+
+def goes_with_process(path: Path) -> None:
+    """Have a file or folder removed if the process ends by `leave`, unless it `stays`."""
+    wait_if_leaving()
+    _PATHS.add(path)
+
+
+def stays(path: Path) -> None:
+    """Have a file or folder stay whatever happens, or be none of the process's any more."""
+    _PATHS.discard(path)
+
+
+def _remove(path: Path) -> None:
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        if not os.path.lexists(path):
+            return
+
+
+def leave(status: int, sentence: str) -> NoReturn:
+    """End the process now: its workers, what is unfinished, and all of its threads.
+
+    Args:
+        status: Its exit status.
+        sentence: What is said on standard error.
+    """
+    with _GUARD:  # whoever comes second waits for the end
+        _LEAVING.set()
+        with suppress(OSError, ValueError):
+            sys.stderr.write(sentence)
+            sys.stderr.flush()
+        _end_workers()
+        for action in reversed(tuple(_ACTIONS.values())):
+            with suppress(Exception):  # the others are to be done all the same
+                action()
+        for path in tuple(_PATHS):
+            _remove(path)
+        os._exit(status)
+
+
+def _end_workers() -> None:
+    # Imported by who has started any, which takes a while.
+    library: Any = sys.modules.get("multiprocessing")
+    if library is None:
+        return
+    for worker in library.active_children():
+        worker.kill()
+    # What Python does at an end, which may wait for threads that write to those workers.
+    clear_up = getattr(library.util, "_exit_function", None)
+    clearing = threading.Thread(target=clear_up, daemon=True)
+    clearing.start()
+    clearing.join(_GONE_SECONDS)
+
+
+def work_for(owner: int) -> None:
+    """Have this process end with the one that started it, which alone is told of interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(owner,), name="stepscope-owner", daemon=True).start()
+
+
+def _end_with(owner: int) -> None:
+    while os.getppid() == owner:
+        time.sleep(_LOOK_SECONDS)
+    leave(1, "")
+
+
+def wait_if_leaving() -> None:
+    """Say no more and don't end otherwise, if another thread is ending the process."""
+    if _LEAVING.is_set():
+        threading.Event().wait()

@@ -1,0 +1,118 @@
+"""Ctrl-C at any moment: the command ends at once, says so, and leaves nothing behind; so does one that is not heard."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from stepscope.simulate import PRESETS, simulate
+from stepscope.simulate.settings import with_settings
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of Unix")
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings that take a while to be read."""
+    folder = tmp_path_factory.mktemp("jobs")
+    simulate(with_settings(PRESETS["tiny"], ["steps=400"]), folder / "job.json")
+    return folder
+
+
+def started(arguments: Sequence[str], place: Path, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """A command with a cache and a temporary folder of its own."""
+    for name in ("cache", "tmp"):
+        (place / name).mkdir(exist_ok=True)
+    environment = {**os.environ, "STEPSCOPE_CACHE": str(place / "cache"), "TMPDIR": str(place / "tmp")}
+    # A shell starts jobs in the background, such as these tests may be, with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "stepscope", *arguments],
+            env=environment, stdout=subprocess.DEVNULL, stderr=stderr, text=True,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def left(place: Path) -> list[str]:
+    return sorted(
+        path.name
+        for folder in ("tmp", "cache", "")
+        for path in (place / folder).iterdir()
+        if path.name not in (".lock", "cache", "tmp")
+    )
+
+
+@pytest.mark.parametrize("seconds", [0.4, 0.8, 1.2, 1.6, 2.4])
+@pytest.mark.parametrize("options", [["--no-cache"], ["--json", "report.json"]])
+def test_an_analysis_ends_at_once(jobs: Path, tmp_path: Path, seconds: float, options: list[str]) -> None:
+    options = [str(tmp_path / option) if option.endswith(".json") else option for option in options]
+    with started(["analyze", str(jobs / "job.json"), *options], tmp_path) as running:
+        time.sleep(seconds)
+        if running.poll() is not None:
+            pytest.skip("it has ended before")
+        running.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, err = running.communicate(timeout=60)
+    if running.returncode == 0:
+        pytest.skip("it was about to end")
+    assert (running.returncode, err) == (130, "stepscope: interrupted.\n")
+    assert time.monotonic() - sent < 5  # on a busy machine; 0.4 s on one that is not
+    assert [name for name in left(tmp_path) if name.startswith((".", "tmp-", "once-", "stepscope-"))] == []
+
+
+def test_a_simulation_leaves_no_part(tmp_path: Path) -> None:
+    out = tmp_path / "out" / "job.json"
+    out.parent.mkdir()
+    with started(["simulate", "--steps", "100000", "--out", str(out)], tmp_path) as running:
+        end = time.monotonic() + 60
+        while not list(out.parent.iterdir()) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert list(out.parent.iterdir())
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert list(out.parent.iterdir()) == []
+
+
+def test_who_reads_several_recordings_ends_its_workers(jobs: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom stepscope.model.sizes import SIZES\nSIZES.parallel_bytes = 0\n"
+        "from stepscope.cli import entry\nentry()\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(f"if __name__ == '__main__':\n    {code.replace(chr(10), chr(10) + '    ')}")
+    (tmp_path / "ranks").mkdir()
+    for rank in range(2):
+        (tmp_path / "ranks" / f"rank{rank}.json").write_bytes((jobs / "job.json").read_bytes())
+    (tmp_path / "cache").mkdir()
+    environment = {**os.environ, "STEPSCOPE_CACHE": str(tmp_path / "cache")}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [sys.executable, str(script), "analyze", str(tmp_path / "ranks")]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        signal.signal(signal.SIGINT, before)
+        end = time.monotonic() + 60
+        while len(list((tmp_path / "cache").glob("tmp-*"))) < 2 and time.monotonic() < end:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)  # workers that live on would hold standard error
+    assert (running.returncode, err) == (130, "stepscope: interrupted.\n")
+    assert list((tmp_path / "cache").glob("tmp-*")) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_sentence_that_can_not_be_said_changes_no_status(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full, started(["analyze", "nowhere"], tmp_path, full.fileno()) as running:
+        running.communicate(timeout=60)
+    assert running.returncode == 2
+    assert left(tmp_path) == []
