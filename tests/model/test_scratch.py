@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -55,24 +55,45 @@ def test_a_killed_process_is_cleared_up_after_and_a_living_one_is_not(place: Pat
     assert list(place.iterdir()) == []
 
 
-def test_what_others_call_so_is_left_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_call_so_is_left_alone(place: Path) -> None:
     (place / "stepscope-1234").mkdir()
-    (place / "stepscope-abcdefgh").mkdir()
+    (place / "stepscope-checkout").mkdir()
+    (place / "stepscope-checkout" / "README.md").write_text("")
     (place / "elsewhere").mkdir()
     (place / "elsewhere" / "lock").write_text("")
     (place / "stepscope-aaaaaaaa").symlink_to(place / "elsewhere")
     remove_scratch(scratch_folder())
-    names = ["elsewhere", "stepscope-1234", "stepscope-aaaaaaaa", "stepscope-abcdefgh"]
+    names = ["elsewhere", "stepscope-1234", "stepscope-aaaaaaaa", "stepscope-checkout"]
     assert sorted(path.name for path in place.iterdir()) == names
-    old = time.time() - 2 * 3600
-    os.utime(place / "stepscope-abcdefgh", (old, old))
-    monkeypatch.setattr(os, "getuid", lambda: -1)
+
+
+def test_an_empty_folder_without_a_lock_is_of_a_process_that_was_killed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "stepscope-abcdefgh").mkdir()
+    monkeypatch.setattr(os, "getuid", lambda: -1)  # somebody else's
     remove_scratch(scratch_folder())
     assert (place / "stepscope-abcdefgh").exists()
     monkeypatch.undo()
     monkeypatch.setattr("tempfile.tempdir", str(place))
     remove_scratch(scratch_folder())
-    assert not (place / "stepscope-abcdefgh").exists()
+    assert list(place.iterdir()) == []
+
+
+def test_a_folder_that_vanishes_while_it_is_made_is_made_anew(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process takes it for the leftover of one that was killed."""
+    make, made = tempfile.mkdtemp, []
+
+    def vanishing(prefix: str) -> str:
+        made.append(make(prefix=prefix))
+        if len(made) == 1:
+            Path(made[0]).rmdir()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", vanishing)
+    folder = scratch_folder()
+    assert str(folder) == made[1]
+    remove_scratch(folder)
 
 
 def test_where_there_are_no_locks_nothing_is_taken_from_anybody(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,18 +8,17 @@ import re
 import shutil
 import tempfile
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from stepscope.model.process.leaving import always_before_leaving
 from stepscope.model.process.locking import lock
 
 _PREFIX: Final = "stepscope-"
 #: Names that `mkdtemp` makes with our prefix; other names are not ours.
 _NAME: Final = re.compile(_PREFIX + "[a-z0-9_]{8}")
 _LOCK: Final = "lock"
-#: A folder without a lock was being made, or removed, when its process died.
-_STALE_SECONDS: Final = 3600
 #: Of each folder of this process its lock and the process: looking at its own lock would let go of it, and a process
 #: that is forked off owns nothing.
 _OWN: Final[dict[Path, tuple[int, int]]] = {}
@@ -40,14 +39,17 @@ def scratch_folder() -> Path:
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
             try:
                 descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:
+                continue  # somebody saw it without its lock, and has removed it
             except OSError:
                 folder.rmdir()
                 raise
             if _locked(descriptor) is not False and _is(descriptor, folder / _LOCK):
                 break
-            os.close(descriptor)  # somebody saw it without its lock, and is removing it
+            os.close(descriptor)  # somebody is removing it
         if not _OWN:
             atexit.register(_remove_all)
+            always_before_leaving(_remove_all)
         _OWN[folder] = (descriptor, os.getpid())
         return folder
 
@@ -56,8 +58,19 @@ def remove_scratch(folder: Path) -> None:
     """Remove a folder of this process."""
     descriptor, owner = _OWN.pop(folder, (-1, 0))
     if owner == os.getpid():
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
         os.close(descriptor)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its lock last: who is killed meanwhile leaves one that the next process knows."""
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208
+            if name != _LOCK:
+                shutil.rmtree(folder / name, ignore_errors=True)
+                with suppress(OSError):
+                    (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_all() -> None:
@@ -78,12 +91,13 @@ def _remove_leftovers(parent: Path) -> None:
         try:
             descriptor = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         except OSError:
-            if _age(folder) > _STALE_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
+            # Of who was killed before it had made its lock; anything else that is in a folder is somebody's own.
+            with suppress(OSError):
+                folder.rmdir()
             continue
         try:
             if _locked(descriptor):
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
         finally:
             os.close(descriptor)
 
@@ -110,10 +124,3 @@ def _is_mine(folder: Path) -> bool:
     except OSError:
         return False
     return folder.is_dir() and not folder.is_symlink() and status.st_uid == getattr(os, "getuid", lambda: 0)()
-
-
-def _age(folder: Path) -> float:
-    try:
-        return time.time() - folder.stat().st_mtime
-    except OSError:
-        return 0
