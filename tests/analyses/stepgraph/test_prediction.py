@@ -374,6 +374,17 @@ def test_a_call_may_seem_to_return_before_the_device_is_done() -> None:
     assert saved(f.trace(), device(0.5, kernel)) == 400 * US
 
 
+@pytest.mark.parametrize("late", [1, 74, 1_000])
+def test_a_wait_may_seem_to_outlive_its_step(late: int) -> None:
+    f = Facts()
+    kernels = []
+    for begin in (0, 1000):
+        f.step(begin // 1000, begin * US, 1000 * US)
+        kernels.append(work(f, begin + 60, 930, launch=(begin + 50, 5)))
+        f.host("sync", "cudaStreamSynchronize", (begin + 60) * US, 940 * US + late)
+    assert saved(f.trace(), device(0.5, *kernels)) == pytest.approx(465 * US, abs=US)
+
+
 def test_what_starts_while_the_host_waits_was_launched_before() -> None:
     f = Facts()
     f.step(0, 0, 1000 * US)

@@ -34,6 +34,7 @@ from stepscope.analyses.stepgraph.building.queues import (
 from stepscope.analyses.stepgraph.building.rows import (
     Activities,
     Calls,
+    cut_at_steps,
     launched_before_waits,
     read_activities,
     read_calls,
@@ -93,13 +94,14 @@ def build(trace: Trace) -> Built:
     calls = read_calls(trace, selection, activities)
     activities = launched_before_waits(activities, calls)
     queues = split_queues(activities)
-    waits = find_waits(activities, queues, calls)
     handovers = read_handovers(trace, selection, calls)
     threads = read_threads(trace, selection, set(handovers.taker.tolist()))
     if threads.main < 0 and not activities.ts.size:
         raise MissingInputError(
             "the recording has neither device work nor host steps", hint="record the host, or the device, or both"
         )
+    calls = cut_at_steps(calls, selection, threads.main)
+    waits = find_waits(activities, queues, calls)
     batches = awaited_batches(trace, calls, lo, hi)
     points = host_points(selection, threads, calls, _issued(activities, calls, waits), handovers)
     parts = [

@@ -147,6 +147,19 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
     )  # fmt: skip
 
 
+def cut_at_steps(calls: Calls, selection: Selection, main: int) -> Calls:
+    """Let no call of the main thread outlive the step that it lies in.
+
+    A call in a step ends before the step does: where it seems to end after that, both were rounded, and a wait whose
+    return comes after the step's end would count as work of the host.
+    """
+    ends = np.sort(selection.ends)
+    at = np.minimum(np.searchsorted(ends, calls.ts, side="right"), ends.size - 1)
+    over = calls.end - ends[at]
+    cut = (calls.track == main) & (over > 0) & (over < ends[at] - calls.ts)
+    return replace(calls, end=np.where(cut, ends[at], calls.end))
+
+
 def _silent_reads(trace: Trace) -> NDArray[np.int64]:
     """Positions of operators that need the device's answer: where no calls are recorded in them, they are the wait."""
     spans = Spans(trace)
