@@ -71,16 +71,17 @@ class Diagnosis:
 
     @property
     def _problems(self) -> tuple[Finding, ...]:
-        return tuple(one for one in self.shown if one.cost_ns is not None or one.severity == "high")
+        return tuple(one for one in self.shown if one.cost_ns is not None or one.severity == "high" or _is_waiting(one))
 
     @property
     def explained(self) -> float:
-        """What the shown findings save together, as a share of the step; 0 without a price."""
-        return min(sum(one.share or 0.0 for one in self._problems), 1.0)
+        """What the shown findings save together, or are about, as a share of the step; 0 where neither is told."""
+        taken = sum(one.taken_ns or 0 for one in self.shown if _is_waiting(one))
+        return min(sum(one.share or 0.0 for one in self._problems) + taken / (self.step_ns or 1), 1.0)
 
     @property
     def unexplained(self) -> Account | None:
-        """The typical step that goes to waiting most, where findings with a price don't say why; else None.
+        """The typical step that goes to waiting most, where findings don't say why; else None.
 
         Where it goes to the recording itself, or too little of the job is in it, the finding about that says so.
         """
@@ -103,3 +104,8 @@ class Diagnosis:
                 for one in self.unasked
             ],
         }
+
+
+def _is_waiting(finding: Finding) -> bool:
+    """Whether it says what the device does in place of computing, without a price."""
+    return finding.family == "communication" and finding.taken_ns is not None

@@ -122,17 +122,30 @@ class Diagnosing:
 
     def _keep(self, registered: Registered, draft: Draft, signals: Signals) -> None:
         """Price what a rule said, with the actions that fit the program."""
-        listed = (*draft.actions, *registered.rule.elsewhere)
-        actions = fitting(listed, signals.maybe(program))
+        fitted = _fitted(registered, draft, signals)
         # Advice on recording that the program can't follow is none.
-        if actions or registered.family != "recording":
-            if signals.maybe(stepless):
-                draft = replace(draft, title=without_steps(draft.title), summary=without_steps(draft.summary))
-            self._found.append(priced(registered, replace(draft, actions=actions), signals))
+        if not fitted.actions and registered.family == "recording":
+            return
+        one = priced(registered, fitted, signals)
+        if (
+            draft.instead is not None
+            and one.cost_ns is not None
+            and one.cost_ns < self.settings.least * (one.step_ns or 0)
+        ):
+            one = priced(registered, _fitted(registered, draft.instead, signals), signals)
+        self._found.append(one)
 
     def _note(self, code: str, message: str, hint: str, failed: bool, rank: int | None) -> None:
         ranks = self._unasked.setdefault((code, message, hint, failed), [])
         ranks.extend(() if rank is None else (rank,))
+
+
+def _fitted(registered: Registered, draft: Draft, signals: Signals) -> Draft:
+    """A draft with the actions that fit the program, in words that fit a recording with or without steps."""
+    draft = replace(draft, actions=fitting((*draft.actions, *registered.rule.elsewhere), signals.maybe(program)))
+    if signals.maybe(stepless):
+        draft = replace(draft, title=without_steps(draft.title), summary=without_steps(draft.summary))
+    return draft
 
 
 def diagnose(trace: Trace, settings: Settings | None = None, *, strict: bool = False) -> Diagnosis:

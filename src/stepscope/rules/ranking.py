@@ -19,6 +19,8 @@ _MOST_EVENTS: Final = 20
 #: What can't be priced stands where it would if this part of the time that it is about could be saved. Kernels with
 #: which nothing is known to be wrong seldom give more, and what has a price and a remedy comes before them.
 _UNPRICED: Final = 0.05
+#: The device computes nothing while it communicates: half of the bytes, or of the ranks, take half of that.
+_COMMUNICATION: Final = 0.5
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
@@ -57,7 +59,8 @@ def _weight(finding: Finding) -> int:
     """The cost that decides the place: the price, else a part of what the finding is about."""
     if finding.cost_ns is not None:
         return finding.cost_ns
-    return round(_UNPRICED * (finding.taken_ns or 0))
+    part = _COMMUNICATION if finding.family == "communication" else _UNPRICED
+    return round(part * (finding.taken_ns or 0))
 
 
 def _over_ranks(found: Sequence[Priced]) -> list[Priced]:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import pytest
 
 from comm_support import some_calls
-from rule_support import drafts
+from rule_support import drafts, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.trace import Trace
 from stepscope.signals.communication import communication, process_groups
 from stepscope.signals.communication.communication import Calls
+from support import Facts
 
 
 def given(calls: Calls, share: float) -> dict[object, object]:
@@ -82,3 +84,44 @@ def test_where_the_link_is_never_free_no_order_helps() -> None:
     assert "They run for 90.0 % of the step: no order of work hides them." in draft.summary
     (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.79})
     assert draft.change is not None
+
+
+def test_what_no_order_hides_is_said_of_a_free_link_too_in_case_its_price_comes_to_nothing() -> None:
+    (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.6})
+    assert draft.instead is not None
+    assert draft.instead.change is None
+    assert draft.instead.taken_ns == 3_000
+    assert "begin when their data is there: no order of work hides more of them" in draft.instead.summary
+    assert "bf16" in draft.instead.actions[0].after
+    assert all("bucket by bucket" not in action.text for action in draft.instead.actions)
+    (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.09), communication.link_share: 0.6})
+    assert draft.instead is None
+
+
+def back_to_back(longer: int) -> Trace:
+    """Steps of which three of four reductions begin as soon as their gradient is there, and take `longer` than it."""
+    f = Facts()
+    us = 1_000
+    for step in range(4):
+        begin = 4_000 * step
+        f.step(step, begin * us, 400 * us)
+        free = begin + 50
+        for layer in range(4):
+            called = begin + 20 * layer
+            kernel = begin + 20 + 200 * layer
+            f.kernel("gemm", kernel * us, 199 * us, launch=(called * us, 5 * us), stream="7")
+            free = max(kernel + 200, free)
+            op = f.kernel(
+                "ncclDevKernel_AllReduce", free * us, longer * us, launch=((called + 8) * us, 5 * us), stream="20"
+            )
+            f.row("collectives", event=op, collective="all_reduce", group="0", world_size=8, bytes=1 << 24)
+            free += longer
+        f.kernel("adam", (free + 2) * us, 100 * us, launch=((begin + 100) * us, 5 * us), stream="7")
+    return f.trace()
+
+
+def test_reductions_that_run_back_to_back_are_shown_without_a_price() -> None:
+    found = findings("COM001", back_to_back(700))
+    assert [(one.cost_ns, one.shown) for one in found] == [(None, True)]
+    assert found[0].taken_ns is not None
+    assert "no order of work hides" in found[0].summary

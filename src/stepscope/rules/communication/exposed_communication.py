@@ -15,7 +15,8 @@ collective waits for a late rank is another problem, and overlapping it would no
 (`communication.transfer_share`). Where the recordings of all ranks are at hand, the transfer is the shortest
 participant's time; on one rank alone waiting can't be told apart, which lowers the confidence. The price is what the
 step would save on its dependency graph if other device work did not have to wait for these collectives, and if they
-began as soon as their data is there: the last gradients, which nothing is left to hide, stay exposed.
+began as soon as their data is there: the last gradients, which nothing is left to hide, stay exposed. Where that would
+save nothing since they begin at once and run back to back, there is no price, and the remedy is to send less.
 
 ## What to try
 Let DistributedDataParallel reduce bucket by bucket during the backward pass in place of one reduction after it; with
@@ -31,6 +32,7 @@ tensor parallelism, can't be overlapped by moving it. The price takes overlapped
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -120,6 +122,8 @@ _ASIDE = Action(
 _SHARDED = ("all_gather", "reduce_scatter")
 #: Where collectives run for this share of the step, no other order of work hides them.
 _FULL = 0.8
+#: What is exposed for this share of the step is said though no order of work would hide it.
+_LARGE = 0.1
 _LESS = Action(
     "Send less, or over a faster link: shard within a host only, in narrower types, more computing per exchange",
     before="fully_shard(model)",
@@ -139,16 +143,15 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer)
     kind = _costliest(found)
     exposed = int(found.exposed_transfer.sum()) // found.steps
-    full = s(link_share) >= _FULL if s.maybe(link_share) is not None else False
-    bound = f" They run for {percent(s(link_share))} of the step: no order of work hides them." if full else ""
-    actions = _actions(kind, s.maybe(megatron) is True)
+    busy = s.maybe(link_share)
+    full = busy is not None and busy >= _FULL
     apart = "" if found.known else "; on the recordings at hand, waiting for other ranks can't be told apart from that"
-    yield Draft(
+    overlapping = Draft(
         title="Communication stands in the way of compute",
         summary=f"{duration(exposed)} of each step ({percent(share)}) are "
-        f"collectives, mostly {kind}, that nothing is computed behind{apart}.{bound}",
-        actions=(_LESS, *actions) if full and kind in _SHARDED else actions,
-        change=Change(overlapped=found.event[movable]) if movable.any() and not full else None,
+        f"collectives, mostly {kind}, that nothing is computed behind{apart}.",
+        actions=_actions(kind, s.maybe(megatron) is True),
+        change=Change(overlapped=found.event[movable]) if movable.any() else None,
         most_ns=exposed,
         confidence=0.9 if found.known else 0.6,
         events=found.event[costly[:20]],
@@ -159,6 +162,20 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "min_share": limits["min_share"],
         },
     )
+    if busy is None:
+        yield overlapping
+        return
+    sooner = "" if full else ", and begin when their data is there"
+    bound = replace(
+        overlapping,
+        summary=f"{overlapping.summary} They run for {percent(busy)} of the step{sooner}: no order of work hides "
+        f"{'them' if full else 'more of them'}.",
+        actions=_fewer_bytes(kind) or overlapping.actions,
+        change=None,
+        most_ns=None,
+        taken_ns=exposed,
+    )
+    yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
 
 
 def _costliest(found: Calls) -> str:
@@ -178,6 +195,13 @@ def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
     if kind in ("all_reduce", "reduce"):
         return _REDUCE, _EITHER, _COMPRESS, _ACCUMULATE, _FEWER
     return _ASIDE, _FEWER
+
+
+def _fewer_bytes(kind: str) -> tuple[Action, ...]:
+    """What shortens collectives that nothing hides."""
+    if kind in _SHARDED:
+        return _LESS, _ACCUMULATE
+    return (_COMPRESS, _ACCUMULATE, _FEWER) if kind in ("all_reduce", "reduce") else ()
 
 
 RULE = Rule(

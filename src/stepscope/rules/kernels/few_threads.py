@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -64,7 +65,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     worst, steps = low[0], s(recorded_steps)
     yield Draft(
         title="Long kernels have few threads",
-        summary=f"{worst.name[:80]} takes {duration(worst.total_ns // steps)} per step ({percent(worst.share)}) and "
+        summary=f"{classify(worst.name).short} takes {duration(worst.total_ns // steps)} per step ({percent(worst.share)}) and "
         f"has threads for {percent(worst.occupancy, 0)} of the places on the device; what limits it is {_why(worst)}.",
         actions=(_action(worst, s(program)),),
         taken_ns=sum(one.total_ns for one in low) // steps,

@@ -28,6 +28,7 @@ import numpy as np
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
+from stepscope.model.kernel_names import classify
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -51,7 +52,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The last wave of products is nearly empty",
         summary=f"Products that take {taken} per step are slower than others since their blocks don't fill whole "
-        f"waves; the longest, {found.name[:80]}, has {found.waves:.1f} waves, {percent(found.tail, 0)} of their places "
+        f"waves; the longest, {classify(found.name).short}, has {found.waves:.1f} waves, {percent(found.tail, 0)} of their places "
         "empty.",
         actions=(_WHOLE, _ONE),
         change=Change(device=scaled_each(found.event, found.factor)),
