@@ -65,8 +65,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     worst, steps = low[0], s(recorded_steps)
     yield Draft(
         title="Long kernels have few threads",
-        summary=f"{classify(worst.name).short} takes {duration(worst.total_ns // steps)} per step ({percent(worst.share)}) and "
-        f"has threads for {percent(worst.occupancy, 0)} of the places on the device; what limits it is {_why(worst)}.",
+        summary=f"{classify(worst.name).short} takes {duration(worst.total_ns // steps)} per step "
+        f"({percent(worst.share)}) and has threads for "
+        f"{percent(worst.occupancy, 0)} of the places on the device; what limits it is {_why(worst)}.",
         actions=(_action(worst, s(program)),),
         taken_ns=sum(one.total_ns for one in low) // steps,
         confidence=0.6,

@@ -52,8 +52,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The last wave of products is nearly empty",
         summary=f"Products that take {taken} per step are slower than others since their blocks don't fill whole "
-        f"waves; the longest, {classify(found.name).short}, has {found.waves:.1f} waves, {percent(found.tail, 0)} of their places "
-        "empty.",
+        f"waves; the longest, {classify(found.name).short}, has {found.waves:.1f} waves, "
+        f"{percent(found.tail, 0)} of their places empty.",
         actions=(_WHOLE, _ONE),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
