@@ -5,8 +5,9 @@ from __future__ import annotations
 from stepscope.model.recording import Recording
 from stepscope.model.schema import Column, TableSchema, ns, summary_columns, text
 from stepscope.model.table import Table
+from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines
-from stepscope.reports.report import RankLine, Report
+from stepscope.reports.report import Report
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Action, Evidence, Finding
 

@@ -91,7 +91,7 @@ class Trace:
             UserError: There is no such rank, a word means nothing, or nothing in the recording.
             MissingInputError: The recording has neither device work nor host steps.
         """
-        from stepscope.analyses.stepgraph.changing.predictions import decisive_rank, predictions
+        from stepscope.analyses.stepgraph.words.predictions import decisive_rank, predictions
 
         words = {
             option: [given] if isinstance(given, str) else list(given)

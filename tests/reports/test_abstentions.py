@@ -16,7 +16,7 @@ from stepscope.model.recording import Recording
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
-from stepscope.readers.kineto.reader import CHROME
+from stepscope.readers.kineto.inputs import CHROME_NAME
 from stepscope.reports import build
 from stepscope.reports.health import Abstention, abstention_lines
 from stepscope.reports.hints import how_to_mark
@@ -38,7 +38,7 @@ def messages(*abstentions: Abstention) -> list[tuple[str, str]]:
 
 
 def test_every_reader_says_what_it_may_hold() -> None:
-    assert set(SOURCES) == {reader.name for reader in READERS} | {CHROME}
+    assert set(SOURCES) == {reader.name for reader in READERS} | {CHROME_NAME}
     kinds = set(typing.get_args(Input))
     assert set(ABSENCES) == kinds
     assert set().union(*(source.inputs for source in SOURCES.values())) == kinds  # else nobody could ever record it

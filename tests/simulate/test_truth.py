@@ -9,10 +9,10 @@ import pytest
 from stepscope.simulate import FAULTS, SimJob, random_job
 from stepscope.simulate.budget import IDLE, Placed, Sweep, split
 from stepscope.simulate.causes import ALLOC, DATA, DEPENDENCY, LAUNCH_LATENCY, NAMES, OP, SYNC
-from stepscope.simulate.engine.hostlog import HostLog
 from stepscope.simulate.engine.queues import DEPENDENCY as BY_EVENT
 from stepscope.simulate.engine.queues import LATENCY
 from stepscope.simulate.engine.run import Simulation
+from stepscope.simulate.hostlog import HostLog
 from stepscope.simulate.records import Activity
 
 PARTS = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")

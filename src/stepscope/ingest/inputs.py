@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from stepscope.model.source import Source
-from stepscope.readers.ascend.inputs import SOURCE as ASCEND
-from stepscope.readers.kineto.inputs import CHROME
-from stepscope.readers.kineto.inputs import SOURCE as KINETO
-from stepscope.readers.memsnapshot.inputs import SOURCE as MEMSNAPSHOT
-from stepscope.readers.nsight.inputs import SOURCE as NSIGHT
+from stepscope.readers.ascend import inputs as ascend
+from stepscope.readers.kineto import inputs as kineto
+from stepscope.readers.memsnapshot import inputs as memsnapshot
+from stepscope.readers.nsight import inputs as nsight
 
 SOURCES: Final[Mapping[str, Source]] = {
-    "ascend": ASCEND, "chrome": CHROME, "kineto": KINETO, "memsnapshot": MEMSNAPSHOT, "nsight": NSIGHT,
-}  # fmt: skip
+    ascend.NAME: ascend.SOURCE,
+    kineto.CHROME_NAME: kineto.CHROME,
+    kineto.NAME: kineto.SOURCE,
+    memsnapshot.NAME: memsnapshot.SOURCE,
+    nsight.NAME: nsight.SOURCE,
+}
 _OTHER: Final = Source()
 
 

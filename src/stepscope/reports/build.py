@@ -22,8 +22,9 @@ from stepscope.model.sizes import SIZES
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
+from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
-from stepscope.reports.report import RankLine, Report
+from stepscope.reports.report import Report
 from stepscope.reports.sections.views import SHOWN
 from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank
 from stepscope.rules.engine import Diagnosing

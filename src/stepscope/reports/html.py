@@ -14,15 +14,16 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
+from stepscope.reports.blocks import Outline
+from stepscope.reports.contents import Contents
 from stepscope.reports.html_blocks import anchor, section_html
 from stepscope.reports.html_tables import tables_html
-from stepscope.reports.outline import Outline, outline
-from stepscope.reports.report import Report
+from stepscope.reports.outline import outline
 
 _ALL: Final = "All tables"
 
 
-def page(report: Report, top: int = 10) -> str:
+def page(report: Contents, top: int = 10) -> str:
     """A whole HTML document."""
     shown = outline(report, top)
     style, script = _asset("report.css"), _asset("report.js")
@@ -47,7 +48,7 @@ def page(report: Report, top: int = 10) -> str:
     )
 
 
-def fragment(report: Report, top: int = 10) -> str:
+def fragment(report: Contents, top: int = 10) -> str:
     """The page's content for a notebook, with its style and without a script."""
     return "".join(
         (f'<style>{_asset("report.css")}</style><div class="stepscope">', *_body(outline(report, top)), "</div>")

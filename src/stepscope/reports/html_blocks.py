@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from stepscope.reports.outline import PARTS, Bar, Bars, Grid, Heading, Item, Line, Section
+from stepscope.reports.blocks import PARTS, Bar, Bars, Grid, Heading, Item, Line, Section
 from stepscope.reports.units import duration, percent
 
 _WIDTH: Final = 1000

@@ -9,8 +9,8 @@ from typing import Any, Final
 from stepscope.model.amounts import plural
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
+from stepscope.reports.contents import Contents
 from stepscope.reports.html_blocks import anchor, scrolled, table_anchor, text_class
-from stepscope.reports.report import Report
 from stepscope.reports.text import cut
 from stepscope.reports.units import Scale, scale
 
@@ -19,7 +19,7 @@ _MOST_ROWS: Final = 1000
 _LONGEST: Final = 400
 
 
-def tables_html(report: Report, title: str) -> Iterator[str]:
+def tables_html(report: Contents, title: str) -> Iterator[str]:
     """A section with every table that was computed, those without rows last."""
     computed = [(name, table) for name, table in report.tables.items() if report.computed(name)]
     full = [(name, table) for name, table in computed if len(table)]

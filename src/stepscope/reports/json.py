@@ -9,11 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from stepscope.model.table import Table
+from stepscope.reports.contents import SCHEMA, Contents
 from stepscope.reports.health import Abstention
-from stepscope.reports.report import SCHEMA, Report
 
 
-def values(report: Report) -> dict[str, Any]:
+def values(report: Contents) -> dict[str, Any]:
     """The report as JSON values."""
     document = _head(report)
     document["tables"] = {name: _table(report, name, table) for name, table in report.tables.items()}
@@ -21,7 +21,7 @@ def values(report: Report) -> dict[str, Any]:
     return document
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: Contents) -> Iterator[str]:
     """The report as the text of a JSON document, a row per line; ASCII only, so that no terminal can be fooled."""
     head = _head(report)
     yield "{\n"
@@ -38,7 +38,7 @@ def lines(report: Report) -> Iterator[str]:
     yield "\n}\n"
 
 
-def _head(report: Report) -> dict[str, Any]:
+def _head(report: Contents) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "source": [{**recording.to_json(), "rank": rank} for rank, recording in report.sources.items()],
@@ -49,14 +49,14 @@ def _head(report: Report) -> dict[str, Any]:
     }
 
 
-def _conclusions(report: Report) -> dict[str, Any]:
+def _conclusions(report: Contents) -> dict[str, Any]:
     return {
         "findings": [finding.to_json() for finding in report.findings],
         "diagnosis": report.diagnosis.to_json() if report.diagnosis else None,
     }
 
 
-def _table(report: Report, name: str, table: Table) -> dict[str, Any]:
+def _table(report: Contents, name: str, table: Table) -> dict[str, Any]:
     return {
         "description": table.schema.description,
         "computed": report.computed(name),

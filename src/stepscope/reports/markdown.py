@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.reports.outline import PARTS, Bars, Block, Grid, Item, Line, outline
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line
+from stepscope.reports.contents import Contents
+from stepscope.reports.outline import outline
 from stepscope.reports.text import cut
 from stepscope.reports.units import duration, percent
 
@@ -21,7 +22,7 @@ _GLYPHS: Final = ("█", "▓", "▒", "·")
 _TONES: Final = {"error": "**error**: ", "warning": "**warning**: ", "info": "", "good": "", "plain": ""}
 
 
-def text(report: Report, top: int = 10) -> str:
+def text(report: Contents, top: int = 10) -> str:
     """The report as a Markdown document."""
     page = outline(report, top)
     lines = [f"# {escaped(page.title)}", "", _paragraph(" · ".join(page.facts)), ""]

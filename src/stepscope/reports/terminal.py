@@ -9,8 +9,9 @@ from typing import IO, Final
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from stepscope.reports.outline import PARTS, Bars, Block, Grid, Item, Line, Outline, Section, outline
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line, Outline, Section
+from stepscope.reports.contents import Contents
+from stepscope.reports.outline import outline
 from stepscope.reports.terminal_grid import grid_lines
 from stepscope.reports.terminal_item import item_lines
 from stepscope.reports.text import cut
@@ -31,12 +32,12 @@ _PIPED: Final = 100
 _LABEL: Final = 34
 
 
-def renderable(report: Report, top: int = 10) -> RenderableType:
+def renderable(report: Contents, top: int = 10) -> RenderableType:
     """The report as something that a Rich console prints."""
     return Page(outline(report, top))
 
 
-def write(report: Report, file: IO[str], *, top: int = 10, width: int | None = None) -> None:
+def write(report: Contents, file: IO[str], *, top: int = 10, width: int | None = None) -> None:
     """Print the report to a file: in colour if it is a terminal, as plain text if not."""
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
     if width is None and (console.width < _NARROWEST or not (console.is_terminal or "COLUMNS" in os.environ)):

@@ -8,7 +8,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from stepscope.reports.outline import Grid
+from stepscope.reports.blocks import Grid
 
 #: The first column gets what is left, but never less than this; columns are left out before.
 _LEAST: Final = 28

@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from stepscope.reports.outline import Item, Remedy
+from stepscope.reports.blocks import Item, Remedy
 from stepscope.reports.text import cut
 
 _STYLES: Final = {"error": "bold red", "warning": "bold yellow", "info": "bold", "plain": "bold cyan"}

@@ -16,8 +16,8 @@ from stepscope.model.process.scratch import remove_scratch, scratch_folder
 from stepscope.model.schema import Column, count, text
 from stepscope.model.table import Table
 from stepscope.reports import xlsx_front
+from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
-from stepscope.reports.report import Report
 from stepscope.reports.text import visible
 from stepscope.rules.finding import Finding
 
@@ -59,7 +59,7 @@ _HEALTH: Final = (
 )
 
 
-def write(report: Report, path: Path, max_rows: int = MAX_ROWS) -> None:
+def write(report: Contents, path: Path, max_rows: int = MAX_ROWS) -> None:
     """Write the workbook.
 
     Args:
@@ -84,7 +84,7 @@ def write(report: Report, path: Path, max_rows: int = MAX_ROWS) -> None:
         remove_scratch(folder)
 
 
-def _write(report: Report, sheets: _Sheets, max_rows: int) -> None:
+def _write(report: Contents, sheets: _Sheets, max_rows: int) -> None:
     rows = [
         (line.severity, line.code, "" if line.rank is None else str(line.rank), line.count, line.message, line.effect)
         for line in report.health

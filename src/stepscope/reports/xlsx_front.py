@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from stepscope.model.amounts import duration, percent
-from stepscope.reports.outline import PARTS, Bars, Outline
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import PARTS, Bars, Outline
+from stepscope.reports.contents import Contents
 from stepscope.reports.text import visible
 
 #: Bars that a chart can hold and be read.
@@ -18,7 +18,7 @@ _COLOURS: Final = ("#3b7dd8", "#e0703c", "#c9a227", "#b9bec5")
 _WIDTHS: Final = (44, 16, 16, 16, 16, 16)
 
 
-def write(book: Any, sheet: Any, report: Report, page: Outline, links: Mapping[str, str]) -> None:
+def write(book: Any, sheet: Any, report: Contents, page: Outline, links: Mapping[str, str]) -> None:
     """Fill the first sheet, from its top to its end.
 
     Args:

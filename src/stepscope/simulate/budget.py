@@ -10,9 +10,8 @@ from bisect import bisect_left, bisect_right
 from operator import attrgetter
 from typing import NamedTuple
 
-from stepscope.simulate import causes
-from stepscope.simulate.engine.hostlog import HostLog
-from stepscope.simulate.engine.queues import DEPENDENCY
+from stepscope.simulate import causes, records
+from stepscope.simulate.hostlog import HostLog
 
 COMPUTE, COMM, COPY = 0, 1, 2
 KINDS = {"compute": COMPUTE, "comm": COMM, "copy": COPY, "set": COPY}
@@ -104,7 +103,7 @@ class Sweep:
             charged = causes.SYNC if refilling and kind in causes.REFILL else kind
             self.pieces.append(Piece(start, stop, IDLE + charged, 0))
         if submitted < end and starter is not None:
-            cause = causes.DEPENDENCY if starter.bound == DEPENDENCY else causes.LAUNCH_LATENCY
+            cause = causes.DEPENDENCY if starter.bound == records.DEPENDENCY else causes.LAUNCH_LATENCY
             self.pieces.append(Piece(submitted, end, IDLE + cause, 0))
 
     def forget(self, before: int) -> None:

@@ -11,6 +11,8 @@ THREADS = ("main", "autograd")
 
 COMPUTE, COMM, COPY = 0, 1, 2
 QUEUES = ("compute", "comm", "copy")
+#: Why an activity began no sooner on its queue: its launch, an event that the queue waited for, or work before it.
+LATENCY, DEPENDENCY, BUSY = 0, 1, 2
 
 
 class Span(NamedTuple):

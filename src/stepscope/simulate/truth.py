@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stepscope.simulate.budget import KINDS, Placed, Sweep, split
-from stepscope.simulate.engine.hostlog import HostLog
+from stepscope.simulate.hostlog import HostLog
 from stepscope.simulate.specs import KernelSpec
 
 

@@ -12,10 +12,10 @@ from stepscope.ingest.derive.collectives import derive_collectives
 from stepscope.ingest.derive.derived import Derived
 from stepscope.ingest.derive.devices import mark_used_devices
 from stepscope.ingest.derive.health import observe
+from stepscope.ingest.derive.host.launches import counted
 from stepscope.ingest.derive.host.threads import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels
-from stepscope.ingest.derive.launches import counted
 from stepscope.ingest.derive.names.classes import classify_names
 from stepscope.ingest.derive.steps.found import Steps
 from stepscope.ingest.derive.work import Work

@@ -11,6 +11,7 @@ from typing import Any, Final
 from stepscope.readers.ascend.kinds import SUMMARIES, TABLES, kind_of_name, summary_kind, table_kind
 from stepscope.readers.protocol import Source
 
+SQLITE: Final = b"SQLite format 3\0"
 #: Where the profiler puts what it parsed: that of a framework, and `msprof`.
 OUTPUTS: Final = ("ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output")
 

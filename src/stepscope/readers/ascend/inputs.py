@@ -6,6 +6,8 @@ from typing import Final
 
 from stepscope.model.source import Source
 
+NAME: Final = "ascend"
+
 #: How each kind of input is recorded with torch_npu.profiler.
 SOURCE: Final = Source(
     inputs={

@@ -11,9 +11,9 @@ from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import Told, create
 from stepscope.readers.ascend.info import add_groups, attributes, collection_end, group_names, world_size
+from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.ascend.link import link
-from stepscope.readers.ascend.reader import NAME, SQLITE
 from stepscope.readers.ascend.rest import take_rest
 from stepscope.readers.ascend.stage import stage, stage_collectives
 from stepscope.readers.ascend.sums import (
@@ -84,7 +84,7 @@ def _read_files(result: files.Result, staging: Staging, progress: Progress) -> T
 def _single(source: Source, staging: Staging) -> files.Result:
     """The result that consists of one file."""
     head = content.head(source)
-    if head.startswith(SQLITE):
+    if head.startswith(files.SQLITE):
         path = unpacked(source, staging)
         if not files.is_database(source.path) and b"CommAnalyzer" in head and b"STRING_IDS" not in head:
             return files.Result(analysis=path)

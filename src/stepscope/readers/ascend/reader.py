@@ -8,12 +8,11 @@ from typing import Final
 
 from stepscope.model.recording import Recording
 from stepscope.readers.ascend import files
+from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
-NAME: Final = "ascend"
-SQLITE: Final = b"SQLite format 3\0"
 #: Words of a trace that no other profiler writes.
 _TRACE: Final = re.compile(
     rb'"name":\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|torch_to_npu|enqueue_to_dequeue|AscendCL@)'
@@ -33,7 +32,7 @@ class AscendReader:
         """By content; a folder counts if one rank's files lie in it."""
         if not head:
             return YES if path.is_dir() and files.is_result(path) else NO
-        if head.startswith(SQLITE):
+        if head.startswith(files.SQLITE):
             return _sniff_database(path, head)
         if kind := table_kind(head):
             return YES if kind == "kernel_details" else MAYBE

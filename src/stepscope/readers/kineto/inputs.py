@@ -6,6 +6,10 @@ from typing import Final
 
 from stepscope.model.source import Source
 
+NAME: Final = "kineto"
+#: What a recording is called in which there is nothing that torch.profiler writes.
+CHROME_NAME: Final = "chrome"
+
 #: A Chrome trace without anything that torch.profiler writes: nothing is known of what it could hold.
 CHROME: Final = Source(framework="unknown", marking="", marking_elsewhere="")
 #: How each kind of input is recorded with torch.profiler.

@@ -13,8 +13,8 @@ from stepscope.readers.content import Damage, content
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
 from stepscope.readers.kineto.framing import Chunk, Framer, gather
+from stepscope.readers.kineto.inputs import CHROME_NAME, NAME
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
-from stepscope.readers.kineto.reader import CHROME, NAME
 from stepscope.readers.kineto.sql import parse_sql
 from stepscope.readers.kineto.stage import Stager
 from stepscope.readers.kineto.texts import Texts, chunk_texts
@@ -51,7 +51,7 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     info = info if isinstance(info, dict) else {}
     return Recording(
         source=str(source),
-        reader=CHROME if _is_other(staging, metadata) else NAME,
+        reader=CHROME_NAME if _is_other(staging, metadata) else NAME,
         rank=integer(info.get("rank")),
         world_size=integer(info.get("world_size")),
         host=next((str(metadata[k]) for k in ("hostname", "host_name") if k in metadata), None),

@@ -8,12 +8,10 @@ from typing import Final
 
 from stepscope.model.recording import Recording
 from stepscope.readers.content import BLOCK_BYTES, CHUNK_BYTES
+from stepscope.readers.kineto.inputs import NAME
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
-NAME: Final = "kineto"
-#: What a recording is called in which there is nothing that torch.profiler writes.
-CHROME: Final = "chrome"
 _MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'"distributedInfo"')
 
 

@@ -6,6 +6,8 @@ from typing import Final
 
 from stepscope.model.source import Source
 
+NAME: Final = "memsnapshot"
+
 #: How each kind of input is recorded with torch.cuda.memory.
 SOURCE: Final = Source(
     inputs={

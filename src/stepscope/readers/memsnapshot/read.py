@@ -12,9 +12,9 @@ from stepscope.readers.memsnapshot.clock import Int, clock
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.health import add, observe_content, observe_history
 from stepscope.readers.memsnapshot.history import History
+from stepscope.readers.memsnapshot.inputs import NAME
 from stepscope.readers.memsnapshot.load import Loaded, load_json, load_pickle
 from stepscope.readers.memsnapshot.marks import stage_marks
-from stepscope.readers.memsnapshot.reader import NAME
 from stepscope.readers.memsnapshot.stage import part_times, stage_device, stage_segments
 from stepscope.readers.memsnapshot.timeline import stage_timeline
 from stepscope.readers.protocol import Progress, Source

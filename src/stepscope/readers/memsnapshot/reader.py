@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.model.recording import Recording
+from stepscope.readers.memsnapshot.inputs import NAME
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
-NAME: Final = "memsnapshot"
 _MARKS: Final = (b"total_size", b"device_traces", b"requested_size")
 #: [[time, action, bytes, category], ... or [[times], [[sizes], ...
 _TIMELINE: Final = re.compile(rb"\s*\[\s*\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+")

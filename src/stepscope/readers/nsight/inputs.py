@@ -6,6 +6,8 @@ from typing import Final
 
 from stepscope.model.source import Source
 
+NAME: Final = "nsight"
+
 #: How each kind of input is recorded with Nsight Systems.
 SOURCE: Final = Source(
     inputs={

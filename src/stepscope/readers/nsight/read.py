@@ -12,6 +12,7 @@ from stepscope.readers.nsight.counters import load_counters
 from stepscope.readers.nsight.device_work import load_device_work
 from stepscope.readers.nsight.devices import Devices
 from stepscope.readers.nsight.host import load_api, load_other_calls
+from stepscope.readers.nsight.inputs import NAME
 from stepscope.readers.nsight.loader import ExportLoader
 from stepscope.readers.nsight.metadata import (
     Metadata,
@@ -23,7 +24,6 @@ from stepscope.readers.nsight.metadata import (
 from stepscope.readers.nsight.nvtx import load_nvtx, thread_names
 from stepscope.readers.nsight.opening import opened
 from stepscope.readers.nsight.processes import ProcessTables, gpu_processes, pid
-from stepscope.readers.nsight.reader import NAME
 from stepscope.readers.nsight.start_end_ranges import attach_ranges
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress, Source

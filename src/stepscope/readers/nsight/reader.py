@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from stepscope.model.recording import Recording
 from stepscope.readers.nsight.detection import REPORTS, folder_is_export, has_export_beside, looks_like_export
+from stepscope.readers.nsight.inputs import NAME
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
-
-NAME: Final = "nsight"
 
 
 class NsightReader:

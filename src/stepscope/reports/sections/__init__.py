@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from stepscope.reports.outline import Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import budget
 from stepscope.reports.sections.efficiency import efficiency
 from stepscope.reports.sections.figures import figures
@@ -19,14 +19,14 @@ from stepscope.reports.sections.snapshot import is_snapshot
 from stepscope.reports.sections.tables import besides, chosen, memory, ran
 
 #: Makes a section from the report and the number of rows to show; a section without blocks is left out.
-Build = Callable[[Report, int], Section]
+Build = Callable[[Contents, int], Section]
 
 _WHOLE: Final[tuple[Build, ...]] = (health, findings, budget, phases, idle, ran, efficiency, besides, memory, missing)
 _SNAPSHOT: Final[tuple[Build, ...]] = (health, findings, memory, ran, missing)
 _CHOSEN: Final[tuple[Build, ...]] = (health, chosen, missing)
 
 
-def sections(report: Report) -> tuple[Build, ...]:
+def sections(report: Contents) -> tuple[Build, ...]:
     """The sections that suit a report: of everything, or of a few tables that were asked for."""
     if report.selection.tables:
         return _CHOSEN

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stepscope.model.amounts import plural
-from stepscope.reports.outline import PARTS, Bar, Bars, Line, Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import PARTS, Bar, Bars, Line, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.units import duration
 
 #: Up to this many bars are shown one by one.
@@ -32,7 +32,7 @@ class _Step:
     parts: tuple[int, ...]
 
 
-def budget(report: Report, top: int) -> Section:
+def budget(report: Contents, top: int) -> Section:
     """Bars for each step; for many steps the fastest, median and slowest; for many ranks one for each."""
     del top
     steps = _steps(report)
@@ -58,7 +58,7 @@ def budget(report: Report, top: int) -> Section:
     return Section("Where the time went", (Bars(tuple(bars)), *_atypical(report)), aside=aside)
 
 
-def step_rows(report: Report) -> list[dict[str, Any]]:
+def step_rows(report: Contents) -> list[dict[str, Any]]:
     """Rows of the budget that are about a typical step, or what comes closest to that."""
     if "step_budget" not in report.tables:
         return []
@@ -67,13 +67,13 @@ def step_rows(report: Report) -> list[dict[str, Any]]:
     return [row for row in steps if row.get("typical", True)] or steps or rows
 
 
-def has_steps(report: Report) -> bool:
+def has_steps(report: Contents) -> bool:
     """Whether what is said is said per step, and not of the time in which devices were in use."""
     rows = report.tables["step_budget"].records() if "step_budget" in report.tables else []
     return not rows or any(row["step"] is not None and row.get("role") != "window" for row in rows)
 
 
-def left_out(report: Report) -> int:
+def left_out(report: Contents) -> int:
     """The number of steps that are not typical, where others are."""
     if "step_budget" not in report.tables:
         return 0
@@ -83,7 +83,7 @@ def left_out(report: Report) -> int:
     return len(steps - whole)
 
 
-def _atypical(report: Report) -> Iterator[Line]:
+def _atypical(report: Contents) -> Iterator[Line]:
     """What the steps that are not typical are, and how long."""
     if "step_budget" not in report.tables or not left_out(report):
         return
@@ -104,7 +104,7 @@ def _atypical(report: Report) -> Iterator[Line]:
         yield Line(f"not counted: {steps} {shown} ({role}), {span}: {_ROLES.get(role, '')}", tone="info")
 
 
-def _steps(report: Report) -> list[_Step]:
+def _steps(report: Contents) -> list[_Step]:
     steps = []
     for row in step_rows(report):
         number = None if row.get("role") == "window" else row["step"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.model.amounts import plural
-from stepscope.reports.report import Report
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, left_out, step_rows
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent
@@ -19,7 +19,7 @@ _NAMES: Final = {"start-up": "before the steps", "between": "between the steps",
 _CLEARLY: Final = 1.05
 
 
-def covered(report: Report) -> Iterator[str]:
+def covered(report: Contents) -> Iterator[str]:
     """`46.7 s recorded`, `device busy 91 % of the step`, `4 typical steps of 841 ms (of 6)`, and what lies outside."""
     rows = report.tables["coverage"].records() if "coverage" in report.tables else []
     if not rows:
@@ -35,7 +35,7 @@ def covered(report: Report) -> Iterator[str]:
     yield from _outside([row for row in rows if row["rank"] == rank], longest, has_steps(report))
 
 
-def _steps(report: Report) -> Iterator[str]:
+def _steps(report: Contents) -> Iterator[str]:
     rows = step_rows(report)
     total = sum(row["total_ns"] for row in rows)
     if not total:
@@ -67,7 +67,7 @@ def _slowest(rows: list[dict[str, Any]], mean: int) -> str:
     return f", {duration(longest)} on rank {rank}" if longest > _CLEARLY * mean else ""
 
 
-def _called(report: Report, rows: list[dict[str, Any]]) -> str:
+def _called(report: Contents, rows: list[dict[str, Any]]) -> str:
     """What a step is: a request, a step of denoising, a pass of a network."""
     source = rows[0].get("source")
     denoises = any(program.kind == "diffusion" for program in report.programs.values())

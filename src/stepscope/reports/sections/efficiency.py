@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from stepscope.reports.outline import Line, Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Line, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.tables import grids
 from stepscope.reports.sections.views import EFFICIENCY
 from stepscope.reports.text import visible
@@ -16,17 +16,17 @@ from stepscope.reports.units import duration, percent, quantity
 _COVERED: Final = 0.8
 
 
-def efficiency(report: Report, top: int) -> Section:
+def efficiency(report: Contents, top: int) -> Section:
     """MFU, tensor cores and short kernels in a line each, then the roofline."""
     lines = (*_mfu(report), *_tensor_cores(report), *_short_kernels(report))
     return Section("How well it ran", (*lines, *grids(report, EFFICIENCY, top)))
 
 
-def _rows(report: Report, table: str) -> list[dict[str, Any]]:
+def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
     return report.tables[table].records() if table in report.tables else []
 
 
-def _mfu(report: Report) -> Iterator[Line]:
+def _mfu(report: Contents) -> Iterator[Line]:
     """Over all steps: operations done, as a share of what the peak would have allowed in their time."""
     rows = _rows(report, "mfu")
     rows = [row for row in rows if row["step"] is not None] or rows
@@ -47,7 +47,7 @@ def _mfu(report: Report) -> Iterator[Line]:
     yield Line(f"MFU {percent(1e9 * flops / time / peak)}: {rate} of {quantity(peak, 'FLOP/s')}", visible(f"{name}"))
 
 
-def _tensor_cores(report: Report) -> Iterator[Line]:
+def _tensor_cores(report: Contents) -> Iterator[Line]:
     rows = [row for row in _rows(report, "tensor_cores") if row["op_class"] is None and row["available"] is not False]
     total = sum(row["total_ns"] for row in rows)
     used = sum(row["used_ns"] for row in rows)
@@ -66,7 +66,7 @@ def _tensor_cores(report: Report) -> Iterator[Line]:
         )
 
 
-def _short_kernels(report: Report) -> Iterator[Line]:
+def _short_kernels(report: Contents) -> Iterator[Line]:
     rows = _rows(report, "short_kernels")
     number = sum(row["count"] for row in rows)
     short = [row for row in rows if row["to_ns"] is not None and row["to_ns"] <= 10_000]

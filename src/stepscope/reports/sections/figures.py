@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.model.amounts import plural
-from stepscope.reports.outline import PARTS, Figure
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import PARTS, Figure
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
 from stepscope.reports.sections.idle import causes
 from stepscope.reports.units import duration, percent, quantity
@@ -16,14 +16,14 @@ from stepscope.reports.units import duration, percent, quantity
 _LEAST: Final = 0.005
 
 
-def figures(report: Report) -> tuple[Figure, ...]:
+def figures(report: Contents) -> tuple[Figure, ...]:
     """Time of a step, where it went, the largest cause of idle time, and memory; whatever is known of them."""
     if report.selection.tables:
         return ()
     return (*_steps(report), *_idle(report), *_memory(report))
 
 
-def _steps(report: Report) -> Iterator[Figure]:
+def _steps(report: Contents) -> Iterator[Figure]:
     rows = step_rows(report)
     total = sum(row["total_ns"] for row in rows)
     if not total:
@@ -41,7 +41,7 @@ def _steps(report: Report) -> Iterator[Figure]:
             yield Figure(name, percent(ns / total), f"{duration(ns // len(rows))}{per_step}")
 
 
-def _idle(report: Report) -> Iterator[Figure]:
+def _idle(report: Contents) -> Iterator[Figure]:
     """The largest cause."""
     total = sum(row["total_ns"] for row in step_rows(report))
     found = {cause: sum(ns for ns, _ in details.values()) for cause, details in causes(report).items()}
@@ -52,7 +52,7 @@ def _idle(report: Report) -> Iterator[Figure]:
             yield Figure("mostly idle for", cause.replace("_", " "), f"{percent(found[cause] / total)} {of}")
 
 
-def _memory(report: Report) -> Iterator[Figure]:
+def _memory(report: Contents) -> Iterator[Figure]:
     """The device with the highest peak of memory."""
     rows = [row for row in _rows(report, "memory_peaks") if row["device"] is not None and row["peak_bytes"] is not None]
     if rows:
@@ -68,5 +68,5 @@ def _memory(report: Report) -> Iterator[Figure]:
             yield Figure("stranded", percent(row["stranded_share"]), stranded)
 
 
-def _rows(report: Report, table: str) -> list[dict[str, Any]]:
+def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
     return report.tables[table].records() if table in report.tables else []

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.model.amounts import duration, percent, plural
-from stepscope.reports.outline import Item, Line, Remedy, Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Item, Line, Remedy, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps
 from stepscope.reports.sections.snapshot import is_snapshot, verdict
 from stepscope.reports.text import cut, visible
@@ -22,7 +22,7 @@ _FEW: Final = 8
 _LEAST: Final = 0.01
 
 
-def findings(report: Report, top: int) -> Section:
+def findings(report: Contents, top: int) -> Section:
     """The findings worth showing; a job without any is told so."""
     diagnosis = report.diagnosis
     if diagnosis is None or not (diagnosis.asked or diagnosis.findings):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stepscope.model.amounts import plural
 from stepscope.model.serving_names import Pass
-from stepscope.reports.report import Report
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections import snapshot
 from stepscope.reports.sections.budget import step_rows
 from stepscope.reports.sections.coverage import covered
@@ -26,7 +26,7 @@ _VERSIONS = (
 )
 
 
-def title(report: Report) -> str:
+def title(report: Contents) -> str:
     """The input's name: the end of a path, or the folder that many recordings share."""
     paths = [recording.source for recording in report.sources.values()]
     if not paths:
@@ -41,7 +41,7 @@ def title(report: Report) -> str:
     return visible(Path(folder).resolve().name or folder) + f" ({len(paths)} recordings)"
 
 
-def facts(report: Report) -> tuple[str, ...]:
+def facts(report: Contents) -> tuple[str, ...]:
     """What the recording is of: program, devices, ranks, events, versions."""
     recordings = list(report.sources.values())
     events = (*covered(report), _devices(report), _ranks(report), plural(sum(r.events for r in recordings), "event"))
@@ -55,7 +55,7 @@ def facts(report: Report) -> tuple[str, ...]:
     return tuple(visible(fact) for fact in found if fact)
 
 
-def _program(report: Report) -> str:
+def _program(report: Contents) -> str:
     """What ran; of ranks that differ, what most of them are."""
     programs = report.programs.values()
     # A rank of which only sums are at hand does not show what it does.
@@ -64,7 +64,7 @@ def _program(report: Report) -> str:
     return ", ".join(filter(None, (cut(said.most_common(1)[0][0], 100), _passes(report)))) if said else ""
 
 
-def _passes(report: Report) -> str:
+def _passes(report: Contents) -> str:
     """`prefill of 888 tokens, 10,300 tokens/s`: the pass of a server that took the device longest."""
     rows = report.tables["serving"].records() if "serving" in report.tables else []
     if not rows:
@@ -78,7 +78,7 @@ def _passes(report: Report) -> str:
     return f"{Pass(row['phase'], row['requests'], row['tokens'])}{rate}{more}"
 
 
-def _devices(report: Report) -> str:
+def _devices(report: Contents) -> str:
     """`8 × Tesla V100-SXM2-32GB`."""
     names = Counter(line.name or "unnamed device" for line in report.ranks if line.device is not None or line.name)
     if not names:
@@ -90,7 +90,7 @@ def _devices(report: Report) -> str:
     return ", ".join(f"{number} × {name}" if number > 1 else cut(name, 60) for name, number in names.items())
 
 
-def _ranks(report: Report) -> str:
+def _ranks(report: Contents) -> str:
     ranks = list(report.sources)
     worlds = [line.world_size for line in report.ranks if line.world_size]
     of = f" of {max(worlds):,}" if worlds else ""

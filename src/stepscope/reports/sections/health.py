@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.model.amounts import plural
+from stepscope.reports.blocks import Line, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
-from stepscope.reports.outline import Line, Section
-from stepscope.reports.report import Report
 from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import visible
 
@@ -16,7 +16,7 @@ _NOT_COMPUTED = "not-computed"
 _OF_ALL: Final = ("no ", "the ", "there ", "calls ", "of a rank ")
 
 
-def health(report: Report, top: int) -> Section:
+def health(report: Contents, top: int) -> Section:
     """What is wrong with the recording; the same observation on many ranks is one line."""
     del top
     unsaid = UNSAID if is_snapshot(report) else ()
@@ -32,7 +32,7 @@ def health(report: Report, top: int) -> Section:
     return Section("Health", blocks, aside=", ".join(counts))
 
 
-def missing(report: Report, top: int) -> Section:
+def missing(report: Contents, top: int) -> Section:
     """What was not computed and what to record next time; tables with the same reason share a line."""
     del top
     blocks = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from stepscope.reports.outline import Grid, Heading, Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Grid, Heading, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
 from stepscope.reports.units import duration, percent
 
@@ -29,7 +29,7 @@ _HEADINGS: Final = (
 )
 
 
-def idle(report: Report, top: int) -> Section:
+def idle(report: Contents, top: int) -> Section:
     """A row per cause with a row per detail below it."""
     steps = step_rows(report)
     total = sum(row["total_ns"] for row in steps)
@@ -64,7 +64,7 @@ def _worth_showing(
     return kept or found
 
 
-def causes(report: Report) -> dict[str, dict[str | None, tuple[int, int]]]:
+def causes(report: Contents) -> dict[str, dict[str | None, tuple[int, int]]]:
     """Idle ns and number of gaps, over the steps of `step_rows`, by cause and detail."""
     if "idle_causes" not in report.tables:
         return {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.reports.outline import Grid, Heading, Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Grid, Heading, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import step_rows
 from stepscope.reports.units import NONE, duration, percent
 
@@ -30,7 +30,7 @@ _MEANING: Final = {
 _LEAST: Final = 0.0005
 
 
-def phases(report: Report, top: int) -> Section:
+def phases(report: Contents, top: int) -> Section:
     """A row per phase, in the order of the time on the device and idle in it; times are means of the steps."""
     del top
     nothing = Section("Phases", ())

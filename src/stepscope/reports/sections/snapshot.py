@@ -7,8 +7,8 @@ from typing import Any, Final
 from stepscope.analyses.snapshots.memory_snapshot_peaks import OLDER
 from stepscope.ingest.inputs import source_of
 from stepscope.model.amounts import duration, percent, plural, quantity
-from stepscope.reports.outline import Line
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Line
+from stepscope.reports.contents import Contents
 from stepscope.reports.text import visible
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -21,12 +21,12 @@ _KEPT: Final = " (parameters and states, as a rule)"
 UNSAID: Final = frozenset({"events-read", "steps-none"})
 
 
-def is_snapshot(report: Report) -> bool:
+def is_snapshot(report: Contents) -> bool:
     """Whether all recordings are memory snapshots or their kin."""
     return bool(report.sources) and all(not source_of(one.reader).timed for one in report.sources.values())
 
 
-def facts(report: Report) -> tuple[str, ...]:
+def facts(report: Contents) -> tuple[str, ...]:
     """What takes the place of devices and events at the head of a page."""
     devices = {(row["rank"], row["device"]) for row in _rows(report, "memory_snapshot") or _history(report)}
     kinds = {str(one.attributes.get("kind") or "memory snapshot") for one in report.sources.values()}
@@ -36,7 +36,7 @@ def facts(report: Report) -> tuple[str, ...]:
     return tuple(fact for fact in found if fact)
 
 
-def _length(report: Report) -> str:
+def _length(report: Contents) -> str:
     """How long the longest history is."""
     by_device: dict[Any, list[dict[str, Any]]] = {}
     for row in _history(report):
@@ -48,7 +48,7 @@ def _length(report: Report) -> str:
     return f"history of {entries}" + ("" if _untimed(report) else f" over {duration(rows[-1]['ts'] - rows[0]['ts'])}")
 
 
-def verdict(report: Report) -> Line | None:
+def verdict(report: Contents) -> Line | None:
     """That nothing is wrong, where a history supports that; else what is known. None where findings say what is."""
     diagnosis = report.diagnosis
     if diagnosis is None or any(one.family == "memory" for one in diagnosis.shown):
@@ -69,7 +69,7 @@ def verdict(report: Report) -> Line | None:
     )
 
 
-def over_time(report: Report) -> tuple[Line, ...]:
+def over_time(report: Contents) -> tuple[Line, ...]:
     """The memory in use over the history, as a line of bars, for the device with the highest peak."""
     by_device: dict[Any, list[dict[str, Any]]] = {}
     for row in _history(report):
@@ -95,7 +95,7 @@ def over_time(report: Report) -> tuple[Line, ...]:
     return (Line(f"In use over time {''.join(bars)} peak {quantity(most, 'bytes')} at {when}"),)
 
 
-def _makeup(report: Report) -> str:
+def _makeup(report: Contents) -> str:
     """`the peak of 531 MiB is older than the recording 94.1 %, temporaries 5.4 %`."""
     rows = [row for row in _rows(report, "memory_peak_stacks") if row["by"] == "purpose"]
     by_device: dict[Any, list[dict[str, Any]]] = {}
@@ -111,21 +111,21 @@ def _makeup(report: Report) -> str:
     return f"the peak of {quantity(sum(row['bytes'] for row in held), 'bytes')} is {told}"
 
 
-def lacks_history(report: Report) -> bool:
+def lacks_history(report: Contents) -> bool:
     """Whether only the moment of a snapshot is known."""
     return any(line.code == "no-history" for line in report.health)
 
 
-def _history(report: Report) -> list[dict[str, Any]]:
+def _history(report: Contents) -> list[dict[str, Any]]:
     """Rows of `allocator_timeline` of devices with a history."""
     if lacks_history(report):
         return []
     return _rows(report, "allocator_timeline")
 
 
-def _untimed(report: Report) -> bool:
+def _untimed(report: Contents) -> bool:
     return any(line.code == "no-times" for line in report.health)
 
 
-def _rows(report: Report, table: str) -> list[dict[str, Any]]:
+def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
     return report.tables[table].records() if table in report.tables else []

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from stepscope.model.schema import Column
 from stepscope.model.table import Table
-from stepscope.reports.outline import Block, Grid, Heading, Line, Section
-from stepscope.reports.report import Report
+from stepscope.reports.blocks import Block, Grid, Heading, Line, Section
+from stepscope.reports.contents import Contents
 from stepscope.reports.rollup import rollup
 from stepscope.reports.sections.snapshot import lacks_history, over_time
 from stepscope.reports.sections.views import BESIDES, MEMORY, RAN, View
@@ -28,18 +28,18 @@ _HEADINGS: Final = {
 }  # fmt: skip
 
 
-def ran(report: Report, top: int) -> Section:
+def ran(report: Contents, top: int) -> Section:
     """Kernel classes, kernels, operators and modules."""
     aside = f"sums over {len(report.sources)} ranks" if len(report.sources) > 1 else ""
     return Section("What ran", grids(report, RAN, top), aside)
 
 
-def besides(report: Report, top: int) -> Section:
+def besides(report: Contents, top: int) -> Section:
     """Communication, copies, synchronisations, launches."""
     return Section("Transfers, waits and launches", grids(report, BESIDES, top))
 
 
-def memory(report: Report, top: int) -> Section:
+def memory(report: Contents, top: int) -> Section:
     """Peaks and who held them; what the allocator made of the device's memory."""
     found = grids(report, MEMORY, top)
     if lacks_history(report):
@@ -51,7 +51,7 @@ def memory(report: Report, top: int) -> Section:
     return Section("Memory", (*over_time(report), *found) if found else ())
 
 
-def chosen(report: Report, top: int) -> Section:
+def chosen(report: Contents, top: int) -> Section:
     """The tables that were asked for, with all their columns."""
     blocks: list[Block] = []
     for name, table in report.tables.items():
@@ -62,7 +62,7 @@ def chosen(report: Report, top: int) -> Section:
     return Section("Tables" if len(blocks) > 2 else "Table", tuple(blocks), ", ".join(report.selection.tables))
 
 
-def grids(report: Report, views: Sequence[View], top: int) -> tuple[Grid, ...]:
+def grids(report: Contents, views: Sequence[View], top: int) -> tuple[Grid, ...]:
     """A grid for each view whose table has rows."""
     found = (
         _view(table, view, min(top, view.rows or top))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.communication.collective_transfers import transfers
-from stepscope.analyses.stepgraph.peers import quickest
+from stepscope.analyses.stepgraph.building.peers import quickest
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.events.device_work import DeviceWork

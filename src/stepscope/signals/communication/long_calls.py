@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.peers import quickest
+from stepscope.analyses.stepgraph.building.peers import quickest
 from stepscope.model.intervals import Times
 
 #: Rates of links vary by contention, two- or threefold; a call that takes so many times what another one shows to be

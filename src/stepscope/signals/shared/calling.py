@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import StepGraph
-from stepscope.analyses.stepgraph.changing.changes import all_launches
+from stepscope.analyses.stepgraph.words.changes import all_launches
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled, Stretches
 from stepscope.model.events.columns import Spans, named

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stepscope.simulate import causes
 from stepscope.simulate.engine.queues import Queue
+from stepscope.simulate.engine.state import RankState
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.records import MAIN, Activity, Call, Context, Memory, Overhead, Segment
 from stepscope.simulate.specs import KernelSpec
-
-if TYPE_CHECKING:
-    from stepscope.simulate.engine.rank import Rank
 
 # Time between two kernels of a graph, which the device starts by itself.
 GRAPH_GAP_NS = 300
@@ -21,7 +19,7 @@ _LIBRARY_COPY = KernelSpec("Memcpy HtoD (Pageable -> Device)", "copy", "copy", 1
 SEGMENT_CALLS = ("cudaMalloc", "cudaFree")
 
 
-def _call(r: Rank, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> Call:
+def _call(r: RankState, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> Call:
     """Make a runtime call that takes ``ns``; the record is returned, not yet written."""
     begin = r.now
     r.correlation += 1
@@ -30,7 +28,7 @@ def _call(r: Rank, name: str, ns: int, cause: int = causes.RUNTIME, launches: bo
     return Call(begin, r.now, r.thread, name, r.correlation, external, launches, r.step)
 
 
-def _submit(r: Rank, name: str, index: int, loading_ns: int = 0) -> Call:
+def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> Call:
     """A launch call: it blocks while the queue is full. The record is written."""
     call = _call(r, name, r.job.launch_ns + loading_ns, launches=True)
     room = r.queues[index].room(r.now)
@@ -43,7 +41,7 @@ def _submit(r: Rank, name: str, index: int, loading_ns: int = 0) -> Call:
     return call
 
 
-def _place(r: Rank, spec: KernelSpec, index: int, call: Call, duration: int, begin: int = -1) -> int:
+def _place(r: RankState, spec: KernelSpec, index: int, call: Call, duration: int, begin: int = -1) -> int:
     """Put an activity on a queue and write it; returns its end. ``begin`` is given for a collective."""
     queue = r.queues[index]
     start, bound = queue.start(call.end)
@@ -58,7 +56,7 @@ def _place(r: Rank, spec: KernelSpec, index: int, call: Call, duration: int, beg
     return end
 
 
-def _open_marks(r: Rank, queue: Queue, index: int, begin: int) -> None:
+def _open_marks(r: RankState, queue: Queue, index: int, begin: int) -> None:
     if queue.opening:
         for mark in queue.opening:
             if mark.thread == r.thread:
@@ -66,13 +64,13 @@ def _open_marks(r: Rank, queue: Queue, index: int, begin: int) -> None:
         queue.opening = [mark for mark in queue.opening if mark.thread != r.thread]
 
 
-def launch(r: Rank, i: ins.Launch) -> None:
+def launch(r: RankState, i: ins.Launch) -> None:
     """Launch a kernel."""
     call = _submit(r, i.call, i.queue, _first_use_ns(r, i))
     _place(r, i.kernel, i.queue, call, r.device_ns(i.kernel))
 
 
-def _first_use_ns(r: Rank, i: ins.Launch) -> int:
+def _first_use_ns(r: RankState, i: ins.Launch) -> int:
     """What the first launch of a kernel takes on top; the library's own copies come before it."""
     if i.kernel.name in r.used:
         return 0
@@ -82,12 +80,12 @@ def _first_use_ns(r: Rank, i: ins.Launch) -> int:
     return r.job.first_use_ns
 
 
-def make_context(r: Rank) -> None:
+def make_context(r: RankState) -> None:
     """The first call of the runtime makes the context."""
     r.buffer.append(_call(r, "cudaFree", r.job.context_ns, causes.RUNTIME))
 
 
-def replay(r: Rank, i: ins.Replay) -> None:
+def replay(r: RankState, i: ins.Replay) -> None:
     """Launch a graph: one call, many kernels back to back."""
     queue = r.queues[i.queue]
     call = _submit(r, "cudaGraphLaunch", i.queue)
@@ -103,7 +101,7 @@ def replay(r: Rank, i: ins.Replay) -> None:
     queue.last[r.thread] = end
 
 
-def copy(r: Rank, i: ins.Copy) -> None:
+def copy(r: RankState, i: ins.Copy) -> None:
     """Copy; from pageable memory the call returns only when the copy is done."""
     slot = len(r.buffer)
     call = _submit(r, "cudaMemcpyAsync", i.queue)
@@ -113,7 +111,7 @@ def copy(r: Rank, i: ins.Copy) -> None:
         r.buffer[slot] = call._replace(end=r.now)
 
 
-def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
+def arrive(r: RankState, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
     """Launch a collective; returns when it starts here, and what to do once its end is known."""
     queue = r.queues[i.queue]
     call = _submit(r, "cudaLaunchKernelExC", i.queue)
@@ -128,24 +126,24 @@ def arrive(r: Rank, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
     return begin, finish
 
 
-def record_event(r: Rank, i: ins.RecordEvent) -> None:
+def record_event(r: RankState, i: ins.RecordEvent) -> None:
     """Mark the end of what is queued so far."""
     r.events[i.event] = r.queues[i.queue].free
     r.buffer.append(_call(r, "cudaEventRecord", r.job.call_ns)._replace(queue=i.queue, event=i.event))
 
 
-def wait_event(r: Rank, i: ins.WaitEvent) -> None:
+def wait_event(r: RankState, i: ins.WaitEvent) -> None:
     """Let a queue wait for an event."""
     r.queues[i.queue].wait(r.events.get(i.event, 0))
     r.buffer.append(_call(r, "cudaStreamWaitEvent", r.job.call_ns)._replace(queue=i.queue, event=i.event))
 
 
-def runtime_call(r: Rank, i: ins.RuntimeCall) -> None:
+def runtime_call(r: RankState, i: ins.RuntimeCall) -> None:
     """A call that does nothing to the device."""
     r.buffer.append(_call(r, i.name, r.job.call_ns))
 
 
-def synchronise(r: Rank, i: ins.Sync) -> None:
+def synchronise(r: RankState, i: ins.Sync) -> None:
     """Block until one queue or all of them have drained."""
     name = "cudaDeviceSynchronize" if i.queue < 0 else "cudaStreamSynchronize"
     queues = r.queues if i.queue < 0 else [r.queues[i.queue]]
@@ -156,7 +154,7 @@ def synchronise(r: Rank, i: ins.Sync) -> None:
     r.buffer.append(call._replace(end=r.now, queue=i.queue))
 
 
-def alloc(r: Rank, i: ins.Alloc) -> None:
+def alloc(r: RankState, i: ins.Alloc) -> None:
     """Take memory, from the driver when no cached block fits; slot -1 is never given back."""
     allocator = r.allocator
     context = _context(r, i.frames)
@@ -173,7 +171,7 @@ def alloc(r: Rank, i: ins.Alloc) -> None:
     _memory(r, block.address, (block.bytes, block.requested), context)
 
 
-def free(r: Rank, i: ins.Free) -> None:
+def free(r: RankState, i: ins.Free) -> None:
     """Give memory back to the cache."""
     block = r.blocks.pop(i.slot)
     address, sizes = block.address, (-block.bytes, -block.requested)
@@ -181,19 +179,19 @@ def free(r: Rank, i: ins.Free) -> None:
     _memory(r, address, sizes, _context(r))
 
 
-def _memory(r: Rank, address: int, sizes: tuple[int, int], context: Context) -> None:
+def _memory(r: RankState, address: int, sizes: tuple[int, int], context: Context) -> None:
     held = r.allocator.allocated, r.allocator.reserved
     external = r.stack[-1][2] if r.stack else 0
     r.buffer.append(Memory(r.now, r.thread, address, sizes[0], *held, external, r.step, sizes[1], context))
 
 
-def _context(r: Rank, frames: tuple[str, ...] = ()) -> Context:
+def _context(r: RankState, frames: tuple[str, ...] = ()) -> Context:
     """What the host is in; the autograd thread runs no Python."""
     entered = [frame[0] for frame in r.frames] if r.thread == MAIN else ()
     return Context((*entered, *frames), tuple([entry[0] for entry in r.stack if entry[0].kind == "op"]))
 
 
-def empty_cache(r: Rank, _: ins.EmptyCache) -> None:
+def empty_cache(r: RankState, _: ins.EmptyCache) -> None:
     """Give free segments back to the driver; cudaFree waits for the device."""
     context = _context(r)
     for address, size in r.allocator.trim():
@@ -204,7 +202,7 @@ def empty_cache(r: Rank, _: ins.EmptyCache) -> None:
         r.buffer.append(Segment(r.now, address, -size, r.step, context))
 
 
-def _flush(r: Rank) -> None:
+def _flush(r: RankState) -> None:
     """The profiler needs a new buffer and stops the host for it."""
     begin = r.now
     r.spend(r.job.buffer_flush_ns, causes.PROFILER)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stepscope.simulate import causes
+from stepscope.simulate.engine.noise import next_alarm, next_pause
 from stepscope.simulate.engine.queues import Mark
-from stepscope.simulate.job import SimJob
+from stepscope.simulate.engine.state import RankState
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.records import AUTOGRAD, MAIN, Flow, Frame, Span, Wait
 from stepscope.simulate.specs import OpSpec, Tensor
 
-if TYPE_CHECKING:
-    from stepscope.simulate.engine.rank import Rank
-
-NEVER = 1 << 62
 # Operators the collating main thread runs per batch when there are no workers.
 _COLLATE = ("aten::empty", "aten::select", "aten::copy_", "aten::stack", "aten::cat", "aten::resize_")
 
 
-def enter(r: Rank, i: ins.Enter) -> None:
+def enter(r: RankState, i: ins.Enter) -> None:
     """Begin an operator or annotation."""
     begin = r.now
     r.external += 1
@@ -53,7 +50,7 @@ def enter(r: Rank, i: ins.Enter) -> None:
         interrupt(r)
 
 
-def leave(r: Rank, _: object) -> None:
+def leave(r: RankState, _: object) -> None:
     """End the innermost operator or annotation."""
     spec, begin, external, sequence, slot, mark = r.stack.pop()
     r.spend(r.job.op_ns >> 2, causes.OP)
@@ -69,28 +66,7 @@ def leave(r: Rank, _: object) -> None:
         r.close_mark(spec, external, mark)
 
 
-def next_alarm(job: SimJob, operators: int) -> int:
-    """The operator count at which the next collection or pause is due."""
-    due = []
-    if job.gc_interval_ops:
-        due.append((operators // job.gc_interval_ops + 1) * job.gc_interval_ops)
-    if job.pause_interval_ops:
-        due.append(_next_pause(job, operators))
-    return min(due, default=NEVER)
-
-
-def _next_pause(job: SimJob, operators: int) -> int:
-    """One in each interval, at a place of its own: what takes the processor away knows nothing of the job's steps."""
-    interval = job.pause_interval_ops
-    number = operators // interval
-    return next(
-        place
-        for n in (number, number + 1)
-        if (place := n * interval + 1 + (n * 2_654_435_761 + job.noise_seed * 40_503 >> 8) % interval) > operators
-    )
-
-
-def interrupt(r: Rank) -> None:
+def interrupt(r: RankState) -> None:
     """A garbage collection or a pause of the process, between two operators."""
     job, due = r.job, r.alarm
     if job.gc_interval_ops and due % job.gc_interval_ops == 0:
@@ -100,17 +76,17 @@ def interrupt(r: Rank) -> None:
             r.frame_id += 1
             parent = r.frames[-1][2] if r.frames else 0
             r.buffer.append(Frame(begin, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
-    if job.pause_interval_ops and due == _next_pause(job, due - 1):
+    if job.pause_interval_ops and due == next_pause(job, due - 1):
         r.spend(job.pause_ns, causes.PYTHON)
     r.alarm = next_alarm(job, r.operators)
 
 
-def spend(r: Rank, i: ins.Spend) -> None:
+def spend(r: RankState, i: ins.Spend) -> None:
     """Host time for a cause."""
     r.spend(i.ns, i.cause)
 
 
-def thread(r: Rank, i: ins.Thread) -> None:
+def thread(r: RankState, i: ins.Thread) -> None:
     """Hand the work over to another thread; the hand-over wakes it up. The main thread waits for autograd's."""
     r.spend(4 * r.job.op_ns, causes.OP)
     r.thread = i.thread
@@ -120,7 +96,7 @@ def thread(r: Rank, i: ins.Thread) -> None:
         r.buffer.append(Wait(r.handed_over, r.now, MAIN, "pthread_cond_wait", r.step))
 
 
-def frame_in(r: Rank, i: ins.FrameIn) -> None:
+def frame_in(r: RankState, i: ins.FrameIn) -> None:
     """Enter a Python function; where frames are not recorded it costs nothing."""
     if not r.job.with_stack:
         r.frames.append((i.name, r.now, 0, 0))
@@ -130,7 +106,7 @@ def frame_in(r: Rank, i: ins.FrameIn) -> None:
     r.spend(r.job.python_ns >> 3, causes.PYTHON)
 
 
-def frame_out(r: Rank, _: ins.FrameOut) -> None:
+def frame_out(r: RankState, _: ins.FrameOut) -> None:
     """Leave the innermost Python function."""
     name, begin, number, parent = r.frames.pop()
     if not r.job.with_stack:
@@ -139,7 +115,7 @@ def frame_out(r: Rank, _: ins.FrameOut) -> None:
     r.buffer.append(Frame(begin, r.now, MAIN, name, number, parent, r.step))
 
 
-def next_batch(r: Rank, _: ins.NextBatch) -> None:
+def next_batch(r: RankState, _: ins.NextBatch) -> None:
     """Take a batch from the loader: wait for the queue, or load it here and now."""
     single = r.job.workers == 0
     kind = "Single" if single else "Multi"
@@ -156,7 +132,7 @@ def next_batch(r: Rank, _: ins.NextBatch) -> None:
     leave(r, None)
 
 
-def _load_here(r: Rank) -> None:
+def _load_here(r: RankState) -> None:
     share = r.loader.load_ns() // len(_COLLATE)
     sample = Tensor((max(1, r.job.hidden),), "fp32")
     for name in _COLLATE:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from stepscope.simulate.records import BUSY, DEPENDENCY, LATENCY
+
 
 class Mark:
     """An open annotation: where its device-side copy began on each queue, for work of its host thread."""
@@ -13,9 +15,6 @@ class Mark:
     def __init__(self, thread: int) -> None:
         self.thread = thread
         self.first: dict[int, int] = {}
-
-
-LATENCY, DEPENDENCY, BUSY = 0, 1, 2
 
 
 class Queue:

@@ -13,6 +13,7 @@ from stepscope.analyses.stepgraph.building.events import EVENT_NS, event_waits, 
 from stepscope.analyses.stepgraph.building.handovers import Handovers, read_handovers
 from stepscope.analyses.stepgraph.building.loader import Batches, awaited_batches
 from stepscope.analyses.stepgraph.building.nodes import Edges, Graph, Nodes
+from stepscope.analyses.stepgraph.building.peers import Peers, waits_for_peers
 from stepscope.analyses.stepgraph.building.points import (
     DONE,
     EMPTIED,
@@ -43,7 +44,6 @@ from stepscope.analyses.stepgraph.building.selection import Selection, select_st
 from stepscope.analyses.stepgraph.building.spanned import spanned_gaps
 from stepscope.analyses.stepgraph.building.threads import Threads, read_threads
 from stepscope.analyses.stepgraph.building.waits import Waits, find_waits, launching_kernels
-from stepscope.analyses.stepgraph.peers import Peers, waits_for_peers
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.host.batches import ALLOCATION, EVENT, FLOW, FRAME, LAUNCH, MODULE, OP, HostBatch
+from stepscope.ingest.derive.host.launches import Launches, first_launches
+from stepscope.ingest.derive.host.operators import CHAIN, EXTERNAL, Operators
 from stepscope.ingest.derive.host.stretches import host_stretches
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
-from stepscope.ingest.derive.launches import Launches, first_launches
-from stepscope.ingest.derive.operators import CHAIN, EXTERNAL, Operators
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.found import Steps
 from stepscope.ingest.derive.work import Work

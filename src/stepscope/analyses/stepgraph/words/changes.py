@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building.handovers import handed
-from stepscope.analyses.stepgraph.changing.subjects import BOTH, DEVICE, SUBJECTS, synchronising
+from stepscope.analyses.stepgraph.building.peers import moving_ns
 from stepscope.analyses.stepgraph.graph import StepGraph
-from stepscope.analyses.stepgraph.peers import moving_ns
+from stepscope.analyses.stepgraph.words.subjects import BOTH, DEVICE, SUBJECTS, synchronising
 from stepscope.model.errors import UserError
 from stepscope.model.events.change import Change, Events, Scaled, scaled_each
 from stepscope.model.events.columns import Spans

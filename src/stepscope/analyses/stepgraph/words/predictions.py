@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from stepscope.analyses.stepgraph.changing.changes import change_of
 from stepscope.analyses.stepgraph.graph import Prediction, StepGraph
+from stepscope.analyses.stepgraph.words.changes import change_of
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 

@@ -1,0 +1,1 @@
+"""Changes as users write them, and what they predict."""

@@ -1,0 +1,152 @@
+"""The blocks that a page of a report is made of, before any output decides how they look.
+
+An outline is a list of sections; a section is a list of blocks of four kinds. All text in it is ready to be shown,
+but for what an output must escape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: The parts of a budget, in the order of the table's columns, with their names.
+PARTS: Final = (
+    ("compute", "compute"),
+    ("exposed_comm", "exposed communication"),
+    ("exposed_copy", "exposed copy"),
+    ("idle", "idle"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Heading of a column.
+
+    Attributes:
+        text: The heading, unit included.
+        number: Whether the column holds numbers, which are aligned to the right.
+        rank: How soon the column is left out where there is too little room; 0 is never.
+        bar: Whether the column holds shares (of 1) to be drawn as bars.
+    """
+
+    text: str
+    number: bool = True
+    rank: int = 0
+    bar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table to be looked at.
+
+    Attributes:
+        headings: One per column; the first is the one that gets all remaining room.
+        rows: Cells as text; in a column of bars, numbers.
+        caption: What it shows.
+        hidden: Number of rows that are not shown.
+        table: Table of the report that has all of it.
+        whole: Whether all columns were asked for, so that those left out must be named.
+    """
+
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+    caption: str = ""
+    hidden: int = 0
+    table: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One step's budget: a label and its parts in ns, as in `PARTS`."""
+
+    label: str
+    total: int
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Budgets as stacked bars to one scale."""
+
+    rows: tuple[Bar, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A remark with a tone: error, warning, info or plain."""
+
+    text: str
+    detail: str = ""
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Something to change: what, the code before and after, and the remedy that tells more (empty for none)."""
+
+    text: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A finding.
+
+    Attributes:
+        number: Its place in the ranking.
+        code: Code of the rule.
+        title: What is wrong.
+        worth: Its price, or that it is advice.
+        text: What was seen.
+        remedies: What to do, the most promising first.
+        inspect: Command that looks closer; empty if there is none.
+        also: What it is the cause of.
+        page: The rule's documentation.
+        tone: As of a line.
+    """
+
+    number: int
+    code: str
+    title: str
+    worth: str
+    text: str
+    remedies: tuple[Remedy, ...] = ()
+    inspect: str = ""
+    also: tuple[str, ...] = ()
+    page: str = ""
+    tone: str = "plain"
+
+
+Block = Grid | Bars | Line | Item
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of the page; `aside` says what its numbers are about."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    aside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the page's head, with what it is of and what explains it."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A whole page; outputs that have no room for figures leave them out, since sections say the same."""
+
+    title: str
+    facts: tuple[str, ...]
+    sections: tuple[Section, ...]
+    figures: tuple[Figure, ...] = ()
