@@ -1,4 +1,4 @@
-"""From the facts a reader found to the canonical tables: nesting, steps, launches, classes."""
+"""Derive the canonical tables from staged facts: nesting, steps, launches, kernel classes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from stepscope.store.staging import Staging
 
 __all__ = ["derive"]
 
-#: What the staging area may hold while device activities are derived: columns of these and of their launches are in
-#: memory as well, some 450 bytes for each, 0.5 GB in a trace of 4 GB.
+#: Memory limit of the staging area while device activities are derived: columns of these and of their launches take
+#: another 450 bytes per activity.
 _BESIDE_COLUMNS_MB: Final = 150
 
 
@@ -34,7 +34,7 @@ def derive(staging: Staging) -> int | None:
     """Derive every canonical table and write the store's files into the staging's folder.
 
     Returns:
-        The origin: the recording's own time that became 0, in ns; None if there is no event.
+        The origin: the recording's own time that became 0, in ns; None without events.
     """
     share_texts(staging)
     origin, overview = clean_times(staging)
@@ -58,7 +58,7 @@ def derive(staging: Staging) -> int | None:
         writing.start_memory(hosts.allocations)
         writing.start_flows(activities, hosts.flows)
         steps, chain, launches = steps.complete(hosts.per_step), hosts.chain, counted(hosts.launches)
-        # Of a long recording these are hundreds of MB.
+        # Hundreds of MB in a long recording.
         del work, hosts, stored, events
         writing.start_steps(steps.table(activities))
         derive_collectives(staging, overview, activities, chain)

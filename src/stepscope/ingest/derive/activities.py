@@ -1,4 +1,4 @@
-"""Device activities as far as what is derived from them asks."""
+"""Columns of derived device activities that later steps of deriving need."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ COMPUTE, COMM, SYNC = (KERNEL_KINDS.index(kind) for kind in ("compute", "comm", 
 
 @dataclass(frozen=True, slots=True)
 class Activities:
-    """n device activities by time; -1 stands for none.
+    """n device activities by start time; -1 stands for none.
 
     Attributes:
-        event: int64[n].
-        ts: int64[n].
-        dur: int64[n], 0 where it is not recorded.
+        event: int64[n], event id.
+        ts: int64[n], start in ns.
+        dur: int64[n], duration in ns; 0 where not recorded.
         instant: bool[n], whether a duration of 0 is recorded.
-        by_track: int64[n], their positions by track, and then by time.
+        by_track: int64[n], positions sorted by track, then by time.
         track: int32[n].
         device: int32[n], null where not recorded.
         name_id: int32[n].
         kind: int8[n], position in `KERNEL_KINDS`.
-        launch: int64[n].
-        launch_ts: int64[n], its begin, -1 without launch.
-        op: int64[n].
-        module: int64[n].
+        launch: int64[n], id of the launching event.
+        launch_ts: int64[n], its start in ns; -1 without launch.
+        op: int64[n], id of the operator around the launch.
+        module: int64[n], id of the module or annotation around the launch.
         step: int32[n], position among the steps.
         in_graph: bool[n], whether a known launch of a graph launched it.
     """

@@ -1,4 +1,4 @@
-"""Amounts that can't be true: negative sizes, sizes beyond any memory, grids that lack a dimension."""
+"""Null impossible amounts: negative sizes, sizes beyond any memory, grids that lack a dimension."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: By staged table: columns whose values can't be negative, and lists of three numbers from 1 on. Sums of sizes and
-#: products of dimensions beyond the limits, which no machine reaches, would overflow.
+#: By staged table: columns that can't be negative, and columns of three numbers from 1 on. The upper limits, which no
+#: machine reaches, keep sums of sizes and products of dimensions from overflowing.
 _AMOUNTS: Final = {
     "raw_kernels": ("registers", "shared_bytes", "occupancy"),
     "copies": ("bytes",),
@@ -27,7 +27,7 @@ _BROKEN_SIZE: Final = "list_count({0}) <> 3 OR list_min({0}) < 1 OR list_product
 
 
 def clean_amounts(staging: Staging) -> None:
-    """Null what can't be true, as if it had not been recorded."""
+    """Set impossible values to null, as if they had not been recorded."""
     broken = {
         (table, f'"{name}"'): f'"{name}" < 0 OR "{name}" > {_MOST_BYTES}'
         for table, names in _AMOUNTS.items()
@@ -54,7 +54,7 @@ def _null(staging: Staging, table: str, column: str, test: str) -> int:
 
 
 def _all_sizes(lists: pa.ChunkedArray) -> bool:
-    """Whether all lists are plainly sizes: SQL takes many times longer to look into lists."""
+    """Whether all lists are valid sizes, checked in NumPy, which is much faster on lists than SQL."""
     for chunk in lists.chunks:
         values = chunk.flatten()
         if values.null_count or len(values) != 3 * (len(chunk) - chunk.null_count):

@@ -1,4 +1,4 @@
-"""Times that can't be true and events that are there twice: found, repaired where possible, counted."""
+"""Repair or drop events with impossible times, drop duplicates, and count both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LATEST: Final = 2**63 - 1
 
 #: Tables whose rows belong to one event.
 _ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "input_calls")
-#: Tables of moments, which have a column `ts` as events do.
+#: Tables of instants with a column `ts`.
 _MOMENTS: Final = ("raw_memory", "raw_flows", "counters")
 _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
@@ -32,7 +32,7 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
     """Drop events without a usable time, null unusable durations, and shift time to start at 0.
 
     Returns:
-        The time on the recording's clock that became 0, or None if no event is left, and what is left.
+        The time on the recording's clock that became 0 (None if no event is left), and an overview of what is left.
     """
     overview = Overview.read(staging)
     moments = {table: (first, last) for table, first, last in staging.connection.execute(_BOUNDS_SQL).fetchall()
@@ -55,21 +55,21 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
 
 
 def move_moments(staging: Staging, by: int) -> None:
-    """Add so many ns to all times but those of events."""
+    """Add `by` ns to all times but those of events."""
     for table, first, _ in staging.connection.execute(_BOUNDS_SQL).fetchall() if by else ():
         if first is not None:
             staging.connection.execute(f"UPDATE {table} SET ts = ts + ?", [by])
 
 
 def _all_in_place(overview: Overview, moments: dict[str, tuple[int, int]]) -> bool:
-    """Whether all times are such that `_drop_misplaced` would drop nothing, as those of most recordings are."""
+    """Whether `_drop_misplaced` would drop nothing, judged from extremes of times alone."""
     firsts = [group.first for group in overview.groups] + [first for first, _ in moments.values()]
     lasts = [group.last for group in overview.groups] + [last for _, last in moments.values()]
     return min(firsts, default=1) > 0 and max(lasts, default=0) - min(firsts, default=0) <= _WEEK_NS
 
 
 def _drop_misplaced(staging: Staging) -> int:
-    """Drop events that have no place in time; returns their number."""
+    """Drop events without a plausible start time; returns their number."""
     middle, first = staging.one(
         "SELECT median(ts)::BIGINT, min(ts) FILTER (WHERE ts > 0) FROM raw_events WHERE id % (1 + (SELECT count(*) "
         "FROM raw_events) // 100000) = 0 AND ts <> 0"
@@ -100,13 +100,13 @@ def _drop_misplaced(staging: Staging) -> int:
 
 
 def _drop_copies(staging: Staging) -> int:
-    """Drop events that are there twice, the same in everything; returns their number.
+    """Drop exact duplicates of events; returns their number.
 
-    Nothing on a queue runs twice at once, so that equal device work shows at little cost whether a recording has
-    copies at all. Without it, equal events on a host may be frames of a recursion on a coarse clock.
+    Equal device work on one queue is always a duplicate, a cheap test whether a recording has any. Without it, equal
+    host events are kept: they may be frames of a recursion on a coarse clock.
     """
     found = staging.connection.execute(_PLACES_SQL).fetchnumpy()
-    order = np.argsort(found["ts"], kind="stable")  # queues are recorded almost in order, and this sort merges them
+    order = np.argsort(found["ts"], kind="stable")  # almost sorted: a stable sort merges runs
     ts = found["ts"][order]
     again = ts[1:] == ts[:-1]
     together = order[np.append(again, False) | np.append(False, again)] if order.size else order

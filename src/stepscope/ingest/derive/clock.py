@@ -1,8 +1,8 @@
-"""By how much the device's clock is off the host's: estimated once, taken out of all times of devices, and reported.
+"""Estimate the offset of the device's clock from the host's, subtract it from all device times, and report it.
 
-Device work can't begin before the call that launches it does, and a call that waits for the device can't return before
-that is done. Where recorded times say otherwise, and not just here and there, the clocks differ. Times stay as they are
-in a recording that nothing speaks against.
+Device work can't start before its launching call does, and a synchronising call can't return before the work it waits
+for has ended. Each launch bounds the offset from one side, each wait from the other. Without enough violations of these
+bounds times stay as recorded.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ from stepscope.model import runtime_names
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
-#: So many device activities tell; of longer recordings, those of evenly spaced windows.
+#: Number of device activities examined; in longer recordings they come from evenly spaced windows.
 _SAMPLE: Final = 200_000
 _WINDOWS: Final = 16
-#: A launch needs this at least from the begin of the call to that of the kernel, and a wait this to return: the least
-#: that was seen in 40 recordings whose clocks agree.
+#: Shortest time from a launch call's start to the kernel's start, and from the end of work to the return of the wait:
+#: the least seen in 40 recordings with synchronous clocks.
 _LAUNCH_NS: Final = 4_000
 _RETURN_NS: Final = 1_000
-#: What comes up so many times, launches and waits, and in this share of all cases that could show it, is the clock's
-#: doing. A handful of launches tells too little to move everything by.
+#: Least number of violations, of launches and of waits, and their least share of all bounds, to shift the clock.
 _LAUNCHES, _OFTEN = 8, 3
 _SHARE: Final = 0.01
 _WAITS_SHARE: Final = 0.5
-#: Clocks that differ by more are of another kind: time of another epoch, which no shift by a constant mends.
+#: Clocks that differ by more have another epoch, which is not corrected here.
 _FARTHEST_NS: Final = 2_000_000
-#: A drift comes to this at least over the recording, and to so many times what windows deviate from it.
+#: Least drift over the recording, in ns and in multiples of the windows' deviation from the fitted line.
 _DRIFT_NS: Final = 20_000
 _CLEAR: Final = 4
-#: Lines are drawn through this part of the cases, so that one that is odd does not decide.
+#: Quantile of the bounds that a fit uses instead of the extreme, so that outliers do not decide.
 _ODD: Final = 0.02
 
 _NOTHING: Final = np.iinfo(np.int64).min
@@ -62,15 +61,15 @@ WHERE NOT {_DEVICE} AND category IN ('launch', 'runtime', 'sync') AND dur >= 0
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What is added to times of devices: `ns` at the time 0, and `slope` per ns.
+    """A linear correction added to device times: `ns` + `slope` x time.
 
     Attributes:
-        ns: Nanoseconds.
-        slope: Parts.
-        early: How many activities began before their launch.
-        returned: How many calls returned before what they waited for was done.
-        span: Time of the last activity.
-        late: How many launches onto an idle device say so, where nothing else does.
+    ns: Offset at time 0 in ns.
+    slope: Drift in ns per ns.
+    early: Number of activities that started before their launch.
+    returned: Number of calls that returned before the work they waited for had ended.
+    span: Time of the last activity in ns.
+    late: Number of launches onto an idle device that the offset rests on, where nothing else shows it.
     """
 
     ns: int
@@ -81,24 +80,24 @@ class Shift:
     late: int = 0
 
     def at(self, times: NDArray[Any]) -> NDArray[np.float64]:
-        """What is added at these times."""
+        """The correction at these times, in ns."""
         added: NDArray[np.float64] = self.ns + self.slope * times
         return added
 
 
 def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[int, Overview]:
-    """Shift all times of devices by what their clock is off, and say so in health.
+    """Correct all device times by the estimated clock offset, and report it in health.
 
-    Durations stay as recorded: a drift of some parts in a million changes none by more than its clock resolves, and
-    sums are to be exact. Whatever is the first event then is at 0.
+    Durations stay as recorded, so that sums are exact: drifts of some ppm change none by more than the clock resolves.
+    The first event after the correction is at 0.
 
     Args:
         staging: The recording, with times from 0 on.
-        overview: What there is.
-        origin: The time on the recording's clock that is 0.
+        overview: Counts of the recording's events.
+        origin: The time on the recording's clock that is 0, in ns.
 
     Returns:
-        The time on the recording's clock that is 0 now, and what there is.
+        The new origin in ns, and the new overview.
     """
     if not _could_tell(overview):
         return origin, overview
@@ -137,11 +136,11 @@ def _could_tell(overview: Overview) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """n moments at which something bounds the shift.
+    """n lower or upper bounds of the shift.
 
     Attributes:
-        at: int64[n].
-        bound: int64[n], the shift is at least, or at most, this.
+    at: int64[n], time of each in ns.
+    bound: int64[n], the bound in ns.
     """
 
     at: Times
@@ -149,7 +148,7 @@ class Bounds:
 
 
 def offset(least: Bounds, most: Bounds) -> Shift | None:
-    """The shift that fits the bounds; None if none is needed, or none fits."""
+    """The shift that satisfies the bounds; None if none is needed, or none satisfies them."""
     early, returned = int((least.bound > 0).sum()), int((most.bound < 0).sum())
     systematic = early >= max(_LAUNCHES, _SHARE * least.bound.size)
     systematic |= returned >= max(_OFTEN, _WAITS_SHARE * most.bound.size)
@@ -167,7 +166,7 @@ def offset(least: Bounds, most: Bounds) -> Shift | None:
 
 
 def _constant(least: Bounds, most: Bounds) -> tuple[float, float] | None:
-    """A shift that does not change, between what launches and waits need."""
+    """A constant shift between the lower bounds of launches and the upper bounds of waits."""
     low = float(np.quantile(least.bound, 1 - _ODD / 4)) if least.bound.size else -np.inf
     high = float(np.quantile(most.bound, _ODD)) if most.bound.size else np.inf
     if low > high:
@@ -177,14 +176,14 @@ def _constant(least: Bounds, most: Bounds) -> tuple[float, float] | None:
         shift = low + _LAUNCH_NS if middle is None else min(low + _LAUNCH_NS, middle)
     else:
         shift = high - _RETURN_NS if middle is None else max(high - _RETURN_NS, middle)
-        # Rather let a wait return at once than work begin before its launch.
+        # Where bounds conflict, launches count before waits.
         first = float(least.bound.max(initial=_NOTHING))
         shift = max(shift, first) if first <= high + _RETURN_NS else shift
     return shift, 0.0
 
 
 def _drifting(least: Bounds, most: Bounds) -> tuple[float, float] | None:
-    """A shift that changes steadily: the line through the middle of what is left to it, window by window."""
+    """A linear shift: the line fitted through the middle between the bounds of each window."""
     if not (least.bound.size and most.bound.size):
         return None
     edges = np.linspace(0, int(max(least.at.max(), most.at.max())) + 1, _WINDOWS + 1)
@@ -204,13 +203,13 @@ def _drifting(least: Bounds, most: Bounds) -> tuple[float, float] | None:
 
 
 def _shift(staging: Staging, overview: Overview) -> Shift | None:
-    """What launches and waits need; else what launches onto an idle device say."""
+    """The shift from launches and waits; else from launches onto an idle device."""
     work, calls, waits = _cases(staging, overview)
     least, most = bounds(work, calls, waits)
     found = offset(least, most)
     if found is not None and found.slope:
         return found
-    # A few odd waits ask for less than the clock is off.
+    # A few outlying waits would make the shift too small.
     known = 0 if found is None else found.ns
     late = delays(work, calls)
     ns = ahead(late + known)
@@ -224,7 +223,7 @@ def _shift(staging: Staging, overview: Overview) -> Shift | None:
 
 
 def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
-    """Work of devices, calls that launch it or wait, and which names are waits."""
+    """Device work, launching and waiting calls, and the name ids of waits."""
     groups = [group for group in overview.groups if group.track not in overview.hosts]
     number = sum(group.number for group in groups)
     span = max(group.last for group in groups) - min(group.first for group in groups)
@@ -245,7 +244,7 @@ def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[s
 
 
 def bounds(work: dict[str, Any], calls: dict[str, Any], waits: list[int]) -> tuple[Bounds, Bounds]:
-    """What launches bound the shift from below with, and waits from above."""
+    """Lower bounds of the shift from launches, and upper bounds from waits."""
     launching = np.flatnonzero(calls["launches"])
     launching = launching[np.lexsort((calls["ts"][launching], calls["correlation"][launching]))]
     key = calls["correlation"][launching]
@@ -253,7 +252,7 @@ def bounds(work: dict[str, Any], calls: dict[str, Any], waits: list[int]) -> tup
     mine = np.flatnonzero(key[at] == work["correlation"]) if key.size else np.zeros(0, np.int64)
     call = launching[at[mine]] if key.size else mine
     ts, stop, called = work["ts"][mine], work["stop"][mine], calls["ts"][call]
-    # What was queued behind other work begins later than it could have: that bounds little, but is not wrong.
+    # Work queued behind other work starts later than it could have: a weak bound, but a valid one.
     away = work["away"][mine]
     copied = Bounds(stop[away], (calls["stop"][call] - stop)[away])
     waited = _waited(calls, waits, stop, called, calls["track"][call])
@@ -262,7 +261,7 @@ def bounds(work: dict[str, Any], calls: dict[str, Any], waits: list[int]) -> tup
 
 
 def _waited(calls: dict[str, Any], waits: list[int], stop: Times, called: Times, thread: NDArray[Any]) -> Bounds:
-    """What the return of waits bounds the shift with, given what threads had launched and when that ended."""
+    """Upper bounds from the return of waits, given what each thread had launched and when that ended."""
     found_at, found = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     waiting = np.flatnonzero(np.isin(calls["name_id"], waits) & ~calls["launches"].astype(bool))
     for track in np.unique(calls["track"][waiting]).tolist():
@@ -270,13 +269,13 @@ def _waited(calls: dict[str, Any], waits: list[int], stop: Times, called: Times,
         if not own.size:
             continue
         own = own[np.argsort(called[own], kind="stable")]
-        # All that the thread had launched is done when the call returns; what ended last is what it waited for.
+        # When the call returns, all work launched by the thread has ended: it waited for the last of it.
         last = np.maximum.accumulate(stop[own])
         place = np.searchsorted(called[own], calls["ts"][its], side="left") - 1
         its, place = its[place >= 0], place[place >= 0]
         end, begun, returned = last[place], calls["ts"][its], calls["stop"][its]
         took = returned - begun
-        # It waited if that ended well within the call; and where it seems to end much after it, it waited for less.
+        # It did wait if that ended well within the call; if it seems to end much later, it waited for something else.
         real = (end - begun > took // 2) & (end - returned < np.maximum(took // 4, 4 * _LAUNCH_NS))
         found_at.append(end[real])
         found.append((returned - end)[real])
@@ -284,5 +283,5 @@ def _waited(calls: dict[str, Any], waits: list[int], stop: Times, called: Times,
 
 
 def _close(found: Bounds) -> Bounds:
-    near = np.abs(found.bound) <= _FARTHEST_NS  # what lies farther apart was queued, or is of another kind
+    near = np.abs(found.bound) <= _FARTHEST_NS  # farther apart: queued work, or an unrelated clock
     return Bounds(found.at[near], found.bound[near])

@@ -1,7 +1,7 @@
-"""Whether the device's clock is ahead of the host's, told by work that nothing was in the way of.
+"""Detect a device clock ahead of the host's from launches onto an idle device.
 
-A launch onto an idle device starts within microseconds of the call's return. Where even the quickest of many take much
-longer, no wait that ends too early has to be recorded to know that the clock is ahead.
+Such work starts within microseconds of the call's return. If even the fastest of many launches take much longer, the
+device's clock is ahead, whether or not a wait shows it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from stepscope.model.intervals import Times
 
-#: The device was idle for so long before what it did for a launch.
+#: Idle time of the device before work that counts as launched onto an idle device, in ns.
 _IDLE_NS: Final = 20_000
 #: So many launches tell. In 40 recordings of NVIDIA, AMD and Ascend the quickest tenth begins 24 µs at most after the
 #: call returned, mostly 1 to 5.
@@ -23,7 +23,7 @@ _LATE_NS: Final = 50_000
 
 
 def delays(work: dict[str, Any], calls: dict[str, Any]) -> Times:
-    """From the return of each launch onto an idle device to the first work it launched, int64[m], in ns.
+    """Time from the return of each launch onto an idle device to the start of its first work, int64[m] in ns.
 
     Args:
         work: `ts`, `stop` and `correlation` of device work; 0 is none.
@@ -34,7 +34,7 @@ def delays(work: dict[str, Any], calls: dict[str, Any]) -> Times:
     order = np.argsort(work["ts"], kind="stable")
     ts, key = work["ts"][order], work["correlation"][order]
     reach = np.maximum.accumulate(work["stop"][order])
-    # What came before the first is not recorded.
+    # Whether the device was idle before the first activity is unknown.
     alone = np.append(False, ts[1:] - reach[:-1] >= _IDLE_NS)
     _, first = np.unique(key, return_index=True)
     alone &= np.isin(np.arange(ts.size), first) & (key > 0)
@@ -50,7 +50,7 @@ def delays(work: dict[str, Any], calls: dict[str, Any]) -> Times:
 
 
 def ahead(found: Times) -> int:
-    """By how much the clock is ahead at least, in ns; 0 if it need not be."""
+    """Lower bound of the clock's lead in ns; 0 if there is no evidence for one."""
     if found.size < _CASES:
         return 0
     quick = int(np.quantile(found, _QUICK))

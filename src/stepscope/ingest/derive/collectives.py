@@ -1,8 +1,8 @@
-"""One row per collective: what the device event tells of it, else its launch, else names.
+"""Describe each collective: from its device event, else from its launch, else from names.
 
-Newer profilers write group, sizes and sequence number on the device event, older ones on the operator that
-launched it, and the oldest nowhere; then the names of the operators and annotations around the launch and of the
-kernel tell at least which collective it is, and the operators' inputs how large.
+Newer profilers write group, sizes and sequence number on the device event, older ones on the launching operator, the
+oldest nowhere. Then the names of operators and annotations around the launch and of the kernel give the collective,
+and the operators' inputs its size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CREATE TEMP TABLE comm_ops AS
 SELECT k.event, o.around AS op, o.level FROM comm k JOIN chain o USING (op)
 """
 
-#: The innermost operator around each device event that tells about a collective.
+#: The innermost operator around each device event that has a row in `collectives`.
 _HOSTS_SQL: Final = """
 CREATE TEMP TABLE comm_hosts AS
 SELECT o.event, arg_min(o.op, o.level) AS host
@@ -52,7 +52,7 @@ FROM comm_hosts m JOIN collectives h ON h.event = m.host ANTI JOIN collectives c
 #: Every operator around a device event has its row there now.
 _DROP_HOSTS_SQL: Final = "DELETE FROM collectives WHERE event IN (SELECT op FROM comm_ops)"
 
-#: Host annotations that are collectives by themselves: libraries that work on the host name them so.
+#: Host annotations that are collectives themselves, as libraries that communicate on the host write them.
 _HOST_ONLY_SQL: Final = """
 SELECT e.id, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
 WHERE t.kind = 'host' AND e.category = 'annotation' AND regexp_matches(n.name, '^(gloo|mpi):')
@@ -60,9 +60,9 @@ WHERE t.kind = 'host' AND e.category = 'annotation' AND regexp_matches(n.name, '
 
 
 def derive_collectives(staging: Staging, overview: Overview, activities: Activities, chain: pa.Table) -> None:
-    """Give every collective of a device its row in `collectives`, in place of the row of its launch.
+    """Replace rows of launches in `collectives` by a row per device event.
 
-    Rows of the host that no device event belongs to stay: collectives that run on the host.
+    Rows of host events without device event stay: collectives that run on the host.
     """
     [told] = staging.one("SELECT count(*) FROM collectives")
     comm = np.flatnonzero(activities.kind == COMM)
@@ -79,7 +79,7 @@ def derive_collectives(staging: Staging, overview: Overview, activities: Activit
 
 
 def _tell(staging: Staging, event: NDArray[np.int64], op: NDArray[np.int64], chain: pa.Table) -> None:
-    """Complete the rows of device events out of those of the operators around their launches."""
+    """Complete the rows of device events from those of the operators around their launches."""
     connection = staging.connection
     connection.register("comm", pa.table({"event": event, "op": nullable(op, op < 0)}))
     connection.register("chain", chain)
@@ -90,7 +90,7 @@ def _tell(staging: Staging, event: NDArray[np.int64], op: NDArray[np.int64], cha
 
 
 def _name_untold(staging: Staging, activities: Activities, comm: NDArray[np.int64], chain: pa.Table) -> None:
-    """Rows for device events, at these positions, whose collective only names tell."""
+    """Add rows for device events at these positions whose collective is known from names only."""
     found = collectives_by_name(staging, activities.name_id[comm], activities.op[comm], activities.module[comm], chain)
     staging.insert("collectives", found.append_column("event", pa.array(activities.event[comm])))
     staging.observe(
@@ -103,7 +103,7 @@ def _name_untold(staging: Staging, activities: Activities, comm: NDArray[np.int6
 
 
 def _name_host_only(staging: Staging) -> None:
-    """Rows for annotated collectives of the host."""
+    """Add rows for annotated collectives of the host."""
     rows = staging.connection.execute(_HOST_ONLY_SQL).fetchall()
     columns: dict[str, list[Any]] = {
         "event": [event for event, _ in rows],

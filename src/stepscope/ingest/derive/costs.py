@@ -1,4 +1,4 @@
-"""Floating-point operations and bytes of operators, given to the kernels that do the work.
+"""Assign FLOPs and bytes of operators to the kernels that do the work.
 
 A kernel's launch lies in several operators at once (`linear` > `addmm`), which cost the same work. The innermost one
 with a cost model counts. An operator that contains it counts only for other work: composed attention must not be
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Their cost is that of the GEMMs inside them, whatever name those have.
 _MATRIX_CLASSES: Final = [OP_CLASSES.index(name) for name in ("gemm", "attention", "convolution")]
 
-#: No call moves more bytes than this, 35 TB; shapes that say so are wrong.
+#: Most bytes of a call (35 TB); shapes that imply more are wrong.
 _MOST_BYTES: Final = 2**45
 
 _COSTS: Final = pa.schema([("kind", pa.int64()), ("flops", pa.float64()), ("bytes", pa.int64())])
@@ -43,7 +43,7 @@ SELECT nth, shapes, dtypes, "values" FROM cost_calls JOIN input_texts USING (tex
 def find_costs(staging: Staging, recorded: pa.Table, event: Ids, op: Ids, op_class: NDArray[np.int8]) -> pa.Table:
     """FLOPs and bytes of one compute kernel of every operator that has a cost model.
 
-    It is the operator's first kernel of the class that its cost is of, or its first if there is none.
+    It is the operator's first kernel of the cost's class, or its first kernel if there is none.
 
     Args:
         staging: Where names and inputs of operators are.

@@ -1,4 +1,4 @@
-"""What has been derived of a recording: what the checks look at."""
+"""A recording's derived tables, as input of the health checks."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from stepscope.store.staging import Staging
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A recording once everything but its health is known.
+    """A recording with everything derived but its health.
 
     Attributes:
-        staging: What was read, with the finished tables that have few rows.
-        overview: How many events there are of what.
-        activities: The device activities.
-        launches: How many launches there are.
-        lost: How many of them have no device work.
-        steps: The steps.
+    staging: The staged facts, with the finished small tables.
+    overview: Counts of events by track and category.
+    activities: The device activities.
+    launches: Number of launches.
+    lost: Number of launches without device work.
+    steps: The steps.
     """
 
     staging: Staging

@@ -1,4 +1,4 @@
-"""Events of devices, and device work that is recorded on a host thread, as they are stored."""
+"""Stored form of device events, and of device work recorded on host threads."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from stepscope.model.categories import CATEGORIES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: A category's word, from its position in `CATEGORIES`.
+#: SQL for a category's word from its position in `CATEGORIES`.
 _WORDS: Final = " ".join(f"WHEN {code} THEN '{name}'::category" for code, name in enumerate(CATEGORIES))
 CATEGORY_SQL: Final = f"CASE category {_WORDS} END AS category"
 
-#: Activities lie in the order in which they are stored, unless further events or places on host threads come in.
+#: Activities are in storage order already, unless further events or work on host threads is added.
 _ACTIVITIES_SQL: Final = f"""
 SELECT id, ts, dur, track, NULL::INTEGER AS depth, NULL::BIGINT AS parent, name_id, {CATEGORY_SQL}, step, correlation,
     external_id
 FROM device_events
 """
-#: What is no activity belongs to the step of the collective that it is a part of, else to that in which it begins.
+#: Other events belong to the step of the collective that they are a part of, else to that in which they start.
 _ALL_SQL: Final = f"""
 SELECT e.id, e.ts, e.dur, e.track, n.depth, n.parent, e.name_id, e.category, coalesce(n.step, e.step) AS step,
     e.correlation, e.external_id

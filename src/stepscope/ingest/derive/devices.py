@@ -1,4 +1,4 @@
-"""Which of the described devices are used, and which are used without being described."""
+"""Mark used devices in table `devices`, and add those that the recording does not describe."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pyarrow as pa
 from stepscope.ingest.derive.activities import Activities
 from stepscope.store.staging import Staging
 
-#: What is described of devices, once each.
+#: Distinct descriptions of devices.
 _ALIKE_SQL: Final = "SELECT DISTINCT * EXCLUDE (device, used) FROM devices"
 
 
 def mark_used_devices(staging: Staging, activities: Activities) -> None:
-    """Mark the devices with activity in `devices`, with rows for those that the recording does not describe."""
+    """Mark devices with activity in `devices`, and add rows for those without a description."""
     used = activities.device.unique().drop_null().to_pylist()
     if not used:
         return
@@ -33,7 +33,7 @@ def mark_used_devices(staging: Staging, activities: Activities) -> None:
 
 
 def _common(staging: Staging) -> dict[str, pa.Array]:
-    """What is described of devices, one row, if it is the same of all of them; else no columns."""
+    """The description that all devices share, as one row; no columns if they differ."""
     found = staging.connection.sql(_ALIKE_SQL).to_arrow_table()
     alike = found.num_rows == 1 and bool(found.column("name")[0].as_py())
     return {name: found.column(name) for name in found.column_names} if alike else {}

@@ -1,4 +1,4 @@
-"""Flows between events."""
+"""Table `flows`: links from launches to device work, and other recorded flows."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def flows_sql(ends: pa.Table) -> str:
 
 
 def launched(activities: Activities) -> pa.Table:
-    """Source and target of the flow of each launch, by time of what was launched."""
+    """Source and target event of each launch's flow, by time of the launched work."""
     known = activities.launch >= 0
     return pa.table({"source": activities.launch[known], "target": activities.event[known]})

@@ -1,4 +1,4 @@
-"""What is wrong with a recording or missing from it, as far as the tables themselves show it."""
+"""Run all health checks on the derived tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from stepscope.ingest.derive.derived import Derived
 
 
 def observe(derived: Derived) -> None:
-    """Add a line of health for all that the checks find, and one for what was read."""
+    """Add a health line per finding of the checks, and one on what was read."""
     staging = derived.staging
     total = derived.overview.total
     staging.observe("events-read", "info", total, "an event was read" if total == 1 else "events were read", "none")

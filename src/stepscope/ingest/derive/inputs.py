@@ -1,4 +1,4 @@
-"""Inputs of operators: each text once."""
+"""Deduplicate inputs of operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_CALLS_SQL: Final = "SELECT event, texts FROM input_calls WHERE texts IS NOT 
 
 
 def share_texts(staging: Staging) -> None:
-    """Move the rows of `op_inputs` to `input_calls` and `input_texts`, where some readers put them at once.
+    """Move the rows of `op_inputs` to `input_calls` and `input_texts`, which some readers fill directly.
 
     `op_inputs` is a view of both from then on.
     """
@@ -43,11 +43,11 @@ def share_texts(staging: Staging) -> None:
 
 
 def texts_of(staging: Staging, events: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The row of `input_texts` of each operator, -1 where none is recorded."""
+    """Row of `input_texts` of each operator event, int32[n]; -1 where none is recorded."""
     if not events.size:
         return np.zeros(0, np.int32)
     calls = staging.connection.sql(_OF_CALLS_SQL).to_arrow_table()
     at = match(calls["event"].to_numpy(), events)
-    # The last place is that of -1.
+    # The last place stands for -1.
     found: NDArray[np.int32] = np.append(calls["texts"].to_numpy(), np.int32(-1))[at]
     return found

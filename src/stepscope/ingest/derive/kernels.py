@@ -1,4 +1,4 @@
-"""Device activity: its launch, operator, module, step and class."""
+"""Derive the launch, operator, module, step and class of device activities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 
-#: Classes of device activities that are no kernels; the class of a kernel is that of its name.
+#: Classes of device activities that are no kernels; kernels are classified by name.
 _OTHER_CLASSES: Final[dict[str, OpClass]] = {"comm": "collective", "copy": "copy", "set": "copy", "sync": "other"}
 _OF_LAUNCHES: Final = ("launch", "ts", "dur", "track", "name_id", "op", "module", "step", "op_ts", "op_name_id")
 _RECORDED: Final = ("grid", "block", "registers", "shared_bytes", "occupancy", "dtype", "op_type", "core")
@@ -41,10 +41,10 @@ _RECORDED: Final = ("grid", "block", "registers", "shared_bytes", "occupancy", "
 def derive_kernels(
     staging: Staging, overview: Overview, steps: Steps, work: Work, hosts: Hosts, names: NameClasses
 ) -> tuple[Activities, pa.Table, pa.Table]:
-    """Find all there is to know about device activities, by time.
+    """Derive all columns of device activities, by time.
 
     Returns:
-        What is asked of later, the columns of `activities` as they are stored, and the events (`device_events`).
+    The columns needed for deriving the rest, the stored columns of `activities`, and the events (`device_events`).
     """
     columns: Columns = {name: work.rows[name] for name in ("event", "ts", "track", "name_id", "correlation")}
     columns["dur"] = work.rows["dur"].fill_null(0)
@@ -74,12 +74,12 @@ def _places(overview: Overview, work: Work) -> Columns:
 
 
 def _classes(work: Work, names: NameClasses) -> tuple[NDArray[np.int8], Columns]:
-    """What each activity is: what was recorded of it counts before what its name tells."""
+    """Kind and class of each activity: as recorded, else from its name."""
     at = np.searchsorted(names.name_id, work.numbers("name_id"))
     of_name = np.array([OP_CLASSES.index(known.op_class) for known in names.classes], np.int8)[at]
     recorded = work.numbers("kind")
     from_name = np.where(of_name == OP_CLASSES.index("collective"), COMM, COMPUTE)
-    # The last is that of what is recorded as compute or, at -1, as nothing.
+    # The last place stands for compute and, at -1, for no recorded kind.
     of_kind = [OP_CLASSES.index(_OTHER_CLASSES[kind]) if kind in _OTHER_CLASSES else -1 for kind in KERNEL_KINDS]
     op_class = np.array([*of_kind, -1], np.int8)[recorded]
     kinds = np.where(recorded < 0, from_name, recorded).astype(np.int8)
@@ -93,10 +93,10 @@ def _classes(work: Work, names: NameClasses) -> tuple[NDArray[np.int8], Columns]
 
 
 def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
-    """What launched each activity, and what is around that.
+    """The launch of each activity, and the operator, module and step around it.
 
-    Where the launch tells no operator, the external id may. Work whose launch was not recorded belongs to the step in
-    which it begins, or to none if the launch came before all marked steps.
+    Without an operator around the launch, the external id gives the operator. Work without a recorded launch belongs to
+    the step in which it starts, or to none if it was launched before all marked steps.
     """
     launched = match(hosts.launches["correlation"].to_numpy(), work.numbers("correlation"))
     # One column after the other: all of them together take hundreds of MB of a long recording.
@@ -107,7 +107,7 @@ def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
     lost = found["op"].is_null()
     by_id = _external_ops(work, hosts.external, lost)
     if by_id is not None:
-        # Of a launch outside every operator the operator's step counts, else the launch's.
+        # Work belongs to its operator's step, or to its launch's if the launch lies outside every operator.
         step = pc.if_else(lost, pc.coalesce(by_id["step"], found["step"]), found["step"])
         columns |= {name: pc.coalesce(columns[name], by_id[name]) for name in ("op", "module", "op_ts", "op_name_id")}
         columns |= {"op_track": pc.coalesce(columns["op_track"], by_id["op_track"]), "step": step}
@@ -121,7 +121,7 @@ def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
 
 
 def _external_ops(work: Work, ops: pa.Table, lost: pa.ChunkedArray) -> pa.Table | None:
-    """The operators that the external ids of lost work tell (of several the last), row by row; None if none does."""
+    """The operator (the last of several) with the external id of each work without launch; None if there are none."""
     external = np.where(lost.to_numpy(), work.numbers("external_id"), -1)
     told = np.flatnonzero(match(distinct(external[external > 0]), ops["external_id"].to_numpy()) >= 0)
     if not told.size:
@@ -131,7 +131,7 @@ def _external_ops(work: Work, ops: pa.Table, lost: pa.ChunkedArray) -> pa.Table 
 
 
 def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
-    """Whether a graph launched each activity: as recorded, else where one launch has several kernels.
+    """Whether a graph launched each activity: as recorded, else true where one launch has several kernels.
 
     Copies and waits may share a launch without a graph.
     """
@@ -143,7 +143,7 @@ def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
 
 
 def _asked(work: Work, kinds: NDArray[np.int8], columns: Columns) -> Activities:
-    """The columns that are asked of later."""
+    """The columns needed for deriving the rest."""
     launch, launch_ts, op, module, step = (
         columns[name].fill_null(-1).to_numpy() for name in ("launch", "launch_ts", "op", "module", "step")
     )
@@ -155,7 +155,7 @@ def _asked(work: Work, kinds: NDArray[np.int8], columns: Columns) -> Activities:
 
 
 def _amounts(staging: Staging, work: Work, recorded: Columns, costs: pa.Table, dtype: pa.Array) -> Columns:
-    """Sizes as recorded, and those that follow from operators."""
+    """Bytes, FLOPs and types: as recorded, else from the costs of operators."""
     copied = work.told_by(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
     costs = work.told_by(costs)
     columns: Columns = {name: recorded[name] for name in _RECORDED if name != "dtype"}

@@ -1,4 +1,4 @@
-"""What there is in a recording, counted once: nobody need look for what is not there."""
+"""Counts of a recording's events by track and category, so that queries for absent kinds can be skipped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.store.staging import Staging
 
-#: Grouped by the code of a category and its track at once, which DuckDB does without hashing.
+#: Category code and track are grouped as one number, which DuckDB does without hashing.
 _EVENTS_SQL: Final = """
 SELECT track, category::VARCHAR, number, first, last, least, most FROM (
     SELECT track, category, count(*) AS number, min(ts) AS first, max(ts) AS last, min(dur) AS least, max(dur) AS most
@@ -25,11 +25,11 @@ class Group:
     Attributes:
         track: Row of `tracks`.
         category: As in `events`.
-        number: How many they are.
-        first: The first begin, in ns on the recording's clock.
-        last: The last begin.
-        least: The shortest duration in ns, None if none is recorded.
-        most: The longest.
+        number: Number of events.
+        first: The first start, in ns on the recording's clock.
+        last: The last start in ns.
+        least: The shortest duration in ns; None if none is recorded.
+        most: The longest duration in ns; None likewise.
     """
 
     track: int
@@ -60,7 +60,7 @@ class Overview:
 
     @classmethod
     def read(cls, staging: Staging) -> Overview:
-        """All that is staged now."""
+        """Count what is staged now."""
         groups = [Group(*row) for row in staging.connection.execute(_EVENTS_SQL).fetchall()]
         return cls(groups, [Track(*row) for row in staging.connection.execute(_TRACKS_SQL).fetchall()])
 
@@ -87,5 +87,5 @@ class Overview:
         return any(group.category in categories for group in self.groups)
 
     def on_host(self, *categories: str) -> bool:
-        """The same on host threads."""
+        """Whether there are events of one of these categories on host threads."""
         return any(group.category in categories and group.track in self.hosts for group in self.groups)

@@ -1,7 +1,7 @@
-"""What is wrong with a recording or missing from it, one question per function.
+"""Health checks of a recording, one function each.
 
-Every check takes the staging area once all tables are derived, and returns what it observed, or None. Checks count;
-they change nothing. Their codes are explained in `docs/health.md`.
+A check takes the derived tables and returns an observation, or None if all is well. Checks change nothing. Their codes
+are explained in `docs/health.md`.
 """
 
 from __future__ import annotations

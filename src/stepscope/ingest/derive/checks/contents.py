@@ -1,4 +1,4 @@
-"""What was recorded at all."""
+"""Health checks: which kinds of events were recorded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from stepscope.ingest.derive.derived import Derived
 from stepscope.store.staging import Observation
 
-#: What an operator's inputs, stacks and allocations need to be recorded, by what they are called.
+#: Profiler options that record operators' inputs, stacks and allocations.
 _SETTINGS = {"shapes": "record_shapes=True", "call stacks": "with_stack=True", "memory": "profile_memory=True"}
 
 _WITH_TEXT: Final = "EXISTS (FROM input_calls SEMI JOIN (FROM input_texts WHERE {} IS NOT NULL) USING (texts))"
@@ -16,16 +16,16 @@ SELECT {_WITH_TEXT.format("shapes")}, {_WITH_TEXT.format("stack")},
     EXISTS (FROM raw_memory) OR EXISTS (FROM allocator_events)
 """
 _NAMED_SQL: Final = "SELECT device FROM devices WHERE coalesce(name, '') <> ''"
-#: Memory snapshots, and recordings of which only their profiler's sums are at hand, which is said elsewhere.
+#: Memory snapshots, and recordings that hold their profiler's sums only, which another line reports.
 _OTHERWISE_SQL: Final = """
 SELECT EXISTS (FROM segments) OR EXISTS (FROM allocator_events) OR EXISTS (FROM recorded WHERE source = 'steps')
 """
-#: Readers say by these that a recording is of no job, or holds memory or totals alone.
+#: Observations by which readers say that a recording is of no job, or holds memory or totals alone.
 _SAID: Final = frozenset(("not-a-profile", "memory-only", "totals-only"))
 
 
 def device_activity(derived: Derived) -> Observation | None:
-    """Whether a device is in the recording; launches without any device work show that its records were lost."""
+    """No device work recorded; with launches recorded, the device's records were lost."""
     launched = derived.overview.has("launch")
     if any(line.code in _SAID for line in derived.staging.health):
         return None
@@ -43,7 +43,7 @@ def device_activity(derived: Derived) -> Observation | None:
 
 
 def options(derived: Derived) -> Observation | None:
-    """Which options of the profiler were off; told in one line, as most recordings lack something."""
+    """Profiler options that were off, in one line, since most recordings lack something."""
     if not derived.overview.has("op"):
         return None
     shapes, stacks, memory = derived.staging.one(_RECORDED_SQL)
@@ -60,7 +60,7 @@ def options(derived: Derived) -> Observation | None:
 
 
 def device_names(derived: Derived) -> Observation | None:
-    """Devices that are used, but not described."""
+    """Used devices that the recording does not describe."""
     used = set(derived.activities.device.unique().drop_null().to_pylist())
     rows = derived.staging.connection.execute(_NAMED_SQL).fetchall() if used else []
     unknown = len(used - {device for (device,) in rows})

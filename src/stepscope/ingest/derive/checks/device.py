@@ -1,4 +1,4 @@
-"""Times of device work."""
+"""Health checks: times of device work."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from stepscope.ingest.derive.checks.share import share
 from stepscope.ingest.derive.derived import Derived
 from stepscope.store.staging import Observation
 
-#: So many durations tell the resolution of the clock.
+#: Number of durations needed to determine the clock's resolution.
 _TELLING: Final = 3
 
 
 def zero_durations(derived: Derived) -> Observation | None:
-    """Device work that took no time."""
+    """Device work with a duration of 0."""
     work = derived.activities.kind != SYNC
     zero, of = int(np.count_nonzero(derived.activities.instant & work)), int(np.count_nonzero(work))
     if not zero:
@@ -34,7 +34,7 @@ def zero_durations(derived: Derived) -> Observation | None:
 
 
 def _ticks(durations: NDArray[np.int64]) -> bool:
-    """Whether the recording counts whole microseconds: by chance one duration in a thousand is a multiple of them."""
+    """Whether durations are whole microseconds (by chance only one in a thousand would be)."""
     return bool(durations.size >= _TELLING and not (durations % 1_000).any())
 
 

@@ -1,4 +1,4 @@
-"""Host threads."""
+"""Health checks: host threads."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from stepscope.store.staging import Observation
 
 #: Overhead of the profiler below this share of the recording is normal.
 _OVERHEAD_SHARE: Final = 0.02
-#: Frames that were open all the time are as they should be; those that begin later than this share of the recording
-#: and last longer than it until its very end were left open.
+#: Frames that start later than this share of the recording and last longer than it, until its very end, were left
+#: open. Frames open from the start are normal.
 _FRAME_SHARE: Final = 0.05
 
 _OVERHEAD_SQL: Final = """
 SELECT count(*), coalesce(sum(dur), 0)::BIGINT, (SELECT max(ts + coalesce(dur, 0)) FROM raw_events)
 FROM raw_events WHERE category = 'overhead'
 """
-#: But for the profiler's own frames at its stop, and what is called inside them.
+#: The profiler's own frames at its stop, and what they call, are excepted.
 _FRAMES_SQL: Final = """
 WITH late AS (
     SELECT e.track, e.ts, n.name FROM raw_events e JOIN names n USING (name_id) JOIN (
@@ -36,7 +36,7 @@ WHERE stopping IS NULL OR ts < stopping
 
 
 def profiler_overhead(derived: Derived) -> Observation | None:
-    """Time that the profiler took for itself."""
+    """Time spent in the profiler itself."""
     if not derived.overview.has("overhead"):
         return None
     count, own, span = derived.staging.one(_OVERHEAD_SQL)
@@ -50,11 +50,11 @@ def profiler_overhead(derived: Derived) -> Observation | None:
 
 
 def unclosed_frames(derived: Derived) -> Observation | None:
-    """Frames of Python that the profiler closed only when it stopped."""
+    """Python frames that were closed only by the profiler's stop."""
     if not derived.overview.has("python", "module"):
         return None
     [count] = derived.staging.one(_FRAMES_SQL, {"share": _FRAME_SHARE})
-    # One frame is always the last to end.
+    # One frame always ends last.
     if count < 2:
         return None
     return Observation(

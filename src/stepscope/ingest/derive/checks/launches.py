@@ -1,4 +1,4 @@
-"""Which host call launched which device work."""
+"""Health checks: links from device work to the launching host calls."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from stepscope.store.staging import Observation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Launches that are expected to have no device work are few: empty copies, and those after the last record.
+#: Share of launches that normally have no device work: empty copies, and those after the last record.
 _LOST_SHARE: Final = 0.02
 _MIGRATIONS_SQL: Final = "SELECT event FROM copies WHERE src_kind = 'managed' AND dst_kind = 'managed'"
-#: Device time in graphs below this share is not worth a line.
+#: Share of device time in graphs below which no line is written.
 _GRAPH_SHARE: Final = 0.01
 
 
 def warm_up(derived: Derived) -> Observation | None:
-    """Work that was launched before the recording began."""
+    """Work launched before the recording started."""
     count = int(np.count_nonzero(_warm_up(derived)))
     if not count:
         return None
@@ -33,7 +33,7 @@ def warm_up(derived: Derived) -> Observation | None:
 
 
 def launched_before(derived: Derived) -> Observation | None:
-    """Work that was in a queue already when the recording of the host began."""
+    """Work queued before the recording of the host started."""
     count = int(np.count_nonzero(_early(derived.activities) & ~_warm_up(derived)))
     of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
@@ -46,7 +46,7 @@ def launched_before(derived: Derived) -> Observation | None:
 
 
 def kernels_without_launch(derived: Derived) -> Observation | None:
-    """Work whose launch is not in the recording, but for what precedes it."""
+    """Work whose launch is not recorded, apart from work launched before the recording."""
     explained = _early(derived.activities) | _warm_up(derived) | _migrations(derived)
     count = int(np.count_nonzero(_unlaunched(derived.activities) & ~explained))
     of = int(np.count_nonzero(derived.activities.kind != SYNC))
@@ -60,7 +60,7 @@ def kernels_without_launch(derived: Derived) -> Observation | None:
 
 
 def launches_without_kernel(derived: Derived) -> Observation | None:
-    """Launches whose work is not in the recording, though other work is."""
+    """Launches without recorded work, in a recording with other device work."""
     of, lost = derived.launches, derived.lost
     if not lost or not derived.activities.event.size:
         return None
@@ -73,7 +73,7 @@ def launches_without_kernel(derived: Derived) -> Observation | None:
 
 
 def starts_before_launch(derived: Derived) -> Observation | None:
-    """Work that starts before the call that launched it: the clocks of host and device disagree."""
+    """Work that starts before its launch: the clocks of host and device disagree."""
     found = derived.activities
     before = np.flatnonzero((found.launch >= 0) & (found.ts < found.launch_ts))
     if not before.size:
@@ -87,7 +87,7 @@ def starts_before_launch(derived: Derived) -> Observation | None:
 
 
 def graphs(derived: Derived) -> Observation | None:
-    """Work launched by graphs: the recording does not tell which operators it comes from."""
+    """Work launched by graphs, whose operators are not recorded."""
     found = derived.activities
     work = found.kind != SYNC
     inside = work & found.in_graph
@@ -103,30 +103,30 @@ def graphs(derived: Derived) -> Observation | None:
 
 
 def _unlaunched(activities: Activities) -> NDArray[np.bool_]:
-    """Whether the launch of work is not recorded."""
+    """Whether the launch of each activity is missing, bool[n]."""
     found: NDArray[np.bool_] = (activities.launch < 0) & (activities.kind != SYNC)
     return found
 
 
 def _warm_up(derived: Derived) -> NDArray[np.bool_]:
-    """Work without a launch before the first step that the profiler marked."""
+    """Whether each activity has no launch and precedes the first step marked by the profiler, bool[n]."""
     steps, found = derived.steps, derived.activities
     begin = int(steps.starts[0]) if steps.source == "profiler" and steps.starts.size else 0
     return _unlaunched(found) & (found.ts + found.dur <= begin)
 
 
 def _migrations(derived: Derived) -> NDArray[np.bool_]:
-    """Moves of managed memory: the driver makes them where a page is touched, and nobody launches them."""
+    """Whether each activity is a migration of managed memory, which the driver makes without a launch, bool[n]."""
     moved = derived.staging.connection.execute(_MIGRATIONS_SQL).fetchnumpy()["event"]
     found: NDArray[np.bool_] = np.isin(derived.activities.event, moved)
     return found
 
 
 def _early(activities: Activities) -> NDArray[np.bool_]:
-    """Work without a launch before the first on its queue that has one: queues work in order."""
+    """Whether each activity has no launch and precedes the first on its queue with one, bool[n]: queues are FIFO."""
     launched = activities.launch >= 0
     first = np.full(int(activities.track.max(initial=-1)) + 1, np.iinfo(np.int64).min)
-    # By time, so that of what is written to the same place the first has to come last.
+    # Reversed, since the last assignment to a place wins and the earliest activity is wanted.
     first[activities.track[launched][::-1]] = activities.ts[launched][::-1]
     before: NDArray[np.bool_] = activities.ts < first[activities.track]
     return before & _unlaunched(activities)

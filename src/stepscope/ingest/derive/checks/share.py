@@ -1,4 +1,4 @@
-"""Parts of a whole, in words."""
+"""Percentages in messages."""
 
 from __future__ import annotations
 

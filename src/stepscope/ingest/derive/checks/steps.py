@@ -1,4 +1,4 @@
-"""Steps that are not there, or not whole."""
+"""Health checks: missing and incomplete steps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from stepscope.store.staging import Observation
 
 
 def missing_steps(derived: Derived) -> Observation | None:
-    """Gaps in the numbers of steps."""
+    """Gaps in step numbers."""
     numbers = {step.number for step in derived.steps.steps if step.number is not None}
     missing = max(numbers) - min(numbers) + 1 - len(numbers) if numbers else 0
-    # Numbers of annotations may mean anything; steps are not recorded by the million.
+    # Numbers in annotations may mean anything, and no recording holds millions of steps.
     if not missing or missing > 1_000_000:
         return None
     return Observation(
@@ -20,7 +20,7 @@ def missing_steps(derived: Derived) -> Observation | None:
 
 
 def repeated_steps(derived: Derived) -> Observation | None:
-    """Steps with a number that is taken."""
+    """Steps whose number an earlier step has."""
     steps = derived.steps
     again = [
         name for step, name in zip(steps.steps, steps.called.tolist(), strict=True) if step.number not in (None, name)
@@ -34,11 +34,11 @@ def repeated_steps(derived: Derived) -> Observation | None:
 
 
 def steps_not_recorded(derived: Derived) -> Observation | None:
-    """Steps that had to be found, or could not be."""
+    """Steps that were inferred, or could not be found."""
     source, count = derived.steps.source, len(derived.steps.steps)
-    # A memory snapshot needs none: it tells what is in use, not how long a step takes.
+    # Memory snapshots need no steps: they have no durations.
     [looks] = derived.staging.one("SELECT count(*) FROM segments") if source == "whole" else [0]
-    # Nor do totals and records of memory, of which one event tells when they were made.
+    # Nor do totals and records of memory, whose single event is the time they were made.
     if source == "whole" and count and not looks and derived.overview.total > 1:
         return Observation(
             "steps-none", "info", 1, "no steps are marked",
@@ -53,7 +53,7 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
 
 
 def partial_steps(derived: Derived) -> Observation | None:
-    """Steps that the recording does not hold from begin to end."""
+    """Steps that are only partly recorded."""
     count = sum(step.partial for step in derived.steps.steps)
     if not count:
         return None

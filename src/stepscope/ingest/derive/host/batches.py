@@ -1,4 +1,4 @@
-"""What some host threads recorded, ordered so that it can be nested."""
+"""Events of a stretch of host threads, ordered for nesting."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-#: What an event can be to those inside it, and which calls can be launches: those after `LAUNCH` where no other is.
+#: Roles of an event for those inside it. Calls after `LAUNCH` count as launches only where there is no other.
 OTHER, OP, MODULE, FRAME, LAUNCH, CALL = range(6)
-#: What lies on threads.
+#: Kinds of rows on threads.
 EVENT, ALLOCATION, FLOW = range(3)
 
 _ROLES: Final = {
@@ -37,17 +37,17 @@ _POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
 
 @dataclass(frozen=True, slots=True)
 class HostBatch:
-    """n events, allocations and ends of flows of a stretch, by thread and then in the order of the recording.
+    """n events, allocations and flow ends of a stretch, by thread, then in the order of the recording.
 
     Attributes:
-        id: int64[n], ids of events, and rows of the tables that the others are in.
-        ts: int64[n].
-        dur: int64[n], 0 where it is missing and for what is no event.
-        track: int32[n].
-        role: uint8[n].
-        kind: uint8[n].
+    id: int64[n], event ids; for allocations and flow ends the row of their table.
+    ts: int64[n], start in ns.
+    dur: int64[n], duration in ns; 0 where missing, and for allocations and flow ends.
+    track: int32[n].
+    role: uint8[n], role for the events inside.
+    kind: uint8[n], `EVENT`, `ALLOCATION` or `FLOW`.
         events: The events in any order, with all columns as staged, `category` as a position in `CATEGORIES`.
-        event: int64[n], positions in `events`; beyond its end for what is no event.
+        event: int64[n], positions in `events`; beyond its end for allocations and flow ends.
     """
 
     id: NDArray[np.int64]
@@ -61,7 +61,7 @@ class HostBatch:
 
     @classmethod
     def read(cls, staging: Staging, stretch: Stretch) -> HostBatch:
-        """All that was recorded there; may be read beside others."""
+        """Read a stretch; safe to call from several threads."""
         with staging.connection.cursor() as connection:
             return cls._read(connection, stretch.condition)
 
@@ -83,14 +83,14 @@ class HostBatch:
 
     @property
     def threads(self) -> list[tuple[int, int]]:
-        """First and last but one position of each thread."""
+        """First position and end position of each thread."""
         edges = (np.flatnonzero(np.diff(self.track)) + 1).tolist()
         return list(pairwise([0, *edges, self.id.size])) if self.id.size else []
 
     def values(self, name: str, rows: NDArray[np.int64], missing: int = 0) -> NDArray[Any]:
-        """A column of `events` at these positions, which are events, with this number where it is missing."""
+        """A column of `events` for rows that are events; `missing` replaces nulls."""
         column, at = self.events[name], self.event[rows]
-        # What is asked for is a part of the column: nulls are filled there only.
+        # Nulls are filled in the selected part only.
         values: NDArray[Any] = (
             column.take(pa.array(at)).fill_null(missing).to_numpy() if column.null_count else column.to_numpy()[at]
         )

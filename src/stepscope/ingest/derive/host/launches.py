@@ -1,4 +1,4 @@
-"""Which host call launched what, by the correlation that it shares with device work."""
+"""Match host calls to the device work they launch, by correlation id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepscope.model.intervals import distinct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Of the call, and of what is around it.
+#: Columns of the call, and of its enclosing events.
 _COLUMNS: Final = pa.schema(
     [
         ("correlation", pa.int64()), ("launch", pa.int64()), ("is_launch", pa.bool_()), ("has_work", pa.bool_()),
@@ -27,10 +27,10 @@ _COLUMNS: Final = pa.schema(
 
 
 class Launches:
-    """Finds launches in nested host threads: one per correlation of a launch call or device work.
+    """Find launches in nested host threads: one host call per correlation id of a launch call or device work.
 
-    Where a correlation names several host calls (a runtime call and the driver call inside it), the launch call counts
-    before any other, and the outermost before the inner one.
+    If several host calls share a correlation id (a runtime call and the driver call inside it), a launch call is
+    preferred to any other, then the outermost.
     """
 
     def __init__(self, work: Work) -> None:
@@ -38,7 +38,7 @@ class Launches:
         self._work: NDArray[np.int64] = distinct(correlation[correlation > 0])
 
     def find(self, batch: HostBatch, around: Surroundings) -> tuple[pa.Table, NDArray[np.int64]]:
-        """The calls of a batch, and the positions of the operators around them."""
+        """The launching calls of a batch, and the positions of the operators around them."""
         calls = np.flatnonzero(batch.role >= LAUNCH)
         correlation, is_launch = batch.values("correlation", calls), batch.role[calls] == LAUNCH
         has_work = match(self._work, correlation) >= 0
@@ -70,7 +70,7 @@ class Launches:
 
 
 def first_launches(parts: list[pa.Table]) -> pa.Table:
-    """The launches of all batches: one per correlation, should calls of several batches share one."""
+    """The launches of all batches: one per correlation id, in case several batches share one."""
     found = pa.concat_tables([_COLUMNS.empty_table(), *parts])
     correlation = found["correlation"].to_numpy()
     if len(parts) < 2 or distinct(correlation).size == correlation.size:
@@ -80,13 +80,13 @@ def first_launches(parts: list[pa.Table]) -> pa.Table:
 
 
 def counted(launches: pa.Table) -> tuple[int, int]:
-    """How many launches there are, and how many of them without device work."""
+    """Number of launches, and of those without device work."""
     is_launch, has_work = (launches[name].to_numpy() for name in ("is_launch", "has_work"))
     return int(np.count_nonzero(is_launch)), int(np.count_nonzero(is_launch & ~has_work))
 
 
 def _first_of_each(key: NDArray[np.int64], *by: NDArray[Any]) -> NDArray[np.int64]:
-    """Positions of the rows that come first by `by` of each key, by key."""
+    """Position of the first row by `by` for each key, sorted by key."""
     order = np.argsort(key, kind="stable")
     again = key[order[1:]] == key[order[:-1]]
     if again.any():

@@ -1,4 +1,4 @@
-"""Operators that device work comes from, and the operators around them."""
+"""Find the operators that launch device work, and the operators around them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from stepscope.model.intervals import distinct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Operators looked at around a launch, from the inside out: custom kernels lie a few calls below the operator known.
+#: Most operators examined around a launch, from the inside out: custom kernels lie a few calls below a known operator.
 _LEVELS: Final = 5
 
-#: op, level, around and name_id of the latter: a row for each operator that launches or has the external id of device
-#: work, and for some that are around it. `level` is 0 for itself; those around one come from the inside out.
+#: A row for each operator `op` that launches device work or has its external id (`level` 0), and for operators `around`
+#: it, from the inside out (level 1 and up), with the name of `around`.
 CHAIN: Final = pa.schema([("op", pa.int64()), ("level", pa.int8()), ("around", pa.int64()), ("name_id", pa.int32())])
 #: The operators with external ids of device work.
 EXTERNAL: Final = pa.schema(
@@ -32,7 +32,7 @@ EXTERNAL: Final = pa.schema(
 
 
 class Operators:
-    """Finds the operators of device work in nested host threads."""
+    """Find the operators of device work in nested host threads."""
 
     def __init__(self, work: Work) -> None:
         external = work.numbers("external_id")
@@ -41,7 +41,7 @@ class Operators:
     def find(
         self, batch: HostBatch, around: Surroundings, launching: NDArray[np.int64]
     ) -> tuple[list[pa.Table], pa.Table]:
-        """Operators of a batch: those at positions `launching`, and those with external ids.
+        """Find the operators of a batch at positions `launching`, and those with external ids.
 
         Returns:
             The parts of a table like `CHAIN`, and a table like `EXTERNAL`.
@@ -67,7 +67,7 @@ class Operators:
 
 
 def _chains(batch: HostBatch, around: Surroundings, ops: NDArray[np.int64]) -> list[pa.Table]:
-    """The operators around these and themselves, a table for each level."""
+    """These operators and those around them, one table per level."""
     found = []
     outer = ops
     for level in range(_LEVELS):

@@ -1,4 +1,4 @@
-"""Which host events are nested together: those of several threads, or a part of a thread that has many."""
+"""Stretches of host events that are nested together: several threads, or a part of a long one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TIMES_SQL: Final = "SELECT ts, ts + coalesce(dur, 0) AS stop FROM raw_events WH
 
 
 def host_stretches(staging: Staging, overview: Overview, events: int | None = None) -> Iterator[Stretch]:
-    """All host threads by number and time, about so many events at a time."""
+    """Split all host threads, by number and time, into stretches of about `events` events."""
 
     def times(track: int) -> tuple[Times, Times]:
         rows = staging.connection.execute(_TIMES_SQL, [track]).fetchnumpy()

@@ -1,4 +1,4 @@
-"""What is around the events of nested threads."""
+"""Enclosing events of nested rows: parent, operator, module, step."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Of n rows of a batch of host threads, by their positions in it; -1 stands for none.
+    """Enclosing events of the n rows of a batch, as positions in it; -1 stands for none.
 
     Attributes:
-        depth: int32[n], 0 is outermost.
-        parent: int64[n], innermost event that encloses it.
-        op: int64[n], innermost operator around it, or itself.
-        module: int64[n], innermost module or annotation around it, or itself.
+    depth: int32[n], 0 is outermost.
+    parent: int64[n], innermost enclosing event.
+    op: int64[n], innermost enclosing operator, or the row itself.
+    module: int64[n], innermost enclosing module or annotation, or the row itself.
         step: int32[n], position among the steps.
     """
 

@@ -1,4 +1,4 @@
-"""Nesting of host threads: depth, parent, and the operator and module around every event."""
+"""Nest host threads: depth, parent, and the enclosing operator and module of every event."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _OWNED: Final = pa.schema([("row", pa.int64()), ("owner", pa.int64())])
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """What is known of nested host threads, beside the events that are written.
+    """Results of nesting, beside the events that are written.
 
     Attributes:
-        launches: The launches, as `Launches.find` gives them.
-        chain: Operators around those that device work comes from, see `CHAIN`.
-        external: Operators with external ids of device work, see `EXTERNAL`.
-        work: Device work that is recorded on host threads: id, depth, parent, step.
-        allocations: Rows of `raw_memory` and the events around them: row, owner.
-        flows: The same of `raw_flows`.
-        per_step: int64[steps], launches and operators that begin in each.
-        clipped: How many events had to be clipped to their parent.
+    launches: The launches, as `Launches.find` returns them.
+    chain: Operators that launch device work, with those around them, see `CHAIN`.
+    external: Operators with external ids of device work, see `EXTERNAL`.
+    work: Device work recorded on host threads: id, depth, parent, step.
+    allocations: Rows of `raw_memory` and their enclosing events: row, owner.
+    flows: Rows of `raw_flows` and their enclosing events: row, owner.
+    per_step: int64[steps], launches and operators that start in each step.
+    clipped: Number of events clipped to their parent.
     """
 
     launches: pa.Table
@@ -61,15 +61,14 @@ class Hosts:
 
 
 def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, writing: Writing) -> Hosts:
-    """Nest all events on host tracks and write them; find launches, and the owners of allocations and ends of flows.
+    """Nest and write all events on host tracks; find launches, and the owners of allocations and flow ends.
 
-    Allocations and flow ends are points on a thread: they take part in the nesting as events of no length,
-    so that whatever encloses them is their parent.
+    Allocations and flow ends are nested as events of duration 0, so that their parent is the event that encloses them.
     """
     launches, operators = Launches(work), Operators(work)
 
     def nest_stretch(stretch: Stretch) -> tuple[Hosts, pa.Table]:
-        """All of a stretch, and its events; what else was needed to find them is let go."""
+        """Results and events of one stretch."""
         batch = HostBatch.read(staging, stretch)
         around, clipped = _nest(batch, steps)
         found, launching = launches.find(batch, around)
@@ -85,7 +84,7 @@ def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, w
 
     parts = []
     threads = sum(number for track, number in overview.by_track.items() if track in overview.hosts)
-    # Two stretches may then be in memory at once, so that two cores nest them.
+    # Two stretches fit in memory then, so that two cores can nest them.
     together = threads <= SIZES.whole_columns
     for part, events in _each(nest_stretch, host_stretches(staging, overview), together):
         parts.append(part)
@@ -105,7 +104,7 @@ def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, w
 def _each(
     nest_stretch: Callable[[Stretch], tuple[Hosts, pa.Table]], stretches: Iterator[Stretch], together: bool
 ) -> Iterator[tuple[Hosts, pa.Table]]:
-    """What is found of each stretch, in order."""
+    """Results of each stretch, in order."""
     if together:
         with ThreadPoolExecutor(2, thread_name_prefix="stepscope-nesting") as executor:
             yield from executor.map(nest_stretch, stretches)
@@ -114,7 +113,7 @@ def _each(
 
 
 def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
-    """What was found of all stretches."""
+    """Combine the results of all stretches."""
     return Hosts(
         first_launches([part.launches for part in parts]),
         pa.concat_tables([CHAIN.empty_table(), *(part.chain for part in parts)]),
@@ -128,7 +127,7 @@ def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
 
 
 def _nest(batch: HostBatch, steps: Steps) -> tuple[Surroundings, int]:
-    """Nest the threads of a batch; returns also how many events had to be clipped to their parent."""
+    """Nest the threads of a batch; also returns the number of events clipped to their parent."""
     n = batch.id.size
     depth = np.zeros(n, dtype=np.int32)
     parent = np.full(n, -1, dtype=np.int64)
@@ -144,10 +143,10 @@ def _nest(batch: HostBatch, steps: Steps) -> tuple[Surroundings, int]:
 
 
 def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
-    """Nest one thread, letting a Python frame end where something begins that outlives it by more than it covers.
+    """Nest one thread; a Python frame ends where an event starts that lies mostly after the frame's end.
 
-    A function that opens a context (`__enter__` of an annotation) returns while the context goes on. What it opened is
-    not part of it, though it began there, and neither are the functions around it that return as well.
+    A function that opens a context (`__enter__` of an annotation) returns while the context goes on: the context is
+    neither its child nor that of enclosing functions that return as well.
     """
     nesting = nest(ts, end)
     if not is_frame.any():
@@ -168,14 +167,14 @@ def _nest_thread(ts: Times, end: Times, is_frame: NDArray[np.bool_]) -> Nesting:
 
 
 def _owned(batch: HostBatch, around: Surroundings, kind: int) -> pa.Table:
-    """The events around points of a kind."""
+    """Enclosing events of the allocations or flow ends of a batch."""
     points = np.flatnonzero(batch.kind == kind)
     owner = around.parent[points]
     return pa.table({"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}, schema=_OWNED)
 
 
 def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], steps: Steps) -> pa.Table:
-    """What is around the device work of a batch."""
+    """Enclosing events and steps of the device work of a batch."""
     parent, step = around.parent[is_work], around.step[is_work]
     columns: dict[str, Any] = {"id": batch.id[is_work], "depth": around.depth[is_work]}
     columns |= {"parent": nullable(batch.id[parent], parent < 0)}
@@ -184,7 +183,7 @@ def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], st
 
 
 def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_], steps: Steps) -> pa.Table:
-    """The wanted events by thread and time as they are stored, with what is around them."""
+    """The wanted events in stored form, by thread and time, with their enclosing events."""
     by_time = np.concatenate(
         [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]
     )

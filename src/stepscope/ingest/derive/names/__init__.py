@@ -1,1 +1,1 @@
-"""What names tell."""
+"""Facts derived from names: classes of kernels, and collectives."""

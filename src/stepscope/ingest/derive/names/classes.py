@@ -1,4 +1,4 @@
-"""What the names of device activities tell, once for each."""
+"""Classify the names of device activities, each once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NameClasses:
-    """The m names of device activities.
+    """Classes of the m distinct names of device activities.
 
     Attributes:
         name_id: int32[m], ascending.
         names: The names.
-        classes: What each tells.
+        classes: The class of each.
     """
 
     name_id: NDArray[np.int32]
@@ -32,7 +32,7 @@ class NameClasses:
 
 
 def classify_names(staging: Staging, work: Work) -> NameClasses:
-    """Classify the names of all device work; may run beside the nesting of host threads."""
+    """Classify the names of all device work; safe to run beside the nesting of host threads."""
     name_id = np.unique(work.numbers("name_id"))
     with staging.connection.cursor() as connection:
         names = names_of(connection, name_id)

@@ -1,4 +1,4 @@
-"""Collectives of which only names tell: those around the launch, and the kernel's own."""
+"""Recognise collectives by names: the kernel's own, and those of operators and annotations around its launch."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-#: Collectives of kernel names that have another name in `collectives`: the two halves of an expert exchange, and
-#: one-sided transfers.
+#: Collectives in kernel names that table `collectives` names otherwise: the halves of an expert exchange, and one-sided
+#: transfers.
 _CANONICAL: Final = {"dispatch": "all_to_all", "combine": "all_to_all", "put": "send"}
 
 _MODULES_SQL: Final = "SELECT id, name_id FROM raw_events SEMI JOIN modules USING (id)"
@@ -33,7 +33,7 @@ WHERE shapes IS NOT NULL AND dtypes IS NOT NULL
 
 
 def named_collective(name: str) -> str | None:
-    """The collective that a name tells, as `collectives` calls it; None if it tells none."""
+    """The collective in a name, as table `collectives` names it; None if there is none."""
     kind = classify(name).collective
     return _CANONICAL.get(kind, kind) if kind else None
 
@@ -41,10 +41,10 @@ def named_collective(name: str) -> str | None:
 def collectives_by_name(
     staging: Staging, name_id: NDArray[np.int32], op: Ids, module: Ids, chain: pa.Table
 ) -> pa.Table:
-    """What names tell of n collectives, and the inputs of the operators that have such names.
+    """Describe n collectives by names, and by the inputs of the operators with such names.
 
     Args:
-        staging: Where names and inputs are.
+        staging: Holds names and inputs.
         name_id: int32[n], the names of the device events.
         op: int64[n], their operators; -1 for none.
         module: int64[n], their modules or annotations; -1 for none.
@@ -53,7 +53,7 @@ def collectives_by_name(
     Returns:
         group, collective, bytes and dtype of each.
     """
-    # Whose each word is, by collective and from the operator at the launch outwards; the kernel's own comes last.
+    # Each name's collective, ordered from the operator at the launch outwards; the kernel's own name comes last.
     own, rows = _expanded(op, chain["op"].to_numpy())
     at, module_names = _modules(staging, module)
     of = np.concatenate((own, at, np.arange(op.size)))
@@ -86,7 +86,7 @@ def collectives_by_name(
 
 
 def _expanded(op: Ids, ops: Ids) -> tuple[Ids, Ids]:
-    """Pairs of positions of equal values, by the former and then by the latter."""
+    """Positions (i, j) with `op[i] == ops[j]`, sorted by i, then by j."""
     order = np.argsort(ops, kind="stable")
     first, last = (np.searchsorted(ops[order], op, side=side) for side in ("left", "right"))
     count = last - first
@@ -95,7 +95,7 @@ def _expanded(op: Ids, ops: Ids) -> tuple[Ids, Ids]:
 
 
 def _modules(staging: Staging, module: Ids) -> tuple[Ids, NDArray[np.int32]]:
-    """Positions of those that have a module, and its name."""
+    """Positions of the collectives with a module, and the name id of each module."""
     at = np.flatnonzero(module >= 0)
     if not at.size:
         return at, np.zeros(0, np.int32)
@@ -106,7 +106,7 @@ def _modules(staging: Staging, module: Ids) -> tuple[Ids, NDArray[np.int32]]:
 
 
 def _sizes(staging: Staging, n: int, of: Ids, host: Ids) -> tuple[pa.Array, pa.Array]:
-    """Bytes and type of the largest tensor among the inputs of the hosts of each of n collectives."""
+    """Bytes and type of the largest input tensor of each of n collectives; `of` maps host operators to collectives."""
     texts = texts_of(staging, host)
     staging.connection.register("wanted", pa.table({"texts": np.unique(texts[texts >= 0])}))
     rows = staging.connection.execute(_TEXTS_SQL).fetchall()
@@ -123,7 +123,7 @@ def _sizes(staging: Staging, n: int, of: Ids, host: Ids) -> tuple[pa.Array, pa.A
 
 
 def _largest(shapes: str, dtypes: str) -> tuple[int | None, str | None]:
-    """Bytes and type of the largest tensor among an operator's inputs."""
+    """Bytes and type of an operator's largest input tensor."""
     try:
         tensors = Call(json.loads(shapes), json.loads(dtypes), ()).tensors()
     except (ValueError, TypeError, RecursionError):

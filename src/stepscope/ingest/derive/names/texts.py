@@ -1,4 +1,4 @@
-"""Names by their numbers."""
+"""Look up names by `name_id`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def names_of(connection: duckdb.DuckDBPyConnection, name_id: NDArray[Any]) -> list[str]:
-    """The names of some rows of `names`, all of which are there."""
+    """The names with these ids, all of which must exist."""
     names = connection.sql("SELECT name_id, name FROM names").to_arrow_table()
     found: list[str] = names["name"].take(pa.array(match(names["name_id"].to_numpy(), name_id))).to_pylist()
     return found

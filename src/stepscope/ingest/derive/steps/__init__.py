@@ -1,1 +1,1 @@
-"""Steps: found, inferred, and which of them are typical."""
+"""Find steps, recorded or inferred, and decide which are typical."""

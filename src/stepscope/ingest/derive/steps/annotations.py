@@ -1,4 +1,4 @@
-"""Steps that the user marked: annotations that repeat, one after the other, over most of the work."""
+"""Steps from annotations: ranges of the user's that repeat in sequence and cover most of the work."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _GRAPH: Final = re.compile(r"^## Call CompiledFxGraph")
 _NUMBER: Final = re.compile(r"(\d{1,18})")
 _NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)
 
-#: Share of the launches that must lie in annotations with a telling name, and in others.
+#: Least share of launches inside annotations: of those named as steps, and of others.
 _NAMED_COVER: Final = 0.5
 _UNNAMED_COVER: Final = 0.9
-#: Of nested candidates that cover about as much, the outer one counts.
+#: Nested candidates within this share of each other's cover are equal: the outer one is taken.
 _ABOUT: Final = 0.1
 
 _SQL: Final = """
@@ -45,7 +45,7 @@ FROM raw_events e JOIN names n USING (name_id) JOIN tracks t USING (track)
 WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY kind, e.track, e.ts, e.dur DESC
 """
 
-#: When the host gave work to the device; without a device, when it began an operator.
+#: Start times of launches; without a device, of operators.
 _WORK_SQL: Final = """
 SELECT e.ts FROM raw_events e JOIN tracks t USING (track) WHERE t.kind = 'host' AND e.category = '{category}'
 ORDER BY e.ts
@@ -54,14 +54,14 @@ ORDER BY e.ts
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Annotations of one kind of name on one thread.
+    """Annotations on one thread whose names differ in numbers only.
 
     Attributes:
         rank: 0 for a name that means a step, 1 for any other, 2 for epochs.
-        cover: Share of the work that lies in them.
+        cover: Share of the launches inside them.
         names: Their names as recorded.
-        starts: int64[n], ascending.
-        ends: int64[n]; they do not overlap.
+        starts: int64[n], ns, ascending.
+        ends: int64[n], ns; the ranges do not overlap.
     """
 
     rank: int
@@ -81,7 +81,7 @@ def annotated_steps(staging: Staging) -> list[Step]:
     if not work.size:
         work = connection.execute(_WORK_SQL.format(category="op")).fetchnumpy()["ts"]
     if not work.size:
-        # Of a host of which only ranges are recorded, these are its work.
+        # Where only ranges are recorded on the host, they count as its work.
         work = np.sort(rows["ts"])
     _, kind = np.unique(rows["kind"].astype(object), return_inverse=True)
     edges = np.flatnonzero((np.diff(kind) != 0) | (np.diff(rows["track"]) != 0)) + 1
@@ -97,7 +97,7 @@ def annotated_steps(staging: Staging) -> list[Step]:
 
 
 def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:
-    """The annotations of one kind if they can be steps."""
+    """The annotations as a candidate, if they can be steps."""
     kind = _COMPILED.sub("", str(rows["kind"][0]))
     if _PART.search(kind):
         return None
@@ -117,9 +117,9 @@ def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:
 
 
 def _goes_on(work: Times, starts: Times, ends: Times) -> bool:
-    """Whether before the first and after the last range no more is done than between two, as in a loop.
+    """Whether no more work precedes the first and follows the last range than lies between two, as in a loop.
 
-    Layers that are compiled one by one have the embedding before them and the head behind them.
+    Layers compiled one by one fail this: the embedding precedes them and the head follows.
     """
     between = np.searchsorted(work, starts[1:]) - np.searchsorted(work, ends[:-1])
     before, after = np.searchsorted(work, starts[0]), work.size - np.searchsorted(work, ends[-1])
@@ -127,7 +127,7 @@ def _goes_on(work: Times, starts: Times, ends: Times) -> bool:
 
 
 def _choose(candidates: list[Candidate]) -> Candidate | None:
-    """The telling names first; of those that cover about the most, the outermost, which are the fewest."""
+    """The best candidate: named as steps first, then the highest cover, then the outermost (with the fewest ranges)."""
     if not candidates:
         return None
     rank = min(candidate.rank for candidate in candidates)
@@ -139,7 +139,7 @@ def _choose(candidates: list[Candidate]) -> Candidate | None:
 
 
 def _numbers(names: list[str]) -> list[int | None]:
-    """The number in each name that counts the steps: behind the telling word, else the first that always differs."""
+    """The step number in each name: the one behind the word for a step, else the first that always differs."""
     behind = [_NUMBERED.search(name) for name in names]
     counted = [int(match[1]) if match is not None else -1 for match in behind]
     columns = zip(*([int(digits) for digits in _NUMBER.findall(name)] for name in names), strict=False)

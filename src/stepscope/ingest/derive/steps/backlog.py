@@ -1,4 +1,4 @@
-"""Work of before the recording: what the device still had to do when it began, recorded or not."""
+"""Backlog: work launched before the recording that the device still ran when the recording started."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from stepscope.ingest.derive.activities import SYNC, Activities
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: The first device work of a recording starts some 10 µs after its launch. Where it takes longer than this, and than
-#: this share of the step, earlier work that is not recorded was in its way, or the first use of the device took the
-#: time. (Task queues of the host's own may hold a launch back for some 10 % of a step.)
+#: The first device work starts some 10 µs after its launch. If it takes longer than this, and than this share of the
+#: step, it waited for unrecorded earlier work or the first use of the device. (A host task queue, as torch_npu's, may
+#: delay a launch by some 10 % of a step.)
 _LATE_NS: Final = 1_000_000
 _LATE: Final = 0.2
 _LITTLE: Final = 0.05
 
 
 def backlog(by_track: NDArray[np.int64], track: NDArray[Any], launched: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which activities were launched before the recording began, bool[n].
+    """Whether each activity was launched before the recording started, bool[n].
 
-    On a queue whose launches are recorded these are the first ones, up to the first that has one.
+    These are the activities of a queue before its first one with a recorded launch.
 
     Args:
-        by_track: int64[n], positions by track, and then by time.
+        by_track: int64[n], positions sorted by track, then by time.
         track: int32[n] or int64[n].
         launched: bool[n], whether the launch is recorded.
     """
@@ -38,11 +38,11 @@ def backlog(by_track: NDArray[np.int64], track: NDArray[Any], launched: NDArray[
 
 
 def backlog_end(activities: Activities, step_ns: int) -> int | None:
-    """When the device was done with work of before the recording; None if it had none.
+    """End of the backlog on the device in ns; None if there was none.
 
     Args:
-        activities: All of them.
-        step_ns: What the first step would take from its begin on the host.
+    activities: All device activities.
+    step_ns: Length of the first step from its start on the host, in ns.
     """
     earlier = backlog(activities.by_track, activities.track, activities.launch >= 0)
     working = activities.kind != SYNC
@@ -54,9 +54,9 @@ def backlog_end(activities: Activities, step_ns: int) -> int | None:
 
 
 def _late_start(activities: Activities, launched: NDArray[np.int64], step_ns: int) -> int | None:
-    """When work began that had waited in its queue for long while the device did nothing that is recorded.
+    """Start of the first work that waited long in its queue with the device idle as recorded; None if there is none.
 
-    Little may have run before that: what another queue had not to wait with.
+    Only little work of other queues may precede it.
     """
     order = launched[np.argsort(activities.ts[launched], kind="stable")]
     if not order.size:

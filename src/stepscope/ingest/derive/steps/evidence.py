@@ -1,4 +1,4 @@
-"""What tells one kind of loop from another, asked of the staged events: when work was given, and whether it trains."""
+"""Evidence on loops from the staged events: when work was launched, and whether the program trains."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ?
 
 
 def given_work(staging: Staging) -> tuple[Times, Times]:
-    """When the host gave work to the device, and when each such call returned; without a device, operators.
+    """Start and end of each launching call; without a device, of operators.
 
     Returns:
-        int64[n], ascending, and int64[n]; empty if there are neither.
+        Starts, int64[n] ascending, and ends, int64[n], in ns; empty if there are neither.
     """
     for category in ("launch", "op"):
         rows = staging.connection.execute(_WORK_SQL.format(category=category)).fetchnumpy()
@@ -41,29 +41,29 @@ def given_work(staging: Staging) -> tuple[Times, Times]:
 
 
 def reach(stops: Times) -> Times:
-    """The latest end before each of n events that ascend by begin, int64[n]."""
+    """Running maximum of the ends of all earlier events, int64[n]; events ascend by start."""
     latest: Times = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], stops[:-1])))
     return latest[: stops.size]
 
 
 def outermost(ts: Times, stops: Times) -> NDArray[np.bool_]:
-    """Which ranges lie in none of the others, bool[n]; they ascend by begin, the longest first."""
+    """Whether each range lies in no other, bool[n]; ranges ascend by start, the longest first."""
     outer: NDArray[np.bool_] = ts >= reach(stops)
     return outer
 
 
 def trains(staging: Staging) -> bool:
-    """Whether anything ran that only training runs."""
+    """Whether anything ran that occurs in training only."""
     [found] = staging.one(_TRAINS_SQL)
     return bool(found)
 
 
 def within_one_call(staging: Staging, begins: Times) -> bool:
-    """Whether one module or operator contains several of the begins, as a model contains its layers.
+    """Whether one module or operator contains several of the start times, as a model contains its layers.
 
     Args:
-        staging: What was read.
-        begins: int64[n], ascending, two at least.
+    staging: The recording.
+    begins: int64[n], start times in ns, ascending, at least two.
     """
     calls = staging.connection.execute(_CALLS_SQL, [int(np.diff(begins).min())]).fetchnumpy()
     contained = np.searchsorted(begins, calls["stop"]) - np.searchsorted(begins, calls["ts"])
@@ -71,6 +71,6 @@ def within_one_call(staging: Staging, begins: Times) -> bool:
 
 
 def counts_between(work: Times, edges: Times) -> Times:
-    """How much work begins between each two edges, int64[n - 1]."""
+    """Number of work items that start between consecutive edges, int64[n - 1]."""
     found: Times = np.diff(np.searchsorted(work, edges))
     return found

@@ -1,4 +1,4 @@
-"""Steps: recorded, annotated, inferred, or the whole recording as one."""
+"""Find steps: recorded, annotated, inferred, or the whole recording as one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _WHOLE_STEP: Final = 0.8
 
 _SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
-#: From the launch of the first device work, or its begin where that is not recorded, to the end of the last.
+#: From the launch of the first device work, or its start where that is not recorded, to the end of the last.
 _USE_SQL: Final = """
 WITH work AS (
     SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop, e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
@@ -51,12 +51,12 @@ class Steps:
     """n steps: intervals on the host, ascending and without overlap.
 
     Attributes:
-        source: Where they come from.
+        source: Where they come from, as column `source` of table `steps`.
         steps: The steps.
-        starts: int64[n].
-        stops: int64[n], where they end on the host.
-        called: int32[n], what column `step` of all tables says of each. While tables are derived a step goes by its
-            position.
+        starts: int64[n], start on the host in ns.
+        stops: int64[n], end on the host in ns.
+        called: int32[n], step number as in column `step` of all tables. While tables are derived a step is referred to
+            by its position.
     """
 
     source: str
@@ -67,7 +67,7 @@ class Steps:
 
     @classmethod
     def find(cls, staging: Staging, overview: Overview) -> Steps:
-        """The steps of a recording; none if there is no event at all."""
+        """The steps of a recording; none without events."""
         source, steps = _find(staging, overview)
         starts = np.array([step.ts for step in steps], np.int64)
         stops = starts + np.array([step.dur for step in steps], np.int64)
@@ -75,15 +75,15 @@ class Steps:
 
     @property
     def marked(self) -> bool:
-        """Whether the recording says where steps begin."""
+        """Whether the recording marks where steps start."""
         return self.source not in ("inferred", "whole")
 
     def places(self) -> pa.Table:
-        """Where each step lies on the host: columns step, start and stop."""
+        """Interval of each step on the host: columns step, start and stop."""
         return pa.table({"step": self.called, "start": self.starts, "stop": self.stops})
 
     def at(self, ts: Times) -> NDArray[np.int32]:
-        """Position of the step that each time falls in, -1 where none."""
+        """Position of the step that each time lies in, int32[m]; -1 for none."""
         index = np.searchsorted(self.starts, ts, side="right") - 1
         if not self.starts.size:
             return index.astype(np.int32)
@@ -91,16 +91,16 @@ class Steps:
         return np.where(inside, index, -1).astype(np.int32)
 
     def column(self, position: pa.Array | pa.ChunkedArray) -> Any:
-        """Column `step` as it is stored, given positions of steps and nulls."""
+        """Column `step` as stored, from positions of steps and nulls."""
         return pc.take(pa.array(self.called, pa.int32()), position)
 
     def complete(self, work: NDArray[np.int64]) -> Steps:
-        """The steps, with those as partial that are cut off.
+        """The steps, with cut-off ones marked partial.
 
         Args:
-            work: int64[n], launches and operators that begin in each.
+        work: int64[n], number of launches and operators that start in each.
         """
-        # What requests ask for differs, and so does what is given between the begins of two.
+        # Requests differ in their work, so little work does not show that one is cut off.
         cut = _cut_off(np.zeros_like(work) if self.source == "requests" else work).tolist()
         return replace(
             self, steps=[replace(step, partial=step.partial or off) for step, off in zip(self.steps, cut, strict=True)]
@@ -109,9 +109,9 @@ class Steps:
     def table(self, activities: Activities) -> pa.Table:
         """Table `steps`.
 
-        Every step reaches to the end of the last device work launched in it. Devices lag behind the host, so that work
-        of a step often runs on into the next step's interval: that time stays with the step that launched the work,
-        and the next step begins when it ends. (torch-tb-profiler uses the same rule.)
+        Every step extends to the end of the last device work launched in it. Devices lag behind the host, so work of a
+        step often runs into the next step's host interval: that time belongs to the launching step, and the next step
+        starts when it ends (the rule of torch-tb-profiler).
         """
         mine = np.flatnonzero((activities.step >= 0) & (activities.kind != SYNC))
         end = self.stops.copy()
@@ -136,7 +136,7 @@ class Steps:
         return pa.table(columns)
 
     def _begins(self, activities: Activities, end: Times) -> Times:
-        """When each step begins on the devices, int64[n]."""
+        """Start of each step on the devices, int64[n] in ns."""
         begin: Times = self.starts.copy()
         if not begin.size:
             return begin
@@ -154,7 +154,7 @@ class Steps:
         return begin
 
 
-#: Where steps are looked for, one after the other, what must be recorded for that, and what is said if they are found.
+#: Sources of steps in order of precedence: what must be recorded, the search, and the value of column `source`.
 SOURCES: Final = (
     ("profiler", recorded_steps, "step", None),
     ("annotation", annotated_steps, "annotation", None),
@@ -184,7 +184,7 @@ SOURCES: Final = (
 
 
 def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
-    """Where the steps come from, and the steps."""
+    """The steps and their source."""
     for source, find, category, said in SOURCES:
         steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
         if not steps:
@@ -208,7 +208,7 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
 
 
 def _apart(steps: list[Step]) -> list[Step]:
-    """The steps in time order, each cut where the next begins; of those that begin together the longest."""
+    """The steps by start, each cut where the next starts; the longest of those with equal starts."""
     steps = sorted(steps, key=lambda step: (step.ts, -step.dur))
     kept = [step for i, step in enumerate(steps) if not i or step.ts > steps[i - 1].ts]
     limits = [step.ts for step in kept[1:]]
@@ -217,7 +217,7 @@ def _apart(steps: list[Step]) -> list[Step]:
 
 
 def _cut_off(amount: NDArray[np.int64]) -> NDArray[Any]:
-    """Whether each step is the first or the last one and has clearly less work than the others."""
+    """Whether each step is the first or last one with clearly less work than the others, bool[n]."""
     partial = np.zeros(amount.size, np.bool_)
     for position, least_others in ((0, 2), (-1, 1)):
         others = np.delete(amount, position) if amount.size else amount

@@ -1,9 +1,9 @@
-"""Steps found in a recording without marks: the period of a sequence of kernel or operator names.
+"""Infer steps in a recording without marks: the period of the sequence of kernel or operator names.
 
-A training or decoding loop launches nearly the same sequence over and over. Its period is the smallest lag at which
-the sequence matches itself, with two traps. Layers repeat inside a step: their lag fails at what is not a layer
-(embedding, head, optimizer), which shows as more mismatches than the step's lag has, or, if a single pass was
-recorded, at the ends of the sequence. And a loop that is only seen twice can be anything: three periods are needed.
+A training or decoding loop launches nearly the same sequence over and over. Its period is the smallest lag at which the
+sequence matches itself, with two caveats. Layers repeat inside a step: their lag mismatches outside layers (embedding,
+head, optimizer), more often than the step's lag does, or, in a recording of a single pass, at the ends of the sequence.
+And two repetitions are not enough evidence: three periods are needed.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ LEAST_PERIODS: Final = 3
 #: Where only a part of the sequence repeats it takes more of them, and most of the device's time.
 MORE_PERIODS: Final = 5
 _MOST_WORK: Final = 0.8
-#: Two halves of a period are of the same work if so many of their names are.
+#: Share of names that two halves of a period must have in common to be the same work.
 _SAME_WORK: Final = 0.9
-#: Shorter sequences are loops over kernels, not steps, unless there is nothing longer in a program without layers.
+#: Shortest period in names; shorter ones are loops over kernels, accepted only in programs without layers.
 LEAST_LENGTH: Final = 4
 SHORT_LENGTH: Final = 2
 
-#: Windows of this many names tell positions in a step apart.
+#: Length of the windows of names that are compared.
 _WINDOW: Final = 6
 _CANDIDATES: Final = 48
-#: A longer lag is the true one if it leaves less than half of the mismatches (beyond what noise makes).
+#: A longer lag is preferred if it leaves less than half of the mismatches (beyond noise).
 _NOISE: Final = 0.002
 #: Names at either end of the sequence that must fit the period.
 _EDGE: Final = 2
 #: ... and at the end, where what came before the first period is left out.
 _LONG_EDGE: Final = 8
-#: The sequence counts as whole periods if it is off by at most one part in so many of a period.
+#: The sequence counts as whole periods if it deviates by at most 1 / this of a period.
 _WHOLE: Final = 50
 #: A cut is a pause if it is this many times longer than 90 % of the gaps.
 _PAUSE: Final = 4
@@ -47,11 +47,11 @@ _PAUSE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Where steps begin in a sequence.
+    """Positions in a sequence where steps start.
 
     Attributes:
-        positions: int64[k], ascending; the first is 0.
-        partial: bool[k], whether the sequence begins or ends inside the step.
+    positions: int64[k], ascending; the first is 0.
+    partial: bool[k], whether the sequence starts or ends inside the step.
     """
 
     positions: NDArray[np.int64]
@@ -59,15 +59,15 @@ class Cuts:
 
 
 def find_steps(names: Names, gaps: Times, shortest: int = LEAST_LENGTH) -> Cuts | None:
-    """Cut a sequence into its periods.
+    """Split a sequence into its periods.
 
     Args:
-        names: int64[n], what ran, as non-negative numbers.
-        gaps: int64[n], idle time before each; a step begins after the longest.
-        shortest: Names that a period has at least.
+    names: int64[n], names as non-negative numbers.
+    gaps: int64[n], idle time before each in ns; a step starts after the longest.
+    shortest: Least number of names in a period.
 
     Returns:
-        The steps; None if the sequence has no period, or one that may be that of layers.
+        The steps; None if the sequence has no period, or one that may be a layer's.
     """
     lag = find_period(names, shortest)
     if lag is None:
@@ -85,19 +85,19 @@ def find_steps(names: Names, gaps: Times, shortest: int = LEAST_LENGTH) -> Cuts 
 
 
 def repeats(names: Names) -> int:
-    """How often the most frequent stretch of a few names occurs in a sequence; 0 if it is shorter."""
+    """Number of occurrences of the most frequent window of names; 0 if the sequence is shorter than a window."""
     if names.size < _WINDOW:
         return 0
     return int(np.unique(_window_hashes(names), return_counts=True)[1].max())
 
 
 def periodic_part(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slice | None:
-    """The stretch of a sequence that repeats, if it is most of the work; it begins and ends with whole periods.
+    """The part of a sequence that repeats, if it is most of the work; it consists of whole periods.
 
     Args:
-        names: int64[n], what ran.
-        durs: int64[n], how long each ran.
-        shortest: Names that a period has at least.
+    names: int64[n], names as numbers.
+    durs: int64[n], durations in ns.
+    shortest: Least number of names in a period.
     """
     longest = names.size // MORE_PERIODS
     for lag in _candidates(names):
@@ -113,15 +113,15 @@ def periodic_part(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> sl
 
 
 def after_setup(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slice | None:
-    """What follows the last kernel that only the beginning has: weights are made and filled before the first step.
+    """The part of a sequence after setup: what follows the last kernel that only its first part has.
 
-    It must be most of the work and end as its periods do: a single pass begins with something of its own as well, and
-    ends with a head that is no layer.
+    Weights are created and filled before the first step. The part must be most of the work and end as its periods do,
+    unlike a single pass through layers, which has its own first kernels too but ends with a head.
 
     Args:
-        names: int64[n], what ran.
-        durs: int64[n], how long each ran.
-        shortest: Names that a period has at least.
+    names: int64[n], names as numbers.
+    durs: int64[n], durations in ns.
+    shortest: Least number of names in a period.
     """
     half = names.size // 2
     own = np.flatnonzero(~np.isin(names[:half], names[half:]))
@@ -135,7 +135,7 @@ def after_setup(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slic
 
 
 def halved(names: Names, cuts: Cuts) -> Cuts:
-    """Periods that consist of twice the same work in another order, as where directions alternate, cut in halves."""
+    """Halve periods that do the same work twice in different order, as where directions alternate."""
     edges = np.append(cuts.positions, names.size)
     middles = (edges[:-1] + edges[1:]) // 2
     most = int(names.max(initial=0)) + 1
@@ -147,7 +147,7 @@ def halved(names: Names, cuts: Cuts) -> Cuts:
 
 
 def _best_run(same: NDArray[np.bool_]) -> tuple[int, int]:
-    """Begin and end of the stretch with the most matches, each mismatch weighed as 1 / (1 - LEAST_MATCH) of them."""
+    """Start and end of the best run of matches, each mismatch weighed as 1 / (1 - LEAST_MATCH) matches."""
     score = np.cumsum(np.where(same, 1.0, -LEAST_MATCH / (1 - LEAST_MATCH)))
     before = np.minimum.accumulate(np.concatenate(([0.0], score[:-1])))
     high = int((score - before).argmax())
@@ -156,7 +156,7 @@ def _best_run(same: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def find_period(names: Names, shortest: int = LEAST_LENGTH) -> int | None:
-    """The smallest lag at which the sequence matches itself about as well as at any, or None."""
+    """The smallest lag at which the sequence matches itself about as well as at the best lag, or None."""
     longest = names.size // LEAST_PERIODS
     lags = [lag for lag in _candidates(names) if shortest <= lag <= longest]
     wrong = {lag: float(np.mean(names[lag:] != names[:-lag])) for lag in lags}
@@ -169,9 +169,9 @@ def find_period(names: Names, shortest: int = LEAST_LENGTH) -> int | None:
 
 
 def _candidates(names: Names) -> list[int]:
-    """Distances between equal windows: the most frequent ones, and those of the rarest windows.
+    """Candidate lags: the most frequent distances between equal windows, and those of the rarest windows.
 
-    The rarest windows that repeat at all occur once per step; the frequent ones may belong to layers.
+    The rarest windows that repeat occur once per step; frequent ones may belong to layers.
     """
     if names.size < LEAST_PERIODS * LEAST_LENGTH:
         return []
@@ -192,8 +192,8 @@ def _candidates(names: Names) -> list[int]:
 
 
 def _window_hashes(names: Names) -> NDArray[np.uint64]:
-    """A number per window of names, equal for equal windows."""
-    # Fixed, so that the same recording always gives the same steps.
+    """Hash of each window of names."""
+    # A fixed seed, so that the same recording always gives the same steps.
     weights = np.random.default_rng(0).integers(1, 2**63, int(names.max()) + 1, np.uint64)[names]
     size = names.size - _WINDOW + 1
     hashes = np.zeros(size, np.uint64)
@@ -203,9 +203,9 @@ def _window_hashes(names: Names) -> NDArray[np.uint64]:
 
 
 def _phase(gaps: Times, lag: int) -> int:
-    """Position within the period before which the device idles longest, over all periods.
+    """Position in the period before which the device idles longest, over all periods.
 
-    A sequence of whole periods begins where they do: a profiler that is told to record some steps records those.
+    A sequence of whole periods has phase 0: a profiler set to record some steps records exactly those.
     """
     rest = gaps.size % lag
     if min(rest, lag - rest) <= max(lag // _WHOLE, 1):
@@ -216,7 +216,7 @@ def _phase(gaps: Times, lag: int) -> int:
 
 
 def _align(names: Names, lag: int, phase: int) -> NDArray[np.int64]:
-    """Where the periods begin: at what usually stands at the phase, which a few odd names may have shifted."""
+    """Start of each period: where the usual names at the phase occur, allowing for a few extra or missing names."""
     expected = np.arange(phase, names.size, lag)
     hashes = _window_hashes(names)
     inside = expected[expected < hashes.size]
@@ -227,24 +227,24 @@ def _align(names: Names, lag: int, phase: int) -> NDArray[np.int64]:
     if not regular or names.size - starts[-1] > lag + _slack(lag):
         return expected
     following = int(starts[-1]) + lag
-    # A window does not fit into the last few names.
+    # The last few names hold no window.
     return np.append(starts, following) if hashes.size <= following < names.size else starts
 
 
 def _slack(lag: int) -> int:
-    """How many names a period may have more or less."""
+    """Number of names that a period may have more or less."""
     return lag // 10
 
 
 def _fits_at_ends(names: Names, lag: int, edge: int = _EDGE) -> bool:
-    """Whether the sequence begins and ends within the periodic part: a loop does, the layers of one pass do not."""
+    """Whether the sequence starts and ends inside the periodic part, as a loop does and layers of one pass do not."""
     first = names[:_EDGE] == names[lag : lag + _EDGE]
     last = names[-edge:] == names[-edge - lag : names.size - lag]
     return bool(first.all() and last.all())
 
 
 def _pauses(gaps: Times, starts: NDArray[np.int64]) -> bool:
-    """Whether the device pauses where periods begin, as it does between steps and not between layers."""
+    """Whether the device pauses before each period, as between steps and not between layers."""
     inner = starts[starts > 0]
     usual = max(float(np.quantile(gaps[1:], 0.9)), 1.0)
     return inner.size >= LEAST_PERIODS - 1 and float(np.median(gaps[inner])) >= _PAUSE * usual

@@ -1,9 +1,9 @@
-"""Whether what repeats in a recording are a model's layers: they are numbered, and each has a number of its own.
+"""Distinguish a repeating layer from a repeating step.
 
-A part of one pass through a model is as periodic as a loop over steps. Ranges and modules tell them apart: each period
-of layers is in one of the next number (`blocks.8`, `blocks.9`, ...), each step passes through all of them. Where
-nothing is numbered, a step still does what no layer does: it looks up or updates parameters, copies to or from the
-host, repeats its layers, or (`step_sequences`) leaves the device idle before it.
+Layers of one pass are as periodic as steps of a loop. Numbered ranges and modules distinguish them: each period of
+layers lies in the next number (`blocks.8`, `blocks.9`, ...), each step passes through all. Without numbers, a step
+still does what no layer does: it looks up or updates parameters, copies to or from the host, repeats its layers, or
+(`sequences`) leaves the device idle before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
 
-#: What numbered parts of models are called, as in `layers.3`, `encoder.layer.3`, `transformer.h.3` or `DecoderLayer_3`.
+#: Names of numbered parts of models: `layers.3`, `encoder.layer.3`, `transformer.h.3` or `DecoderLayer_3`.
 _NUMBERED: Final = r"(?i)(layers?|blocks?|stages?|resnets|attentions|\bh)[._ \[]+(\d+)"
 _NAMES_SQL: Final = f"""
 SELECT regexp_replace(name, '{_NUMBERED}', '\1.#') AS kind,
@@ -41,12 +41,12 @@ WHERE c.direction IN ('HtoD', 'DtoH') AND e.ts >= ? AND e.ts < ?
 
 
 def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], begins: Times) -> bool:
-    """Whether a period of kernels shows that it is a step and no layer.
+    """Whether a period of kernels is a step, since it does what no layer does.
 
     Args:
-        staging: What was read.
-        period: int64[n], names of the kernels of one.
-        begins: int64[k], when the device begins the first kernel of each, ascending.
+    staging: The recording.
+    period: int64[n], names of the kernels of one period.
+    begins: int64[k], start of each period's first kernel on the device in ns, ascending.
     """
     names = staging.connection.execute(
         "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
@@ -58,11 +58,11 @@ def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], begins:
 
 
 def are_layers(staging: Staging, starts: Times) -> bool:
-    """Whether periods are those of numbered layers, one after the other.
+    """Whether periods are numbered layers, one after the other.
 
     Args:
-        staging: What was read.
-        starts: int64[n], when the host began each period, ascending.
+    staging: The recording.
+    starts: int64[n], start of each period on the host in ns, ascending.
     """
     rows = staging.connection.execute(_NAMES_SQL).fetchnumpy()
     kinds, number, ts = rows["kind"].astype(str), rows["number"].astype(np.int64), rows["ts"]
@@ -71,7 +71,7 @@ def are_layers(staging: Staging, starts: Times) -> bool:
 
 
 def _rise(period: NDArray[np.int64], number: NDArray[np.int64]) -> bool:
-    """Whether each period has one number, and neighbours the next or the one before (in backward)."""
+    """Whether each period has one number, and neighbours differ by one (backward counts down)."""
     seen, first = np.unique(period, return_index=True)
     same = all(np.unique(number[period == one]).size == 1 for one in seen.tolist())
     steps = np.diff(number[first])
