@@ -4,69 +4,15 @@ from __future__ import annotations
 
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
-from stepscope.simulate.faults import (
-    allocator_churn,
-    clock_skew,
-    exposed_comm,
-    few_micro_batches,
-    gc_pauses,
-    host_pauses,
-    item_sync,
-    loader_jitter,
-    memory_leak,
-    no_tensor_cores,
-    no_workers,
-    pageable_copies,
-    profiler_overhead,
-    python_overhead,
-    slow_dispatch,
-    slow_host,
-    slow_link,
-    slow_loader,
-    slow_rank,
-    small_buckets,
-    small_kernels,
-    step_sync,
-    sync_every_op,
-    uneven_stages,
-    unfused_activation,
-    unfused_attention,
-    unfused_optimizer,
-)
+from stepscope.simulate.faults import communication, host, kernels, loader, memory, ranks, waiting
 from stepscope.simulate.faults.fault import Fault
 from stepscope.simulate.job import SimJob
 
-_MODULES = (
-    allocator_churn,
-    clock_skew,
-    exposed_comm,
-    few_micro_batches,
-    gc_pauses,
-    host_pauses,
-    item_sync,
-    loader_jitter,
-    memory_leak,
-    no_tensor_cores,
-    no_workers,
-    pageable_copies,
-    profiler_overhead,
-    python_overhead,
-    slow_dispatch,
-    slow_host,
-    slow_link,
-    slow_loader,
-    slow_rank,
-    small_buckets,
-    small_kernels,
-    step_sync,
-    sync_every_op,
-    uneven_stages,
-    unfused_activation,
-    unfused_attention,
-    unfused_optimizer,
-)
+_MODULES = (communication, host, kernels, loader, memory, ranks, waiting)
 
-FAULTS: dict[str, Fault] = {module.FAULT.name: module.FAULT for module in _MODULES}
+FAULTS: dict[str, Fault] = {
+    fault.name: fault for fault in sorted((f for module in _MODULES for f in module.FAULTS), key=lambda f: f.name)
+}
 
 
 def inject(job: SimJob, names: tuple[str, ...]) -> SimJob:
