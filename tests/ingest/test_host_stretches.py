@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.ingest.derive.host.stretches import host_stretches
+from stepscope.ingest.derive.host.batches import host_stretches
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model.events.nesting import nest
 from stepscope.model.events.stretches import Stretch, stretches

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from stepscope.ingest.derive.amounts import clean_amounts
+from stepscope.ingest.derive.checks import observe
+from stepscope.ingest.derive.checks.derived import Derived
 from stepscope.ingest.derive.clean import clean_times
 from stepscope.ingest.derive.clock import align_devices
 from stepscope.ingest.derive.collectives import derive_collectives
-from stepscope.ingest.derive.derived import Derived
 from stepscope.ingest.derive.devices import mark_used_devices
-from stepscope.ingest.derive.health import observe
 from stepscope.ingest.derive.host.launches import counted
 from stepscope.ingest.derive.host.threads import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts

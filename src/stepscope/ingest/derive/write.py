@@ -5,9 +5,10 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from stepscope.ingest.derive.activities import Activities
 from stepscope.ingest.derive.device_events import CATEGORY_SQL, device_events_sql
-from stepscope.ingest.derive.flows import flows_sql, launched
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.work import Work
 from stepscope.model.schema import TableSchema
@@ -18,6 +19,31 @@ from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_LAUNCHES_SQL: Final = "SELECT 'launch' AS kind, source, target FROM launched"
+_ENDS_SQL: Final = """
+SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE {}
+"""
+_FLOWS_SQL: Final = f"""
+{_LAUNCHES_SQL}
+UNION ALL
+(SELECT s.kind, s.event, t.event
+FROM ({_ENDS_SQL.format("is_source")}) s JOIN ({_ENDS_SQL.format("NOT is_source")}) t USING (kind, key)
+ORDER BY s.kind, s.event, t.event)
+"""
+
+
+def flows_sql(ends: pa.Table) -> str:
+    """The query for `flows` from the launches of kernels (`launched`) and the ends of other flows (`flow_ends`)."""
+    return _FLOWS_SQL if len(ends) else _LAUNCHES_SQL
+
+
+def launched(activities: Activities) -> pa.Table:
+    """Source and target event of each launch's flow, by time of the launched work."""
+    known = activities.launch >= 0
+    return pa.table({"source": activities.launch[known], "target": activities.event[known]})
+
 
 _MEMORY_SQL: Final = """
 SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from stepscope.ingest.derive.checks import contents, device, host, launches, steps
-from stepscope.ingest.derive.derived import Derived
+from stepscope.ingest.derive.checks.derived import Derived
 from stepscope.store.staging import Observation
 
 Check = Callable[[Derived], "Observation | None"]
@@ -35,4 +35,13 @@ CHECKS: Final[tuple[Check, ...]] = (
     host.unclosed_frames,
 )
 
-__all__ = ["CHECKS", "Check"]
+
+def observe(derived: Derived) -> None:
+    """Add a health line per finding of the checks, and one on what was read."""
+    staging = derived.staging
+    total = derived.overview.total
+    staging.observe("events-read", "info", total, "an event was read" if total == 1 else "events were read", "none")
+    for check in CHECKS:
+        observation = check(derived)
+        if observation is not None:
+            staging.health.append(observation)

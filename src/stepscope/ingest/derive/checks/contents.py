@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.ingest.derive.derived import Derived
+from stepscope.ingest.derive.checks.derived import Derived
 from stepscope.store.staging import Observation
 
 #: Profiler options that record operators' inputs, stacks and allocations.

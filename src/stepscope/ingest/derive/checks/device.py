@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.ingest.derive.activities import SYNC
-from stepscope.ingest.derive.checks.share import share
-from stepscope.ingest.derive.derived import Derived
+from stepscope.ingest.derive.checks.derived import Derived, share
 from stepscope.store.staging import Observation
 
 #: Number of durations needed to determine the clock's resolution.

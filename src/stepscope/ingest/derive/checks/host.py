@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.ingest.derive.checks.share import share
-from stepscope.ingest.derive.derived import Derived
+from stepscope.ingest.derive.checks.derived import Derived, share
 from stepscope.store.staging import Observation
 
 #: Overhead of the profiler below this share of the recording is normal.

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stepscope.ingest.derive.activities import SYNC, Activities
-from stepscope.ingest.derive.checks.share import share
-from stepscope.ingest.derive.derived import Derived
+from stepscope.ingest.derive.checks.derived import Derived, share
 from stepscope.store.staging import Observation
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.ingest.derive.derived import Derived
+from stepscope.ingest.derive.checks.derived import Derived
 from stepscope.store.staging import Observation
 
 

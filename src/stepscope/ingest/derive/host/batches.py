@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -9,14 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from stepscope.ingest.derive.overview import Overview
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.events.stretches import Stretch
+from stepscope.model.events.stretches import Stretch, stretches
 from stepscope.model.intervals import Times, ascending
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
+
 
 #: Roles of an event for those inside it. Calls after `LAUNCH` count as launches only where there is no other.
 OTHER, OP, MODULE, FRAME, LAUNCH, CALL = range(6)
@@ -33,6 +36,7 @@ SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, c
 FROM raw_events WHERE {chosen}
 """
 _POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
+_TIMES_SQL: Final = "SELECT ts, ts + coalesce(dur, 0) AS stop FROM raw_events WHERE track = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +106,14 @@ def _points(connection: duckdb.DuckDBPyConnection, kind: int, query: str) -> dic
     n = len(rows["id"])
     rows |= {"dur": np.zeros(n, np.int64), "role": np.full(n, OTHER, np.uint8), "kind": np.full(n, kind, np.uint8)}
     return rows
+
+
+def host_stretches(staging: Staging, overview: Overview, events: int | None = None) -> Iterator[Stretch]:
+    """Split all host threads, by number and time, into stretches of about `events` events."""
+
+    def times(track: int) -> tuple[Times, Times]:
+        rows = staging.connection.execute(_TIMES_SQL, [track]).fetchnumpy()
+        return rows["ts"], rows["stop"]
+
+    threads = sorted(overview.hosts & overview.by_track.keys())
+    return stretches([(track, overview.by_track[track]) for track in threads], times, events)

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.host.batches import ALLOCATION, EVENT, FLOW, FRAME, LAUNCH, MODULE, OP, HostBatch
+from stepscope.ingest.derive.host.batches import (
+    ALLOCATION,
+    EVENT,
+    FLOW,
+    FRAME,
+    LAUNCH,
+    MODULE,
+    OP,
+    HostBatch,
+    host_stretches,
+)
 from stepscope.ingest.derive.host.launches import Launches, first_launches
 from stepscope.ingest.derive.host.operators import CHAIN, EXTERNAL, Operators
-from stepscope.ingest.derive.host.stretches import host_stretches
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.found import Steps

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from stepscope.ingest.derive.names.texts import names_of
 from stepscope.ingest.derive.work import Work
+from stepscope.model.events.lookup import match
 from stepscope.model.kernel_names import KernelClass, classify
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
+    import duckdb
     from numpy.typing import NDArray
+
+
+def names_of(connection: duckdb.DuckDBPyConnection, name_id: NDArray[Any]) -> list[str]:
+    """The names with these ids, all of which must exist."""
+    names = connection.sql("SELECT name_id, name FROM names").to_arrow_table()
+    found: list[str] = names["name"].take(pa.array(match(names["name_id"].to_numpy(), name_id))).to_pylist()
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.ingest.derive.inputs import texts_of
-from stepscope.ingest.derive.names.texts import names_of
+from stepscope.ingest.derive.names.classes import names_of
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import classify

@@ -1,4 +1,4 @@
-"""A recording's derived tables, as input of the health checks."""
+"""A recording's derived tables, as input of the health checks, and shares of them in words."""
 
 from __future__ import annotations
 
@@ -29,3 +29,9 @@ class Derived:
     launches: int
     lost: int
     steps: Steps
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage, such as `12 %` or `under 1 %`."""
+    percent = round(100 * part / whole) if whole else 0
+    return f"{percent} %" if percent or not part else "under 1 %"
