@@ -13,7 +13,7 @@ from stepscope import rules
 from stepscope.model.program import Program
 from stepscope.rules.engine import diagnose
 from stepscope.rules.finding import Action
-from stepscope.rules.fitting import CONDITIONS, fits, fitting
+from stepscope.rules.fitting import CONDITIONS, fits, fitting, needs
 from stepscope.rules.settings import Settings
 from support import Facts
 
@@ -30,6 +30,10 @@ PROGRAMS = {
     "sglang": Program("serving", "pytorch", "rocm", "python", libraries=("SGLang",), graphs=True),
     "c++": Program(framework="native", platform="cuda", language="c++", recorder="nsight"),
     "openmp": Program(framework="native", platform="cuda", language="native", offload="openmp", recorder="nsight"),
+    "llama.cpp": Program("inference", "ggml", "cuda", "c++", recorder="nsight"),
+    "engine": Program("inference", "tensorrt", "cuda", "c++", recorder="nsight"),
+    "mindspore": Program("training", "mindspore", "npu", "python", recorder="ascend"),
+    "npu": Program(platform="npu", host=False, recorder="ascend"),
     "jax": Program("training", "jax", "cuda", "python", compiled=True, recorder="nsight"),
     "device only": Program("training", "pytorch", "npu", "python", host=False),
     "unknown": Program(platform="cuda", recorder="nsight"),
@@ -46,6 +50,10 @@ FORBIDDEN = {
     "sglang": r"train\(batch\)|DataLoader|vllm serve|--disable-cuda-graph",
     "c++": _PYTORCH + r"|pragma|py-spy|train\.py",
     "openmp": _PYTORCH + r"|<<<|py-spy|train\.py",
+    "llama.cpp": _PYTORCH + r"|pragma|<<<|py-spy|train\.py|[Cc]ompile the model",
+    "engine": _PYTORCH + r"|pragma|<<<|py-spy|train\.py|llama",
+    "mindspore": _PYTORCH + r"|PYTORCH_|TASK_QUEUE|CPU_AFFINITY|cuda|NCCL|nvidia|nsys",
+    "npu": _PYTORCH + r"|PYTORCH_|TASK_QUEUE|CPU_AFFINITY|cuda|NCCL|nvidia|nsys",
     "jax": _PYTORCH,
     "unknown": _PYTORCH + r"|pragma",
 }
@@ -82,6 +90,24 @@ def test_no_remedy_speaks_of_what_the_program_lacks(name: str) -> None:
         for text in (action.text, action.before, action.after)
         if pattern.search(text)
     ]
+    assert wrong == []
+
+
+def is_python(code: str) -> bool:
+    """Whether code is Python and nothing else: what ends in a semicolon may be C, and what stands in one line too."""
+    if ";" in code:
+        return False
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return False
+    said = (ast.Call, ast.With, ast.Import, ast.ImportFrom, ast.MatMult, ast.Assert)
+    return any(isinstance(one, said) for one in ast.walk(tree))
+
+
+def test_code_in_python_is_shown_to_programs_in_python_only() -> None:
+    python = {"pytorch", "python", "other python"}
+    wrong = [a for a in ACTIONS if (is_python(a.before) or is_python(a.after)) and not needs(a) & python]
     assert wrong == []
 
 

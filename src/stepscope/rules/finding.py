@@ -27,7 +27,7 @@ Need = Literal[
     "pytorch", "python", "other python", "native", "kernels of its own", "directives", "cuda", "rocm", "cuda or rocm",
     "npu", "may train", "trains", "infers", "serves", "loop of its own", "loads", "not compiled", "compiled",
     "no graphs", "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced", "host not recorded", "vllm",
-    "sglang",
+    "sglang", "llama.cpp",
 ]  # fmt: skip
 
 

@@ -43,6 +43,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     ),
     "host not recorded": lambda p: not p.host,
     "vllm": lambda p: p.kind == "serving" and "vLLM" in p.libraries,
+    "llama.cpp": lambda p: p.framework == "ggml",
     "sglang": lambda p: p.kind == "serving" and "SGLang" in p.libraries,
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
 }
@@ -55,14 +56,17 @@ _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
             r"\btorch(_npu|run|vision|air)?\b|\bTORCH_|\bPYTORCH_|\bDataLoader|DistributedSampler|\bnn\.|"
             r"\bF\.|\bdist\.|\bmodel\(|\bmodel = |\bprofile\(|ProfilerActivity|prof\.|optimizer|backward\("
             r"|\.to\(|DataParallel|FSDP|fully_shard|_shard\(|pad_sequence|from_pretrained|set_to_none|"
-            r"autocast|\.detach\(|\.item\(\)|num_workers|branch_a\(x\)|vmap|self\.qkv|\.contiguous\(|batch_size"
+            r"autocast|\.detach\(|\.item\(\)|num_workers|branch_a\(x\)|vmap|self\.qkv|\.contiguous\(|batch_size|"
+            r"register_forward_hook|flash_attn|webdataset|ImageFolder|\.synchronize\(\)|\.(mul|add|copy|relu)_\(|"
+            # Settings of torch_npu, which its own code reads.
+            r"\bTASK_QUEUE_ENABLE|CPU_AFFINITY_CONF|ASCEND_LAUNCH_BLOCKING"
         ),
     ),
     (
         "python",
         re.compile(
             r"\bpy-spy|\bpython |\btrain\.py|\bgc\.|queue\.Queue|\bnp\.|ProcessPoolExecutor|"
-            r"with .*:$|for \w+ in \w+:",
+            r"with .*:$|for \w+ in \w+:|^ *assert |^(from|import) \w",
             re.MULTILINE,
         ),
     ),

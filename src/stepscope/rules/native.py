@@ -138,14 +138,37 @@ _MOVED_ONCE: Final = Action(
     needs=("other python",),
 )
 
+#: llama.cpp is built and run, not written: what can be changed are options.
+_LAYERS: Final = Action(
+    "Keep all layers on the device, and the cache of keys and values with them",
+    before="llama-cli -m model.gguf -ngl 20",
+    after="llama-cli -m model.gguf -ngl 99   # and without --no-kv-offload",
+    page="serving",
+    needs=("llama.cpp",),
+)
+_REPLAYED: Final = Action(
+    "Let it replay graphs, which it does for single sequences unless told otherwise, and fuse attention",
+    before="GGML_CUDA_DISABLE_GRAPHS=1 llama-server -m model.gguf",
+    after="cmake -B build -DGGML_CUDA=ON -DGGML_CUDA_GRAPHS=ON\nllama-server -m model.gguf -fa on",
+    page="serving",
+    needs=("llama.cpp", "cuda or rocm"),
+)
+READ_OFTEN: Final = Action(
+    "Each token reads all weights: quantise them to fewer bits, or make several sequences at once",
+    before="llama-server -m model-Q8_0.gguf",
+    after="llama-server -m model-Q4_K_M.gguf --parallel 8   # or a small model that speculates: -md draft.gguf",
+    page="serving",
+    needs=("llama.cpp",),
+)
+
 #: What keeps data on the device, and what makes copies of it quick.
-COPYING: Final = (_REGION, _LOCKED_BY_COMPILER, _PAGE_LOCKED, _RESIDENT, _MOVED_ONCE)
-KEEPING: Final = (_REGION, _RESIDENT, _MOVED_ONCE)
+COPYING: Final = (_REGION, _LOCKED_BY_COMPILER, _PAGE_LOCKED, _RESIDENT, _MOVED_ONCE, _LAYERS)
+KEEPING: Final = (_REGION, _RESIDENT, _MOVED_ONCE, _LAYERS)
 READING: Final = (_READ_LESS, _REDUCE_LESS)
-OVERLAPPING: Final = (_STREAMS, _NOWAIT)
-PACKING: Final = (_REGION, _PACKED)
+OVERLAPPING: Final = (_STREAMS, _NOWAIT, _LAYERS)
+PACKING: Final = (_REGION, _PACKED, _LAYERS)
 WAITING: Final = (_NOWAIT, _IN_ORDER)
 HANDING_OVER: Final = (_EVENTS, _NOWAIT)
-LAUNCHING: Final = (_GRAPH, _MERGED)
+LAUNCHING: Final = (_GRAPH, _MERGED, _REPLAYED, READ_OFTEN)
 ALLOCATING: Final = (_POOL, _REGION)
 MULTIPLYING: Final = (_NARROWER, _HALF)

@@ -55,7 +55,7 @@ _LONGEST = 3
 _AHEAD = Action(
     "Do it while the device works: prepare the next piece before waiting for this one, or in a second thread",
     before="work = prepare(i); launch(work); wait()",
-    after="launch(work); work = prepare(i + 1); wait()  # the device runs meanwhile",
+    after="launch(work); work = prepare(i + 1); wait()",
     page="prefetching",
 )
 _MESSAGES: Final = (

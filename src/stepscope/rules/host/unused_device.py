@@ -25,6 +25,7 @@ nothing of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
@@ -36,15 +37,28 @@ from stepscope.signals.host.own_work import Doing
 from stepscope.signals.shared.job import steps
 from stepscope.signals.system.system import longest
 
-_AFTER = Action(
-    "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured",
-    before="result = compute_on_device(x)\nassert close(result, compute_on_host(x))",
-    after="result = compute_on_device(x)\nif checking:\n    assert close(result[:1000], compute_on_host(x[:1000]))",
+_SAMPLE: Final = "Do it on the device as well, do it for a sample only, or leave it out of runs that are measured"
+_AFTER: Final = (
+    Action(
+        _SAMPLE,
+        before="result = compute_on_device(x)\nassert close(result, compute_on_host(x))",
+        after="result = compute_on_device(x)\nif checking:\n"
+        "    assert close(result[:1000], compute_on_host(x[:1000]))",
+    ),
+    Action(
+        _SAMPLE,
+        before="compute_on_device(d_y, d_x, n);\ncheck(y, x, n);",
+        after="compute_on_device(d_y, d_x, n);\nif (checking) check(y, x, n < 1000 ? n : 1000);",
+        needs=("native",),
+    ),
 )
-_BEFORE = Action(
-    "Build it on the device, or load what an earlier run has saved",
-    before='model = Model()  # initialises every weight on the host\nmodel.to("cuda")',
-    after='with torch.device("cuda"):\n    model = Model()',
+_BEFORE: Final = (
+    Action(
+        "Build it on the device, or load what an earlier run has saved",
+        before='model = Model()  # initialises every weight on the host\nmodel.to("cuda")',
+        after='with torch.device("cuda"):\n    model = Model()',
+    ),
+    Action("Build it on the device, load what an earlier run has saved, or do it once for many runs"),
 )
 
 
@@ -53,11 +67,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     found = s(outside)
     share = found.after.found.total / found.recorded_ns
     if share >= limits["min_share"] and found.after.found.total >= limits["min_ns"]:
-        yield _draft(s, found.after, share, "after the last work of the device", (_AFTER,), limits)
+        yield _draft(s, found.after, share, "after the last work of the device", _AFTER, limits)
     share = found.before.found.total / found.recorded_ns
     told = bool(found.before.name or found.before.parts)
     if told and share >= limits["min_share"] and found.before.found.total >= limits["min_ns"]:
-        yield _draft(s, found.before, share, "before the device is used for the first time", (_BEFORE,), limits)
+        yield _draft(s, found.before, share, "before the device is used for the first time", _BEFORE, limits)
 
 
 def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Action, ...], limits: Limits) -> Draft:

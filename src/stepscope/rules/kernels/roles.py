@@ -10,6 +10,7 @@ from typing import Final
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
+from stepscope.rules.native import READ_OFTEN
 
 #: How each class of kernels is written.
 WORDS: Final = MappingProxyType({
@@ -109,6 +110,8 @@ def advice(role: str, names: Sequence[str], told: Program, decoding: bool = Fals
         decoding: Whether most device time is that of servers' decode steps.
     """
     platform, compiled = told.platform, told.compiled is True
+    if role == "gemm" and told.framework == "ggml":
+        return (READ_OFTEN,)
     if role == "gemm" and decoding:
         return (_DECODING, *((_GEMM_ROCM,) if platform == "rocm" else (_GEMM,)))
     if role in ("gemm", "convolution") and platform == "cuda" and names and classify(names[0]).dtype == "fp32":
