@@ -233,6 +233,18 @@ COUNTERS = TableSchema(
     ),
 )
 
+SAMPLES = TableSchema(
+    "samples",
+    "One row per sample of a processor that says in which functions a host thread was.",
+    (
+        RANK,
+        ns("ts", "When."),
+        Column("track", "int32", "Host track, a row of `tracks`.", "id"),
+        text("stack", "Functions that the thread was in, innermost first, joined by `;`; a library stands for those of "
+             "its functions that have no name."),
+    ),
+)  # fmt: skip
+
 FLOWS = TableSchema(
     "flows",
     "One row per recorded flow between two events.",
@@ -370,8 +382,8 @@ HEALTH = TableSchema(
 )
 
 TABLES: Final = (
-    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, FLOWS, STEPS, DEVICES,
-    OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
+    EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, SAMPLES, FLOWS, STEPS,
+    DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
 )  # fmt: skip
 
 BY_NAME: Final = {table.name: table for table in TABLES}

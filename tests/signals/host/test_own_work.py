@@ -9,8 +9,13 @@ from support import Facts
 MS = 1_000_000
 
 
-def between(*events: tuple[str, str, int, int]) -> Signals:
-    """A kernel, 100 ms of other work with these events (category, name, begin, length in ms), and another kernel."""
+def between(*events: tuple[str, str, int, int], samples: tuple[str, ...] = ()) -> Signals:
+    """A kernel, 100 ms of other work, and another kernel.
+
+    Args:
+        events: Category, name, begin and length in ms of events of the other work.
+        samples: Stacks of samples of it, one per ms.
+    """
     f = Facts()
     f.host("op", "aten::mm", 0, 1_000)
     f.kernel("gemm", 10_000, MS, launch=(0, 5_000))
@@ -18,6 +23,8 @@ def between(*events: tuple[str, str, int, int]) -> Signals:
         f.host(category, name, begin * MS, length * MS)
     f.kernel("gemm", 101 * MS + 10_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
     f.step(0, 0, 120 * MS)
+    for number, stack in enumerate(samples):
+        f.row("samples", ts=(2 + number) * MS, track=0, stack=stack)
     return Signals.of(f.trace())
 
 
@@ -49,6 +56,20 @@ def test_ranges_tell_where_there_are_no_stacks_and_calls_where_there_are_no_rang
     assert doing(("annotation", "beam search", 2, 90), ("other", "ioctl", 3, 80)).name == "beam search"
     assert doing(("other", "ioctl", 3, 80)).name == "ioctl"
     assert (doing().name, doing().parts) == ("", ())
+
+
+def test_samples_name_the_function_of_a_thread_that_runs() -> None:
+    stacks = ("libm.so;assemble;solve;main;_start",) * 60 + ("solve;main;_start",) * 30
+    found = between(("other", "write", 3, 2), samples=stacks)(own_work)
+    assert found.name == "assemble"
+    assert found.parts == (("libm.so", pytest.approx(2 / 3)), ("solve", pytest.approx(1 / 3)))
+
+
+def test_a_thread_that_seldom_runs_is_named_by_what_it_waits_in() -> None:
+    stacks = ("read_input;main",) * 12
+    assert between(("other", "read", 3, 80), samples=stacks)(own_work).name == "read"
+    assert between(samples=stacks)(own_work).name == "read_input"
+    assert between(samples=stacks[:5])(own_work).name == ""
 
 
 def test_waiting_for_a_person_is_no_work() -> None:

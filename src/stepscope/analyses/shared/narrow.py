@@ -19,7 +19,7 @@ from stepscope.store.activities import ACTIVITIES, LAUNCH_COLUMNS, OP_COLUMNS
 #: Tables whose rows are events, belong to an event, or have a time of their own; all others stay whole.
 _EVENTS: Final = ("events", "spans")
 _BY_EVENT: Final = tuple(table.name for table in TABLES if "event" in table.names)
-_BY_TIME: Final = ("memory", "counters")
+_BY_TIME: Final = ("memory", "counters", "samples")
 #: So few events outside all steps, as a share of all, change no number that is said of the steps: threads, marks and
 #: the profiler's own calls leave some in every recording.
 _FEW_OUTSIDE: Final = 0.01

@@ -20,7 +20,7 @@ _LATEST: Final = 2**63 - 1
 #: Tables whose rows belong to one event.
 _ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "input_calls")
 #: Tables of instants with a column `ts`.
-_MOMENTS: Final = ("raw_memory", "raw_flows", "counters")
+_MOMENTS: Final = ("raw_memory", "raw_flows", "counters", "samples")
 _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
 _WORK_SQL: Final = f"FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
@@ -93,7 +93,7 @@ def _drop_misplaced(staging: Staging) -> int:
         "samples-misplaced",
         "warning",
         int(lost),
-        "samples of memory or counters, or ends of flows, are more than a week away from all events",
+        "samples of memory, counters or processors, or ends of flows, are more than a week away from all events",
         "they are left out: a table of another recording may lie beside this one",
     )
     return int(dropped)

@@ -19,8 +19,10 @@ _CUDA_DEVICE: Final = Columns(ints=("gpuId", "cudaId", "pid"))
 #: What identifies the process of a row; a globalPid is a globalTid with a thread id of 0.
 _IDENTITIES: Final = ("globalPid", "globalTid")
 _THREAD_BITS: Final = 0xFFFFFF
-#: Tables that are about the machine, the session, or names.
-_COMMON: Final = ("StringIds", "META_DATA", "EXPORT_META", "TARGET_INFO", "NVTX_PAYLOAD", "ANALYSIS", "ENUM")
+#: Tables that are about the machine, the session, or names; and stacks, which rows of other tables refer to.
+_COMMON: Final = (
+    "StringIds", "META_DATA", "EXPORT_META", "TARGET_INFO", "NVTX_PAYLOAD", "ANALYSIS", "ENUM", "SAMPLING_CALLCHAINS",
+)  # fmt: skip
 
 
 def pid(identity: int) -> int:

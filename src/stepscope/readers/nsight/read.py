@@ -24,6 +24,7 @@ from stepscope.readers.nsight.metadata import (
 from stepscope.readers.nsight.nvtx import load_nvtx, thread_names
 from stepscope.readers.nsight.opening import opened
 from stepscope.readers.nsight.processes import ProcessTables, gpu_processes, pid
+from stepscope.readers.nsight.samples import load_samples
 from stepscope.readers.nsight.start_end_ranges import attach_ranges
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress, Source
@@ -96,6 +97,7 @@ def _load(loader: ExportLoader, metadata: Metadata) -> dict[str, str | int | flo
     load_other_calls(loader)
     attach_ranges(loader)
     load_counters(loader)
+    load_samples(loader)
     loader.devices.stage(loader.staging)
     label_threads(loader, thread_names(loader))
     observe_messages(loader)

@@ -13,10 +13,10 @@ done while the device works, somewhere else, or not at all.
 Idle time in which no thread that feeds the device calls its runtime for 20 usual times between two launches, and for a
 millisecond at least (`own_work.own_work_share`), must come to `min_share` of the step. Waiting for a person, a peer or
 a point in time in a call of the operating system does not count, nor do the data loader and garbage collection; what
-the profiler adds to the host's work is taken off (`observing.own_late_share`). The
-function is the innermost one on the recorded Python stack that covers half of that time, else a range of the program
-(NVTX, `record_function`), an operator or a call of the operating system. The price is what the step would save on its
-dependency graph without that time.
+the profiler adds to the host's work is taken off (`observing.own_late_share`). The function is the innermost one on
+the recorded Python stack that covers half of that time, else a range of the program (NVTX, `record_function`), an
+operator, a function that samples of the processor saw, or a call of the operating system. The price is what the step
+would save on its dependency graph without that time.
 
 ## What to try
 Do it while the device works: prepare the next piece before waiting for this one, in a second thread, stream or process.

@@ -42,8 +42,7 @@ _AFTER: Final = (
     Action(
         _SAMPLE,
         before="result = compute_on_device(x)\nassert close(result, compute_on_host(x))",
-        after="result = compute_on_device(x)\nif checking:\n"
-        "    assert close(result[:1000], compute_on_host(x[:1000]))",
+        after="result = compute_on_device(x)\nif checking:\n    assert close(result[:1000], compute_on_host(x[:1000]))",
     ),
     Action(
         _SAMPLE,

@@ -17,11 +17,15 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Ids, Spans, names_by_id
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.host import idle, line
+from stepscope.signals.host.samples import Sampled, sampled
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
-#: What tells what the host does, the most telling first.
-_TELLING: Final = (("python",), ("annotation", "module", "op"), ("other",))
+#: What tells what the host does, the most telling first: what the program itself names, then calls of the system.
+_NAMED: Final = (("python",), ("annotation", "module", "op"))
+_CALLS: Final = ("other",)
+#: A thread that runs for this share of the time is at work of its own; else what it waits in tells more.
+_RUNS: Final = 0.5
 #: A function is named if it covers this much of the time, and a part of it from here on.
 _MOST, _PART = 0.5, 0.1
 #: Shorter events than this share of all that time make no difference.
@@ -89,11 +93,16 @@ def asking(s: Signals) -> Intervals:
 
 def told(s: Signals, found: Intervals) -> Doing:
     """Which functions, ranges or calls the main thread is in during these stretches."""
-    for categories in _TELLING:
+    for categories in _NAMED:
         doing = _told(s, found, categories)
         if doing.name or doing.parts:
             return doing
-    return Doing(found)
+    seen = sampled(s.trace, found, _main(s)) if found.total else Sampled()
+    by_samples = Doing(found, seen.name, seen.parts, bool(_INPUT.search(seen.name)))
+    if seen.running >= _RUNS and (seen.name or seen.parts):
+        return by_samples
+    calls = _told(s, found, _CALLS)
+    return calls if calls.name or calls.parts else by_samples
 
 
 def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
