@@ -1,4 +1,4 @@
-"""What recordings hold, by the name of their reader; quick to import, unlike the readers."""
+"""`Source` of each reader by name, without importing the readers."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ _OTHER: Final = Source()
 
 
 def source_of(reader: str) -> Source:
-    """What recordings of a reader hold; of a reader that is not known, nothing special."""
+    """The `Source` of a reader; an empty one for an unknown reader."""
     return SOURCES.get(reader, _OTHER)

@@ -15,7 +15,7 @@ from stepscope.model.trace import Note, Trace
 from stepscope.store.manifest import DamagedStoreError, read_manifest
 from stepscope.store.opening import connect_ahead, open_stores
 
-#: Stores that turn out to be damaged are written anew. More often than this something else is wrong.
+#: How often damaged stores are rewritten before giving up.
 _ATTEMPTS: Final = 3
 
 

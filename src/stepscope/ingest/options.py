@@ -1,4 +1,4 @@
-"""How to open an input."""
+"""Options of opening an input."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Options:
     """How to open an input.
 
     Attributes:
-        cache: Keep what was read for the next time, and use what was kept.
-        store: Folder to keep it in; None for the user's cache folder.
-        report: Told of the progress.
-        say: Told in a sentence what does not concern the recording: that nothing can be kept, and why.
-        locked: Let queries reach no file but the store's, no network and no setting: for the SQL of strangers.
+        cache: Use cached stores, and cache what is read.
+        store: Cache folder; None for the user's.
+        report: Called with the progress.
+        say: Called with a sentence on problems that do not concern the recording: that nothing can be cached, and why.
+        locked: Restrict queries to the store's files, without network or settings: for untrusted SQL.
     """
 
     cache: bool = True

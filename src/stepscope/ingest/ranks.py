@@ -1,4 +1,4 @@
-"""Which rank each recording of an input is."""
+"""Assign a rank to each recording of an input."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _IN_NAME: Final = re.compile(r"(?:rank|worker|local_rank|device|gpu|npu)[-_.]?(\
 
 
 def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]]:
-    """A distinct rank for each recording, and what had to be assumed.
+    """A distinct rank for each recording, and notes on assumptions made.
 
-    The recorded rank counts first, then a number in the file's name, then the position in the input: processes of one
-    file follow each other.
+    Taken from the recorded rank, else from a number in the file's name, else from the position in the input; processes
+    of one file are consecutive.
     """
     wanted = [recording.rank for recording in recordings]
     if len(recordings) > 1:
@@ -68,7 +68,7 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
 
 def _from_name(recording: Recording) -> int | None:
     if recording.part or recording.parts:
-        # A number in the file's name is not that of one of its processes.
+        # A number in the file's name does not identify one of its processes.
         return None
     found = _IN_NAME.findall(recording.source.replace("\\", "/").rsplit("/", 1)[-1])
     return int(found[0]) if found else None

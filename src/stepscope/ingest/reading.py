@@ -1,4 +1,4 @@
-"""One recording, from its source to a finished store folder."""
+"""Read one recording into a store folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_recording(reader: Reader, source: Source, folder: Path, progress: Progr
     staging = Staging(folder, threads=threads)
     try:
         recording = reader.read(source, staging, progress)
-        # What derives is a third of all imports, and another thread has seen to it by now.
+        # A third of all imports, which another thread has made by now.
         from stepscope.ingest.derive import derive
 
         origin = derive(staging)

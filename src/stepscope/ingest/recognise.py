@@ -1,4 +1,4 @@
-"""Which files of an input are recordings, and who reads them."""
+"""Find the recordings in an input, and the reader of each."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from stepscope.readers.protocol import MAYBE, NO, YES, Reader, Source
 #: In order of precedence among equally sure readers.
 READERS: Final[tuple[Reader, ...]] = (AscendReader(), KinetoReader(), NsightReader(), MemorySnapshotReader())
 
-#: How much of a file is looked at if its beginning leaves the reader in doubt; some have long headers.
+#: Bytes examined if a file's first ones leave the reader in doubt; some have long headers.
 _LONG_HEAD: Final = 4 << 20
 
 
 @dataclass(slots=True)
 class Recognised:
-    """The recordings in an input, each once, and the files that are none."""
+    """The distinct recordings in an input, and the files that are none."""
 
     sources: list[tuple[Source, Reader]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def is_new(self, path: Path) -> bool:
-        """Whether a file or folder is met for the first time, under this name or another.
+        """Whether a file or folder was not seen before, under this name or another.
 
         Raises:
-            OSError: Nothing can be learned about it.
+            OSError: It can't be examined.
         """
         status = path.stat()
         key = (status.st_dev, status.st_ino)
@@ -50,7 +50,7 @@ class Recognised:
 def recognise(paths: Sequence[Path]) -> Recognised:
     """Find the recordings in files and folders.
 
-    Folders are searched to the bottom. Files that are no recordings are skipped, unless nothing else is given.
+    Folders are searched recursively. Files that are no recordings are skipped, unless nothing else is given.
 
     Raises:
         UserError: A path can't be read, or nothing in the input is a recording.
@@ -97,7 +97,7 @@ def _add_named(path: Path, found: Recognised) -> None:
     elif stat.S_ISREG(mode):
         _add_file(path, found, least=MAYBE)
     else:
-        # A pipe would have to be read twice: once to see what it is.
+        # Recognising a pipe would consume it.
         raise UserError(f"{path} is neither a file nor a folder", hint="save the recording to a file first")
 
 

@@ -1,4 +1,4 @@
-"""What is said of files that are no recordings, where nothing else is given."""
+"""Errors for files that are no recordings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HINT: Final = (
 )
 #: How stepscope's own reports begin.
 _REPORT: Final = re.compile(rb'\s*\{\s*"schema":\s*"stepscope\.')
-#: Files that are named where none of many is a recording.
+#: Most files named in the error if none of many is a recording.
 _NAMED: Final = 5
 
 
@@ -30,9 +30,9 @@ class Skipped:
 
     Attributes:
         path: Where it is.
-        why: What is the matter, as in "is empty".
+        why: The reason, as in "is empty".
         hint: What to do.
-        unreadable: Whether it may be a recording for all that is known.
+        unreadable: Whether it may be a recording after all.
     """
 
     path: Path
@@ -42,17 +42,17 @@ class Skipped:
 
     @property
     def error(self) -> UserError:
-        """The same as an error."""
+        """This as an error."""
         return UnusableInputError(f"{self.path} {self.why}", hint=self.hint)
 
 
 def is_report(head: bytes) -> bool:
-    """Whether a content that begins like that is what stepscope wrote."""
+    """Whether content that begins with `head` is a report of stepscope."""
     return _REPORT.match(head) is not None
 
 
 def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
-    """What is said of a file that no reader reads, whose unpacked content begins like that."""
+    """Describe a file that no reader recognises, whose unpacked content begins with `head`."""
     place = Path(str(source))
     if is_report(head):
         return Skipped(place, "is what stepscope wrote about a recording")
@@ -66,7 +66,7 @@ def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
 
 
 def _tables(source: Source) -> frozenset[str]:
-    """Names of the tables of a database that lies on disk; none if it is packed or damaged."""
+    """Table names of an unpacked database file; none if it is packed or damaged."""
     from stepscope.readers.sqlite.tables import SqliteTables
 
     if source.member:
@@ -82,14 +82,14 @@ def _tables(source: Source) -> frozenset[str]:
 
 
 def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
-    """The error for an input without any recording: what each thing in it is, and what to do."""
+    """The error for an input without recordings: what its files are, and what to do."""
     raw = next((hint for path in paths if path.is_dir() and (hint := ascend_raw.hint(path))), None)
     listed = ", ".join(map(str, paths))
     if raw:
         return UserError(f"{listed} holds no recording that stepscope can read", hint=raw)
     if not found:
         return UserError(f"{listed} {'is an empty folder' if len(paths) == 1 else 'are empty folders'}", hint=_HINT)
-    # What may be a recording comes first.
+    # Possible recordings come first.
     order = sorted(found, key=lambda one: not one.unreadable)
     told = "; ".join(f"{one.path} {one.why}" for one in order[:_NAMED])
     more = f"; and {len(order) - _NAMED:,} more files" if len(order) > _NAMED + 1 else ""

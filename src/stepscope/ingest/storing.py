@@ -1,4 +1,4 @@
-"""See to it that every recording of an input has a store, and that it stays as long as it is used."""
+"""Find or write the store of every recording of an input, and keep it while it is used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sourced = tuple[Source, Reader]
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A recording, with the files it lies in and the name of its store."""
+    """A recording, with its files and the name of its store."""
 
     source: Source
     reader: Reader
@@ -34,10 +34,10 @@ class _Wanted:
 
 
 class Stores:
-    """The stores of an input's recordings: those in the cache, and temporary ones where there can be none.
+    """The stores of an input's recordings, in the cache or, where that can't be written, in a temporary one.
 
     Attributes:
-        errors: Why a recording has none, by its source.
+        errors: Why a recording has no store, by its source.
         changed: The recordings that changed while they were read.
     """
 
@@ -55,11 +55,11 @@ class Stores:
 
         Args:
             sources: The recordings.
-            others: Why further files could not even be recognised, which is told where no recording can be read.
+            others: Errors of files that could not be recognised, reported if no recording can be read.
 
         Raises:
             UnusableInputError: None can be read.
-            UserError: There is no room for what is read.
+            UserError: The store can't be written anywhere.
         """
         self.errors.clear()
         self.changed.clear()
@@ -77,7 +77,7 @@ class Stores:
         return [stores[source] for source, _ in all_ if source in stores]
 
     def notes(self) -> list[Note]:
-        """What there is to say of the recordings that could not be read, or not at rest."""
+        """Notes on recordings that could not be read, or that changed while being read."""
         notes: list[Note] = [
             ("input-unusable", "error", 1, error.message, "it is left out") for error in self.errors.values()
         ]
@@ -94,12 +94,12 @@ class Stores:
         return notes
 
     def distrust(self, folder: Path) -> None:
-        """Have a store written anew that turned out to be damaged."""
+        """Discard a damaged store, so that it is rewritten."""
         for cache in self._caches():
             cache.distrust(folder)
 
     def close(self) -> None:
-        """Let go of all stores."""
+        """Release all stores."""
         for cache in self._caches():
             cache.release()
         while self._temporary:
@@ -113,13 +113,13 @@ class Stores:
         return next((folder for folder in found if folder is not None), None)
 
     def _read(self, sources: Sequence[Sourced]) -> dict[Source, Path]:
-        """The store of each recording, which is read if it has none yet."""
+        """The store of each recording, reading those without one."""
         all_ = [wanted for source, reader in sources if (wanted := self._wanted(source, reader)) is not None]
         missing = [wanted for wanted in all_ if self._take(wanted) is None]
         progress = _Advance(self._options, sum(_size(wanted) for wanted in missing))
         if len(missing) > 1 and progress.total > SIZES.parallel_bytes and (os.cpu_count() or 1) > 1:
             self._read_in_processes(missing, progress)
-            # A worker may have been killed, and others may have removed what it wrote before it was taken.
+            # A worker may have been killed, and other processes may have removed its store before it was taken.
             missing = [w for w in missing if w.source not in self.errors and self._take(w) is None]
         for wanted in missing:
             done = progress.done
@@ -132,7 +132,7 @@ class Stores:
         return {source: folder for source, folder in found if folder is not None}
 
     def _wanted(self, source: Source, reader: Reader) -> _Wanted | None:
-        """What a recording is stored as; None, with an error noted, if its files can't be read."""
+        """A recording with the name of its store; None, with an error noted, if its files can't be read."""
         try:
             if source.path not in self._contents:
                 self._contents[source.path] = contents_of(source.path)
@@ -155,10 +155,10 @@ class Stores:
             self.changed.append(wanted.source)
 
     def _fall_back(self, error: CannotStoreError) -> None:
-        """Take a temporary cache in place of one that can't be written.
+        """Switch to a temporary cache if the cache can't be written.
 
         Raises:
-            UserError: That was a temporary one, or there is no place for one.
+            UserError: The temporary cache can't be written either.
         """
         if self._spare is not None or not self._options.cache:
             raise UserError(
@@ -179,7 +179,7 @@ class Stores:
         return self._temporary[-1]
 
     def _read_in_processes(self, missing: Sequence[_Wanted], progress: _Advance) -> None:
-        # What starts processes takes a while to import.
+        # Slow to import.
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor, as_completed
         from concurrent.futures.process import BrokenProcessPool
@@ -204,7 +204,7 @@ class Stores:
                         self._fall_back(error)
                 except BrokenProcessPool:
                     wait_if_leaving()
-                    continue  # it is read here
+                    continue  # read by this process
                 else:
                     # The worker still holds it.
                     if self._take(wanted, name) is not None and changed:
@@ -216,13 +216,13 @@ class Stores:
 
 
 def _store(cache: Cache, wanted: _Wanted, progress: Progress, threads: int = 0) -> tuple[str, bool]:
-    """Read a recording into a cache; returns what its store is called there, and whether it changed meanwhile.
+    """Read a recording into a cache; returns the name of its store, and whether the recording changed meanwhile.
 
     Raises:
         UnusableInputError: There is nothing usable in it.
         CannotStoreError: It can't be stored there.
     """
-    # What derives the tables is not needed where they are in the cache.
+    # Deriving need not be imported for cached recordings.
     from stepscope.ingest.reading import read_recording
 
     changed = False
@@ -245,18 +245,18 @@ def _store(cache: Cache, wanted: _Wanted, progress: Progress, threads: int = 0) 
     return (wanted.key if taken is None else taken.name), changed
 
 
-#: Stores that a worker wrote are taken by the process that started it while the worker holds them.
+#: Caches of a worker process: they hold its stores until the parent process has taken them.
 _WRITTEN: Final[list[Cache]] = []
 
 
 def _store_there(root: Path, limit: int, wanted: _Wanted) -> tuple[str, bool]:
-    """What a worker process does; files that it wrote stay while it lives."""
+    """`_store` in a worker process, which holds the store while it lives."""
     _WRITTEN.append(Cache(root, limit))
     return _store(_WRITTEN[-1], wanted, lambda _: None, threads=1)
 
 
 class _Advance:
-    """How far the reading of several recordings is."""
+    """Progress of reading several recordings."""
 
     def __init__(self, options: Options, total: int) -> None:
         self._report = options.report
@@ -265,17 +265,17 @@ class _Advance:
         self.done = 0
 
     def advance(self, wanted: _Wanted, size: int) -> None:
-        """So many more bytes were read."""
+        """Add `size` bytes read."""
         with self._guard:
             self.done += size
             self._report(str(wanted.source), self.done, self.total)
 
     def of(self, wanted: _Wanted) -> Callable[[int], None]:
-        """Told of the progress with one recording."""
+        """A progress callback for one recording."""
         return lambda size: self.advance(wanted, size)
 
 
-#: Recordings of which each is named where none can be used.
+#: Most recordings named individually in the error that none can be used.
 _NAMED: Final = 5
 
 

@@ -64,12 +64,12 @@ class Shift:
     """A linear correction added to device times: `ns` + `slope` x time.
 
     Attributes:
-    ns: Offset at time 0 in ns.
-    slope: Drift in ns per ns.
-    early: Number of activities that started before their launch.
-    returned: Number of calls that returned before the work they waited for had ended.
-    span: Time of the last activity in ns.
-    late: Number of launches onto an idle device that the offset rests on, where nothing else shows it.
+        ns: Offset at time 0 in ns.
+        slope: Drift in ns per ns.
+        early: Number of activities that started before their launch.
+        returned: Number of calls that returned before the work they waited for had ended.
+        span: Time of the last activity in ns.
+        late: Number of launches onto an idle device that the offset rests on, where nothing else shows it.
     """
 
     ns: int
@@ -139,8 +139,8 @@ class Bounds:
     """n lower or upper bounds of the shift.
 
     Attributes:
-    at: int64[n], time of each in ns.
-    bound: int64[n], the bound in ns.
+        at: int64[n], time of each in ns.
+        bound: int64[n], the bound in ns.
     """
 
     at: Times

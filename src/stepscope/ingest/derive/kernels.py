@@ -44,7 +44,7 @@ def derive_kernels(
     """Derive all columns of device activities, by time.
 
     Returns:
-    The columns needed for deriving the rest, the stored columns of `activities`, and the events (`device_events`).
+        The columns needed for deriving the rest, the stored columns of `activities`, and the events (`device_events`).
     """
     columns: Columns = {name: work.rows[name] for name in ("event", "ts", "track", "name_id", "correlation")}
     columns["dur"] = work.rows["dur"].fill_null(0)

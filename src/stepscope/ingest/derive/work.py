@@ -1,4 +1,4 @@
-"""Device activities by time, and what belongs to each of them."""
+"""Recorded device activities by time, and lookups of further columns for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepscope.store.staging import Staging
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: In place of looking each up in a list of the words.
+#: A CASE expression: faster than a lookup in a list of the words.
 _KIND: Final = " ".join(f"WHEN '{kind}' THEN {code}" for code, kind in enumerate(KERNEL_KINDS))
 _WORK_SQL: Final = f"""
 SELECT k.event, e.ts, e.dur, e.track, e.name_id, enum_code(e.category)::TINYINT AS category, e.correlation,
@@ -30,15 +30,15 @@ FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """n device activities by time.
+    """n recorded device activities by start time.
 
     Attributes:
-        rows: Their columns as recorded; `category` as position in `CATEGORIES`, `kind` as position in `KERNEL_KINDS`,
+        rows: Columns as recorded; `category` as position in `CATEGORIES`, `kind` as position in `KERNEL_KINDS`,
             -1 where it is not recorded.
-        event: int64[n].
-        ts: int64[n].
-        by_track: int64[n], their positions by track, and then by time.
-        on_host: int64[m], events of those that are recorded on host threads.
+        event: int64[n], event id.
+        ts: int64[n], start in ns.
+        by_track: int64[n], positions sorted by track, then by time.
+        on_host: int64[m], event ids of those recorded on host threads.
     """
 
     rows: pa.Table
@@ -49,10 +49,10 @@ class Work:
 
     @classmethod
     def read(cls, staging: Staging, overview: Overview) -> Work:
-        """All of them."""
+        """Read all device activities."""
         rows = staging.connection.sql(_WORK_SQL).to_arrow_table().combine_chunks()
         order = ascending(rows["event"].to_numpy())
-        # Queues are recorded almost in order, and this sort merges what is in order.
+        # Almost sorted: a stable sort merges runs.
         rows = rows.take(pa.array(order[np.argsort(rows["ts"].to_numpy()[order], kind="stable")]))
         event, track = rows["event"].to_numpy(), rows["track"].to_numpy()
         on_host = event[np.isin(track, list(overview.hosts))]
@@ -70,14 +70,13 @@ class Work:
         return values
 
     def told_by(self, table: pa.Table) -> pa.Table:
-        """The row of `table`, by its column `event`, of each activity; nulls where there is none."""
+        """Left join with `table` on column `event`: a row per activity, nulls where there is none."""
         return taken(table, match(table["event"].to_numpy(), self.event))
 
     def joined(self, staging: Staging, table: str, columns: Sequence[str]) -> dict[str, pa.ChunkedArray]:
-        """Columns of the row of a staged table whose `event` each activity is; nulls where there is none.
+        """Left join with columns of a staged table on column `event`; nulls where there is no row.
 
-        May run beside other statements.
-        Of many activities one column is copied at a time: all of them together take hundreds of MB.
+        Safe to run beside other statements. With many activities one column is copied at a time, to bound memory.
         """
         found: dict[str, pa.ChunkedArray] = {}
         with staging.connection.cursor() as connection:
@@ -96,7 +95,7 @@ def taken(table: pa.Table, position: NDArray[np.int64]) -> pa.Table:
 
 
 def words(codes: NDArray[Any], listed: Sequence[str | None]) -> pa.Array:
-    """Words by their positions in a list; null where that is -1 or lists None."""
+    """A dictionary column of words from their codes; null where the code is -1 or stands for None."""
     missing = np.array([word is None for word in listed], np.bool_)
     unknown = (codes < 0) | (missing[codes] if missing.any() else False)
     narrow = codes.astype(np.int8 if len(listed) < np.iinfo(np.int8).max else np.int32)

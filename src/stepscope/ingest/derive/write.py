@@ -1,4 +1,4 @@
-"""The canonical tables, written as the store's files while the rest is derived."""
+"""Write the canonical tables as the store's files, in the background of deriving."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.
 """
 _HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})"
 
-#: The size is that of all rows, deleted ones too.
+#: DuckDB's estimate counts deleted rows, too.
 _FILLED_SQL: Final = "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"
 
 #: Columns of large tables with more values than this are hardly smaller with a dictionary, and building one that
@@ -68,7 +68,7 @@ _HOST_SPANS: Final = ", ".join(CATEGORY_SQL if name == "category" else name for 
 
 
 class Writing:
-    """Writes files of a store in threads of its own; used as a context manager, which waits for them."""
+    """Writer of a store's files in background threads; as a context manager it waits for them at exit."""
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
@@ -85,24 +85,22 @@ class Writing:
             self.wait()
 
     def wait(self) -> None:
-        """Until all that was started is written; raises what went wrong with it."""
+        """Wait until everything started is written; re-raises errors of the writing threads."""
         for task in self._tasks:
             task.result()
         self._tasks.clear()
 
     def start_host_events(self, events: pa.Table) -> None:
-        """Write events of host threads that have all columns of `events` as stored, by track and time.
+        """Write events of host threads in stored form, by track and time, with categories as positions in `CATEGORIES`.
 
-        A category is a position in `CATEGORIES`.
-
-        There is one such table in memory at a time.
+        One such table is in memory at a time.
         """
         self.wait()
         self._start(f"events-host-{self._host_files:05d}", f"SELECT {_HOST_SPANS} FROM host_events", host_events=events)
         self._host_files += 1
 
     def start_staged(self) -> None:
-        """Write the tables that are as they were staged."""
+        """Write the tables that are stored as staged."""
         self._start_tables(*(table for table in STORED_TABLES if table.name not in (*_DERIVED, *_LATE)))
         self._start("names", "SELECT name_id, name FROM names ORDER BY name_id")
 
@@ -113,17 +111,17 @@ class Writing:
     def start_device_events(
         self, overview: Overview, work: Work, events: pa.Table, nested: pa.Table, places: pa.Table
     ) -> None:
-        """Write the events of devices, by `device_events`, what is around those on host threads, and their steps."""
+        """Write device events (`device_events`), with enclosing events of those on host threads, and steps."""
         views = {"device_events": events, "nested_work": nested, "step_places": places}
         self._start("events-device", device_events_sql(overview, work), **views)
 
     def start_memory(self, owners: pa.Table) -> None:
-        """Write `memory`, given the events around rows of `raw_memory`."""
+        """Write `memory`, given the events that enclose rows of `raw_memory`."""
         if self._staging.one("SELECT EXISTS (FROM raw_memory)") == (True,):
             self._start("memory", _MEMORY_SQL, memory_owners=owners)
 
     def start_flows(self, activities: Activities, ends: pa.Table) -> None:
-        """Write `flows`, given the events around rows of `raw_flows`."""
+        """Write `flows`, given the events that enclose rows of `raw_flows`."""
         launches = launched(activities)
         if len(launches) or len(ends):
             self._start("flows", flows_sql(ends), launched=launches, flow_ends=ends)
@@ -133,14 +131,14 @@ class Writing:
         self._start("steps", "SELECT * FROM derived", derived=steps)
 
     def start_rest(self) -> None:
-        """Write all else; arguments have been written by the reader."""
+        """Write the remaining tables; the reader has written the arguments."""
         _fill_health(self._staging)
         if not any(self._staging.folder.glob("args-*.parquet")):
             self._staging.add_args("SELECT NULL::BIGINT AS id, NULL::VARCHAR AS args WHERE false")
         self._start_tables(*(table for table in STORED_TABLES if table.name in _LATE))
 
     def _start_tables(self, *tables: TableSchema) -> None:
-        """Write those that have rows."""
+        """Write the tables that have rows."""
         filled = {name for (name,) in self._staging.connection.execute(_FILLED_SQL).fetchall()}
         for table in (table for table in tables if table.name in filled):
             columns = ", ".join(f'"{column.name}"' for column in stored_columns(table))

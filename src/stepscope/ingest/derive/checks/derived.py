@@ -15,12 +15,12 @@ class Derived:
     """A recording with everything derived but its health.
 
     Attributes:
-    staging: The staged facts, with the finished small tables.
-    overview: Counts of events by track and category.
-    activities: The device activities.
-    launches: Number of launches.
-    lost: Number of launches without device work.
-    steps: The steps.
+        staging: The staged facts, with the finished small tables.
+        overview: Counts of events by track and category.
+        activities: The device activities.
+        launches: Number of launches.
+        lost: Number of launches without device work.
+        steps: The steps.
     """
 
     staging: Staging

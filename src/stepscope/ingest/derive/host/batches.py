@@ -44,12 +44,12 @@ class HostBatch:
     """n events, allocations and flow ends of a stretch, by thread, then in the order of the recording.
 
     Attributes:
-    id: int64[n], event ids; for allocations and flow ends the row of their table.
-    ts: int64[n], start in ns.
-    dur: int64[n], duration in ns; 0 where missing, and for allocations and flow ends.
-    track: int32[n].
-    role: uint8[n], role for the events inside.
-    kind: uint8[n], `EVENT`, `ALLOCATION` or `FLOW`.
+        id: int64[n], event ids; for allocations and flow ends the row of their table.
+        ts: int64[n], start in ns.
+        dur: int64[n], duration in ns; 0 where missing, and for allocations and flow ends.
+        track: int32[n].
+        role: uint8[n], role for the events inside.
+        kind: uint8[n], `EVENT`, `ALLOCATION` or `FLOW`.
         events: The events in any order, with all columns as staged, `category` as a position in `CATEGORIES`.
         event: int64[n], positions in `events`; beyond its end for allocations and flow ends.
     """

@@ -17,10 +17,10 @@ class Surroundings:
     """Enclosing events of the n rows of a batch, as positions in it; -1 stands for none.
 
     Attributes:
-    depth: int32[n], 0 is outermost.
-    parent: int64[n], innermost enclosing event.
-    op: int64[n], innermost enclosing operator, or the row itself.
-    module: int64[n], innermost enclosing module or annotation, or the row itself.
+        depth: int32[n], 0 is outermost.
+        parent: int64[n], innermost enclosing event.
+        op: int64[n], innermost enclosing operator, or the row itself.
+        module: int64[n], innermost enclosing module or annotation, or the row itself.
         step: int32[n], position among the steps.
     """
 

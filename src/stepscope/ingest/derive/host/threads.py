@@ -49,14 +49,14 @@ class Hosts:
     """Results of nesting, beside the events that are written.
 
     Attributes:
-    launches: The launches, as `Launches.find` returns them.
-    chain: Operators that launch device work, with those around them, see `CHAIN`.
-    external: Operators with external ids of device work, see `EXTERNAL`.
-    work: Device work recorded on host threads: id, depth, parent, step.
-    allocations: Rows of `raw_memory` and their enclosing events: row, owner.
-    flows: Rows of `raw_flows` and their enclosing events: row, owner.
-    per_step: int64[steps], launches and operators that start in each step.
-    clipped: Number of events clipped to their parent.
+        launches: The launches, as `Launches.find` returns them.
+        chain: Operators that launch device work, with those around them, see `CHAIN`.
+        external: Operators with external ids of device work, see `EXTERNAL`.
+        work: Device work recorded on host threads: id, depth, parent, step.
+        allocations: Rows of `raw_memory` and their enclosing events: row, owner.
+        flows: Rows of `raw_flows` and their enclosing events: row, owner.
+        per_step: int64[steps], launches and operators that start in each step.
+        clipped: Number of events clipped to their parent.
     """
 
     launches: pa.Table

@@ -13,7 +13,7 @@ from stepscope.ingest.derive.steps.step import Step
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
-#: Words that name a step; an epoch is taken only where nothing shorter is marked.
+#: Words for a step; epochs are used only if nothing shorter is marked.
 _STEP: Final = re.compile(
     r"(?<![a-z])(?:train|training|eval|val|test)?_?(?:step|iter|iteration|batch)s?(?![a-z])"
     r"|^execute_(?:#_)?context_#",  # of servers: tokens or requests, and how many of them are being generated
@@ -26,9 +26,9 @@ _PART: Final = re.compile(
     r"|prefetch|batch_?norm|next|to_?(?:gpu|device)",
     re.I,
 )
-#: A range around a compiled program is called by what it runs: `TSL:XlaModule:#hlo_module=jit_train_step`.
+#: A range around a compiled program is named by the program: `TSL:XlaModule:#hlo_module=jit_train_step`.
 _COMPILED: Final = re.compile(r"XlaModule|hlo_module")
-#: A compiled graph is called once per pass, or once per layer.
+#: Ranges of compiled graphs: one per pass, or one per layer.
 _GRAPH: Final = re.compile(r"^## Call CompiledFxGraph")
 _NUMBER: Final = re.compile(r"(\d{1,18})")
 _NUMBERED: Final = re.compile(r"(?:step|iter|iteration|batch|epoch)s?\W{0,2}(\d{1,18})(?!\d)", re.I)

@@ -41,8 +41,8 @@ def backlog_end(activities: Activities, step_ns: int) -> int | None:
     """End of the backlog on the device in ns; None if there was none.
 
     Args:
-    activities: All device activities.
-    step_ns: Length of the first step from its start on the host, in ns.
+        activities: All device activities.
+        step_ns: Length of the first step from its start on the host, in ns.
     """
     earlier = backlog(activities.by_track, activities.track, activities.launch >= 0)
     working = activities.kind != SYNC

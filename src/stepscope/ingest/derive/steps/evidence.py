@@ -62,8 +62,8 @@ def within_one_call(staging: Staging, begins: Times) -> bool:
     """Whether one module or operator contains several of the start times, as a model contains its layers.
 
     Args:
-    staging: The recording.
-    begins: int64[n], start times in ns, ascending, at least two.
+        staging: The recording.
+        begins: int64[n], start times in ns, ascending, at least two.
     """
     calls = staging.connection.execute(_CALLS_SQL, [int(np.diff(begins).min())]).fetchnumpy()
     contained = np.searchsorted(begins, calls["stop"]) - np.searchsorted(begins, calls["ts"])

@@ -98,7 +98,7 @@ class Steps:
         """The steps, with cut-off ones marked partial.
 
         Args:
-        work: int64[n], number of launches and operators that start in each.
+            work: int64[n], number of launches and operators that start in each.
         """
         # Requests differ in their work, so little work does not show that one is cut off.
         cut = _cut_off(np.zeros_like(work) if self.source == "requests" else work).tolist()
@@ -144,12 +144,12 @@ class Steps:
         working = activities.kind != SYNC
         if self.source == "whole" and working.any():
             first = int(activities.ts[working].min())
-            # Recorded work of before the recording is use of the device as well: it is in no other step's way.
+            # The recorded backlog counts as use of the device: it delays no other step.
             queued = backlog(activities.by_track, activities.track, activities.launch >= 0) & working
             earlier = first if earlier is None or queued.any() else max(first, earlier)
         begin[1:] = np.maximum(begin[1:], np.maximum.accumulate(end)[:-1])
         if earlier is not None:
-            # The recording may end before any of its own work begins.
+            # The recording may end before any of the step's own work starts.
             begin = np.where(begin < earlier, np.minimum(earlier, np.maximum(end, begin)), begin)
         return begin
 

@@ -18,10 +18,10 @@ from stepscope.model.intervals import Times
 
 Names = NDArray[np.int64]
 
-#: Share of the sequence that must match itself one period later.
+#: Least share of the sequence that matches itself one period later.
 LEAST_MATCH: Final = 0.95
 LEAST_PERIODS: Final = 3
-#: Where only a part of the sequence repeats it takes more of them, and most of the device's time.
+#: Least number of periods if only a part of the sequence repeats, and its least share of the device's time.
 MORE_PERIODS: Final = 5
 _MOST_WORK: Final = 0.8
 #: Share of names that two halves of a period must have in common to be the same work.
@@ -35,13 +35,13 @@ _WINDOW: Final = 6
 _CANDIDATES: Final = 48
 #: A longer lag is preferred if it leaves less than half of the mismatches (beyond noise).
 _NOISE: Final = 0.002
-#: Names at either end of the sequence that must fit the period.
+#: Number of names at either end of the sequence that must fit the period,
 _EDGE: Final = 2
-#: ... and at the end, where what came before the first period is left out.
+#: ... and at the end alone, where the part before the first period is left out.
 _LONG_EDGE: Final = 8
 #: The sequence counts as whole periods if it deviates by at most 1 / this of a period.
 _WHOLE: Final = 50
-#: A cut is a pause if it is this many times longer than 90 % of the gaps.
+#: A gap is a pause if it is this many times the 90th percentile of gaps.
 _PAUSE: Final = 4
 
 
@@ -50,8 +50,8 @@ class Cuts:
     """Positions in a sequence where steps start.
 
     Attributes:
-    positions: int64[k], ascending; the first is 0.
-    partial: bool[k], whether the sequence starts or ends inside the step.
+        positions: int64[k], ascending; the first is 0.
+        partial: bool[k], whether the sequence starts or ends inside the step.
     """
 
     positions: NDArray[np.int64]
@@ -62,9 +62,9 @@ def find_steps(names: Names, gaps: Times, shortest: int = LEAST_LENGTH) -> Cuts 
     """Split a sequence into its periods.
 
     Args:
-    names: int64[n], names as non-negative numbers.
-    gaps: int64[n], idle time before each in ns; a step starts after the longest.
-    shortest: Least number of names in a period.
+        names: int64[n], names as non-negative numbers.
+        gaps: int64[n], idle time before each in ns; a step starts after the longest.
+        shortest: Least number of names in a period.
 
     Returns:
         The steps; None if the sequence has no period, or one that may be a layer's.
@@ -95,9 +95,9 @@ def periodic_part(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> sl
     """The part of a sequence that repeats, if it is most of the work; it consists of whole periods.
 
     Args:
-    names: int64[n], names as numbers.
-    durs: int64[n], durations in ns.
-    shortest: Least number of names in a period.
+        names: int64[n], names as numbers.
+        durs: int64[n], durations in ns.
+        shortest: Least number of names in a period.
     """
     longest = names.size // MORE_PERIODS
     for lag in _candidates(names):
@@ -119,9 +119,9 @@ def after_setup(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slic
     unlike a single pass through layers, which has its own first kernels too but ends with a head.
 
     Args:
-    names: int64[n], names as numbers.
-    durs: int64[n], durations in ns.
-    shortest: Least number of names in a period.
+        names: int64[n], names as numbers.
+        durs: int64[n], durations in ns.
+        shortest: Least number of names in a period.
     """
     half = names.size // 2
     own = np.flatnonzero(~np.isin(names[:half], names[half:]))

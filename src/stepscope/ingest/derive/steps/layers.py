@@ -30,9 +30,9 @@ ORDER BY kind, e.ts
 """
 #: Share of neighbouring periods that must be in neighbouring layers.
 _LEAST: Final = 0.8
-#: What kernels do once per step, and never once per layer.
+#: Classes of kernels that run once per step and never once per layer.
 _ONCE: Final = ("embedding", "optimizer")
-#: A part of a step that comes so often in it is a layer, or a part of one; layers do no part of theirs as often.
+#: A part that occurs this often in a period is a layer, so the period is a step.
 _OFTEN: Final = 6
 _COPIES_SQL: Final = """
 SELECT count(*) FROM raw_events e JOIN copies c ON c.event = e.id
@@ -44,9 +44,9 @@ def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], begins:
     """Whether a period of kernels is a step, since it does what no layer does.
 
     Args:
-    staging: The recording.
-    period: int64[n], names of the kernels of one period.
-    begins: int64[k], start of each period's first kernel on the device in ns, ascending.
+        staging: The recording.
+        period: int64[n], names of the kernels of one period.
+        begins: int64[k], start of each period's first kernel on the device in ns, ascending.
     """
     names = staging.connection.execute(
         "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
@@ -61,8 +61,8 @@ def are_layers(staging: Staging, starts: Times) -> bool:
     """Whether periods are numbered layers, one after the other.
 
     Args:
-    staging: The recording.
-    starts: int64[n], start of each period on the host in ns, ascending.
+        staging: The recording.
+        starts: int64[n], start of each period on the host in ns, ascending.
     """
     rows = staging.connection.execute(_NAMES_SQL).fetchnumpy()
     kinds, number, ts = rows["kind"].astype(str), rows["number"].astype(np.int64), rows["ts"]

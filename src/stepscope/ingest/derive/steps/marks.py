@@ -1,4 +1,4 @@
-"""Steps of loops that nobody marked, from what PyTorch marks by itself: loader and optimizer, once per iteration."""
+"""Steps from PyTorch's own ranges around loader and optimizer, which occur once per iteration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepscope.ingest.derive.steps.evidence import counts_between, given_work
 from stepscope.ingest.derive.steps.step import Step
 from stepscope.store.staging import Staging
 
-#: As many iterations make a loop, and this share of them must give the device work, or run operators without one.
+#: Least number of iterations, and least share of them that launch device work (without a device: run operators).
 _FEWEST: Final = 3
 _WORKING: Final = 0.8
 
@@ -23,14 +23,14 @@ SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names 
 USING (track) WHERE t.kind = 'host' AND e.category IN ('annotation', 'op') AND e.dur > 0
 AND starts_with(n.name, 'Optimizer.step#') ORDER BY e.ts
 """
-#: A first step with less of the work than the others was begun before the recording, and what comes after the last one
-#: with less than this of it belongs to the last.
+#: A first step with less than this share of the others' work started before the recording; less work than this after
+#: the last mark belongs to the last step.
 _WHOLE: Final = 0.8
 _REST: Final = 0.05
 
 
 def loaded_steps(staging: Staging) -> list[Step]:
-    """From one batch to the next; the last one lasts until the last work is given to the device. Empty if unclear."""
+    """Steps from one batch to the next; the last one ends with the last launch. Empty if unclear."""
     marks = staging.connection.execute(_LOADED_SQL).fetchnumpy()
     if marks["ts"].size < _FEWEST or np.unique(marks["track"]).size > 1:
         return []
@@ -47,9 +47,9 @@ def loaded_steps(staging: Staging) -> list[Step]:
 
 
 def optimized_steps(staging: Staging) -> list[Step]:
-    """From the end of one step of the optimizer to that of the next; two at least. Empty if unclear.
+    """Steps from the end of one optimizer step to that of the next, at least two. Empty if unclear.
 
-    Of several optimizers, the one that steps least often ends a step.
+    Of several optimizers the one that steps least often ends a step.
     """
     marks = staging.connection.execute(_OPTIMIZED_SQL).fetchnumpy()
     work, done = given_work(staging)

@@ -1,7 +1,7 @@
-"""Steps of loops of which only the parts are marked: ranges called forward, backward and optimizer, round by round.
+"""Steps from ranges around their parts, named forward, backward and optimizer.
 
-A step reaches from one forward pass to the next, or over as many as each update of the weights follows. Ranges with a
-layer's name in them are none of these: the whole name has to say that it is a pass.
+A step extends from one forward pass to the next, or, with gradient accumulation, over the passes before each update of
+the weights. The whole name must be that of a pass, which excludes ranges of layers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from stepscope.store.staging import Staging
 #: What may stand before and behind the word, such as `train_forward`, `Forward Pass (12)` or `forward_only`.
 _BEFORE: Final = r"^[\W_]*(?:(?:model|train(?:ing)?|eval|full|benchmark|measured?|timed|warm[-_ ]?up)[\W_]*)?"
 _BEHIND: Final = r"(?:[\W_]*(?:pass|only|prop(?:agation)?|step|warm[-_ ]?up|\d+))*[\W_]*$"
-#: The words, what a step begins with first.
+#: The words in the order of a step.
 _PARTS: Final = tuple(
     re.compile(f"{_BEFORE}(?:{word}){_BEHIND}", re.IGNORECASE)
     for word in ("forward|fwd", r"(?:loss[._ ]?)?(?:backward|bwd)", r"optimi[sz]er|optim|opt|adamw?|sgd")
 )
 _UPDATE: Final = len(_PARTS) - 1
-#: As many rounds make a loop, and this share of the launches must lie in them.
+#: Least number of steps, and least share of launches inside them.
 _FEWEST: Final = 3
 _COVER: Final = 0.8
 
@@ -40,7 +40,7 @@ SELECT e.ts FROM raw_events e JOIN tracks t USING (track) WHERE t.kind = 'host' 
 
 
 def steps_of_parts(staging: Staging) -> list[Step]:
-    """From one forward pass to the next, or from one backward or optimizer where that is all; empty if unclear."""
+    """Steps from one forward pass to the next, else from one backward or optimizer range; empty if unclear."""
     rows = staging.connection.execute(_RANGES_SQL).fetchnumpy()
     names = rows["name"].astype(str)
     part = np.full(names.size, -1)
@@ -62,14 +62,14 @@ def steps_of_parts(staging: Staging) -> list[Step]:
 
 
 def _micro_batches(begins: NDArray[np.int64], updates: NDArray[np.int64]) -> int:
-    """Passes per update of the weights, if each update follows as many of them; else 1."""
+    """Number of passes per update of the weights, if it is constant; else 1."""
     passes = np.diff(np.searchsorted(begins, np.append(-1, updates)))
     same = passes.size > 1 and (passes == passes[0]).all() and passes.sum() == begins.size
     return max(int(passes[0]), 1) if same else 1
 
 
 def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[Step]:
-    """A step per round: it lasts until the next begins, but not over a pause that is longer than all its parts."""
+    """A step per round; it ends where the next starts, or at a pause longer than all its parts."""
     steps = []
     edges = np.append(first, rows["ts"].size)
     for number, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):

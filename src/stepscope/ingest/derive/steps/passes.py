@@ -1,7 +1,7 @@
-"""Passes of a network that one recorded step holds several of: denoising, or one token after the other.
+"""Split a single recorded step into the network passes it consists of, as in denoising and token generation.
 
-Who profiles one call of a pipeline, or of `generate`, gets one recorded step. What recurs in it, and is to be made
-faster, is the pass of the network; what comes before and after (encoding a prompt, decoding an image) is not.
+Profiling one call of a pipeline, or of `generate`, gives one recorded step. The network's pass is what recurs in it;
+encoding a prompt before and decoding an image after are not part of the loop.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from stepscope.ingest.derive.steps.evidence import given_work, trains
 from stepscope.ingest.derive.steps.step import Step
 from stepscope.store.staging import Staging
 
-#: As many passes make a loop, and they give this share of the step's work, or take this share of its time.
+#: Least number of passes, and their least share of the step's launches or of its time.
 _FEWEST: Final = 3
 _COVER: Final = 0.6
-#: Between two passes lies at most this share of the passes' work: else they are parts of something larger.
+#: Most work between two passes, as a share of the passes' own: beyond it they are parts of something larger.
 _BETWEEN: Final = 0.2
 
 _MODULES_SQL: Final = """
@@ -28,10 +28,9 @@ ORDER BY e.ts, e.dur DESC
 
 
 def passes_of(staging: Staging, steps: list[Step]) -> list[Step]:
-    """The calls of the network that the only step consists of; the steps as they are if it is not so.
+    """The network passes that the only step consists of; the given steps if it does not.
 
-    Only modules that no other module calls count, and only calls of one and the same: layers are called by the
-    network, each a module of its own.
+    Passes are calls of one module that no other module calls: layers are called by the network.
     """
     whole = [step for step in steps if not step.partial]
     if len(whole) != 1 or trains(staging):
@@ -56,7 +55,7 @@ def passes_of(staging: Staging, steps: list[Step]) -> list[Step]:
             continue
         between = int(np.searchsorted(work, last) - np.searchsorted(work, first)) - inside
         if between <= _BETWEEN * inside and (given[mine] > 0).all():
-            # From one pass to the next: what is done between two belongs to the loop.
+            # From one pass to the next: work between two passes belongs to the loop.
             edges = np.append(ts[mine], last)
             times = zip(edges[:-1].tolist(), np.diff(edges).tolist(), strict=True)
             return [Step(f"{name} {i}", None, begin, length) for i, (begin, length) in enumerate(times)]
@@ -64,7 +63,7 @@ def passes_of(staging: Staging, steps: list[Step]) -> list[Step]:
 
 
 def network_passes(staging: Staging) -> list[Step]:
-    """The calls of the network that the recording consists of, where nothing marks steps; empty if it is not so."""
+    """The network passes that a recording without marks consists of; empty if it does not."""
     first, last = staging.one("SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events")
     if first is None or last <= first:
         return []

@@ -1,4 +1,4 @@
-"""Steps that the profiler recorded itself: `ProfilerStep#7`."""
+"""Steps recorded by the profiler: `ProfilerStep#7`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 from stepscope.ingest.derive.steps.step import Step
 from stepscope.store.staging import Staging
 
-#: A recorded step of which more than this share lies after all else that is recorded was never ended. A step may well
-#: end with a long wait or with work of the host that nothing records; the one that was seen had 99.99 % of it.
+#: A recorded step was never closed if more than this share of it follows all other events. (A step may end with a long
+#: wait or with unrecorded host work, so a smaller share proves nothing.)
 _OPEN: Final = 0.99
 
 _NUMBER: Final = re.compile(r"#\s*(\d+)", re.ASCII)
@@ -24,13 +24,13 @@ WHERE category IN ('op', 'python', 'runtime', 'sync', 'launch', 'kernel', 'colle
 
 
 def recorded_steps(staging: Staging) -> list[Step]:
-    """What the profiler recorded as steps; where threads record the same step, the longest record of it."""
+    """The recorded steps; the longest record of a step that several threads recorded."""
     chosen: list[Step] = []
     by_name: dict[str, list[Step]] = {}
     [last] = staging.one(_LAST_SQL)
     for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
         if last is not None and ts + dur - last > _OPEN * dur:
-            # Nobody ended it: it lasts long after all else that is recorded.
+            # Never closed: it lasts long after all other events.
             continue
         others = by_name.setdefault(name, [])
         if all(ts >= other.ts + other.dur or ts + dur <= other.ts for other in others):
@@ -41,6 +41,6 @@ def recorded_steps(staging: Staging) -> list[Step]:
 
 def _number(name: str) -> int | None:
     found = _NUMBER.search(name)
-    # Of more digits it is no 64-bit number, and Python may refuse to read it.
+    # More digits exceed 64 bits, and Python may refuse to convert them.
     number = int(found[1].lstrip("0")[:20] or 0) if found else None
     return number if number is not None and number < 2**63 else None

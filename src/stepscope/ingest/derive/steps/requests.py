@@ -1,4 +1,4 @@
-"""Requests of a server that overlap on several threads: each lasts from its begin to the begin of the next one."""
+"""Steps from overlapping requests of a server: each lasts from its start to the start of the next one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from stepscope.ingest.derive.steps.step import Step
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
-#: So many requests, on two threads at least, and this many of them in progress at a time, on average.
+#: Least number of requests, on at least two threads, and least average number in progress.
 _FEWEST: Final = 5
 _IN_PROGRESS: Final = 1.2
-#: Share of the work that is given within them, and of them that must give any before the next one begins.
+#: Least share of launches inside requests, and of requests that launch anything before the next one starts.
 _COVER: Final = 0.5
 _WORKING: Final = 0.5
-#: Ranges of libraries, which come with operators, and work that is done ahead of a request.
+#: Ranges of libraries around operators, and of work ahead of a request.
 _OTHER: Final = re.compile(
     r"^(?:nccl|gloo|c10d|hccl):|^## Call |^Torch-Compiled|^autograd::|load|fetch|decode|preproc|transform|collate", re.I
 )
-#: What servers call a request's work; they may hand it to threads of the runtime, which give it to the device.
+#: Names of servers' ranges around a request; runtime threads may launch its work.
 _REQUEST: Final = re.compile(r"request|task::run|predict|(?<![a-z])infer|(?<![a-z])serve|handle|generate", re.I)
 
 _SQL: Final = """
@@ -37,7 +37,7 @@ WHERE t.kind = 'host' AND e.category = '{category}' ORDER BY e.ts
 
 
 def request_steps(staging: Staging) -> list[Step]:
-    """The requests in the order in which they begin; the last one's end is not known. Empty if there are none."""
+    """The requests by start; the end of the last one is unknown. Empty if there are none."""
     rows = staging.connection.execute(_SQL).fetchnumpy()
     if not rows["ts"].size or trains(staging):
         return []
@@ -62,7 +62,7 @@ def request_steps(staging: Staging) -> list[Step]:
 
 
 def _overlaps(rows: dict[str, NDArray[Any]]) -> bool:
-    """Whether ranges of one name are those of requests that several threads work on."""
+    """Whether ranges of one name are requests processed by several threads."""
     ts, stop = rows["ts"], rows["stop"]
     if ts.size < _FEWEST or np.unique(rows["track"]).size < 2 or _OTHER.search(str(rows["name"][0])):
         return False
@@ -70,7 +70,7 @@ def _overlaps(rows: dict[str, NDArray[Any]]) -> bool:
 
 
 def _cover(staging: Staging, rows: dict[str, NDArray[Any]]) -> float:
-    """Share of the work that is given inside these ranges, by the thread that is in one."""
+    """Share of launches made inside these ranges by the range's own thread."""
     for category in ("launch", "op"):
         work = staging.connection.execute(_THREADS_SQL.format(category=category)).fetchnumpy()
         if work["ts"].size:

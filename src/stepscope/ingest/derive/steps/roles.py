@@ -1,8 +1,8 @@
-"""Which steps are typical, and why the others are not.
+"""Decide which steps are typical, with a reason for each other one.
 
-Whatever is said per step is about the typical ones. First steps load, compile and allocate; the last one may hold the
-profiler's stop; a single step may hold a checkpoint or a hiccup of the machine. What recurs belongs to the job, however
-much longer it is: a fourth step that ends with the optimizer is as typical as the three before it.
+All figures per step are about typical steps. First steps load, compile and allocate; the last one may hold the
+profiler's stop; a single step may hold a checkpoint or a hiccup of the machine. Recurring deviations belong to the job:
+every fourth step that ends with the optimizer is as typical as the others.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from numpy.typing import NDArray
 from stepscope.model.amounts import duration
 from stepscope.model.intervals import Times
 
-#: A step is unlike the others if its length differs from their median by more than this share of it: 127 ms is one of
-#: 116 to 124 ms, 152 ms is not.
+#: A step is unlike the others if its length differs from their median by more than this share of it,
 _UNLIKE: Final = 0.25
-#: ... and by so many times as much as theirs usually differ from it, since steps of a job may alternate.
+#: ... and by more than this multiple of the others' typical deviation, since steps of a job may alternate.
 _SPREADS: Final = 4
-#: Steps between the first and the last are outliers up to this share of all, one at least; more are a part of the job.
+#: Most outliers between the first and last step, as a share of all steps (at least one); more belong to the job.
 _RARE: Final = 0.15
-#: Steps that must be left for others to be compared with them.
+#: Least number of remaining steps to compare others with.
 _FEWEST: Final = 2
-#: So many steps between the first and the last tell what is usual.
+#: Least number of steps between the first and the last to judge these two by.
 _INNER: Final = 3
-#: Of two steps nobody knows which is typical, unless the first is so many times as long.
+#: Of two steps the first is warm-up only if it is this many times as long.
 _WARMING_UP: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What each of n steps is.
+    """Roles of n steps.
 
     Attributes:
         role: `typical`, `partial`, `warm-up`, `edge`, `outlier` or `window`.
@@ -45,17 +44,17 @@ class Roles:
 
     @property
     def typical(self) -> list[bool]:
-        """Which are typical."""
+        """Whether each step is typical."""
         return [reason is None for reason in self.reason]
 
 
 def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str) -> Roles:
-    """What each step is.
+    """Assign a role to each step.
 
     Args:
-        length: int64[n], the time that it owns on the devices, in ns.
-        host: int64[n], its length on the host.
-        partial: bool[n], whether the recording begins or ends inside it.
+        length: int64[n], length on the devices in ns.
+        host: int64[n], length on the host in ns.
+        partial: bool[n], whether the recording starts or ends inside it.
         source: Where the steps come from, as in `steps`: `whole` is no step, and of requests each is as good as any.
     """
     if source == "whole":
@@ -65,7 +64,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
         return Roles(
             [("partial" if cut else "typical") for cut in partial], [(text if cut else None) for cut in partial]
         )
-    # Where nothing is whole, what comes closest to it has to do.
+    # Without complete steps the most complete ones are used.
     complete = np.flatnonzero(~partial & (length > 0)) if (~partial & (length > 0)).any() else np.arange(length.size)
     role = ["typical"] * length.size
     reason: list[str | None] = [None] * length.size
@@ -76,7 +75,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
         longer = length[step] > _others(length, complete, step)
         role[step] = "warm-up" if step == first and longer else "edge" if step in (first, last) else "outlier"
         reason[step] = _compared(length, complete, step, "")
-    # The profiler's start waits for earlier work, its stop comes after the last: the host shows them, not the device.
+    # The profiler's start waits for earlier work, its stop follows the last work: only host times show them.
     for step in _unlike(host[complete], complete):
         if step in (first, last) and role[step] == "typical" and host[step] > _others(host, complete, step):
             role[step], reason[step] = "edge", _compared(host, complete, step, " on the host")
@@ -86,7 +85,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
 
 
 def _others(length: Times, complete: NDArray[np.int64], step: int) -> float:
-    """What the others usually take."""
+    """Median length of the other steps in ns."""
     return float(np.median(length[complete[complete != step]]))
 
 
@@ -96,10 +95,10 @@ def _compared(length: Times, complete: NDArray[np.int64], step: int, where: str)
 
 
 def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
-    """The steps whose length is much unlike that of the others, unless there are too many for that."""
+    """Steps whose length is much unlike that of the others, unless they are too many to be outliers."""
     if step.size <= _FEWEST:
         return []
-    # The first and the last may both be odd.
+    # The first and the last may both be unlike the others.
     sure = length[1:-1] if step.size >= _INNER + 2 else length
     usual = float(np.median(sure))
     off = np.abs(length - usual)
@@ -107,7 +106,7 @@ def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
     unlike = off > max(_UNLIKE * usual, _SPREADS * spread)
     inner = unlike[1:-1]
     if np.count_nonzero(inner) > max(1, _RARE * step.size):
-        # So are the first and the last one if they are like these.
+        # Nor are the first and the last one outliers if they are like these.
         recurring = off[1:-1][inner]
         unlike &= (off < recurring.min()) | (off > (1 + _UNLIKE) * recurring.max())
         unlike[1:-1] = False
@@ -115,7 +114,7 @@ def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
 
 
 def _warm_up(length: Times, step: NDArray[np.int64]) -> list[int]:
-    """The first steps, as long as each is much longer than the later ones."""
+    """The leading steps that are much longer than all later ones."""
     found = []
     for position in range(step.size - 1):
         later = length[position + 1 :]

@@ -1,4 +1,4 @@
-"""Steps whose parts are annotated, not they themselves: `forward`, `backward`, `optimizer`, and again `forward`."""
+"""Steps from any annotations of their parts that recur in sequence, such as `forward`, `backward`, `optimizer`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from stepscope.ingest.derive.steps.step import Step
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
-#: As many rounds make a loop; two do where their parts are those of a training step.
+#: Least number of rounds; two are enough if their parts are named as those of a training step.
 _FEWEST: Final = 3
 _TRAINING: Final = (re.compile(r"forward|fwd", re.I), re.compile(r"backward|bwd|optim", re.I))
-#: Parts of networks: what goes round may be their layers, unless each round is a call of the network.
+#: Names of parts of networks: recurring ones may be layers, unless each round is a call of the network.
 _LAYERS: Final = re.compile(
     r"layer|block|att(?:ention|n)|mlp|ffn|norm|embed|soft_?max|mat_?mul|linear|conv|head|expert|router|rope|scores",
     re.I,
 )
-#: Ranges of libraries, which come with operators and not with steps.
+#: Ranges of libraries around operators, not steps.
 _LIBRARY: Final = re.compile(
     r"^(?:nccl|gloo|c10d|hccl):|^## Call |^Torch-Compiled|^DistributedDataParallel|^autograd::"
 )
-#: The rounds hold this share of the work at least, and each of them about as much as the others.
+#: Least share of the work inside rounds, and least share of the others' work in each round.
 _COVER: Final = 0.5
 _ALIKE: Final = 2
 
@@ -36,9 +36,9 @@ USING (track) WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 
 
 
 def round_steps(staging: Staging) -> list[Step]:
-    """From the first part of a round to the first part of the next; the last one ends with the work. Empty if unclear.
+    """Steps from the first part of one round to that of the next; the last ends with the work. Empty if unclear.
 
-    A round is a sequence of at least two annotations, one after the other on one thread, that comes again and again.
+    A round is a sequence of at least two annotations on one thread that recurs.
     """
     rows = staging.connection.execute(_SQL).fetchnumpy()
     edges = np.flatnonzero(np.diff(rows["track"])) + 1
@@ -59,7 +59,7 @@ def round_steps(staging: Staging) -> list[Step]:
 
 
 def _rounds(staging: Staging, rows: dict[str, NDArray[Any]]) -> Times | None:
-    """Where the rounds of one thread begin; None if its annotations do not go round."""
+    """Start of each round of one thread in ns; None if its annotations do not recur in sequence."""
     kept = np.array([_LIBRARY.search(str(name)) is None for name in rows["name"]], np.bool_)
     ts, stop, names = rows["ts"][kept], rows["stop"][kept], rows["name"][kept].astype(object)
     outer = outermost(ts, stop)

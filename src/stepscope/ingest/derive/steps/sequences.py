@@ -1,7 +1,7 @@
-"""The sequences in which steps are looked for: work of the busiest queue, else operators or ranges of a thread.
+"""Infer steps from the sequence of work on the busiest queue, else of operators or ranges on a thread.
 
-Programs that are not PyTorch's have loops of few kernels, with copies between them, and work of their own before and
-after: there the part that repeats is enough, if it is most of what the device does.
+Programs without PyTorch have loops of few kernels with copies between them, and other work before and after: there a
+repeating part is enough, if it is most of the device's work.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
 
-#: By number: a few collectives can outlast all compute, and tell little.
+#: The busiest queue by number of kernels: a few collectives can outlast all compute.
 _BUSIEST_SQL: Final = """
 SELECT e.track FROM raw_events e JOIN tracks t USING (track)
 WHERE t.kind = '{kind}' AND e.category = '{category}' GROUP BY 1 ORDER BY count(*) DESC, sum(e.dur) DESC, 1 LIMIT 1
 """
 
-#: Kernels of a queue and when the host launched each: its own begin where no launch is recorded.
+#: Kernels of a queue with the time of each launch: the kernel's own start where no launch is recorded.
 _KERNELS_SQL: Final = """
 SELECT e.name_id, e.ts, e.ts + coalesce(e.dur, 0) AS stop, coalesce(l.ts, e.ts) AS begin,
     coalesce(l.stop, e.ts) AS done, l.ts IS NOT NULL AS launched
@@ -47,7 +47,7 @@ FROM raw_events e LEFT JOIN (
 WHERE e.track = ? AND e.category IN ('kernel', 'collective') ORDER BY e.ts, e.id
 """
 
-#: The same with copies, which a loop of one kernel may consist of.
+#: The same with copies, for loops of one kernel and copies.
 _WORK_SQL: Final = _KERNELS_SQL.replace("('kernel', 'collective')", "('kernel', 'collective', 'copy', 'set')")
 _OPERATORS_SQL: Final = """
 SELECT name_id, ts, ts + coalesce(dur, 0) AS stop, ts AS begin, ts + coalesce(dur, 0) AS done, true AS launched
@@ -55,25 +55,23 @@ FROM raw_events WHERE track = ? AND category = 'op' ORDER BY ts, dur DESC, id
 """
 
 _RANGES_SQL: Final = _OPERATORS_SQL.replace("'op'", "'annotation'")
-#: Whose events, of which category, and queries to try one after the other where the program has no operators.
+#: Track, category and queries to try in turn in programs without operators.
 _SEQUENCES: Final = (
     ("device", "kernel", (_KERNELS_SQL, _WORK_SQL)),
     ("host", "op", (_OPERATORS_SQL,)),
     ("host", "annotation", (_RANGES_SQL,)),
 )
-#: Two kernels that alternate are a loop where they are nearly all that the devices do, and not on one queue of several.
+#: Two alternating kernels are a loop only if they are nearly all device work, and not on one queue of several.
 _SHARE_SQL: Final = """
 SELECT count(*) FILTER (track = ?) / count(*) FROM raw_events
 WHERE category IN ('kernel', 'collective', 'copy', 'set')
 """
 _ALONE: Final = 0.9
-#: The last steps of a loop are at most so many times as long as the first, unless hardly any is shorter than the one
-#: before it.
+#: The last steps of a loop are at most this many times as long as the first, unless lengths do not grow steadily.
 _ALIKE: Final = 3
 _RISING: Final = 0.7
 
-#: Between layers the device idles for less than this share of the time from one to the next: 0.2 % where each layer
-#: is a graph of its own.
+#: Least idle time before a step, as a share of the period; between layers it is less (0.2 % if each is a graph).
 _PAUSE: Final = 0.02
 
 _NAMES_SQL: Final = """
@@ -81,7 +79,7 @@ SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events
 """
 _LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
 
-#: Calls that a loop over steps is never inside of.
+#: Calls that never contain a loop over steps.
 _WRAPPERS_SQL: Final = """
 SELECT e.ts, e.ts + e.dur AS stop FROM raw_events e JOIN tracks t USING (track)
 WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ? ORDER BY e.ts
@@ -90,16 +88,16 @@ WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ? ORDER BY 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """What ran one after the other.
+    """n activities in sequence.
 
     Attributes:
-        names: int64[n].
-        durs: int64[n], how long each ran.
-        starts: int64[n], when each began.
-        gaps: int64[n], idle time before each.
-        begins: int64[n], when the host began it.
-        ends: int64[n], when the host was done with it.
-        launched: bool[n], whether that is recorded; else the two are when the device began it.
+        names: int64[n], name ids.
+        durs: int64[n], durations in ns.
+        starts: int64[n], start of each in ns.
+        gaps: int64[n], idle time before each in ns.
+        begins: int64[n], start of its launch on the host in ns.
+        ends: int64[n], end of its launch in ns.
+        launched: bool[n], whether the launch is recorded; if not, both are the activity's own start.
     """
 
     names: Names
@@ -111,12 +109,12 @@ class Sequence:
     launched: NDArray[np.bool_]
 
     def part(self, part: slice) -> Sequence:
-        """A stretch of it."""
+        """A part of the sequence."""
         return Sequence(*(getattr(self, one.name)[part] for one in fields(self)))
 
 
 def inferred_steps(staging: Staging) -> list[Step]:
-    """The periods of the device's work, or of the host's if there is no device; empty if there are none."""
+    """The periods of device work, or of host work without a device; empty if there are none."""
     [operators] = staging.one("SELECT count(*) FROM raw_events WHERE category = 'op'")
     network = _is_network(staging)
     plain = not operators and not network
@@ -135,7 +133,7 @@ def inferred_steps(staging: Staging) -> list[Step]:
 
 
 def _rows(staging: Staging, query: str, track: int, kind: str) -> dict[str, NDArray[Any]]:
-    """What ran on a track; of nested events of the host the outermost."""
+    """Events of a track; of nested host events the outermost."""
     rows = staging.connection.execute(query, [track]).fetchnumpy()
     if kind == "host":
         outer = outermost(rows["ts"], rows["stop"])
@@ -150,7 +148,7 @@ def _is_network(staging: Staging) -> bool:
 
 
 def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool) -> list[Step]:
-    """The periods of a sequence; of `all_of_it`, or of most of it."""
+    """The periods of a sequence, which cover it all if `all_of_it`, else most of it."""
     part = slice(0, sequence.names.size)
     cuts = find_steps(sequence.names, sequence.gaps, shortest)
     if cuts is None:
@@ -172,7 +170,7 @@ def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: in
 
 
 def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
-    """Whether periods of a network's kernels are passes through all of it, and not its layers."""
+    """Whether periods of a network's kernels are whole passes, not layers."""
     begins, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
     if np.median(gaps[1:]) >= _PAUSE * np.median(np.diff(begins)):
         return True
@@ -182,7 +180,7 @@ def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
 
 
 def _grows(lengths: Times) -> bool:
-    """Whether the same work is done on ever larger data, as a sweep does, which is no loop over steps."""
+    """Whether lengths keep growing, as in a sweep over sizes, which is no loop over steps."""
     third = max(lengths.size // 3, 1)
     rising = np.count_nonzero(np.diff(lengths) > 0) >= _RISING * max(lengths.size - 1, 1)
     return bool(rising and np.median(lengths[-third:]) > _ALIKE * np.median(lengths[:third]))
@@ -215,8 +213,8 @@ def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
 
 
 def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
-    """Steps on the host: each lasts until the next begins, the last one until its last call returns."""
-    # What was launched before the recording began has only the device's time, which lies behind the host's.
+    """Host intervals of the steps: each ends where the next starts, the last one when its last call returns."""
+    # Work launched before the recording has only the device's time, which is later than the host's.
     begins = np.minimum.accumulate(sequence.begins[cuts.positions][::-1])[::-1]
     last = max(int(sequence.ends[cuts.positions[-1] :].max()), int(begins[-1]) + 1)
     lengths = np.diff(np.append(begins, last))

@@ -1,4 +1,4 @@
-"""One step, before it is known what ran in it, and what steps are called."""
+"""A step's host interval, and step numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Numbers from here on don't fit column `step`, with room for the steps that are counted on from the highest one.
+#: Numbers from here on don't fit column `step`, leaving room to continue from the highest one.
 _TOO_HIGH: Final = 2**31 - 2**20
 
 
@@ -20,11 +20,11 @@ class Step:
     """A step on the host.
 
     Attributes:
-        name: As recorded, or a made one.
+        name: As recorded, or generated.
         number: The number in the recorded name; None if it has none.
-        ts: Begin.
-        dur: Duration, positive.
-        partial: Whether it is known that the recording begins or ends inside it.
+        ts: Start in ns.
+        dur: Duration in ns, positive.
+        partial: Whether the recording is known to start or end inside it.
     """
 
     name: str
@@ -35,10 +35,10 @@ class Step:
 
 
 def called(numbers: Sequence[int | None]) -> NDArray[np.int32]:
-    """What column `step` says of each of n steps of a rank, int32[n]: no two the same.
+    """Distinct values of column `step` for the n steps of a rank, int32[n].
 
-    It is the recorded number. A step without one, and one whose number an earlier step has, go on from the highest:
-    where none has a number, steps are counted from 0.
+    A step keeps its recorded number. Steps without one, and those whose number an earlier step has, continue from the
+    highest; without any numbers, steps count from 0.
     """
     usable = [number if number is not None and 0 <= number < _TOO_HIGH else None for number in numbers]
     following = max((number for number in usable if number is not None), default=-1) + 1
