@@ -1,4 +1,4 @@
-"""What is stored of device activities beyond `kernels`: their launches, which analyses would look up time and again."""
+"""Columns of device activities stored beside those of `kernels`: their launches and operators, joined in advance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from stepscope.model.schema import Column, TableSchema, ns
 from stepscope.model.tables import KERNELS
 
-#: About the launch, null together: there is none, or its row is not among the events.
+#: About the launch; all null if there is none, or it is not among the events.
 LAUNCH_COLUMNS: Final = (
     ns("launch_ts", "Begin of the launch; null if the recording does not tell the launch.", nullable=True),
     ns("launch_dur", "Its duration; null if not recorded.", nullable=True),
@@ -16,7 +16,7 @@ LAUNCH_COLUMNS: Final = (
     Column("launch_step", "int32", "The step that it lies in; null outside every step.", "", True),
 )
 
-#: About the operator, null together.
+#: About the operator; all null likewise.
 OP_COLUMNS: Final = (
     ns("op_ts", "Begin of the operator; null if the recording does not tell the operator.", nullable=True),
     Column("op_track", "int32", "Its thread, a row of `tracks`.", "id", True),

@@ -1,8 +1,8 @@
-"""Stored recordings, kept so that an unchanged input is read only once, by any number of processes at a time.
+"""Cache of stored recordings, safe for concurrent processes: an unchanged input is read only once.
 
-A store is complete when it takes its name, and what has a name is not changed. Whoever uses a store holds a share of
-its lock (`locks.py`), and only who has that lock alone may remove it: processes that need the same store at the same
-time may each write it, and all use the one that was there first.
+A store gets its name by a rename once it is complete, and is immutable from then on. Users of a store hold a shared
+lock on its name (`locks.py`); removing it needs the exclusive lock. Processes that need the same store at the same time
+may each write it; all use the first one finished.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from stepscope.store.manifest import is_whole, read_manifest
 from stepscope.store.stamp import code_stamp
 
 _DEFAULT_LIMIT: Final = 20 << 30
-#: Nobody needs a temporary cache to be any smaller.
+#: Size limit of a temporary cache: none.
 _NO_LIMIT: Final = 2**63
 #: Being written, or being removed.
 _TEMPORARY: Final = "tmp-"
-#: Complete, but for those only who use it now: its recording was changing, or a damaged store had its name.
+#: Complete, but private to this process: its recording was changing, or a damaged store has its name.
 _ONCE: Final = "once-"
-#: What is called otherwise was put there by others, and is left alone.
+#: Names of stores; other files in the folder are left alone.
 _KEPT_NAME: Final = re.compile("[0-9a-f]{32}")
 _LEFT_NAME: Final = re.compile(f"(?:{_TEMPORARY}|{_ONCE})[0-9a-z_]{{8,32}}")
-#: Where there are no locks, what was not touched for so long is of a process that died.
+#: Age of unfinished stores that are removed where locks are not supported.
 _STALE_SECONDS: Final = 24 * 3600
-#: A store that is being removed has its name for some milliseconds more.
+#: Pause before retrying a rename: a store being removed keeps its name for some milliseconds.
 _PATIENCE: Final = 40
 _PAUSE_SECONDS: Final = 0.05
 
@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What was removed: how many recordings of how many bytes; and how many are in use, or can't be removed."""
+    """Result of clearing: recordings and bytes removed, and recordings that are in use or can't be removed."""
 
     removed: int = 0
     size: int = 0
@@ -67,9 +67,9 @@ class Cleared:
 
 
 class Cache:
-    """A folder of stored recordings, named by what they were read from.
+    """A folder of stored recordings, named by keys of their inputs.
 
-    What was taken from it or written to it stays until `release`, whatever others do.
+    Stores taken from it or written to it exist until `release`, whatever other processes do.
 
     Args:
         root: The folder; made when first written to.
@@ -85,19 +85,19 @@ class Cache:
 
     @classmethod
     def temporary(cls) -> Cache:
-        """One of this process, in the system's temporary folder; `remove` it.
+        """A cache of this process in the system's temporary folder; the caller must `remove` it.
 
         Raises:
-            OSError: There is no place for it.
+            OSError: It can't be created.
         """
         return cls(scratch_folder(), limit=_NO_LIMIT)
 
     def take(self, key: str, name: str = "") -> Path | None:
-        """The complete store under `key`, which stays until `release`; None if there is none. It counts as a use.
+        """Hold the complete store under `key` until `release`; None if there is none. Updates its time of last use.
 
         Args:
-            key: What it is asked for by.
-            name: What it is called, if not so: another process may have written it for this one alone.
+            key: Key of the store.
+            name: Name of its folder if not the key: a store written by another process for this one alone.
         """
         if key in self._taken:
             return self._taken[key]
@@ -108,13 +108,13 @@ class Cache:
         if not is_whole(folder):
             self._locks.release(name)
             return None
-        with suppress(OSError):  # a cache that can't be written can be used
+        with suppress(OSError):  # a read-only cache can be used
             os.utime(folder / MANIFEST)
         self._taken[key] = folder
         return folder
 
     def distrust(self, folder: Path) -> None:
-        """Never take a store again that turned out to be damaged; one written anew takes its place."""
+        """Ignore a damaged store from now on; a rewritten one replaces it."""
         self._distrusted.add(folder)
         for key, taken in tuple(self._taken.items()):
             if taken == folder:
@@ -123,23 +123,23 @@ class Cache:
 
     @contextmanager
     def writing(self, key: str, keep: Callable[[], bool] = lambda: True) -> Iterator[Path]:
-        """A folder to write to, taken under `key` if the block succeeds, and gone if not.
+        """A folder to write a store to; held under `key` if the block succeeds, removed if not.
 
-        If somebody else has written it meanwhile, theirs is taken.
+        If another process has finished the same store meanwhile, that one is used.
 
         Args:
-            key: What it is taken as.
-            keep: Asked at the end whether others may use it too.
+            key: Key of the store.
+            keep: Called at the end; returns whether other processes may use the store.
 
         Raises:
-            CannotStoreError: There is no place for it.
+            CannotStoreError: It can't be written.
         """
         name = _TEMPORARY + secrets.token_hex(8)
         folder = self.root / name
         try:
             try:
                 self.root.mkdir(parents=True, exist_ok=True)
-                self._locks.claim(name)  # before it is there, so that nobody takes it for a leftover
+                self._locks.claim(name)  # before it exists, so that no process removes it as a leftover
                 with unfinished(folder):
                     folder.mkdir()
                     yield folder
@@ -154,7 +154,7 @@ class Cache:
         self.evict()
 
     def release(self) -> None:
-        """Let go of all that was taken. The stores must not be read afterwards: others may remove them."""
+        """Release all held stores. They must not be read afterwards: other processes may remove them."""
         while self._taken:
             _, folder = self._taken.popitem()
             self._locks.release(folder.name)
@@ -163,7 +163,7 @@ class Cache:
                 stays(folder)
 
     def remove(self) -> None:
-        """Remove the whole folder, which nobody else knows of, after letting go of all that was taken."""
+        """Release all stores and remove the whole folder; for temporary caches, which no other process uses."""
         self.release()
         self._locks.forget()
         remove_scratch(self.root)
@@ -182,7 +182,7 @@ class Cache:
         return sorted(found, key=lambda entry: entry.used)
 
     def clear(self) -> Cleared:
-        """Remove everything that nobody uses."""
+        """Remove all stores not in use."""
         removed = size = used = refused = 0
         for entry in self.entries():
             if self._remove(entry.path):
@@ -195,7 +195,7 @@ class Cache:
         return Cleared(removed, size, used, refused)
 
     def evict(self) -> None:
-        """Remove what died unfinished, then the least recently used beyond the limit, but nothing that is in use."""
+        """Remove unfinished leftovers, then least recently used stores beyond the limit; never one in use."""
         self.remove_leftovers()
         entries = self.entries()
         total = sum(entry.size for entry in entries)
@@ -217,7 +217,7 @@ class Cache:
             self._remove(leftover)
 
     def _remove(self, folder: Path) -> bool:
-        """Remove a folder that nobody uses, at once for everybody else; returns whether it was done."""
+        """Remove a folder not in use, atomically for other processes; returns whether it was removed."""
         if not self._claim(folder):
             return False
         going = self.root / (_TEMPORARY + secrets.token_hex(8))
@@ -239,11 +239,11 @@ class Cache:
             return False
 
     def _named(self, folder: Path, key: str) -> Path:
-        """Give what was written its name, unless somebody was quicker."""
+        """Rename a written store to its key, unless another process was first; returns its folder."""
         target = self.root / key
         for _ in range(_PATIENCE):
             if not self._locks.share(key):
-                time.sleep(_PAUSE_SECONDS)  # what is called so is being removed
+                time.sleep(_PAUSE_SECONDS)  # the old store of this name is being removed
                 continue
             try:
                 folder.rename(target)
@@ -279,9 +279,9 @@ def default_root() -> Path:
 
 
 def cache_key(contents: Contents, member: str, reader: str, version: int) -> str:
-    """What a stored recording is named by: everything that can change what reading it gives.
+    """Key of a stored recording: a digest of everything that determines the result of reading it.
 
-    That is what its files are and hold, the code that reads, derives and stores, and the versions of the reader and of
+    That is its files and their contents, the code that reads, derives and stores, and the versions of the reader and of
     the store's layout.
     """
     made_by = f"{VERSION}|{code_stamp()}|{reader}|{version}"

@@ -1,4 +1,4 @@
-"""What a recording's files hold, told from a sample: whether they are what was read, and still are when it is."""
+"""Fingerprint of a recording's files, from their status and samples of their content."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-#: Files up to this size are looked at whole, and of longer ones pieces that add up to it.
+#: Bytes hashed per file: all of shorter files, evenly spread samples of longer ones.
 _LOOKED_AT: Final = 1 << 20
 _PIECES: Final = 64
 
-#: Of each file its name, size, times of its content and of its attributes, and identity.
+#: Name, size, mtime, ctime and inode of each file.
 Status = tuple[tuple[str, int, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The files of a recording at one moment.
+    """Fingerprint of a recording's files at one moment.
 
     Attributes:
-        path: The file, or the folder whose files they are.
-        digest: A text that is another one when the files are.
-        status: What the file system says of each file.
+        path: The file or folder.
+        digest: Hash of paths, status and samples.
+        status: Status of each file in the file system.
     """
 
     path: Path
@@ -31,15 +31,15 @@ class Contents:
     status: Status
 
     def are_unchanged(self) -> bool:
-        """Whether the file system still says the same of the files."""
+        """Whether the files' status is still the same."""
         return status_of(self.path) == self.status
 
 
 def contents_of(path: Path) -> Contents:
-    """Look at a file, or at all files of a folder.
+    """Fingerprint a file, or all files of a folder.
 
-    Sizes, times and samples spread over the whole length of each file tell one content from another. The time of a
-    file's attributes counts, since programs can set that of its content.
+    Hashes sizes, times and samples spread over the whole length of each file. The ctime is included since programs can
+    set the mtime.
 
     Raises:
         OSError: A file can't be read.
@@ -56,7 +56,7 @@ def contents_of(path: Path) -> Contents:
 
 
 def status_of(path: Path) -> Status:
-    """What the file system says of a file, or of all files of a folder, by their names in it; of none, nothing."""
+    """Status of a file, or of all files of a folder by relative name; empty for a missing path."""
     files = [path]
     if path.is_dir():
         files = sorted(Path(folder, name) for folder, _, names in os.walk(path) for name in names)
@@ -73,7 +73,7 @@ def status_of(path: Path) -> Status:
 
 
 def _pieces(size: int) -> list[tuple[int, int]]:
-    """Position and length of what is looked at: evenly spread, the first and the last bytes among them."""
+    """Offset and length of the samples of a file: evenly spread, including its first and last bytes."""
     if size <= _LOOKED_AT:
         return [(0, size)]
     length = _LOOKED_AT // _PIECES

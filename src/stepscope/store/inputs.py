@@ -1,6 +1,6 @@
-"""How inputs of operators are kept: each distinct text once, and a row per call that refers to it.
+"""Storage of operators' inputs: distinct texts once (`input_texts`), and a row per call (`input_calls`).
 
-A job makes the same few thousand calls over and over, so that the texts of `op_inputs` take a hundredth of the space.
+A job repeats a few thousand distinct calls, so this takes about a hundredth of the space.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ INPUT_CALLS: Final = TableSchema(
 
 
 def op_inputs_sql(calls: str = "input_calls", texts: str = "input_texts") -> str:
-    """The rows of `op_inputs` without the rank, from the relations that hold them."""
+    """SQL for the rows of `op_inputs` without the rank, from the relations that hold them."""
     columns = ", ".join(f't."{name}"' for name in TEXT_COLUMNS)
     return f"SELECT c.event, {columns}, c.sequence, c.forward_thread FROM {calls} c LEFT JOIN {texts} t USING (texts)"

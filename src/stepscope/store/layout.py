@@ -1,18 +1,17 @@
-"""Files of a stored recording, and the columns they hold.
+"""Files of a stored recording and their columns.
 
     STORE/manifest.json     what the recording is, and the version of this layout
     STORE/events-*.parquet  `events` without `rank`, `name` and `args`, with `name_id`, by track and time
     STORE/names.parquet     name_id, name
     STORE/args-*.parquet    id, args, in the order of the recording
     STORE/input_*.parquet   `op_inputs` without `rank`: its distinct texts, and the calls that refer to them
-    STORE/activities.parquet `kernels` without `rank`, with what launched each
+    STORE/activities.parquet `kernels` without `rank`, with their launches
     STORE/TABLE.parquet     every other canonical table without `rank`
 
-A table without rows has no file, but for events, names and activities: each file costs a millisecond to write, and
-again whenever the store is opened.
+Empty tables have no file, except events, names and activities: each file costs a millisecond to write and to open.
 
-Arguments are by far the widest column and the least read, so they lie apart. The rank is not stored
-since only the whole input tells which rank a recording is.
+Arguments are the widest and least read column, so they have files of their own. The rank is not stored since it depends
+on the whole input.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS, TABLES
 from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
-#: Raised whenever the same recording is stored with other values; what columns there are is part of `VERSION` anyway.
+#: To be raised whenever stored values change; columns and types are part of `VERSION` anyway.
 _MEANING: Final = 9
 
-#: How Parquet files are written: the newer encodings are smaller and faster to read.
+#: Parquet options: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"
 
 MANIFEST: Final = "manifest.json"
@@ -66,13 +65,13 @@ SPAN_COLUMNS: Final = tuple(
 
 
 def _version(tables: Iterable[TableSchema], columns: Iterable[str]) -> str:
-    """A text that is another one whenever a stored table has other columns, or they are of other types."""
+    """Fingerprint of the stored schema."""
     described = [[table.name, [(column.name, column.type) for column in table.columns]] for table in tables]
     digest = hashlib.sha256(json.dumps([described, list(columns), SQL_TYPES, PARQUET]).encode())
     return f"{_MEANING}-{digest.hexdigest()[:16]}"
 
 
-#: What a store must be of to be read as this module describes.
+#: Version of stores that this module describes.
 VERSION: Final = _version(STORED_TABLES, SPAN_COLUMNS)
 
 
@@ -82,5 +81,5 @@ def stored_columns(table: TableSchema) -> tuple[Column, ...]:
 
 
 def columns_sql(columns: tuple[Column, ...]) -> str:
-    """The columns as the body of a CREATE TABLE."""
+    """The column list of a CREATE TABLE statement."""
     return ", ".join(f'"{column.name}" {SQL_TYPES[column.type]}' for column in columns)

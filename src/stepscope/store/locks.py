@@ -1,4 +1,4 @@
-"""Which stores are in use: locks by name, in one file of the cache, so that thousands need one descriptor."""
+"""Locks by name on stores, as byte locks of one file of the cache, so that they share one descriptor."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Final
 
 from stepscope.model.process.locking import lock, unlock
 
-#: The file whose bytes are locked; it holds nothing.
+#: The file whose bytes are locked; it is empty.
 LOCK_FILE: Final = ".lock"
-#: In place of a number of users: somebody in this process has it alone.
+#: In place of a number of users: claimed by this process.
 _CLAIMED: Final = -1
 
 _GUARD: Final = threading.Lock()
 
 
 class Locks:
-    """Locks by name on what lies in a folder: shared by those who use it, claimed by who removes it.
+    """Locks by name on the contents of a folder: shared for use, claimed (exclusive) for removal.
 
-    They are of the process, not of the object, and are never waited for. A process that ends, however it does, holds
-    none. Where a file system knows no locks, everything may be used and nothing be claimed (`work` is false).
+    Locks are non-blocking, belong to the process, not to the object, and end with the process. On file systems
+    without locks everything can be shared and nothing claimed (`work` is false).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,12 +31,12 @@ class Locks:
 
     @property
     def work(self) -> bool:
-        """Whether names can be claimed here at all."""
+        """Whether the file system supports locks."""
         with _GUARD:
             return _opened(self._path).works
 
     def share(self, name: str) -> bool:
-        """Use something together with others; False if somebody has claimed it."""
+        """Take a shared lock on a name; False if it is claimed."""
         with _GUARD:
             held = _opened(self._path)
             users = held.users.get(name, 0)
@@ -46,7 +46,7 @@ class Locks:
             return True
 
     def claim(self, name: str) -> bool:
-        """Have something alone; False if anybody uses it, this process included."""
+        """Take the exclusive lock on a name; False if anybody uses it, this process included."""
         with _GUARD:
             held = _opened(self._path)
             if not held.works or held.users.get(name) or not held.lock(name, shared=False):
@@ -55,7 +55,7 @@ class Locks:
             return True
 
     def release(self, name: str) -> None:
-        """Let go of something once: shared as often as it was, claimed at all."""
+        """Release a claim, or one of possibly several shares."""
         with _GUARD:
             held = _opened(self._path)
             users = held.users.get(name, 0)
@@ -66,7 +66,7 @@ class Locks:
                 held.unlock(name)
 
     def forget(self) -> None:
-        """Close the file, unless something is locked: the folder is going to be removed."""
+        """Close the file before the folder is removed, unless something is locked."""
         with _GUARD:
             key = (os.getpid(), _identity(self._path))
             held = _FILES.get(key)
@@ -77,7 +77,7 @@ class Locks:
 
 
 class _Held:
-    """What this process has locked in one file."""
+    """The locks this process holds in one file."""
 
     def __init__(self, path: Path) -> None:
         self.users: dict[str, int] = {}
@@ -92,7 +92,7 @@ class _Held:
             break
 
     def lock(self, name: str, *, shared: bool) -> bool:
-        """Lock a name; where there are no locks, sharing succeeds."""
+        """Lock a name; without support for locks, sharing succeeds."""
         if self.descriptor < 0:
             return shared
         try:
@@ -101,9 +101,9 @@ class _Held:
             return shared
 
     def unlock(self, name: str) -> None:
-        """Let go of a name."""
+        """Unlock a name."""
         if self.descriptor >= 0:
-            with suppress(OSError):  # there are no locks
+            with suppress(OSError):  # locks are not supported
                 unlock(self.descriptor, _position(name))
 
     def _can_lock(self) -> bool:
@@ -122,7 +122,7 @@ _FILES: Final[dict[tuple[int, object], _Held]] = {}
 def _opened(path: Path) -> _Held:
     key = (os.getpid(), _identity(path))
     if key not in _FILES:
-        held = _Held(path)  # which makes the file, if it can
+        held = _Held(path)  # creates the file, if possible
         key = (os.getpid(), _identity(path))
         _FILES.setdefault(key, held)
     return _FILES[key]
@@ -137,5 +137,5 @@ def _identity(path: Path) -> object:
 
 
 def _position(name: str) -> int:
-    """A byte of the file for each name. Two names on one byte, of 2^48, would only keep what could be removed."""
+    """The byte of the file for a name, by hash; a collision among 2^48 would only keep a removable store."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big")

@@ -1,4 +1,4 @@
-"""What a stored recording is, and what files it consists of."""
+"""The manifest of a stored recording: its metadata, and its files with sizes and rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS_SQL: Final = "SELECT file_name, num_rows FROM parquet_file_metadata($files
 
 
 class DamagedStoreError(Exception):
-    """A store is not what was written.
+    """A store differs from its manifest.
 
     Args:
         store: Its folder.
@@ -29,7 +29,7 @@ class DamagedStoreError(Exception):
 
 
 def write_manifest(store: Path, recording: Recording, connection: duckdb.DuckDBPyConnection) -> None:
-    """Write down what a store is, once all its other files are written."""
+    """Write the manifest of a store whose other files are complete."""
     rows = _rows(sorted(store.glob("*.parquet")), connection)
     files = {path.name: {"bytes": path.stat().st_size, "rows": number} for path, number in rows.items()}
     manifest = {"version": VERSION, "recording": recording.to_json(), "files": files}
@@ -46,7 +46,7 @@ def read_manifest(store: Path) -> Recording:
 
 
 def is_whole(store: Path) -> bool:
-    """Whether a folder is a store of this version with all its files, and nothing else, in their whole size."""
+    """Whether a folder is a store of this version with exactly the files and sizes of its manifest."""
     try:
         files = _read(store)[1]
         return files == {path.name: path.stat().st_size for path in store.glob("*.parquet")}
@@ -55,10 +55,10 @@ def is_whole(store: Path) -> bool:
 
 
 def check_rows(store: Path, connection: duckdb.DuckDBPyConnection) -> None:
-    """Compare the rows that a store's files say they have with what was written.
+    """Compare the row counts of a store's files with the manifest.
 
     Raises:
-        DamagedStoreError: They are not the same, or a file can't be read.
+        DamagedStoreError: They differ, or a file can't be read.
     """
     import duckdb
 

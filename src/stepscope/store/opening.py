@@ -1,4 +1,4 @@
-"""From stored recordings to an open `Trace`: views over Parquet files."""
+"""Open stored recordings as a `Trace`: views over Parquet files."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from stepscope.store.manifest import check_rows, read_manifest
 if TYPE_CHECKING:
     import duckdb
 
-#: Tables whose file has another name, since it holds more.
+#: Tables stored in a file of another name, which holds more columns.
 _FILES: Final = {KERNELS.name: ACTIVITIES}
 
 
 def connect_ahead() -> Callable[[], duckdb.DuckDBPyConnection]:
-    """Begin to connect to what stores are opened in; what is returned waits for the connection.
+    """Start connecting to DuckDB in the background; the returned function waits for the connection.
 
-    DuckDB takes 15 ms to learn its own functions, which it can do beside whatever comes before the opening.
+    This hides DuckDB's start-up behind the work that precedes opening.
     """
     executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-connecting")
     connecting = executor.submit(_connect)
@@ -48,7 +48,7 @@ def _connect() -> duckdb.DuckDBPyConnection:
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
-        # Queries that need more spill to disk, outside the current folder and only while they run.
+        # Larger queries spill to disk, in a temporary folder and only while they run.
         "memory_limit": "450MB",
         "temp_directory": str(spill_folder()),
     }
@@ -67,13 +67,13 @@ def open_stores(
 
     Args:
         stores: Folder of each rank's recording.
-        notes: Lines of health about the input as a whole.
-        locked: Let queries reach no file but the stores', no network and no setting.
-        check: Make sure that the stores have the rows that were written.
-        connect: Gives a connection that nothing else uses: what `connect_ahead` has returned.
+        notes: Health lines about the input as a whole.
+        locked: Restrict queries to the stores' files, without network or settings.
+        check: Compare the stores' rows with their manifests.
+        connect: Returns a connection that nothing else uses, such as the result of `connect_ahead`.
 
     Raises:
-        DamagedStoreError: They have not.
+        DamagedStoreError: A store differs from its manifest.
     """
     recordings = {rank: read_manifest(path) for rank, path in stores.items()}
     connection = connect()
@@ -138,9 +138,9 @@ def _stored(store: Path, table: TableSchema) -> str:
 
 
 def _columns(table: TableSchema, rank: int) -> str:
-    """Columns of a stored table; the rank is not in the file.
+    """SELECT list of a stored table, adding the rank, which is not in the file.
 
-    Views are planned wherever they are used: one that selects from another query takes half as long again.
+    One flat SELECT per view: views are planned at each use, and nested ones take longer.
     """
     return ", ".join(f"{rank}::INTEGER AS rank" if name == "rank" else f'"{name}"' for name in table.names)
 

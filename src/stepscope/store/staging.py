@@ -1,8 +1,8 @@
-"""Where a reader puts the facts that it finds, before anything is derived from them.
+"""The staging area: facts as recorded, before anything is derived from them.
 
-A `Staging` is a DuckDB database in memory that spills to disk beyond its memory limit. Readers fill the
-tables declared here with SQL, in the order of the recording; `ingest` derives the rest (nesting, steps,
-launches, classes) and writes the store.
+A `Staging` is a DuckDB database in memory that spills to disk beyond its memory limit. Readers fill the tables
+declared here in the order of the recording; `ingest` derives the rest (nesting, steps, launches, classes) and writes
+the store.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ RAW_EVENTS: Final = TableSchema(
     ),
 )
 
-#: What is recorded of a device activity beyond its interval.
+#: Device activities: columns beyond the interval.
 RAW_KERNELS: Final = TableSchema(
     "raw_kernels",
     "One row per device activity.",
@@ -78,7 +78,7 @@ RAW_KERNELS: Final = TableSchema(
     ),
 )
 
-#: Allocations with the thread that made them, so that their owner can be found.
+#: Allocations with their thread, from which the owner is derived.
 RAW_MEMORY: Final = TableSchema(
     "raw_memory",
     "One row per allocation, free or total.",
@@ -114,9 +114,9 @@ _AS_DECLARED: Final = (
 
 
 def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: object = None) -> tuple[Any, ...]:
-    """The first row of a query's result, read to its end; a row of one null if there is none.
+    """The first row of a query's result, read to its end; (None,) if there is no row.
 
-    For statements that change rows the result is their number.
+    For statements that change rows it is their number.
     """
     rows = connection.execute(query, parameters).fetchall()
     return tuple(rows[0]) if rows else (None,)
@@ -128,7 +128,7 @@ _EMPTY: Final[deque[duckdb.DuckDBPyConnection]] = deque(maxlen=1)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One line of health: something wrong with the recording, or missing from it."""
+    """A health line: something wrong with the recording, or missing from it."""
 
     code: str
     severity: str
@@ -144,7 +144,7 @@ class Staging:
     Attributes:
         folder: Where the store is being written; removed if reading fails.
         connection: DuckDB with the raw tables, `names(name_id, name)` and the tables that need no derivation.
-        health: What the reader observed.
+        health: The observations so far.
         memory_mb: Memory that the database may use before it spills to disk.
         threads: Cores that each statement may use; 0 for half of all, as two statements run at a time.
     """
@@ -171,7 +171,7 @@ class Staging:
         for table in _AS_DECLARED:
             self.connection.execute(f'CREATE TABLE "{table.name}" ({columns_sql(stored_columns(table))})')
         self.connection.execute(f"CREATE TYPE category AS ENUM ({', '.join(map(repr, CATEGORIES))})")
-        # A byte per event in place of a text is what most scans read.
+        # An enum: scans read a byte per event instead of a text.
         self.connection.execute("ALTER TABLE raw_events ALTER category TYPE category")
         self.connection.execute("CREATE TABLE names (name_id INTEGER, name VARCHAR)")
         self.connection.execute("ALTER TABLE input_texts ADD COLUMN text_key UBIGINT")
@@ -179,7 +179,7 @@ class Staging:
             self.connection.execute(f"CREATE SEQUENCE {sequence} MINVALUE 0 START 0")
 
     def limit_memory(self, megabytes: int) -> None:
-        """Let the database use this much memory, and disk beyond it."""
+        """Limit the database's memory; it spills to disk beyond it."""
         self.connection.execute(f"SET memory_limit = '{megabytes}MB'")
 
     def one(self, query: str, parameters: object = None) -> tuple[Any, ...]:
@@ -187,7 +187,7 @@ class Staging:
         return first_row(self.connection, query, parameters)
 
     def observe(self, code: str, severity: str, count: int, message: str, effect: str) -> None:
-        """Note something about the recording, if it occurred at all (`count` > 0)."""
+        """Add a health line if `count` > 0."""
         if count:
             self.health.append(Observation(code, severity, count, message, effect))
 
@@ -220,7 +220,7 @@ class Staging:
     ) -> int:
         """The number of a track, made on first use.
 
-        Device queues are told apart by device and stream, all others by process and thread.
+        Device queues are identified by device and stream, all other tracks by process and thread.
         """
         key = (kind, device, stream) if kind == "device" else (kind, process, thread)
         if key not in self._tracks:
@@ -233,15 +233,14 @@ class Staging:
         return self._tracks[key]
 
     def add_args(self, query: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
-        """Store the arguments that `query` yields as (id, args), ascending.
+        """Store arguments of events.
 
         Args:
-            query: What to store.
-            connection: The connection that can answer it, if it is not that of the staging area.
+            query: Returns (id, args), ascending by id.
+            connection: Connection to run it on; None for that of the staging area.
         """
         target = str(self.folder / f"args-{self._args_files:05d}.parquet").replace("'", "''")
-        # Arguments are all different: a dictionary of them is built in vain. What a group of rows is written from is
-        # held twice: that of small groups is memory used again, that of large ones is fresh each time.
+        # Arguments are distinct, so a dictionary is useless. Small row groups reuse their two buffers.
         options = f"({PARQUET}, DICTIONARY_SIZE_LIMIT 1, ROW_GROUP_SIZE 8192)"
         (connection or self.connection).execute(f"COPY ({query}) TO '{target}' {options}")
         self._args_files += 1
@@ -253,10 +252,10 @@ class Staging:
         self.connection.unregister("inserted")
 
     def close(self) -> None:
-        """Release what is in the database; the folder stays.
+        """Drop the contents of the database; the folder stays.
 
-        DuckDB gives all free memory of the process back when a database ends, much of which the analyses would ask for
-        again. So the empty database stays until another recording has been read.
+        The empty database is kept until another recording is read: closing it returns all free memory to the system,
+        which analyses would have to allocate again.
         """
         try:
             for (table,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
@@ -268,9 +267,9 @@ class Staging:
 
 
 def _half_of_the_cores() -> int:
-    """Two statements on a core each take less time than one on two cores after the other.
+    """Threads per statement: half of the cores, since two statements run at a time.
 
-    Nor are there idle threads on two cores: when one of its threads has been idle for half a second DuckDB gives all
-    free memory of the process back. To ask for it again took 8 % of the processor time of a report.
+    That is faster than one statement after the other on all cores, and leaves no thread idle: DuckDB returns all free
+    memory of the process to the system when one is idle for half a second.
     """
     return max(1, (os.cpu_count() or 1) // 2)

@@ -1,4 +1,4 @@
-"""Which code makes stores: another one may store something else of the same recording."""
+"""Fingerprint of the code that makes stores, part of their key."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Final
 
 _PACKAGE: Final = Path(__file__).parent.parent
-#: What decides what is stored; the rest works on stores.
+#: Packages that determine what is stored.
 _PARTS: Final = ("readers", "ingest", "store", "model")
 
 
 @cache
 def code_stamp() -> str:
-    """A text that is another one whenever the code that reads, derives or stores is.
+    """Fingerprint of the code that reads, derives and stores.
 
-    Reading and hashing these sources takes some milliseconds once per process. Versions that somebody has to raise are
-    forgotten; and times of files say nothing, since installers set them as they like.
+    Hashes the sources once per process (some milliseconds). A version number could be forgotten, and installers set
+    times of files arbitrarily.
     """
     return stamp_of(_PACKAGE, _PARTS)
 
 
 def stamp_of(package: Path, parts: tuple[str, ...]) -> str:
-    """A digest of the names and texts of all sources in the folders `parts` of `package`."""
+    """Hash of the names and texts of all sources in the folders `parts` of `package`."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         for path in sorted((package / part).rglob("*.py")):
