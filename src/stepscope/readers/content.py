@@ -1,4 +1,4 @@
-"""Bytes of an input, whatever it is packed in."""
+"""Read the content of an input, unpacking it where needed."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from stepscope.readers.protocol import Progress, Source
 __all__ = ["BLOCK_BYTES", "CHUNK_BYTES", "Damage", "ReadInto", "blocks", "content", "from_blocks", "head", "members",
            "on_disk"]  # fmt: skip
 
-#: Puts the next bytes of a content into memory; returns how many, 0 at the end.
+#: Reads the next bytes into a buffer; returns their number, 0 at the end.
 ReadInto = Callable[[memoryview], int]
 
 BLOCK_BYTES: Final = 8 << 20
-#: Text that is decoded in one go. Framing works on smaller blocks, which stay in the processor's cache.
+#: Bytes decoded at a time. Framing works on smaller blocks, which stay in the CPU's cache.
 CHUNK_BYTES: Final = 16 << 20
-#: What is in memory of an input whose beginning is looked for.
+#: Bytes read at a time by `head`.
 _SMALL_BYTES: Final = 1 << 16
 
 
 def head(source: Source, size: int = _SMALL_BYTES, *, blanks: bool = True, damage: Damage | None = None) -> bytes:
-    """The first `size` bytes of the content, fewer if there are not as many or the packing is broken.
+    """The first `size` bytes of the content; fewer at its end or at damage.
 
     Args:
         source: The input.
-        size: How many.
-        damage: Told of what is wrong with the packing.
-        blanks: Whether white space before JSON counts; if not, what follows it is given.
+        size: Number of bytes.
+        damage: Receives damage of the packing.
+        blanks: Whether to keep white space before JSON.
 
     Raises:
         OSError: The file can't be read.
@@ -56,11 +56,11 @@ def head(source: Source, size: int = _SMALL_BYTES, *, blanks: bool = True, damag
 
 
 def members(path: Path) -> list[str]:
-    """Names of the files in a zip archive; empty if the file is none.
+    """Names of the files in a zip archive; empty if the file is no archive.
 
     Raises:
         OSError: The file can't be read.
-        UserError: It is an archive that was made to exhaust who unpacks it.
+        UserError: It is a zip bomb.
     """
     archive = archive_of(path)
     return [] if archive is None else list(archive.members)
@@ -69,7 +69,7 @@ def members(path: Path) -> list[str]:
 def blocks(source: Source, damage: Damage, progress: Progress, block_size: int = BLOCK_BYTES) -> Iterator[bytes]:
     """The content in blocks of at most `block_size` bytes, as far as it can be unpacked.
 
-    What is broken, cut, or larger than `SIZES.unpacked_limit` ends the blocks early; `damage` then says so.
+    Damage, a truncated end or `SIZES.unpacked_limit` ends the blocks early, reported in `damage`.
 
     Raises:
         OSError: The file can't be opened.
@@ -104,7 +104,7 @@ def blocks(source: Source, damage: Damage, progress: Progress, block_size: int =
 
 @contextmanager
 def content(source: Source, damage: Damage, progress: Progress, block_size: int = BLOCK_BYTES) -> Iterator[ReadInto]:
-    """The same without a copy where nothing has to be unpacked.
+    """The content as readers into buffers, without a copy where nothing has to be unpacked.
 
     Raises:
         OSError: The file can't be opened.
@@ -125,7 +125,7 @@ def content(source: Source, damage: Damage, progress: Progress, block_size: int 
 
 
 def on_disk(source: Source, target: Path, damage: Damage) -> Path:
-    """A path where the content lies unpacked, for a library that opens files: the input's own, or `target`.
+    """A path to the unpacked content, for libraries that open files: the input itself, or a copy at `target`.
 
     Raises:
         OSError: It can't be read or written.
@@ -146,7 +146,7 @@ def on_disk(source: Source, target: Path, damage: Damage) -> Path:
 
 
 def from_blocks(blocks: Iterable[bytes]) -> ReadInto:
-    """Read from blocks that are in memory."""
+    """A reader from blocks in memory."""
     stream = iter(blocks)
     pending = memoryview(b"")
 
@@ -162,7 +162,7 @@ def from_blocks(blocks: Iterable[bytes]) -> ReadInto:
 
 
 class _Counted:
-    """A file that tells how far it is read."""
+    """A file that counts the bytes read."""
 
     def __init__(self, file: IO[bytes], progress: Progress) -> None:
         self._file = file
@@ -184,7 +184,7 @@ def _reading(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
 
 
 def _sized(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
-    """The same bytes in blocks of `size`, the last one of what is left."""
+    """The same bytes in blocks of `size`; the last one may be shorter."""
     pending = bytearray()
     for piece in pieces:
         if not pending and len(piece) == size:
@@ -199,7 +199,7 @@ def _sized(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def _bounded(pieces: Iterable[bytes], file: _Counted, damage: Damage) -> Iterator[bytes]:
-    """What is unpacked, up to the limit."""
+    """The unpacked bytes, up to the limit."""
     total = 0
     for piece in pieces:
         total += len(piece)

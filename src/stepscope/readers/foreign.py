@@ -1,6 +1,6 @@
-"""What files are that no reader reads, and what to give in their place.
+"""Recognise files of other formats, and suggest what to give instead.
 
-They are told by their first bytes; by their names only where a format has no sign of its own.
+They are recognised by their first bytes; by name only where a format has no signature.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Foreign:
 
 
 def foreign(path: Path, head: bytes) -> Foreign | None:
-    """What a file is whose unpacked content begins like that; None if that is not known."""
+    """The format of a file from the start of its unpacked content; None if unknown."""
     for looks, found in (*_ALIKE, *_CONTENTS):
         if looks(head):
             return found
@@ -40,12 +40,12 @@ def foreign(path: Path, head: bytes) -> Foreign | None:
 
 
 def is_foreign(head: bytes) -> bool:
-    """Whether a reader would take it though it is of no job: a Chrome trace of something else, or tensors."""
+    """Whether the content is of no job although a reader would accept it: another Chrome trace, or tensors."""
     return any(looks(head) for looks, _ in _ALIKE)
 
 
 def foreign_archive(names: Iterable[str]) -> Foreign | None:
-    """What an archive with such files is."""
+    """The format of an archive with such files; None if unknown."""
     ends = {"/" + name.rsplit("/", 1)[-1] for name in names}
     if "/data.pkl" in ends and ends & {"/version", "/byteorder", "/constants.pkl"}:
         return _CHECKPOINT
@@ -55,7 +55,7 @@ def foreign_archive(names: Iterable[str]) -> Foreign | None:
 
 
 def foreign_tables(names: Iterable[str]) -> Foreign:
-    """What a database with such tables is."""
+    """The format of a database with such tables."""
     listed = sorted(names)
     if any(name.startswith("rocpd_") for name in listed):
         return Foreign("a database of rocprofv3, which is not read", _PYTORCH)
@@ -65,7 +65,7 @@ def foreign_tables(names: Iterable[str]) -> Foreign:
 
 
 def _begins(*starts: bytes) -> Callable[[bytes], bool]:
-    """Whether it begins like that, and is no text unless that is what tells."""
+    """A test whether content starts with one of these; unless they are text themselves, it must not be text."""
     return lambda head: head.startswith(starts) and (not _is_text(head) or head.startswith((b"<", b"%")))
 
 
@@ -75,12 +75,12 @@ def _has(*patterns: bytes) -> Callable[[bytes], bool]:
 
 
 def _is_core(head: bytes) -> bool:
-    # e_type, in the byte order that byte 5 tells, is 4.
+    # e_type, in the byte order given by byte 5, is 4.
     return head.startswith(b"\x7fELF") and head[16:18] in (b"\4\0", b"\0\4")
 
 
 def _is_perfetto(head: bytes) -> bool:
-    """Whether it is a list of packets (field 1 of `Trace`) in Protocol Buffers; three tell."""
+    """Whether the content starts with three packets (field 1 of `Trace`) in Protocol Buffers."""
     at = 0
     for _ in range(3):
         found = _PACKET.match(head, at)
@@ -97,7 +97,7 @@ _PACKET: Final = re.compile(rb"\n([\x80-\xff]{0,4}[\x00-\x7f])")
 
 def _is_text(head: bytes) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)  # its end may be cut
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # a character may be cut at its end
     except UnicodeDecodeError:
         return False
     return bool(head) and not re.search(rb"[\x00-\x08\x0e-\x1a]", head)
@@ -116,7 +116,7 @@ _IMAGE: Final = Foreign("an image", _NOTHING)
 _PACKED: Final = Foreign("packed in a way that is not read", _UNPACK)
 
 _ALIKE: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
-    # The magic number of torch.save before it wrote archives.
+    # The magic number of torch.save before it wrote zip archives.
     (_begins(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), _CHECKPOINT),
     (_has(rb'"bazel_version"', rb'"cat"\s*:\s*"build phase marker"'), Foreign("a build profile of Bazel",
      "it is of no training or inference job; " + _NOTHING)),
@@ -144,7 +144,7 @@ _CONTENTS: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
      "give the *.pt.trace.json that torch.profiler wrote beside it")),
 )  # fmt: skip
 
-#: Formats without a sign of their own, and those whose sign is damaged.
+#: By name: formats without a signature, and those whose signature is damaged.
 _NAMES: Final[dict[tuple[str, ...], Foreign]] = {
     (".etl",): _ETL,
     (".pt", ".pth", ".ckpt", ".safetensors"): _CHECKPOINT,

@@ -1,4 +1,4 @@
-"""What a reader is."""
+"""The interface of readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from stepscope.model.recording import Recording
 from stepscope.store.staging import Staging
 
-#: How sure a reader is that a file is its own, from its first bytes: no, possibly, certainly.
+#: Results of `sniff`: a file is certainly not, possibly or certainly of a reader's kind.
 NO: Final = 0
 MAYBE: Final = 1
 YES: Final = 2
@@ -25,8 +25,8 @@ class Source:
 
     Attributes:
         path: File or folder.
-        member: Name inside an archive, for a recording that lies in one; else empty.
-        part: Which of several recordings in it, for all but the first: one of the first's `Recording.parts`.
+        member: Name inside an archive; empty if not in one.
+        part: Which of several recordings in a file, one of the first one's `Recording.parts`; empty for the first.
     """
 
     path: Path
@@ -46,12 +46,12 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Short and stable, as in `kineto`."""
+        """Short and stable name, such as `kineto`."""
         ...
 
     @property
     def version(self) -> int:
-        """Of what it makes of its inputs."""
+        """Version of the tables it makes of an input."""
         ...
 
     def sniff(self, path: Path, head: bytes) -> int:
@@ -59,7 +59,7 @@ class Reader(Protocol):
         ...
 
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
-        """Put everything that is recorded into the staging area.
+        """Read a recording into the staging area.
 
         Raises:
             UnusableInputError: Nothing in the input can be used.

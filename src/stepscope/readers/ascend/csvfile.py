@@ -1,4 +1,4 @@
-"""CSV files of the profiler as DuckDB tables, whatever columns they have."""
+"""Load the profiler's CSV files as DuckDB tables, whatever columns they have."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class CsvTable:
     """A CSV file that has been loaded: every column as text.
 
     Attributes:
-        name: Of the DuckDB table. It has the column `row`, counted from 0, besides the file's own.
-        columns: Names in the file's header, without blanks around them.
+        name: Name of the DuckDB table. It has a column `row`, counted from 0, besides the file's own.
+        columns: Names in the file's header, stripped of blanks.
         rows: Number of rows.
-        numeric: Columns that numbers were asked of.
+        numeric: Columns that were read as numbers.
     """
 
     name: str
@@ -42,7 +42,7 @@ class CsvTable:
     numeric: set[str] = field(default_factory=set)
 
     def text(self, *spellings: str) -> str:
-        """SQL of a cell's text by the first of the column names that the file has; null where not collected."""
+        """SQL for a cell's text in the first of the columns that the file has; null where not collected."""
         column = self._column(spellings)
         if column is None:
             return "NULL::VARCHAR"
@@ -50,29 +50,29 @@ class CsvTable:
         return f"CASE WHEN {cell} NOT IN {_ABSENT} THEN {cell} END"
 
     def _column(self, spellings: tuple[str, ...]) -> str | None:
-        """The first of the names that the file has."""
+        """The first of the names that is a column of the file."""
         return next((spelling for spelling in spellings if spelling in self.columns), None)
 
     def _asked(self, spellings: tuple[str, ...]) -> str:
-        """`text`, of cells that ought to be numbers."""
+        """`text` for a column of numbers, noted in `numeric`."""
         self.numeric.update(filter(None, (self._column(spellings),)))
         return self.text(*spellings)
 
     def number(self, *spellings: str) -> str:
-        """SQL of a cell as a floating-point number; null where it is none or not finite."""
+        """SQL for a cell as a floating-point number; null where it is none or not finite."""
         cell = f"try_cast({self._asked(spellings)} AS DOUBLE)"
         return f"CASE WHEN isfinite({cell}) THEN {cell} END"
 
     def integer(self, *spellings: str) -> str:
-        """SQL of a cell as a whole number."""
+        """SQL for a cell as an integer."""
         return f"try_cast({self._asked(spellings)} AS BIGINT)"
 
     def nanoseconds(self, *spellings: str) -> str:
-        """SQL of a time in µs, digit by digit, as whole ns."""
+        """SQL for a time in µs as integer ns, converted digit by digit."""
         return f"try_cast(try_cast({self._asked(spellings)} AS DECIMAL(28, 3)) * 1000 AS BIGINT)"
 
     def scaled(self, factor: int, *spellings: str) -> str:
-        """SQL of a size in units of `factor` bytes as whole bytes."""
+        """SQL for a size in units of `factor` bytes as integer bytes."""
         return f"try_cast(round({self.number(*spellings)} * {factor}) AS BIGINT)"
 
     def has(self, column: str) -> bool:
@@ -83,7 +83,7 @@ class CsvTable:
 def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
     """Load a CSV file as table `name`; None if it can't be read.
 
-    Broken rows, a cut end and files without any rows are told in health.
+    Broken rows, a truncated end and files without rows are reported in health.
     """
     try:
         columns = _load_fast(staging, path, name)
@@ -105,7 +105,7 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
 
 
 def observe_zeros(staging: Staging, path: Path) -> None:
-    """Say if a text has bytes of zero, as a machine that went down leaves them: what stood there is gone."""
+    """Report NUL bytes in a text file, which a crashed machine leaves in place of lost data."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         found = content.find(b"\0") >= 0
     staging.observe(
@@ -115,13 +115,13 @@ def observe_zeros(staging: Staging, path: Path) -> None:
 
 
 def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
-    """Count cells that are no numbers among those that are, in columns that numbers were asked of."""
+    """Count cells that are no numbers in numeric columns."""
     counts = [
         f"count({text}) FILTER (WHERE try_cast({text} AS DOUBLE) IS NULL), count(try_cast({text} AS DOUBLE))"
         for text in (table.text(column) for column in sorted(table.numeric))
     ]
     found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}") if counts else ()
-    # A column of texts that a newer version added has no numbers at all; of those that are known, any text is wrong.
+    # An unknown column without any number is a text column of a newer version; in known ones any text is wrong.
     counted = zip(sorted(table.numeric), found[::2], found[1::2], strict=True)
     bad = sum(wrong for column, wrong, right in counted if right > wrong or _NUMBERS.fullmatch(column))
     staging.observe(
@@ -131,14 +131,14 @@ def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
 
 
 def _ends_early(path: Path) -> bool:
-    """Whether the last row lacks its end, which the profiler writes after every row."""
+    """Whether the last row lacks the line break that the profiler writes after every row."""
     with path.open("rb") as file:
         file.seek(-1, 2)
         return file.read(1) not in b"\r\n"
 
 
 def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | None:
-    """Load it by DuckDB; None if columns have names that no query can hold."""
+    """Load a file with DuckDB; None if columns have names that no query can hold."""
     connection = staging.connection
     quoted = str(path).replace("'", "''")
     connection.execute(
@@ -157,7 +157,7 @@ def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | Non
 
 
 def _load_slowly(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
-    """The same by the standard library, which bears with more."""
+    """Load a file with the standard library, which tolerates more defects."""
     csv.field_size_limit(_CELL_LIMIT)
     staging.connection.execute(f"DROP TABLE IF EXISTS {name}")
     columns: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ def _insert(staging: Staging, name: str, columns: tuple[str, ...], rows: list[li
 
 
 def _distinct(found: list[str]) -> tuple[str, ...]:
-    """Column names without blanks; later ones of the same name (DuckDB ignores case) get a number."""
+    """Column names stripped of blanks; repeated ones (ignoring case, as DuckDB does) get a number."""
     seen: dict[str, int] = {"row": 1}
     names = []
     for column in found:

@@ -1,4 +1,4 @@
-"""Which files belong to one rank's result, wherever they lie."""
+"""Find the files of one rank's result, in any of the profilers' folder layouts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepscope.readers.ascend.kinds import SUMMARIES, TABLES, kind_of_name, summ
 from stepscope.readers.protocol import Source
 
 SQLITE: Final = b"SQLite format 3\0"
-#: Where the profiler puts what it parsed: that of a framework, and `msprof`.
+#: Output folders of the framework's profiler and of `msprof`.
 OUTPUTS: Final = ("ASCEND_PROFILER_OUTPUT", "mindstudio_profiler_output")
 
 _DATABASE: Final = re.compile(r"ascend_(?:pytorch|mindspore)_profiler(?:_\d+)?\.db")
@@ -20,7 +20,7 @@ _ANALYSIS: Final = ("analysis.db", "communication_analyzer.db")
 _INFO: Final = re.compile(r"profiler_info(?:_(\d+))?\.json")
 _RANK: Final = re.compile(r"_(\d{1,6})\.(?:db|json)$")
 
-#: So much of a file tells what it is, where its name may be anybody's.
+#: Bytes examined to recognise files whose names are ambiguous.
 _HEAD: Final = 1 << 14
 _SMALL: Final = 64 << 20
 
@@ -37,9 +37,9 @@ class Result:
         summaries: JSON files by kind.
         info: Contents of `profiler_info*.json`, empty if there is none.
         metadata: Contents of `profiler_metadata.json`, empty if there is none.
-        rank: As told by names and contents of these files.
+        rank: Rank from names and contents of these files; None if unknown.
         unreadable: Small files that could not be read as JSON.
-        emptied: Files of known names that have no byte.
+        emptied: Files of known names with 0 bytes.
         unread: Further slices of a trace, which are not read.
     """
 
@@ -57,7 +57,7 @@ class Result:
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder is one rank's result: its files or the profiler's output folder lie in it."""
+    """Whether a folder is one rank's result: holds its files or the profiler's output folder."""
     for place in (folder, *(folder / name for name in OUTPUTS)):
         if place.is_dir() and _has_results(place):
             # Databases of many ranks in one folder, or results beside each other, are many results.
@@ -66,7 +66,7 @@ def is_result(folder: Path) -> bool:
 
 
 def _has_results(place: Path) -> bool:
-    """Whether a file of the profiler lies there: the folder, or what the file holds, must be the profiler's own."""
+    """Whether the folder holds a file of the profiler, recognised by the folder's name or the file's contents."""
     if _databases(place):
         return True
     for path in _listed(place):
@@ -122,7 +122,7 @@ def _is_emptied(path: Path) -> bool:
 
 
 def _around(output: Path) -> Path:
-    """The folder with the profiler's own notes: the parent of an output folder given by itself."""
+    """The folder with the profiler's metadata: the parent of an output folder given by itself."""
     return output.parent if output.name in OUTPUTS else output
 
 
@@ -136,7 +136,7 @@ def _rank(info_file: Path | None, info: dict[str, Any], database: Path | None) -
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is called as the profiler calls its database."""
+    """Whether a file has the name of the profiler's database."""
     return _DATABASE.fullmatch(path.name) is not None
 
 
@@ -169,7 +169,7 @@ def _json(path: Path | None, unreadable: list[str]) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a small JSON file; None if it is none. `N/A` stands for null."""
+    """The object in a small JSON file; None if there is none. `N/A` is read as null."""
     try:
         if path.stat().st_size > _SMALL:
             return None

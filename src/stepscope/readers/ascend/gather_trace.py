@@ -1,4 +1,4 @@
-"""The events of a trace, sorted by the process they are of."""
+"""Sort the events of a trace into the gathered tables, by the role of their process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FROM ascend_spans s JOIN ascend_processes p USING (pid) JOIN ascend_lanes l USIN
 WHERE p.role = 'comm' AND l.plane IS NULL
 """
 
-#: A part lies within its collective; it is of the last one that began before it.
+#: A part belongs to the last collective that started before it.
 _PARTS: Final = f"""
 INSERT INTO ascend_parts
 SELECT t.i, t.ts, t.dur, t.device, t.lane, t.plane, t.name, t.part_type, nullif(t.src, {INVALID}),
@@ -58,7 +58,7 @@ ASOF LEFT JOIN (
 ) c ON c.lane = t.lane AND t.ts >= c.ts
 """
 
-#: A flow leaves at the begin of an operator of the framework and enters at the begin of device work.
+#: A flow leads from the start of a framework operator to the start of device work.
 _OPS: Final = """
 CREATE TABLE ascend_ops AS
 SELECT w.i, max(o.i) AS op
@@ -82,15 +82,15 @@ SELECT ts, p.name, CASE WHEN series IN (s.name, 'value') THEN s.name ELSE s.name
 FROM ascend_samples s JOIN ascend_processes p USING (pid) WHERE isfinite(value)
 """
 
-#: Rows that the profiler derived; only their sums are kept, to compare with.
+#: Rows that the profiler derived; only their sums are stored, for comparison.
 _OVERLAP: Final = """
 INSERT INTO recorded
 SELECT 'overlap', NULL, s.name, unnest(['Count', 'Duration(ns)']), unnest([count(*)::DOUBLE, sum(dur)::DOUBLE])
 FROM ascend_spans s JOIN ascend_processes p USING (pid) WHERE p.role = 'overlap' GROUP BY s.name ORDER BY s.name
 """
 
-#: Level 0 leaves out the calls of CANN, and older versions some of them; where their flows begin tells in which event
-#: of the framework they were made.
+#: Level 0 omits CANN calls, and older versions omit some; the source of a flow then gives the framework's event that
+#: made the call.
 _LAUNCH_BY_FLOW: Final = """
 CREATE TABLE ascend_launches AS
 SELECT d.i, h.i AS launch
@@ -114,7 +114,7 @@ SELECT DISTINCT p.role, coalesce(CASE p.role WHEN 'hardware' THEN s.task_type EL
 FROM ascend_spans s JOIN ascend_processes p USING (pid) WHERE p.role IN ('python', 'cann', 'hardware', 'other')
 """
 
-#: Launches of level 0 get numbers above all ids that the profiler gives.
+#: Ids of launches at level 0 start above all ids of the profiler.
 _FIRST_LAUNCH: Final = 2**40
 
 
@@ -144,7 +144,7 @@ def _insert_processes(staging: Staging, found: dict[str, Process]) -> None:
 
 
 def _insert_words(staging: Staging) -> None:
-    """What each distinct name means: its canonical name and category, or kind for device work."""
+    """Insert the canonical name of each distinct name, with its category, or its kind for device work."""
     rows = staging.connection.execute(_WORDS).fetchall()
     translated = [_translate(role, kind, word) for role, kind, word in rows]
     columns = {
@@ -170,7 +170,7 @@ def _translate(role: str, kind: str, word: str) -> tuple[str, str]:
 
 
 def _launch_from_queue(staging: Staging) -> None:
-    """Where no call has launched device work, let the event be its launch that takes the task off the queue."""
+    """Use the event that dequeues the task as the launch of device work without a launching call."""
     connection = staging.connection
     connection.execute(_LAUNCH_BY_FLOW)
     connection.execute(

@@ -1,4 +1,4 @@
-"""What both exports are brought to before it is staged: calls of the host, tasks of the device, parts of collectives.
+"""Intermediate tables of both exports: host calls, device tasks, collectives and their parts.
 
 `trace_view` and `database` fill these tables; `kernel_details` completes them; `stage` makes canonical tables of them.
 """
@@ -13,14 +13,14 @@ from stepscope.store.staging import Staging
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the files of a rank tell beside their tables.
+    """Metadata of a rank's files beside their tables.
 
     Attributes:
-        rank: As told inside a database.
+        rank: Rank as recorded in a database; None if not.
         host: Name of the machine.
         metadata: Like the contents of `profiler_metadata.json`.
         operations: Name of the group of each collective.
-        attributes: What else is known of the recording.
+        attributes: Further metadata of the recording.
     """
 
     rank: int | None = None
@@ -30,8 +30,8 @@ class Told:
     attributes: dict[str, str | int | float | bool] = field(default_factory=dict)
 
 
-#: Events of host threads. `connection` is what a call shares with the device work that it launches, `queue` what
-#: putting a task on the framework's queue shares with taking it off.
+#: Events of host threads. `connection` links a call to the device work that it launches, `queue` links enqueuing a task
+#: on the framework's queue to dequeuing it.
 HOST: Final = (
     "CREATE TABLE ascend_host (i BIGINT, ts BIGINT, dur BIGINT, process VARCHAR, thread VARCHAR, name VARCHAR, "
     "category VARCHAR, connection BIGINT, queue BIGINT)"
@@ -45,7 +45,7 @@ DEVICE: Final = (
     "op_type VARCHAR, core VARCHAR, operands VARCHAR, hf32 VARCHAR, args VARCHAR)"
 )
 
-#: Collectives: `elements` of `dtype` in one buffer, `group_name` as far as the export tells it.
+#: Collectives: `elements` of `dtype` in one buffer, `group_name` where the export gives it.
 COLLECTIVES: Final = "CREATE TABLE ascend_collectives (i BIGINT, group_name VARCHAR, dtype VARCHAR, elements BIGINT)"
 
 #: Parts of collectives, on planes of groups.
@@ -69,7 +69,7 @@ HOST_FLOWS: Final = (
 
 COUNTERS: Final = "CREATE TABLE ascend_counters (ts BIGINT, unit VARCHAR, name VARCHAR, value DOUBLE)"
 
-#: Blocks of memory: when taken and when given back, with the allocator's totals at both times.
+#: Memory blocks: times of allocation and free, with the allocator's totals at both times.
 BLOCKS: Final = (
     "CREATE TABLE ascend_blocks (row BIGINT, name VARCHAR, device INTEGER, bytes BIGINT, taken BIGINT, "
     "given_back BIGINT, allocated BIGINT, reserved BIGINT, allocated_after BIGINT, reserved_after BIGINT)"
@@ -77,6 +77,6 @@ BLOCKS: Final = (
 
 
 def create(staging: Staging) -> None:
-    """Make the tables."""
+    """Create the tables."""
     for statement in (HOST, DEVICE, COLLECTIVES, PARTS, INPUTS, HOST_FLOWS, COUNTERS, BLOCKS):
         staging.connection.execute(statement)

@@ -1,4 +1,4 @@
-"""What a result says of itself: options, versions, environment and parallel groups."""
+"""Metadata of a result: options, versions, environment and parallel groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepscope.store.staging import Staging
 
 Attributes = dict[str, str | int | float | bool]
 
-#: Options by the names that the profiler of PyTorch has for them, else by their own without the underscore.
+#: Options under the names of PyTorch's profiler, else their own without the underscore.
 _COMMON: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 _VERSIONS: Final = ("torch_npu_version", "cann_version")
 
@@ -44,13 +44,13 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
 
 
 def world_size(metadata: dict[str, Any]) -> int | None:
-    """Ranks of the job, as its training framework told; None if it did not."""
+    """Number of ranks of the job as its training framework recorded it; None if it did not."""
     value = _dict(metadata.get("distributed_args")).get("world_size")
     return value if type(value) is int and 0 < value < 2**31 else None
 
 
 def collection_end(info: dict[str, Any]) -> int | None:
-    """When the recording ended, Unix time in ns; None if not told."""
+    """End of the recording, Unix time in ns; None if not recorded."""
     value = _dict(info.get("end_info")).get("collectionTimeEnd")
     return value if type(value) is int and 0 < value < 2**62 else None
 
@@ -58,7 +58,7 @@ def collection_end(info: dict[str, Any]) -> int | None:
 def add_groups(staging: Staging, metadata: dict[str, Any]) -> dict[str, list[int]]:
     """Stage the process groups; returns the ranks of each by its name.
 
-    A group is called by the number that stands for it in the profiler's files: all files of all ranks have it.
+    The name of a group is its number in the profiler's files, which is the same in all files of all ranks.
     """
     members: dict[str, list[int]] = {}
     for key, value in _dict(metadata.get("parallel_group_info")).items():
@@ -78,7 +78,7 @@ def add_groups(staging: Staging, metadata: dict[str, Any]) -> dict[str, list[int
 
 
 def group_names(operations: dict[str, str], members: dict[str, list[int]]) -> dict[str, str]:
-    """Names of groups by operation, and by the three digits in which they end where only one group does."""
+    """Names of groups by operation, and by their last three digits where these are unique."""
     names = dict(operations)
     endings: dict[str, set[str]] = {}
     for group in {*operations.values(), *members}:

@@ -1,4 +1,4 @@
-"""`kernel_details.csv`: what the counters of the cores say of each kernel, and kernels that the trace lacks."""
+"""`kernel_details.csv`: core counters of each kernel, and kernels missing from the trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEYS: Final = frozenset({
     "duration(us)", "duration", "task duration(us)",
 })  # fmt: skip
 
-#: The text export calls the whole time of a core otherwise than the database.
+#: The text export's name of a core's total time differs from the database's.
 _NAMES: Final = {"aicore_time": "aic_total_time", "aiv_time": "aiv_total_time"}
 _NEXT_ID: Final = (
     "SELECT coalesce(max(i) + 1, 0) FROM (SELECT i FROM ascend_host UNION ALL SELECT i FROM ascend_device "
@@ -35,14 +35,14 @@ _METRIC: Final = re.compile(r"(.+?)\((us|%|GB/s|KB)\)")
 
 
 def metric(column: str) -> tuple[str, float]:
-    """The name of a counter without its unit, and the factor to the unit of `kernel_metrics`."""
+    """A counter's name without its unit, and the factor to the unit of `kernel_metrics`."""
     match = _METRIC.fullmatch(column.strip())
     name, factor = (match[1].strip(), _UNITS[match[2]]) if match else (column.strip(), 1.0)
     return _NAMES.get(name, name), factor
 
 
 def add_kernel_details(staging: Staging, table: CsvTable) -> None:
-    """Complete `ascend_device` from the file, fill `kernel_metrics`, and add kernels that it alone has."""
+    """Complete `ascend_device` from the file, fill `kernel_metrics`, and add kernels missing from the trace."""
     connection = staging.connection
     start = table.nanoseconds("Start Time(us)", "Start Time", "Task Start Time(us)")
     connection.execute(
@@ -69,7 +69,7 @@ def add_kernel_details(staging: Staging, table: CsvTable) -> None:
 
 
 def _args(table: CsvTable) -> str:
-    """SQL of a JSON object with the columns that describe the kernel."""
+    """SQL for a JSON object of the columns that describe the kernel."""
     pairs = [
         f"'{name}', {table.number(name) if name in _NUMBERS else table.text(name)}"
         for name in _DESCRIPTION
@@ -79,7 +79,7 @@ def _args(table: CsvTable) -> str:
 
 
 def _match(staging: Staging) -> None:
-    """Table `ascend_matches` (row, i): name and begin are the same in both files, but for a rounding to whole ns."""
+    """Create table `ascend_matches` (row, i): equal name and start in both files, up to rounding to ns."""
     staging.connection.execute(
         "CREATE TABLE ascend_matches AS SELECT row, i FROM ("
         "SELECT d.row, w.i, row_number() OVER (PARTITION BY w.i ORDER BY abs(d.off), d.row) AS a, "
@@ -87,7 +87,7 @@ def _match(staging: Staging) -> None:
         "FROM (SELECT row, name, ts + off AS ts, off FROM ascend_details, (SELECT unnest([0, 1, -1]) AS off)) d "
         "JOIN ascend_device w ON w.ts = d.ts AND w.name = d.name) WHERE a = 1 AND b = 1"
     )
-    # What has no arguments here had them stored with those of the other events.
+    # Rows without arguments here have theirs stored with those of other events.
     staging.connection.execute(
         f"UPDATE ascend_device SET op_type = d.op_type, core = CASE WHEN d.core NOT IN {_COMM} THEN d.core END, "
         "operands = d.operands, hf32 = d.hf32, args = CASE WHEN ascend_device.args IS NOT NULL "
@@ -97,7 +97,7 @@ def _match(staging: Staging) -> None:
 
 
 def _add_missing(staging: Staging) -> None:
-    """Add rows that lie after all that the trace has of the device: a lone file, or a trace that was cut."""
+    """Add rows after the trace's last device event: the file is alone, or the trace is truncated."""
     connection = staging.connection
     [last] = staging.one("SELECT max(ts) FROM ascend_device")
     beyond = "true" if last is None else f"d.ts > {last}"
@@ -131,7 +131,7 @@ def _add_missing(staging: Staging) -> None:
 
 
 def _add_steps(staging: Staging) -> None:
-    """Where no host recorded them, steps reach from their first row to the first of the next, or of none."""
+    """Without recorded steps, derive them from the step column: from a step's first row to the next step's first."""
     if staging.one("SELECT count(*) FROM ascend_host WHERE category = 'step'") != (0,):
         return
     [first] = staging.one(_NEXT_ID)
@@ -150,7 +150,7 @@ def _add_steps(staging: Staging) -> None:
 
 
 def _add_metrics(staging: Staging, table: CsvTable) -> None:
-    """Every column that is no description is a counter. Counters of a core that a kernel does not use are 0."""
+    """Insert all columns that are no description as counters; those of cores a kernel does not use are 0."""
     described = {name.lower() for name in _DESCRIPTION} | _KEYS
     for column in table.columns:
         if column.lower() in described:

@@ -1,8 +1,8 @@
-"""What a file of the profiler is, by the first line of a table, the first words of a summary, or its name.
+"""Recognise the kind of a profiler's file, by the header of a table, the first words of a summary, or its name.
 
-`torch_npu` and MindSpore call a table by its kind (`step_trace_time.csv`), `msprof` by its kind and a time
-(`op_summary_20240101120000.csv`), in slices if it is long (`op_summary_slice_0_20240101120000.csv`). A file that was
-sent by itself may have any name.
+`torch_npu` and MindSpore name a table by its kind (`step_trace_time.csv`), `msprof` by its kind and a time
+(`op_summary_20240101120000.csv`), in slices if it is long (`op_summary_slice_0_20240101120000.csv`). A file given by
+itself may have any name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-#: By kind of table: names of columns that the first line has, each at the begin of a cell.
+#: By kind of table: columns in its header, each at the start of a cell.
 _COLUMNS: Final = {
     "kernel_details": ("Name", "Start Time(us)", "Duration(us)"),
     "step_trace_time": ("Computing", "Communication(Not Overlapped)", "Free"),
@@ -23,13 +23,13 @@ _COLUMNS: Final = {
     "data_preprocess": ("Node", "Compute_time("),
     "operator_details": ("Name", "Host Self Duration(us)"),
 }
-#: `msprof` calls some tables otherwise.
+#: `msprof`'s own names of some tables.
 _OTHERWISE: Final = {"kernel_details": ("op_summary",), "data_preprocess": ("aicpu",)}
-#: Columns of `op_summary` have a word before those of `kernel_details`.
+#: Columns of `op_summary` have an additional word before those of `kernel_details`.
 _PREFIX: Final = r"(?:^|,)\"?(?:Op |Task )?"
 
 TABLES: Final = tuple(_COLUMNS)
-#: By kind of summary: words that only it has.
+#: By kind of summary: words unique to it.
 _WORDS: Final = {"communication": b'"Communication Time Info"', "communication_matrix": b'"Transport Type"'}
 SUMMARIES: Final = tuple(_WORDS)
 
@@ -41,7 +41,7 @@ _FIRST_LINE: Final = 1 << 14
 
 
 def kind_of_name(name: str) -> str | None:
-    """`kernel_details` of `kernel_details.csv` and of `op_summary_slice_0_20240101.csv`; None of foreign names."""
+    """`kernel_details` of `kernel_details.csv` and of `op_summary_slice_0_20240101.csv`; None for other names."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -49,7 +49,7 @@ def kind_of_name(name: str) -> str | None:
 
 
 def table_kind(head: bytes) -> str | None:
-    """The kind of table that begins with these bytes; None if it is none of the profiler's."""
+    """The kind of the profiler's table that starts with these bytes; None for other files."""
     line = re.split(rb"[\r\n]", head[:_FIRST_LINE].removeprefix(b"\xef\xbb\xbf"), maxsplit=1)[0]
     text = line.decode("utf-8", "replace")
     return next((kind for kind, columns in _COLUMNS.items() if all(_has(text, column) for column in columns)), None)
@@ -60,7 +60,7 @@ def _has(line: str, column: str) -> bool:
 
 
 def summary_kind(head: bytes) -> str | None:
-    """The kind of summary that begins with these bytes; None if it is none of the profiler's."""
+    """The kind of the profiler's summary that starts with these bytes; None for other files."""
     if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return None
     return next((kind for kind, words in _WORDS.items() if words in head), None)

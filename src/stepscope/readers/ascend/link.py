@@ -1,7 +1,7 @@
-"""Ties from device work to the framework's operators where the recording draws no flow itself.
+"""Link device work to the framework's operators where no flow is recorded.
 
-An operator puts a task on a queue; another thread takes it off and calls CANN, which launches the work. The call and
-the work share a connection, putting on and taking off share the queue's number.
+An operator enqueues a task; another thread dequeues it and calls CANN, which launches the work. The call and the work
+share a connection id, enqueue and dequeue share the queue's number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FROM (SELECT connection, max(op) AS op FROM ascend_device WHERE op IS NOT NULL G
 WHERE ascend_device.op IS NULL AND ascend_device.connection = o.connection
 """
 
-#: The event that takes a task off the queue, around the call that launched device work without an operator.
+#: The event that dequeues a task, around the call that launched device work without an operator.
 _TAKEN: Final = """
 CREATE TABLE ascend_taken AS
 SELECT d.i, q.queue, q.name
@@ -36,7 +36,7 @@ UPDATE ascend_device SET direction = t.name FROM ascend_taken t
 WHERE t.i = ascend_device.i AND ascend_device.kind = 'copy' AND ascend_device.direction IS NULL
 """
 
-#: The innermost operator around the event that puts the task on the queue.
+#: The innermost operator around the event that enqueues the task.
 _THROUGH_QUEUE: Final = """
 UPDATE ascend_device SET op = o.op
 FROM (
@@ -51,7 +51,7 @@ FROM (
 WHERE o.i = ascend_device.i AND ascend_device.op IS NULL
 """
 
-#: A launch reaches the device through lower layers of CANN, whose calls inside it launch nothing else.
+#: Calls of lower CANN layers inside a launch are not launches themselves.
 _INNER_CALLS: Final = """
 UPDATE ascend_host SET category = 'runtime'
 FROM (
@@ -70,7 +70,7 @@ WHERE ascend_host.i = inside.i
 
 
 def link(staging: Staging) -> None:
-    """Complete the operators of `ascend_device` and the directions of copies; tell launches from calls inside them."""
+    """Complete operators in `ascend_device` and directions of copies; distinguish launches from calls inside them."""
     for statement in (_TAKEN, _DIRECTIONS, _THROUGH_QUEUE, _SAME_CONNECTION, _INNER_CALLS):
         staging.connection.execute(statement)
     staging.connection.execute("DROP TABLE ascend_taken")

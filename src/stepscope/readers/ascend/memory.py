@@ -1,4 +1,4 @@
-"""Memory of operators, components and modules."""
+"""Stage memory of operators, components and modules."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MIB: Final = 1 << 20
 #: Blocks of the graph engine, whose totals are its own and not those of the framework's allocator.
 _OTHER: Final = "cann::"
 
-#: The profiler gives no addresses here: a block is called by its row, counted from 1. Its thread is that of the event
-#: of the same name in which it was taken.
+#: Blocks have no addresses here: they are numbered by row, from 1. A block's thread is that of the event of the same
+#: name in which it was allocated.
 _EVENTS: Final = """
 INSERT INTO raw_memory
 SELECT m.ts, m.track, m.device, m.row + 1, m.bytes, m.allocated, m.reserved
@@ -29,7 +29,7 @@ FROM (
 ) m ORDER BY m.ts, m.row
 """
 
-#: Totals of the framework's allocator: blocks tell them only when one is taken or given back in the recording.
+#: Totals of the framework's allocator, recorded at each allocation and free of a block.
 _TOTALS: Final = """
 INSERT INTO raw_memory BY NAME
 SELECT ts, d.device, try_cast(max(value) FILTER (WHERE name = 'PTA allocated') AS BIGINT) AS allocated,
@@ -41,9 +41,9 @@ WHERE unit = 'memory' AND name IN ('PTA allocated', 'PTA reserved') GROUP BY 1, 
 
 
 def read_operator_memory(staging: Staging, table: CsvTable) -> None:
-    """Blocks of `operator_memory.csv`.
+    """Read the blocks of `operator_memory.csv`.
 
-    What was taken before the recording and given back in it has a negative size there, and no time of allocation.
+    Blocks allocated before the recording and freed in it have a negative size and no time of allocation.
     """
     own = f"coalesce({table.text('Name')}, '') NOT LIKE '{_OTHER}%'"
     totals = ", ".join(
@@ -59,7 +59,7 @@ def read_operator_memory(staging: Staging, table: CsvTable) -> None:
 
 
 def read_components(staging: Staging, table: CsvTable) -> None:
-    """Totals of `memory_record.csv` as counters, in bytes: one series per component and kind of total."""
+    """Read totals of `memory_record.csv` as counters in bytes: one series per component and kind of total."""
     for column, series in (
         ("Total Allocated(MB)", "allocated"), ("Total Reserved(MB)", "reserved"), ("Total Active(MB)", "active"),
     ):  # fmt: skip
@@ -72,7 +72,7 @@ def read_components(staging: Staging, table: CsvTable) -> None:
 
 
 def read_modules(staging: Staging, table: CsvTable) -> None:
-    """Memory that each module of CANN holds (`npu_module_mem.csv`) as counters, in bytes."""
+    """Read the memory of each CANN module (`npu_module_mem.csv`) as counters in bytes."""
     staging.connection.execute(
         "INSERT INTO ascend_counters SELECT ts, 'module memory', 'module ' || component || ' reserved', value "
         "FROM (SELECT "
@@ -83,7 +83,7 @@ def read_modules(staging: Staging, table: CsvTable) -> None:
 
 
 def stage_memory(staging: Staging) -> None:
-    """Allocations and frees of all blocks, and the framework's totals."""
+    """Stage allocations and frees of all blocks, and the framework's totals."""
     [untimed] = staging.one("SELECT count(*) FROM ascend_blocks WHERE taken IS NULL AND given_back IS NULL")
     staging.observe(
         "blocks-untimed", "warning", untimed, "blocks of memory have no time, neither of taking nor of giving back",

@@ -1,4 +1,4 @@
-"""The processes of a trace, most of which the profiler made up: one per layer of the stack."""
+"""The processes of a trace, most of which stand for a layer of the software stack."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROLES: Final = {
 }
 
 #: Ids of made-up processes are (id of the operating system << 10) | (sort index << 5) | device.
-#: Where the process that was profiled is not named, ids beyond this are taken for such.
+#: If the profiled process is not named, ids above this are taken for made-up processes.
 _MADE_UP: Final = 2**30
 _GROUP: Final = re.compile(r"group\s+(\S+)", re.IGNORECASE)
 _PLANE: Final = re.compile(r"plane\s+(\d+)", re.IGNORECASE)
@@ -35,10 +35,10 @@ class Process:
     Attributes:
         name: As recorded; empty if it has none.
         role: python, cann, hardware, comm, overlap or other.
-        system: Process id of the operating system that its threads belong to.
-        device: Device that it shows; None if not told.
+        system: Process id of its threads in the operating system.
+        device: Device that it shows; None if unknown.
         threads: Names by thread id.
-        lanes: Of a `comm` process, by thread id: name of the group, and the plane's number, None for the group itself.
+        lanes: Of a `comm` process, by thread id: name of the group and number of the plane (None for the group's row).
     """
 
     name: str
@@ -50,7 +50,7 @@ class Process:
 
 
 def processes(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> dict[str, Process]:
-    """All processes by their id in the trace, from the rows (name, pid, tid, arguments) of its metadata."""
+    """All processes by id in the trace, from metadata rows (name, pid, tid, arguments)."""
     values = [(kind, str(pid), str(tid), _value(args)) for kind, pid, tid, args in metadata]
     names = {pid: str(value) for kind, pid, _, value in values if kind == "process_name"}
     labels = {pid: str(value) for kind, pid, _, value in values if kind == "process_labels"}
@@ -94,7 +94,7 @@ def _is_made_up(pid: str, python: set[str]) -> bool:
 
 
 def _owner(pid: str, python: set[str]) -> str:
-    """The operating system's id of a process of the framework: collections of garbage are shown as one of their own."""
+    """The operating system's id of a framework process; garbage collections are shown as a separate process."""
     owner = str(int(pid) >> 10) if pid.isdigit() and len(pid) < 20 else ""
     return owner if owner in python else pid
 
@@ -107,7 +107,7 @@ def _guess(pid: str, python: set[str]) -> str:
 
 
 def _system(roles: dict[str, str]) -> str:
-    """The operating system's id of the process that was profiled."""
+    """The profiled process's id in the operating system."""
     python = [pid for pid, role in roles.items() if role == "python"]
     if len(python) == 1:
         return python[0]
@@ -119,7 +119,7 @@ def _device(pid: str, label: str, python: set[str]) -> int | None:
     match = _DEVICE.search(label)
     if match:
         return int(match[1])
-    # Older versions number processes otherwise: a small id says nothing.
+    # Older versions number processes differently: small ids carry no information.
     return int(pid) & 31 if _is_made_up(pid, python) else None
 
 

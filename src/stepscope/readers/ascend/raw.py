@@ -1,4 +1,4 @@
-"""Raw data of the Ascend profiler, which only its own analysis can read."""
+"""Hints for raw data of the Ascend profiler, which only its own analysis can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_FOLDERS: Final = 1000
 
 
 def hint(folder: Path) -> str | None:
-    """What to do with a folder in which raw data lie: a `FRAMEWORK`, or a `PROF_*` of hosts and devices; else None."""
+    """How to convert a folder of raw data (`FRAMEWORK`, or `PROF_*` of hosts and devices); None for other folders."""
     for path in _folders(folder):
         if path.name == "FRAMEWORK" or (path.name.startswith("PROF_") and _is_collected(path)):
             whole = path.parent if path.parent.name.endswith("_ascend_pt") else folder
@@ -29,7 +29,7 @@ def _is_collected(path: Path) -> bool:
 
 
 def _folders(top: Path) -> Iterator[Path]:
-    """The folder and those in it, breadth first, as many as a large job has."""
+    """The folder and its subfolders, breadth first, up to the number that a large job has."""
     waiting = [top]
     for seen in range(_MOST_FOLDERS):
         if seen >= len(waiting):

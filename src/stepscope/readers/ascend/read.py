@@ -1,4 +1,4 @@
-"""A rank's results, from files to staged facts."""
+"""Read a rank's files into the staging area."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from stepscope.readers.ascend.unpacked import unpacked
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
-#: What can be wrong with files, by the codes of health.
+#: Messages on unreadable files, by health code.
 _DAMAGED: Final = ("input-damaged", "file-unreadable", "file-empty", "truncated", "events-lost", "events-untimed")
 
 
@@ -64,7 +64,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
 
 
 def _read_files(result: files.Result, staging: Staging, progress: Progress) -> Told:
-    """Gather what the rank's files hold; of two exports of the same result the text one counts."""
+    """Gather the rank's files; of two exports of the same result the text one is used."""
     from stepscope.readers.ascend.database.export import read_analysis, read_database
     from stepscope.readers.ascend.text import read_text
 
@@ -82,7 +82,7 @@ def _read_files(result: files.Result, staging: Staging, progress: Progress) -> T
 
 
 def _single(source: Source, staging: Staging) -> files.Result:
-    """The result that consists of one file."""
+    """A result consisting of one file."""
     head = content.head(source)
     if head.startswith(files.SQLITE):
         path = unpacked(source, staging)
@@ -97,7 +97,7 @@ def _single(source: Source, staging: Staging) -> files.Result:
 
 
 def _nothing_in(source: Source, staging: Staging, result: files.Result) -> UnusableInputError:
-    """Why there is nothing usable: what was damaged counts before what is absent."""
+    """The error for a result without usable files; damage is reported before absence."""
     wrong = [line.message for line in staging.health if line.code in _DAMAGED]
     if wrong:
         return UnusableInputError(
@@ -117,7 +117,7 @@ def _nothing_in(source: Source, staging: Staging, result: files.Result) -> Unusa
 
 
 def _observe_files(staging: Staging, result: files.Result) -> None:
-    """Say which files could not be read at all."""
+    """Report files that could not be read at all."""
     for name in result.unreadable:
         staging.observe("file-unreadable", "warning", 1, f"{name} is no JSON", "what it tells is missing")
     for name in result.unread:

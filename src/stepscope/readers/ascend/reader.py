@@ -1,4 +1,4 @@
-"""What results of the Ascend profiler look like; who reads them is imported when there is one."""
+"""Recognise results of the Ascend profiler; the reading code is imported only for one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.protocol import MAYBE, NO, YES, Progress, Source
 from stepscope.store.staging import Staging
 
-#: Words of a trace that no other profiler writes.
+#: Words unique to the profiler's traces.
 _TRACE: Final = re.compile(
     rb'"name":\s*"(?:Ascend Hardware|CANN|HCCL|Overlap Analysis|torch_to_npu|enqueue_to_dequeue|AscendCL@)'
     rb'|"(?:Physic Stream Id|async_npu|async_task_queue)"|"Dequeue@|torch_npu/'
 )
-#: Start times are texts there, with three digits after the point.
+#: Start times are strings with three decimals.
 _TEXT_TIME: Final = re.compile(rb'"ts":\s*"\d{13,}\.\d{3}"')
 
 
@@ -29,7 +29,7 @@ class AscendReader:
     version = 4
 
     def sniff(self, path: Path, head: bytes) -> int:
-        """By content; a folder counts if one rank's files lie in it."""
+        """Recognise by content; a folder is recognised if it holds one rank's files."""
         if not head:
             return YES if path.is_dir() and files.is_result(path) else NO
         if head.startswith(files.SQLITE):

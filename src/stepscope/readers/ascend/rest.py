@@ -1,4 +1,4 @@
-"""A rank of which neither events nor its steps are at hand, but memory or sums of operators, calls and links."""
+"""Read a rank without events and steps, but with memory or sums of operators, calls and links."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Final
 
 from stepscope.store.staging import Staging
 
-#: When anything was told of the rank's memory.
+#: Time range of the rank's memory records.
 _TIMES: Final = """
 SELECT min(ts), max(ts) FROM (
     SELECT ts FROM ascend_counters UNION ALL SELECT taken FROM ascend_blocks UNION ALL
     SELECT given_back FROM ascend_blocks
 ) WHERE ts IS NOT NULL
 """
-#: Where nothing tells a time of day.
+#: Time used if no time of day is recorded.
 _SOME_DAY: Final = 10**18
 _WINDOW: Final = "INSERT INTO ascend_host BY NAME SELECT 0 AS i, ? AS ts, ? AS dur, 'profiler' AS process, " \
                  "'recording' AS thread, 'recording' AS name, 'other' AS category"  # fmt: skip
 
 
 def take_rest(staging: Staging) -> bool:
-    """Make one event of the time in which anything was told; returns whether anything was."""
+    """Add one event over the time range of all records; returns whether there are any."""
     first, last = staging.one(_TIMES)
     told = staging.one("SELECT count(*) FROM recorded") != (0,)
     if first is None and not told:

@@ -1,4 +1,4 @@
-"""From the gathered tables to the staged ones, for both exports alike."""
+"""Fill the staging tables from the gathered ones, for both exports alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FROM ascend_host h JOIN ascend_tracks t ON t.kind = 'host' AND t.first = h.proce
 JOIN names n USING (name)
 """
 
-#: Of a collective's parts only the waits are rows of `kernels`: the collective itself is the work.
+#: Of a collective's parts only waits are rows of `kernels`; the collective itself is the work.
 _DEVICE: Final = f"""
 INSERT INTO raw_events
 SELECT d.i, d.ts, d.dur, t.track, n.name_id,
@@ -37,7 +37,7 @@ JOIN ascend_tracks t ON t.kind = 'device' AND t.first IS NOT DISTINCT FROM d.dev
 JOIN names n USING (name)
 """
 
-#: Those of streams are rows of `kernels`, if they are waits.
+#: Parts on streams are rows of `kernels` if they are waits.
 _PARTS: Final = """
 INSERT INTO raw_events
 SELECT p.i, p.ts, p.dur, t.track, n.name_id, 'other', NULL, NULL
@@ -75,8 +75,8 @@ FROM ascend_parts p JOIN ascend_part_kinds k ON k.task_type = coalesce(p.task_ty
 ORDER BY p.i
 """
 
-#: Without planes (level 0) the tasks on streams are the parts. They don't tell their collective: it is the one that ran
-#: then, unless several did.
+#: Without planes (level 0) the tasks on streams are the parts. Their collective is not recorded: it is the one running
+#: at the time, unless several were.
 _COMM_TASKS_OF_STREAMS: Final = """
 INSERT INTO comm_tasks BY NAME
 SELECT d.i AS event, c.i AS collective, k.kind
@@ -159,7 +159,7 @@ def _make_operands(staging: Staging) -> None:
 
 
 def _stage_inputs(staging: Staging) -> None:
-    """Shapes and types as JSON; each distinct text is read once."""
+    """Stage shapes and types as JSON; each distinct text is converted once."""
     connection = staging.connection
     for column, table in (("shapes", "ascend_shapes"), ("dtypes", "ascend_dtypes")):
         rows = connection.execute(f"SELECT DISTINCT {column} FROM ascend_inputs WHERE {column} <> ''").fetchall()
@@ -191,7 +191,7 @@ def _shape(item: str) -> list[Any]:
 
 
 def types_json(text: str) -> str:
-    r"""`float;\r\nScalar` as a JSON list; inputs of no value have no type."""
+    r"""`float;\r\nScalar` as a JSON list; inputs without a value have no type."""
     return json.dumps(["" if item.strip() == "None" else item.strip() for item in text.split(";")])
 
 
@@ -214,14 +214,14 @@ def stage_collectives(
     sums: dict[str, Sum],
     pairs: frozenset[str] = frozenset(),
 ) -> None:
-    """A row per collective.
+    """Fill `collectives`.
 
     Args:
         staging: The staging area.
-        groups: Names of groups by the end of them that operations are called by.
+        groups: Names of groups by operation, and by the suffix of the name that operations contain.
         members: Ranks of groups by name.
-        sums: What the profiler summed up, by operation.
-        pairs: Groups of two ranks whose numbers are not told.
+        sums: The profiler's sums by operation.
+        pairs: Groups of two ranks whose ranks are not recorded.
     """
     rows = staging.connection.execute(
         "SELECT c.i, d.name, c.group_name, c.dtype, c.elements FROM ascend_collectives c "
@@ -251,7 +251,7 @@ def stage_collectives(
     )  # fmt: skip
     arrays = [pa.array(values, kind) for values, kind in zip(columns.values(), types, strict=True)]
     staging.insert("collectives", pa.Table.from_arrays(arrays, names=list(columns)))
-    # Numbers that occur twice in a group do not tell which collective of another rank is the same.
+    # Numbers that occur twice in a group can't be matched across ranks.
     staging.connection.execute(
         'UPDATE collectives SET seq = NULL WHERE "group" IN (SELECT "group" FROM collectives '
         'GROUP BY "group" HAVING count(DISTINCT seq) < count(*))'

@@ -1,4 +1,4 @@
-"""Sums that the profiler made itself: kept as recorded, since what they sum up is read, too."""
+"""Store the profiler's own sums as recorded, in table `recorded`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepscope.store.staging import Staging
 
 _INSERT: Final = "INSERT INTO recorded SELECT ?, step, subject, ?, value FROM ({}) WHERE value IS NOT NULL ORDER BY row"
 
-#: By file: source in `recorded`, column of the step, and columns that name the subject.
+#: By file: source in `recorded`, column of the step, and columns that make up the subject.
 TABLES: Final[dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     "step_trace_time": ("steps", ("Step",), ()),
     "op_statistic": ("operators", (), ("OP Type", "Core Type")),
@@ -32,7 +32,7 @@ Row = tuple[str, str | None, str, str, float]
 
 
 def add_table(staging: Staging, table: CsvTable, kind: str) -> None:
-    """Keep every number of a CSV file of `TABLES`."""
+    """Store every number of a CSV file of `TABLES`."""
     source, steps, subjects = TABLES[kind]
     subject = " || ' ' || ".join(f"coalesce({table.text(name)}, '')" for name in subjects) or "''"
     for column in table.columns:
@@ -43,7 +43,7 @@ def add_table(staging: Staging, table: CsvTable, kind: str) -> None:
 
 
 def add_l2_cache(staging: Staging, table: CsvTable) -> None:
-    """Hit and victim rates of the L2 cache, which name the kernel by stream, task and name."""
+    """Store hit and victim rates of the L2 cache; kernels are matched by stream, task and name."""
     stream, task, name = table.text("Stream Id"), table.text("Task Id"), table.text("Op Name")
     connection = staging.connection
     connection.execute(
@@ -70,7 +70,7 @@ def add_l2_cache(staging: Staging, table: CsvTable) -> None:
 
 
 def add_ai_cpu(staging: Staging, table: CsvTable) -> None:
-    """Times of the device's own processor, which name the kernel by stream and task; and as recorded sums."""
+    """Store times of AI CPU kernels, matched by stream and task, and their recorded sums."""
     add_table(staging, table, "data_preprocess")
     stream, task = table.text("Stream ID", "Stream Id"), table.text("Task ID", "Task Id")
     for metric, spellings in _AI_CPU.items():
@@ -91,7 +91,7 @@ def add_ai_cpu(staging: Staging, table: CsvTable) -> None:
 
 
 def add_communication(staging: Staging, path: Path) -> dict[str, str]:
-    """Keep the numbers of `communication.json`; returns the full name of each operation's group by operation."""
+    """Store the numbers of `communication.json`; returns the full group name by operation."""
     value = _object(staging, path)
     rows: list[Row] = []
     groups: dict[str, str] = {}
@@ -111,7 +111,7 @@ def add_communication(staging: Staging, path: Path) -> dict[str, str]:
 
 
 def add_matrix(staging: Staging, path: Path) -> None:
-    """Keep the numbers of `communication_matrix.json`: a subject is an operation and a link (`0-1`)."""
+    """Store the numbers of `communication_matrix.json`: a subject is an operation and a link (`0-1`)."""
     rows: list[Row] = []
     for step, kind, name, links in _operations(_object(staging, path)):
         for link, numbers in links.items():
@@ -141,7 +141,7 @@ def _object(staging: Staging, path: Path) -> dict[str, Any]:
 
 
 def _operations(value: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """(step, p2p or collective, operation, what is said of it)."""
+    """Yield (step, p2p or collective, operation, its values)."""
     for step, kinds in value.items():
         for kind, operations in kinds.items() if isinstance(kinds, dict) else ():
             for name, details in operations.items() if isinstance(operations, dict) else ():

@@ -1,7 +1,7 @@
-"""Collectives and steps out of the profiler's own sums: what a rank has of them whose events are not at hand.
+"""Derive collectives and steps from the profiler's own sums, for ranks without events.
 
-`communication.json` says of each collective when it began, how long it took and how long data moved;
-`step_trace_time.csv` how long computing, communication and nothing took in each step. `analysis.db` has both.
+`communication.json` has the start, duration and transfer time of each collective; `step_trace_time.csv` the times of
+computing, communication and idle in each step. `analysis.db` has both.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from stepscope.store.staging import Staging
 
-#: One row per collective that the profiler summed up. Times are those of the recording's clock in ns. Data moved no
-#: longer than all transports together, one after the other, and no longer than the collective took.
+#: One row per collective in the sums, times in ns of the recording's clock. The transfer time is at most the sum over
+#: transports, and at most the collective's duration.
 _TABLE: Final = r"""
 CREATE TABLE ascend_sums AS
 WITH named AS (
@@ -41,7 +41,7 @@ FROM times LEFT JOIN moved USING (step, name, group_name), told
 WHERE us > 0 AND us < 9e15 AND dur >= 0 AND dur < 1e18 ORDER BY ts, name
 """
 
-#: A step's begin is not told: it ends with its last collective, unless that would put it inside the step before.
+#: A step's start is not recorded: it ends with its last collective, unless it would overlap the step before.
 _STEPS: Final = """
 SELECT s.step, s.compute + s.exposed + s.free AS ns, c.first, c.last
 FROM (
@@ -55,7 +55,7 @@ FROM (
 WHERE ns > 0 ORDER BY c.first NULLS LAST, try_cast(s.step AS BIGINT)
 """
 
-#: Types of kernels that `op_statistic.csv` counted more often than there are events; a few at the edges are as usual.
+#: Kernel types with a higher count in `op_statistic.csv` than events; a few at the edges are normal.
 _KERNELS_MISSING: Final = """
 SELECT CASE WHEN sum(counted) > 1.02 * sum(coalesce(seen, 0))
     THEN try_cast(sum(counted - coalesce(seen, 0)) AS BIGINT) END
@@ -66,7 +66,7 @@ LEFT JOIN (SELECT op_type || ' ' || core AS subject, count(*) AS seen FROM ascen
 WHERE counted > coalesce(seen, 0) AND EXISTS (FROM ascend_device WHERE kind = 'compute' AND core IS NOT NULL)
 """
 
-#: The matrix calls ranks by their positions in the group.
+#: The matrix numbers ranks by position in the group.
 _PAIRS: Final = r"""
 SELECT "group" FROM (
     SELECT regexp_extract(subject, '@(\S+)', 1) AS "group",
@@ -83,17 +83,17 @@ SELECT row_number() OVER (ORDER BY ts, name) + {first} - 1 AS i, ts, dur,
 """
 _STEP: Final = "INSERT INTO ascend_host BY NAME SELECT ? AS i, ? AS ts, ? AS dur, 'profiler' AS process, " \
                "'steps' AS thread, ? AS name, 'step' AS category"  # fmt: skip
-#: Where nothing tells a time of day.
+#: Time used if no time of day is recorded.
 _SOME_DAY: Final = 10**18
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What a sum tells of a collective.
+    """Sums of one collective.
 
     Attributes:
-        moving: ns in which data moved; None if not told.
-        sent: Bytes that this rank moved over links; None if not told.
+        moving: Transfer time in ns; None if unknown.
+        sent: Bytes that this rank moved over links; None if unknown.
     """
 
     moving: int | None
@@ -101,16 +101,16 @@ class Sum:
 
 
 def gather_sums(staging: Staging) -> None:
-    """Make `ascend_sums` of what has been kept in `recorded`."""
+    """Fill `ascend_sums` from `recorded`."""
     staging.connection.execute(_TABLE)
 
 
 def take_sums_for_events(staging: Staging, end: int | None) -> bool:
-    """Make collectives and steps of the sums; returns whether there are any.
+    """Add collectives and steps derived from the sums; returns whether there are any.
 
     Args:
-        staging: With `ascend_sums`.
-        end: When the recording ended, in ns; None if not told.
+        staging: The staging area, with `ascend_sums` filled.
+        end: End of the recording in ns; None if unknown.
     """
     connection = staging.connection
     found = connection.execute(_STEPS).fetchall()
@@ -134,7 +134,7 @@ def take_sums_for_events(staging: Staging, end: int | None) -> bool:
 
 
 def observe_missing(staging: Staging) -> None:
-    """Say where the profiler's sums are of more than the events that are at hand: tables that were cut."""
+    """Report sums that exceed the events found, as in truncated tables."""
     [names] = staging.one("SELECT count(DISTINCT name) FROM ascend_sums ANTI JOIN (SELECT name FROM ascend_device) "
                           "USING (name)")  # fmt: skip
     staging.observe(
@@ -149,13 +149,13 @@ def observe_missing(staging: Staging) -> None:
 
 
 def pairs_in_matrix(staging: Staging) -> frozenset[str]:
-    """Groups whose only links are between their first and their second rank, as far as this rank tells."""
+    """Groups whose only recorded links are between their first and second rank."""
     rows = staging.connection.execute(_PAIRS).fetchall()
     return frozenset(group for (group,) in rows)
 
 
 def sums_by_name(staging: Staging) -> dict[str, Sum]:
-    """Sums by the name of the operation, of names that mean one collective."""
+    """Sums by name of the operation, for names of a single collective."""
     rows: list[tuple[Any, ...]] = staging.connection.execute(
         "SELECT name, any_value(moving), any_value(bytes) FROM ascend_sums GROUP BY 1 HAVING count(*) = 1"
     ).fetchall()

@@ -15,7 +15,7 @@ from stepscope.store.staging import Staging
 
 
 def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str, str]:
-    """Gather everything in the files; returns the name of each collective's group, as far as it is told."""
+    """Gather all data of the files; returns the group name of each collective where recorded."""
     if result.trace:
         read_trace(result.trace, staging, progress)
     elif "operator_details" in result.tables and "trace_view.json" not in result.emptied:

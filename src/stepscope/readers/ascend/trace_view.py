@@ -1,6 +1,6 @@
-"""`trace_view.json`: the events of all processes that the profiler made up, gathered chunk by chunk.
+"""Read `trace_view.json`: gather events chunk by chunk, and sort them by process at the end.
 
-Which process an event is of is told by metadata that may come after it, so that events are sorted only at the end.
+The metadata that names an event's process may follow the event.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _INPUT_ARGS: Final = {
     "Fwd thread id": "BIGINT",
 }
 
-#: Everything that is recorded of an interval but its arguments, which lie apart unless it is device work.
+#: Columns of an interval; arguments are stored apart, except those of device work.
 _SPANS: Final = f"""
 INSERT INTO ascend_spans
 SELECT i, ts, dur, process, thread, cat, name, a.connection_id, a.correlation_id, a.level, a."Task Type", a."Model Id",
@@ -87,7 +87,7 @@ SELECT cat, key, ph = 's', ts, process, thread
 FROM parsed WHERE ph IN ('s', 'f', 't') AND ts IS NOT NULL
 """
 
-#: `acc_id` is no series but says which accelerator a sample is of.
+#: `acc_id` is no series: it identifies the accelerator of a sample.
 _SAMPLES_TABLE: Final = (
     "CREATE TABLE ascend_samples (ts BIGINT, pid VARCHAR, name VARCHAR, series VARCHAR, value DOUBLE)"
 )
@@ -103,7 +103,7 @@ WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL AND kv.key <> 'acc_id'
 
 
 class _Stager:
-    """Gathers the events in `parsed`, chunk by chunk."""
+    """Gather the events of chunks in `parsed`."""
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
@@ -119,7 +119,7 @@ class _Stager:
 
 
 def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str, Process]:
-    """Gather every event of a trace that can be read; returns the processes by their id in the trace."""
+    """Gather every readable event of a trace; returns the processes by id in the trace."""
     damage = Damage()
     framer = Framer()
     with content(source, damage, progress) as read, Decoder(staging, _Stager(staging)) as decoder:

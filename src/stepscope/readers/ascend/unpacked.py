@@ -1,4 +1,4 @@
-"""A file that must lie unpacked on disk, since a library opens it by its path."""
+"""Unpack a file to disk, for libraries that open it by path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stepscope.store.staging import Staging
 
 
 def unpacked(source: Source, staging: Staging) -> Path:
-    """The path of a source; of one that is packed, that of a copy that goes away with the staging area.
+    """The path of a source; if packed, that of an unpacked copy, removed with the staging area.
 
     Raises:
         UnusableInputError: It unpacks to more than the limit.

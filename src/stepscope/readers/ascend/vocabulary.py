@@ -1,4 +1,4 @@
-"""What Ascend's words mean in the canonical vocabulary: task types, calls of CANN, data types, group names.
+"""Map Ascend's words to the canonical vocabulary: task types, CANN calls, data types, group names.
 
 Sources: the profiler of torch_npu (Ascend/pytorch), the table descriptions of msprof (Ascend/mstt), and the words
 that recordings of CANN 7.0 to 8.3 use.
@@ -11,7 +11,7 @@ from typing import Final
 
 from stepscope.model import dtypes, runtime_names
 
-#: Ids that are not set have this value.
+#: Value of unset ids.
 INVALID: Final = 2**32 - 1
 
 _WAITS: Final = re.compile(r"event_?(wait|record)|notify|write_?value|^wait|^record|_wait_|barrier")
@@ -23,7 +23,7 @@ _PROFILER: Final = re.compile(r"^profiling_(enable|disable)")
 _STEP: Final = re.compile(r"ProfilerStep\s*#\s*\d+")
 _LOADER: Final = re.compile(r"enumerate\(Data(Loader|Pipe)\)|DataLoader.*__next__|DataPipe")
 
-#: Bytes of an element; BFP16 is how CANN spells bfloat16.
+#: Bytes per element; BFP16 is CANN's spelling of bfloat16.
 ELEMENT_BYTES: Final = {
     "INT8": 1, "UINT8": 1, "HIF8": 1, "FP8E4M3": 1, "FP8E5M2": 1, "FP8E8M0": 1, "INT16": 2, "UINT16": 2, "FP16": 2,
     "BFP16": 2, "BF16": 2, "INT32": 4, "UINT32": 4, "FP32": 4, "INT64": 8, "UINT64": 8, "FP64": 8, "INT128": 16,
@@ -48,7 +48,7 @@ def device_kind(task_type: str, name: str) -> str:
     """The kind of work of a task on a device stream.
 
     Returns:
-        compute, copy, set or sync; `part` for what belongs to a collective, `overhead` for the profiler's own marks.
+        compute, copy, set or sync; `part` for parts of a collective, `overhead` for the profiler's own marks.
     """
     task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
     if _PROFILER.search(label) or _PROFILER.search(task):
@@ -65,7 +65,7 @@ def device_kind(task_type: str, name: str) -> str:
 
 
 def part_kind(task_type: str) -> str:
-    """What a part of a collective does: wait, signal, reduce, copy, send or other."""
+    """The kind of a collective's part: wait, signal, reduce, copy, send or other."""
     task = task_type.lower().replace(" ", "_")
     for word, kind in (
         ("notify_wait", "wait"), ("notify_record", "signal"), ("write_value", "signal"), ("reduce", "reduce"),
@@ -77,7 +77,7 @@ def part_kind(task_type: str) -> str:
 
 
 def torch_category(cat: str, name: str) -> str:
-    """The category of an event of the framework, by its category in a trace."""
+    """The canonical category of a framework event, from its category in a trace."""
     if cat == "cpu_op":
         if _STEP.match(name):
             return "step"
@@ -92,10 +92,10 @@ def torch_category(cat: str, name: str) -> str:
 
 
 def call_name(level: str, name: str) -> str:
-    """The name of a call of CANN: the bare function for the two public interfaces, `Node@launch` and such for others.
+    """The canonical name of a CANN call: the bare function for the two public interfaces, else as in `Node@launch`.
 
     Args:
-        level: acl, runtime, node, model, hccl or communication; empty if not told.
+        level: acl, runtime, node, model, hccl or communication; empty if unknown.
         name: With or without a prefix such as `AscendCL@`.
     """
     prefix, at, bare = name.rpartition("@")
@@ -110,7 +110,7 @@ _LEVEL_PREFIX: Final = {"node": "Node", "model": "Model", "hccl": "Hccl", "commu
 
 
 def call_category(name: str) -> str:
-    """The category of a call of CANN, by the name that `call_name` gives it."""
+    """The category of a CANN call, from its name by `call_name`."""
     if runtime_names.is_synchronisation(name):
         return "sync"
     if name == "Node@launch" or runtime_names.is_launch(name) or name.startswith("Model@"):
@@ -119,7 +119,7 @@ def call_category(name: str) -> str:
 
 
 def operand_type(inputs: str, hf32: str | None) -> str | None:
-    """What a kernel computes in, from the types of its inputs: the first that is no index, flag or seed.
+    """A kernel's operand type: that of its first input that is no index, flag or seed.
 
     Args:
         inputs: Types as in `kernel_details.csv`, `FLOAT;INT32;FLOAT`.
@@ -131,7 +131,7 @@ def operand_type(inputs: str, hf32: str | None) -> str | None:
 
 
 def operation(name: str) -> tuple[str, str | None, int | None]:
-    """Collective, end of the group's name and number within the group, from `hcom_allReduce__586_0_1`.
+    """Collective, suffix of the group's name and number within the group, from `hcom_allReduce__586_0_1`.
 
     The numbers are None where the name has none.
     """
@@ -143,7 +143,7 @@ def operation(name: str) -> tuple[str, str | None, int | None]:
 
 
 def group_hash(group_id: str) -> str:
-    """The number by which `communication.json` names a group: two polynomial hashes of its id, with 29 and 131.
+    """The number of a group in `communication.json`: two polynomial hashes of its id, with 29 and 131.
 
     (Function double_hash of msprof-analyze.)
     """

@@ -1,4 +1,4 @@
-"""What recordings of this kind hold, and how it is recorded."""
+"""The kinds of input in these recordings, and how to record each."""
 
 from __future__ import annotations
 

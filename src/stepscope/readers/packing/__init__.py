@@ -1,1 +1,1 @@
-"""What recordings are packed in: compressed streams, zip archives, and text that is not UTF-8."""
+"""Unpack recordings: compressed streams, zip archives, and text that is not UTF-8."""

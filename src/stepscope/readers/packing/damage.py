@@ -1,4 +1,4 @@
-"""What was wrong with the packing of an input."""
+"""Damage found in the packing of an input."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Damage:
-    """Empty if nothing was wrong.
+    """Damage found while unpacking; without messages there was none.
 
     Attributes:
-        messages: What was wrong, one sentence each.
-        whole: Whether all of the content came out, though maybe not as it was.
-        refused: Whether unpacking ended since the content is larger than a limit.
+        messages: One sentence per defect.
+        whole: Whether the content is complete, though maybe altered.
+        refused: Whether unpacking stopped at the size limit.
     """
 
     messages: list[str] = field(default_factory=list)
@@ -24,16 +24,16 @@ class Damage:
     refused: bool = False
 
     def ends(self, message: str) -> None:
-        """Something is wrong, and what follows it is missing."""
+        """Add a defect after which the content is missing."""
         self.messages.append(message)
         self.whole = False
 
     def changes(self, message: str) -> None:
-        """Something is wrong, and what follows it is there."""
+        """Add a defect after which the content continues."""
         self.messages.append(message)
 
     def observe(self, staging: Staging) -> None:
-        """Note in health what is wrong, and what that means for the numbers."""
+        """Report the damage in health, with its effect."""
         effect = "what was changed is missing, or wrong" if self.whole else "everything after the damage is missing"
         for message in self.messages:
             staging.observe("input-damaged", "error", 1, message, effect)

@@ -1,4 +1,4 @@
-"""Text in UTF-16 and UTF-32, as Windows writes it, to UTF-8."""
+"""Convert text in UTF-16 and UTF-32, as Windows writes it, to UTF-8."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Final
 
 from stepscope.readers.packing.damage import Damage
 
-#: The longer marks first: one begins like another.
+#: Longer byte order marks first: one is a prefix of another.
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
-#: How JSON begins: with a bracket, or with white space.
+#: First characters of JSON: a bracket or white space.
 _FIRST: Final = "{[ \t\r\n"
 _UNMARKED: Final = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
 MARK_BYTES: Final = 4
 
 
 def encoding_of(start: bytes) -> str:
-    """What a JSON text is encoded in, by its first bytes, if it is not UTF-8; else empty."""
+    """The encoding of a JSON text from its first bytes; empty for UTF-8."""
     marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
     if marked or len(start) < MARK_BYTES:
         return marked
-    # Without a mark by the zeros, as RFC 4627 has it.
+    # Without a byte order mark: by the position of zeros, as in RFC 4627.
     begins = (name for name in _UNMARKED for first in _FIRST if start.startswith(first.encode(name)))
     return next(begins, "")
 
 
 def to_utf8(blocks: Iterable[bytes], encoding: str, damage: Damage) -> Iterator[bytes]:
-    """The text of blocks in UTF-8; what is no character becomes one that says so, and is told."""
+    """The text of blocks in UTF-8; invalid sequences become U+FFFD, reported in `damage`."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     wrong = 0
     for block in blocks:

@@ -1,4 +1,4 @@
-"""One file of a zip archive, as far as it can be unpacked."""
+"""Unpack one file of a zip archive, as far as possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK: Final = 1 << 20
 
 
 def member_content(file: IO[bytes], member: Member, damage: Damage) -> Iterator[bytes]:
-    """The content of a member, in blocks; a checksum that differs is told, and what differs is kept.
+    """The content of a member, in blocks; with a wrong checksum it is kept and reported.
 
     Raises:
         OSError: The archive can't be read.
@@ -66,7 +66,7 @@ def _stored(read: Read, member: Member, damage: Damage) -> Iterator[bytes]:
 
 
 def _lzma(read: Read, member: Member, damage: Damage) -> Iterator[bytes]:
-    """What precedes the data differs from that of `.lzma` files, which the library reads (APPNOTE.TXT 5.8.8)."""
+    """Unpack LZMA data, whose header differs from that of `.lzma` files (APPNOTE.TXT 5.8.8)."""
     head = read(4)
     properties = read(struct.unpack("<2xH", head)[0]) if len(head) == 4 else b""
     if len(properties) != 5:

@@ -1,7 +1,7 @@
-"""Compressed streams, unpacked as far as that goes: what comes before a damage is kept, and what can be found after it.
+"""Unpack compressed streams as far as possible: content before damage is kept, and what can be found after it.
 
-`gzip` files may hold several streams one after the other, as those of `bgzip` and of appended logs do; so may the
-others. A stream that is damaged is left where the next one begins.
+Files may hold several streams one after the other, as those of `bgzip` and of appended logs do. After damage unpacking
+continues with the next stream.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import IO, Any, Final, Protocol
 
 from stepscope.readers.packing.damage import Damage
 
-#: Reads up to so many bytes; none at the end.
+#: Reads at most the given number of bytes; none at the end.
 Read = Callable[[int], bytes]
 
-#: Bytes that are read at a time.
+#: Bytes read at a time.
 _READ_BYTES: Final = 1 << 16
-#: Bytes that are unpacked to at a time.
+#: Bytes unpacked at a time.
 _OUT_BYTES: Final = 1 << 16
-#: Bytes that are given to a library that keeps back what it unpacked from the same ones as a damage.
+#: Bytes fed at a time to libraries that drop what they unpacked from the same input as damage.
 _FEW_BYTES: Final = 256
 _WRONG: Final = (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError)
 
 
 class Unpacker(Protocol):
-    """What the decompressors of Python have in common."""
+    """Common interface of Python's decompressors."""
 
     @property
     def eof(self) -> bool:
@@ -72,7 +72,7 @@ class Inflater:
         return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Unpack at most so many bytes, and those before a damage before that is raised."""
+        """Unpack at most `max_length` bytes; bytes before damage are returned before the error is raised."""
         if self._error is not None:
             raise self._error
         before = self._inner.copy()
@@ -88,7 +88,7 @@ class Inflater:
 
 
 def _inflate_bytewise(inner: Any, data: bytes) -> bytes:
-    """What comes out of damaged data before the damage."""
+    """The unpacked bytes before damage in the data."""
     out = bytearray()
     try:
         for index in range(len(data)):
@@ -99,7 +99,7 @@ def _inflate_bytewise(inner: Any, data: bytes) -> bytes:
 
 
 class Careful:
-    """A decompressor that is given few bytes at a time, so that little is lost with a damage."""
+    """A decompressor fed with few bytes at a time, so that little is lost at damage."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -128,7 +128,7 @@ class Careful:
         return bytes(self._inner.decompress(some, max_length))
 
 
-#: By the first bytes of a packed stream.
+#: Unpackers by magic bytes.
 UNPACKERS: Final[dict[bytes, Callable[[], Unpacker]]] = {
     b"\x1f\x8b": Inflater,
     b"BZh": lambda: Careful(bz2.BZ2Decompressor()),
@@ -138,12 +138,12 @@ MAGIC_BYTES: Final = max(map(len, UNPACKERS))
 
 
 def unpacker_of(start: bytes) -> Callable[[], Unpacker] | None:
-    """What unpacks a stream that begins like that; None for what is not packed."""
+    """The unpacker for a stream that starts with these bytes; None if it is not packed."""
     return next((make for magic, make in UNPACKERS.items() if start.startswith(magic)), None)
 
 
 def window(file: IO[bytes], left: int) -> Read:
-    """Reads a file from where it is, and no more than so many bytes of it."""
+    """A reader of at most `left` bytes from a file's current position."""
 
     def read(size: int) -> bytes:
         nonlocal left
@@ -155,12 +155,12 @@ def window(file: IO[bytes], left: int) -> Read:
 
 
 def unpacked(read: Read, packed: bytes, damage: Damage) -> Iterator[bytes]:
-    """The content of streams that follow each other; what follows the last one is not looked at.
+    """The content of consecutive streams; data after the last one is ignored.
 
     Args:
-        read: Reads what is packed.
-        packed: What was read of it already, with the magic bytes of the first stream.
-        damage: Told of what is wrong.
+        read: Reads packed bytes.
+        packed: Packed bytes read already, from the magic bytes of the first stream on.
+        damage: Receives damage.
     """
     make = unpacker_of(packed)
     while make is not None:
@@ -175,7 +175,7 @@ def unpacked(read: Read, packed: bytes, damage: Damage) -> Iterator[bytes]:
 
 
 def one_stream(read: Read, packed: bytes, unpacker: Unpacker, damage: Damage) -> Iterator[bytes]:
-    """The content of one stream, up to its end or to a damage."""
+    """The content of one stream, up to its end or to damage."""
     try:
         while not unpacker.eof:
             if unpacker.needs_input and not packed:

@@ -1,6 +1,6 @@
-"""What comes after a damage in an `.xz` file: it consists of blocks, and an index at its end says where each begins.
+"""Recover the blocks after damage in an `.xz` file, through the index at its end.
 
-`xz` makes a block of every 24 MiB of a larger content, unless it is told otherwise.
+By default `xz` makes blocks of 24 MiB of content.
 (The .xz file format 1.2.1, 2.1, 3 and 4: https://tukaani.org/xz/xz-file-format.txt)
 """
 
@@ -17,15 +17,15 @@ from stepscope.readers.packing.damage import Damage
 from stepscope.readers.packing.streams import Careful, one_stream, unpacked, window
 
 MAGIC: Final = b"\xfd7zXZ\x00"
-#: Of a stream's header and its footer.
+#: Bytes of a stream's header and footer.
 _EDGE: Final = 12
 _FOOTER: Final = struct.Struct("<4x L 2x 2s")
-#: No index is this long: one of a terabyte in usual blocks has some 300 kB.
+#: Longest index accepted; that of a terabyte in usual blocks has some 300 kB.
 _LONGEST_INDEX: Final = 64 << 20
 
 
 class _Block(NamedTuple):
-    """Where a block begins and ends in the file, and where its content does in the whole."""
+    """Range of a block in the file, and of its content in the whole."""
 
     place: int
     stop: int
@@ -34,12 +34,12 @@ class _Block(NamedTuple):
 
 
 def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes]:
-    """The content of an `.xz` file; that of damaged blocks as far as it goes, and of all others.
+    """The content of an `.xz` file: all of intact blocks, and damaged ones as far as possible.
 
     Args:
-        file: Can be searched.
-        packed: What was read of it already, from its begin on.
-        damage: Told of what is wrong, and how much is missing.
+        file: A seekable file.
+        packed: Packed bytes read already, from the start on.
+        damage: Receives damage, and the number of missing bytes.
     """
     first, done, missing = Damage(), 0, 0
     for piece in unpacked(file.read, packed, first):
@@ -59,7 +59,7 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
         file.seek(0)
         head = file.read(_EDGE)
         file.seek(block.place)
-        # Up to the index, which is of more blocks than those read here.
+        # Up to the index, which lists more blocks than were read here.
         for piece in one_stream(
             window(file, blocks[-1].stop - block.place), head, Careful(lzma.LZMADecompressor(lzma.FORMAT_XZ)), Damage()
         ):
@@ -70,7 +70,7 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
 
 
 def _blocks(file: IO[bytes]) -> list[_Block]:
-    """The blocks of a file with one stream, as its index says; none if that is damaged, or not there."""
+    """The blocks of a file with one stream, from its index; none if that is damaged or missing."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _EDGE))
     footer = file.read(_EDGE)
@@ -96,7 +96,7 @@ def _blocks(file: IO[bytes]) -> list[_Block]:
 
 
 def _numbers(text: bytes) -> Iterator[int]:
-    """Integers of seven bits a byte, the lowest first; the last byte of each has its highest bit unset."""
+    """Variable-length integers: seven bits per byte, lowest first, highest bit unset in the last byte."""
     value = shift = 0
     for byte in text:
         value |= (byte & 0x7F) << shift

@@ -1,7 +1,7 @@
-"""Zip archives: what is in them, by their directory, or by what stands before each member where that is damaged.
+"""List zip archives by their directory, or by members' local headers where that is damaged.
 
-The directory is read once per archive, and a member in place, so that archives of many small members take as long as
-what is in them. (APPNOTE.TXT 6.3.10, 4.3: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
+The directory is read once per archive and members in place, so that archives of many small members are read in linear
+time. (APPNOTE.TXT 6.3.10, 4.3: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from stepscope.model.errors import UserError
 from stepscope.model.sizes import SIZES
 
 MAGIC: Final = b"PK\x03\x04"
-#: Before a member: flags, method, checksum, packed and plain size, lengths of its name and of its extra fields.
+#: Local header: flags, method, checksum, packed and plain size, lengths of its name and of its extra fields.
 LOCAL: Final = struct.Struct("<6x H H 4x L L L H H")
-#: The same in the directory, with the length of a comment and where the member begins.
+#: Directory entry: the same, with the length of a comment and the offset of the local header.
 _ENTRY: Final = struct.Struct("<4s 4x H H 4x L L L H H H 8x L")
-#: The end of the directory: its entries, bytes and place.
+#: End of the directory: number of entries, bytes and offset.
 _END: Final = struct.Struct("<4s 6x H L L 2x")
 _END_64: Final = struct.Struct("<4s 28x Q Q Q")
 _LOCATOR: Final = struct.Struct("<4s 4x Q 4x")
-#: Behind data whose size was not known before them.
+#: Data descriptor, after data of sizes unknown in advance.
 _BEHIND: Final = struct.Struct("<4s L L L")
 _MOST: Final = 0xFFFFFFFF
 _ENCRYPTED, _ENDED, _STREAMED, _UTF8 = 1, 2, 8, 0x800
-#: The end may be followed by a comment of so many bytes.
+#: Longest comment after the end.
 _TAIL: Final = (1 << 16) + _END.size + _LOCATOR.size
 _LONGEST_NAME: Final = 1024
-#: stored, deflated, by way of deflate64, bzip2 and lzma, and by what else there is.
+#: Compression methods: stored, deflate, deflate64, bzip2, lzma and others.
 _METHODS: Final = frozenset((0, 8, 9, 12, 14, 93, 95, 98))
 
 
@@ -43,11 +43,11 @@ class Member:
 
     Attributes:
         name: As recorded.
-        header: Where what stands before it begins.
-        method: How it is packed; 0 if it is not.
-        packed: Its bytes in the archive, at most.
-        size: Its bytes when unpacked; None if not known.
-        checksum: CRC-32 of these; None if not known.
+        header: Offset of its local header.
+        method: Compression method; 0 if stored.
+        packed: Packed size in bytes, at most.
+        size: Unpacked size in bytes; None if unknown.
+        checksum: CRC-32 of the content; None if unknown.
         encrypted: Whether a password is needed.
         ended: Whether its packed data marks its own end (method 14).
     """
@@ -64,22 +64,22 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The files in an archive; `damage` says what is wrong with its directory, if anything is."""
+    """The files in an archive, and the damage of its directory."""
 
     members: dict[str, Member]
     damage: str = ""
 
 
 class _DirectoryError(Exception):
-    """There is no directory that can be read."""
+    """The directory is missing or unreadable."""
 
 
 def archive_of(path: Path) -> Archive | None:
-    """The files of an archive; None for what is none.
+    """The files of an archive; None if the file is no archive.
 
     Raises:
         OSError: The file can't be read.
-        UserError: It has more members than the limit, or some of them share their bytes.
+        UserError: It has more members than the limit, or overlapping ones.
     """
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
@@ -108,7 +108,7 @@ def _refuse(path: Path, why: str) -> UserError:
 
 
 def _check_apart(path: Path, members: list[Member]) -> None:
-    """No byte belongs to two members: archives in which one does unpack to any size."""
+    """Refuse archives with overlapping members, which are zip bombs."""
     end = 0
     for member in sorted(members, key=lambda one: one.header):
         if member.header < end:
@@ -117,7 +117,7 @@ def _check_apart(path: Path, members: list[Member]) -> None:
 
 
 def _listed(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
-    """What the directory lists."""
+    """The members in the directory."""
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)
     at = tail.rfind(b"PK\5\6")
@@ -136,7 +136,7 @@ def _listed(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
         end = place
     if number > most:
         raise _refuse(path, f"has {number:,} members, more than the limit of {most:,}")
-    # Something may have been put before the archive, which its places do not count.
+    # Data may precede the archive, which its offsets do not count.
     before = end - begin - length
     if before < 0 or length > size:
         raise _DirectoryError
@@ -162,7 +162,7 @@ def _entries(text: bytes, number: int, before: int, size: int) -> Iterator[Membe
 
 
 def _wide(extra: bytes, *values: int) -> list[int]:
-    """Values, of which those that do not fit 32 bits are in an extra field."""
+    """Values, those beyond 32 bits taken from the Zip64 extra field."""
     found = list(values)
     at = 0
     while at + 4 <= len(extra):
@@ -175,7 +175,7 @@ def _wide(extra: bytes, *values: int) -> list[int]:
 
 
 def _behind(end: bytes, length: int) -> tuple[tuple[int | None, int | None], int]:
-    """What is told behind streamed data: their size and checksum, and how many they are; else none, and at most all."""
+    """Size and checksum from the data descriptor after streamed data, and the packed size; else Nones and `length`."""
     if len(end) == _BEHIND.size:
         magic, checksum, packed, plain = _BEHIND.unpack(end)
         if magic == b"PK\7\x08" and packed == length - _BEHIND.size:
@@ -184,7 +184,7 @@ def _behind(end: bytes, length: int) -> tuple[tuple[int | None, int | None], int
 
 
 def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
-    """What stands before the members tells, one after the other: the archive was cut, or its directory is damaged."""
+    """The members by their local headers, for an archive that is truncated or whose directory is damaged."""
     import mmap
 
     members: list[Member] = []

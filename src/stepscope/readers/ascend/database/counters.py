@@ -1,4 +1,4 @@
-"""Memory and counters in a database, by the names and in the units of the text export."""
+"""Memory and counters from a database, with the names and units of the text export."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ _SAMPLES: Final[tuple[tuple[str, tuple[str, ...], str, str, tuple[tuple[str, str
     ),
 )  # fmt: skip
 
-#: Names of what other tables of samples are of; the rest of their columns are series.
+#: Columns that identify the subject in other tables of samples; their other columns are series.
 _KEYS: Final = ("deviceId", "timestampNs", "type", "mode", "bus", "funcId", "port", "portId", "hbmId", "depth", "id")
 _OTHER: Final = ("NIC", "ROCE", "HCCS", "PCIE", "QOS", "SIO", "UB", "DDR", "NETDEV_STATS", "LOW_POWER", "CPU_USAGE",
                  "HOST_MEM_USAGE", "HOST_DISK_USAGE", "HOST_NETWORK_USAGE")  # fmt: skip
 
 
 def gather(database: Database, staging: Staging) -> None:
-    """Fill `ascend_blocks` and `ascend_counters`, and note which other tables there are."""
+    """Fill `ascend_blocks` and `ascend_counters`, and report unknown tables."""
     connection = staging.connection
     database.load(staging, "OP_MEMORY", _BLOCK_COLUMNS, "db_blocks")
     connection.execute(_BLOCKS)
     for table, columns, unit, time, series in _SAMPLES:
         loaded = f"db_{table.lower()}"
-        # The first column names the kind of sample, where it is no time.
+        # The first column, unless a time, is the kind of sample.
         wanted: Columns = {column: "real" if column in _REAL else "int" for column in columns}
         database.load(staging, table, wanted, loaded)
         text = "NULL" if columns[0] == "timestampNs" else f'"{columns[0]}"'
@@ -107,7 +107,7 @@ def _gather_modules(database: Database, staging: Staging) -> None:
 
 
 def _gather_other(database: Database, staging: Staging, table: str) -> None:
-    """Every number of a table of samples that is not known in detail."""
+    """Gather every number of a table of samples without a definition here."""
     columns = database.columns.get(table, ())
     if "timestampNs" not in columns:
         return

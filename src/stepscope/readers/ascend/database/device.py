@@ -1,4 +1,4 @@
-"""Device work in a database: tasks, collectives and their parts, counters of kernels."""
+"""Device work from a database: tasks, collectives and their parts, counters of kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PART_COLUMNS: Final[Columns] = {
 _COPY_COLUMNS: Final[Columns] = {"globalTaskId": "int", "size": "int", "memcpyOperation": "int"}
 _ENUMS: Final = ("HCCL_DATA_TYPE", "HCCL_TRANSPORT_TYPE", "HCCL_LINK_TYPE", "MEMCPY_OPERATION")
 
-#: Strings of the kernel, by the names that they have in `kernel_details.csv`.
+#: Text columns of a kernel, by their names in `kernel_details.csv`.
 _STRINGS: Final = {
     "Input Shapes": "inputShapes", "Input Data Types": "inputDataTypes", "Input Formats": "inputFormats",
     "Output Shapes": "outputShapes", "Output Data Types": "outputDataTypes", "Output Formats": "outputFormats",
@@ -118,7 +118,7 @@ LEFT JOIN db_ids k ON k.source = 1 AND k.n = c.rowid
 WHERE t."startNs" IS NOT NULL
 """
 
-#: Ids after those of the host's calls, in the order of time.
+#: Ids follow those of host calls, in order of time.
 _IDS: Final = """
 CREATE TABLE db_ids AS
 SELECT (SELECT coalesce(max(i) + 1, 0) FROM ascend_host) + row_number() OVER (ORDER BY ts, source, n) - 1 AS i, source,
@@ -161,7 +161,7 @@ def gather(database: Database, staging: Staging) -> None:
 
 
 def _insert_groups(staging: Staging) -> None:
-    """Groups in the order of their first collective: number, name in all files, and id as recorded."""
+    """Number groups in the order of their first collective, with their name in all files and recorded id."""
     rows = staging.connection.execute(
         'SELECT g, any_value(value), min(ts) FROM (SELECT "groupName" AS g, "startNs" AS ts FROM db_comm UNION ALL '
         'SELECT "groupName", NULL FROM db_parts) LEFT JOIN db_strings s ON s.id = g WHERE g IS NOT NULL '
@@ -180,7 +180,7 @@ def _insert_groups(staging: Staging) -> None:
 
 
 def _insert_kinds(staging: Staging, *, only_described: bool) -> None:
-    """The kind of work of each type of task; compute only where no table describes the kernels."""
+    """Insert the kind of each task type; compute only where no table describes the kernels."""
     rows = staging.connection.execute(
         'SELECT DISTINCT "taskType", coalesce(value, \'\') FROM db_tasks LEFT JOIN db_strings s ON s.id = "taskType"'
     ).fetchall()

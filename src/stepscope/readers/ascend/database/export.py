@@ -39,12 +39,12 @@ _METRICS: Final = {
     "large_packet_ratio": "Large Packet Ratio",
 }  # fmt: skip
 
-#: Columns about packets of one size, a row each.
+#: Columns about packets of one size, one row per size.
 _PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
 
 
 def read_database(path: Path, staging: Staging, progress: Progress) -> Told:
-    """Gather everything in a rank's database."""
+    """Gather all data of a rank's database."""
     with closing(Database(path)) as database:
         told = _gather(database, staging)
     progress(path.stat().st_size)
@@ -71,7 +71,7 @@ def _gather(database: Database, staging: Staging) -> Told:
 
 
 def read_analysis(path: Path, staging: Staging, kept: Collection[str] = ()) -> dict[str, str]:
-    """Keep the sums of `analysis.db`, but for sources that are kept already; returns the groups of collectives."""
+    """Store the sums of `analysis.db` except sources in `kept`; returns the groups of collectives."""
     with closing(Database(path)) as database:
         return _keep_sums(database, staging, kept)
 
@@ -113,7 +113,7 @@ def _row(
 
 
 def _subject(source: str, cells: dict[str, Any]) -> str:
-    """The subject as the text export's files give it: `collective hcom_allReduce__586_0_1@175... HCCS`."""
+    """The subject as in the text export: `collective hcom_allReduce__586_0_1@175... HCCS`."""
     if source == "steps":
         return ""
     subject = f"{cells['type']} {cells['hccl_op_name']}@{cells['group_name']}"

@@ -1,4 +1,4 @@
-"""Calls of the host in a database: operators and Python of the framework, and CANN."""
+"""Host calls from a database: the framework's operators and Python functions, and CANN."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LEFT JOIN (SELECT id, min("connectionId") AS key FROM db_connections GROUP BY 1)
     ON c.source = 0 AND q.id = c."connectionId"
 """
 
-#: Some versions write shapes into the column of types and the other way round; only types have letters.
+#: Some versions swap the columns of shapes and types; only types have letters.
 _INPUTS: Final = """
 INSERT INTO ascend_inputs
 SELECT c.i, CASE WHEN regexp_matches(s.value, '[A-Za-z]') THEN d.value ELSE s.value END,
@@ -86,7 +86,7 @@ INSERT INTO ascend_host_flows
 SELECT 'queue', queue::VARCHAR, name LIKE 'Enqueue%', ts, process, thread FROM ascend_host WHERE queue IS NOT NULL
 """
 
-#: The first operator of the forward pass with a number, and the first of the backward pass with the same.
+#: Flows from the first forward operator with a sequence number to the first backward operator with the same number.
 _AUTOGRAD_FLOWS: Final = """
 INSERT INTO ascend_host_flows
 SELECT 'forward_backward', sequence::VARCHAR, is_source, unnest(ends).ts, unnest(ends).process, unnest(ends).thread
@@ -98,7 +98,7 @@ FROM (
 )
 """
 
-#: Steps that the database knows, for recordings without the framework's operators.
+#: The database's steps, for recordings without the framework's operators.
 _STEPS: Final = """
 INSERT INTO ascend_host
 SELECT (SELECT coalesce(max(i), -1) FROM ascend_host) + row_number() OVER (ORDER BY "startNs"), "startNs",
@@ -126,7 +126,7 @@ def gather(database: Database, staging: Staging) -> None:
 
 
 def _insert_words(database: Database, staging: Staging) -> None:
-    """Name and category of each distinct kind and name of a call."""
+    """Insert the canonical name and category of each distinct (kind, name) of calls."""
     levels = {**_LEVELS, **{i: n for i, n in database.rows("ENUM_API_TYPE", "id", "name") if isinstance(n, str)}}
     rows = staging.connection.execute(
         "SELECT DISTINCT source, type, name_id, coalesce(value, '') FROM db_calls "

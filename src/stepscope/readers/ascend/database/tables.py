@@ -1,4 +1,4 @@
-"""SQLite databases as DuckDB tables: the tables and columns that are there, as far as they can be read."""
+"""Load tables of SQLite databases into DuckDB: existing tables and columns, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stepscope.store.staging import Staging
 
 Kind = Literal["int", "real", "text"]
 
-#: Columns to load, with what they hold.
+#: Columns to load, with their types.
 Columns = Mapping[str, Kind]
 
 _TYPES: Final[dict[Kind, str]] = {"int": "BIGINT", "real": "DOUBLE", "text": "VARCHAR"}
@@ -49,7 +49,7 @@ class Database:
             table: The file's table.
             wanted: Its columns, and their types.
             name: The table to make.
-            key: Column that tells rows apart; in a damaged file the second row of the same key gets none.
+            key: Key column; in a damaged file repeated keys become null.
 
         Returns:
             Number of rows copied; 0 if there is no such table.
@@ -70,7 +70,7 @@ class Database:
         return done
 
     def rows(self, table: str, *wanted: str) -> list[tuple[Any, ...]]:
-        """A small table's columns as rows; empty if it has not all of them."""
+        """Rows of a small table; empty if it lacks one of the columns."""
         return [] if self._tables is None else self._tables.small(table, *wanted)
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Database:
             self._tables.close()
 
     def observe(self, staging: Staging) -> None:
-        """Say in health what could not be read."""
+        """Report in health what could not be read."""
         for message in [*self.damage, *(self._tables.damage if self._tables is not None else ())]:
             staging.observe(
                 "input-damaged", "error", 1, f"the database {self.path.name} is damaged ({message})",
@@ -88,7 +88,7 @@ class Database:
 
 
 def _missing_bytes(path: Path) -> int:
-    """By how much a file is shorter than its header says (SQLite's file format, section 1.3)."""
+    """Number of bytes that a file lacks according to its header (SQLite's file format, section 1.3)."""
     with path.open("rb") as file:
         header = file.read(100)
     page = int.from_bytes(header[16:18], "big")
