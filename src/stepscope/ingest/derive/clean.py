@@ -21,6 +21,8 @@ _LATEST: Final = 2**63 - 1
 _ABOUT_EVENTS: Final = ("raw_kernels", "copies", "collectives", "input_calls")
 #: Tables of instants with a column `ts`.
 _MOMENTS: Final = ("raw_memory", "raw_flows", "counters", "samples")
+#: Those of them whose rows lie within events of host threads, and are found again by `id`.
+_WITHIN_EVENTS: Final = ("raw_memory", "raw_flows")
 _DEVICE_WORK: Final = ("kernel", "collective", "copy", "set")
 _SAME: Final = "track, ts, dur, name_id, correlation"
 _WORK_SQL: Final = f"FROM raw_events WHERE dur > 0 AND category IN {_DEVICE_WORK}"
@@ -43,6 +45,7 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
         for table in _ABOUT_EVENTS:
             staging.connection.execute(f"DELETE FROM {table} WHERE event NOT IN (SELECT id FROM raw_events)")
         overview = Overview.read(staging)
+    _number_rows(staging)
     if not overview.groups:
         return None, overview
     origin = min(group.first for group in overview.groups)
@@ -52,6 +55,13 @@ def clean_times(staging: Staging) -> tuple[int | None, Overview]:
     staging.connection.execute(f"CREATE VIEW raw_events AS SELECT * REPLACE (ts - {origin} AS ts) FROM recorded_events")
     move_moments(staging, -origin)
     return origin, overview
+
+
+def _number_rows(staging: Staging) -> None:
+    """Give rows an `id`, in the order of the recording: `rowid` is the database's own, and need not stay the same."""
+    for table in _WITHIN_EVENTS:
+        staging.connection.execute(f"ALTER TABLE {table} ADD COLUMN id BIGINT")
+        staging.connection.execute(f"UPDATE {table} SET id = rowid")
 
 
 def move_moments(staging: Staging, by: int) -> None:

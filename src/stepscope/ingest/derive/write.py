@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LAUNCHES_SQL: Final = "SELECT 'launch' AS kind, source, target FROM launched"
 _ENDS_SQL: Final = """
-SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.rowid = x.row WHERE {}
+SELECT kind, key, x.owner AS event FROM raw_flows f JOIN flow_ends x ON f.id = x.row WHERE {}
 """
 _FLOWS_SQL: Final = f"""
 {_LAUNCHES_SQL}
@@ -47,7 +47,7 @@ def launched(activities: Activities) -> pa.Table:
 
 _MEMORY_SQL: Final = """
 SELECT m.ts, m.device, m.address, m.bytes, m.allocated, m.reserved, o.owner
-FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.rowid ORDER BY m.ts, m.rowid
+FROM raw_memory m LEFT JOIN memory_owners o ON o.row = m.id ORDER BY m.ts, m.id
 """
 _HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))})"
 

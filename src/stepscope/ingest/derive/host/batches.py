@@ -35,7 +35,7 @@ _EVENTS_SQL: Final = """
 SELECT id, ts, dur, track, name_id, enum_code(category)::UTINYINT AS category, correlation, external_id
 FROM raw_events WHERE {chosen}
 """
-_POINTS_SQL: Final = "SELECT rowid AS id, ts, track FROM {table} WHERE {chosen}"
+_POINTS_SQL: Final = "SELECT id, ts, track FROM {table} WHERE {chosen}"
 _TIMES_SQL: Final = "SELECT ts, ts + coalesce(dur, 0) AS stop FROM raw_events WHERE track = ?"
 
 
