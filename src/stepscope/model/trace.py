@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -27,20 +29,42 @@ Parameters = Sequence[object] | Mapping[str, object]
 
 
 _T = TypeVar("_T")
+#: Numbers for names of temporary tables; drawing one is atomic.
+_NUMBERS: Final = count()
 
 
 class _Memo:
     """Values computed from a trace, keyed by the function that computed them; shared by threads."""
 
     def __init__(self) -> None:
-        self.values: dict[object, object] = {}
-        self._locks: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
+        self._values: dict[object, object] = {}
+        # Reentrant: a value that asks for itself is a recursion that Python reports, not a wait without end.
+        self._locks: defaultdict[object, threading.RLock] = defaultdict(threading.RLock)
         self._guard = threading.Lock()
 
-    def lock(self, compute: object) -> threading.Lock:
-        """The lock of one value: one thread computes it, others wait."""
+    def value(self, compute: Callable[[Trace], object], trace: Trace) -> object:
+        """The value; one thread computes it, others wait. Nothing is kept of a computation that failed."""
         with self._guard:
-            return self._locks[compute]
+            if compute in self._values:
+                return self._values[compute]
+            lock = self._locks[compute]
+        with lock:
+            with self._guard:
+                if compute in self._values:
+                    return self._values[compute]
+            value = compute(trace)
+            with self._guard:
+                self._values[compute] = value
+            return value
+
+    def forget(self, large: Callable[[object], bool]) -> None:
+        """Drop the values that are large; who holds one keeps it."""
+        with self._guard:
+            known = tuple(self._values.items())
+        dropped = [compute for compute, value in known if large(value)]
+        with self._guard:
+            for compute in dropped:
+                self._values.pop(compute, None)
 
 
 class Trace:
@@ -142,19 +166,13 @@ class Trace:
 
         For values that several analyses share. The result must not be changed.
         """
-        with self._memo.lock(compute):
-            if compute not in self._memo.values:
-                self._memo.values[compute] = compute(self)
-            return cast("_T", self._memo.values[compute])
+        return cast("_T", self._memo.value(compute, self))
 
     def forget(self, least: int) -> None:
         """Drop values of `once` of at least so many bytes; they are recomputed when asked for."""
         from stepscope.model.process.footprint import footprint, give_back
 
-        for compute, value in tuple(self._memo.values.items()):
-            if footprint(value) >= least:
-                with self._memo.lock(compute):
-                    self._memo.values.pop(compute, None)
+        self._memo.forget(lambda value: footprint(value) >= least)
         give_back()
 
     def with_tables(self, **tables: pa.Table) -> Trace:
@@ -162,6 +180,16 @@ class Trace:
         for name, table in tables.items():
             self._connections.register(name, table)
         return self
+
+    @contextmanager
+    def temporary(self, table: pa.Table) -> Iterator[str]:
+        """A table that queries can join with, under a name of its own, as long as the context lasts."""
+        name = f"temporary_{next(_NUMBERS)}"
+        self._connections.register(name, table)
+        try:
+            yield name
+        finally:
+            self._connections.unregister(name)
 
     def limit_memory(self, megabytes: int) -> None:
         """Limit the memory of queries; they spill to disk beyond it."""

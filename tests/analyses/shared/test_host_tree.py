@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from stepscope.analyses.shared.host_tree import HostTree, host_tree, host_trees
 from stepscope.model.events.nesting import nest
+from stepscope.model.sizes import SIZES
 from support import Facts
 
 EVENTS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30), st.integers(0, 3), st.booleans()), max_size=25)
@@ -95,3 +96,19 @@ def test_events_of_other_categories_are_there_for_their_position_at_any_size() -
         assert set(tree.id[others].tolist()) <= {frame}
         assert set(np.delete(tree.id, others).tolist()) <= set(operators)
     assert sum((tree.category == -1).sum() for tree in host_trees(trace, ["op"], query)) == 1
+
+
+def test_trees_that_are_read_in_turns_have_each_their_own_events() -> None:
+    facts = Facts()
+    operators = [facts.host("op", "aten::mm", 10 * i, 5) for i in range(6)]
+    frames = [facts.host("python", f"train.py({i}): step", 10 * i + 1, 2) for i in range(6)]
+    trace = facts.trace()
+    with SIZES.changed(nested_events=2):
+        one, other = (host_trees(trace, ["op"], np.array(some, np.int64)) for some in (frames[:3], frames[3:]))
+        found: tuple[list[int], list[int]] = [], []
+        for trees in zip(one, other, strict=False):
+            for ids, tree in zip(found, trees, strict=True):
+                ids += tree.id.tolist()
+        for ids, trees in zip(found, (one, other), strict=True):
+            ids += [each for tree in trees for each in tree.id.tolist()]
+    assert [sorted(ids) for ids in found] == [sorted(operators + frames[:3]), sorted(operators + frames[3:])]

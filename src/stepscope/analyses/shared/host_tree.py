@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -138,7 +139,8 @@ def host_tree(
         parameters: Parameters of that query.
     """
     if trace.once(recorded_events).total > SIZES.whole_columns:
-        return _nested(trace.columns(_events_sql(categories, _query(trace, also)), parameters))
+        with _query(trace, also) as query:
+            return _nested(trace.columns(_events_sql(categories, query), parameters))
     return _nested(_selected(trace, categories, also, parameters))
 
 
@@ -155,19 +157,19 @@ def host_trees(
     if trace.once(recorded_events).total <= SIZES.whole_columns:
         yield host_tree(trace, categories, also, parameters)
         return
-    query = _query(trace, also)
-    chosen = _chosen(categories, query)
-    counts = trace.rows(_COUNTS_SQL.format(chosen=chosen), parameters)
-    if not counts:
-        yield host_tree(trace, categories, query, parameters)
-        return
+    with _query(trace, also) as query:
+        chosen = _chosen(categories, query)
+        counts = trace.rows(_COUNTS_SQL.format(chosen=chosen), parameters)
+        if not counts:
+            yield host_tree(trace, categories, query, parameters)
+            return
 
-    def times(track: int) -> tuple[Times, Times]:
-        rows = trace.columns(_TIMES_SQL.format(chosen=chosen), {"track": track, **(parameters or {})})
-        return rows["ts"], rows["stop"]
+        def times(track: int) -> tuple[Times, Times]:
+            rows = trace.columns(_TIMES_SQL.format(chosen=chosen), {"track": track, **(parameters or {})})
+            return rows["ts"], rows["stop"]
 
-    for stretch in stretches([(row["track"], row["number"]) for row in counts], times):
-        yield _nested(trace.columns(_events_sql(categories, query, stretch.condition), parameters))
+        for stretch in stretches([(row["track"], row["number"]) for row in counts], times):
+            yield _nested(trace.columns(_events_sql(categories, query, stretch.condition), parameters))
 
 
 def _selected(
@@ -190,12 +192,14 @@ def _selected(
     return rows | {"track": spans.track[at], "ts": spans.ts[at], "name": spans.name[at], "category": category[at]}
 
 
-def _query(trace: Trace, also: str | Ids) -> str:
-    """A query for ids."""
+@contextmanager
+def _query(trace: Trace, also: str | Ids) -> Iterator[str]:
+    """A query for ids, valid within the context: trees that are asked for at the same time have each their own."""
     if isinstance(also, str):
-        return also
-    trace.with_tables(host_tree_also=pa.table({"id": also}))
-    return "SELECT id FROM host_tree_also"
+        yield also
+        return
+    with trace.temporary(pa.table({"id": also})) as name:
+        yield f"SELECT id FROM {name}"
 
 
 def _events_sql(categories: Sequence[str], also: str = "", where: str = "true") -> str:

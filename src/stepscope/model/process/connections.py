@@ -51,6 +51,15 @@ class Connections:
             self._tables[name] = table
             here.register(name, table)
 
+    def unregister(self, name: str) -> None:
+        """Let go of a table, unless the connections are closed."""
+        if self._closed:
+            return
+        here = self.here()
+        with self._guard:
+            self._tables.pop(name, None)
+            here.unregister(name)
+
     def interrupt(self) -> None:
         """Interrupt running queries of all threads."""
         for connection in tuple(self._all):
