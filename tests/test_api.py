@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import gzip
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import stepscope
 from stepscope.demo import recording
+from stepscope.simulate import SimJob, simulate
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +110,20 @@ def test_names_are_listed_and_importing_is_quick() -> None:
         stepscope.nothing  # noqa: B018
     code = "import sys, stepscope; assert not {'numpy', 'duckdb', 'pyarrow'} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_rank_without_what_a_table_needs_has_no_rows_in_it(tmp_path: Path) -> None:
+    paths = [Path(one) for one in simulate(SimJob(ranks=2, steps=2, warmup_steps=1, layers=1), tmp_path)]
+    text = json.loads(gzip.decompress(data) if (data := paths[1].read_bytes())[:2] == b"\x1f\x8b" else data)
+    text["traceEvents"] = [
+        one for one in text["traceEvents"] if one.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset")
+    ]
+    lacking = tmp_path / "lacking" / "rank1.json"
+    lacking.parent.mkdir()
+    lacking.write_text(json.dumps(text))
+    with stepscope.open([paths[0], lacking], cache=False) as opened:
+        assert set(opened.table("kernels").to_arrow()["rank"].to_pylist()) == {0}
+        [report] = opened.analyze(tables=["kernels"]).tables.values()
+        assert report.to_arrow().equals(opened.table("kernels").to_arrow())
+    with stepscope.open(lacking, cache=False) as opened, pytest.raises(stepscope.MissingInputError, match="device"):
+        opened.table("kernels")

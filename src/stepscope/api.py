@@ -116,13 +116,13 @@ class Trace:
         return build.build_report(self._trace, build.Options(tuple(steps), tuple(ranks), tuple(tables)))
 
     def table(self, name: str) -> Table:
-        """A canonical table, or one of the tables of reports, over all ranks.
+        """A canonical table, or one of the tables of reports, over all ranks that have what it is computed from.
 
         A name that is both (`collectives`, `kernels`, ...) means the report's; `sql` reads the canonical one.
 
         Raises:
             UserError: There is no such table.
-            MissingInputError: The recording lacks what the table is computed from.
+            MissingInputError: No rank has what the table is computed from.
         """
         from stepscope.analyses.registry import analyses, over_ranks
 

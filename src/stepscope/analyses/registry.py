@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from stepscope.model.errors import MissingInputError
 from stepscope.model.schema import TableSchema
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
@@ -94,7 +96,50 @@ def analyses() -> dict[str, Analysis]:
     return found
 
 
+def table_of(
+    analysis: Analysis, whole: Trace, within: Trace | None = None, steps: Sequence[int] | None = None
+) -> Table:
+    """The table of one rank, computed once per trace: what reports, rules and `stepscope.Trace.table` all ask.
+
+    Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones ends,
+    and are cut to the chosen steps afterwards; all others look at the events of the chosen steps only.
+
+    Args:
+        analysis: What to ask.
+        whole: The trace of one rank.
+        within: The same narrowed to `steps`.
+        steps: The chosen steps, as in column `step`; None for all.
+
+    Raises:
+        MissingInputError: The recording lacks what the analysis needs.
+    """
+    if steps is None or within is None:
+        return whole.once(analysis.run)
+    if "step" not in analysis.schema.names:
+        return within.once(analysis.run)
+    return _rows_of_steps(whole.once(analysis.run), steps)
+
+
 def over_ranks(trace: Trace, analysis: Analysis) -> Table:
-    """The analysis of every rank, one below the other."""
-    tables = [analysis.run(trace.rank(rank)).arrow for rank in trace.ranks]
-    return Table.from_arrow(analysis.schema, pa.concat_tables(tables))
+    """The tables of all ranks, one below the other; ranks that lack what the analysis needs have no rows.
+
+    Raises:
+        MissingInputError: All of them lack it.
+    """
+    found: list[pa.Table] = []
+    missing: MissingInputError | None = None
+    for rank in trace.ranks:
+        try:
+            found.append(table_of(analysis, trace.rank(rank)).arrow)
+        except MissingInputError as error:
+            missing = missing or error
+    if missing is not None and not found:
+        raise missing
+    return Table.from_arrow(analysis.schema, pa.concat_tables(found))
+
+
+def _rows_of_steps(table: Table, steps: Sequence[int]) -> Table:
+    """The rows of a table whose `step` is among `steps`; it may be a text, as recorded."""
+    column = table.arrow["step"]
+    wanted = pa.array(map(str, steps)) if pa.types.is_string(column.type) else pa.array(steps, pa.int32())
+    return Table(table.schema, table.arrow.filter(pc.is_in(column, value_set=wanted)))

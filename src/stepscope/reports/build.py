@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from stepscope.analyses.program import PROGRAM, program_of
-from stepscope.analyses.registry import Analysis, analyses
+from stepscope.analyses.registry import Analysis, analyses, table_of
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError, UserError
@@ -26,7 +26,7 @@ from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, abstention_lines, trace_lines
 from stepscope.reports.report import Report
 from stepscope.reports.sections.views import SHOWN
-from stepscope.reports.selection import Selection, chosen_ranks, rows_of_steps, steps_of_rank
+from stepscope.reports.selection import Selection, chosen_ranks, steps_of_rank
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.settings import Settings
 
@@ -193,21 +193,15 @@ class _Question:
             trace.forget(SIZES.kept_bytes)
 
     def ask(self, analysis: Analysis) -> _Answer:
-        """The answer to one question.
-
-        Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones
-        ends, and are cut to the chosen steps afterwards; all others look at the events of the chosen steps only.
-        """
-        by_step = self.steps is not None and "step" in analysis.schema.names
+        """The answer to one question."""
         try:
-            table = (self.whole if by_step else self.within).once(analysis.run)
+            return table_of(analysis, self.whole, self.within, self.steps)
         except MissingInputError as error:
             return error
         except Exception as error:
             if self.strict:
                 raise
             return Abstention.failing(analysis.name, error, self.recording)
-        return rows_of_steps(table, self.steps) if by_step and self.steps is not None else table
 
 
 def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:

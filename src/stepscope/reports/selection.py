@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from stepscope.model.errors import UserError
-from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 
 
@@ -49,13 +45,6 @@ def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> 
         if step not in everywhere:
             raise UserError(f"the input has no step {step}", hint=f"it has {_listed(everywhere)}")
     return {rank: tuple(step for step in wanted if step in steps) for rank, steps in known.items()}
-
-
-def rows_of_steps(table: Table, steps: Sequence[int]) -> Table:
-    """The rows of a table whose `step` is among `steps`; it may be a text, as recorded."""
-    column = table.arrow["step"]
-    wanted = pa.array(map(str, steps)) if pa.types.is_string(column.type) else pa.array(steps, pa.int32())
-    return Table(table.schema, table.arrow.filter(pc.is_in(column, value_set=wanted)))
 
 
 def _listed(numbers: Sequence[int]) -> str:

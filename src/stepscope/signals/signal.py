@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
-from stepscope.analyses.registry import analyses
+from stepscope.analyses.registry import analyses, table_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
@@ -89,7 +89,7 @@ class Signals:
         Raises:
             MissingInputError: The recording lacks what the analysis needs.
         """
-        return self.trace.once(analyses()[name].run)
+        return table_of(analyses()[name], self.trace)
 
     def sealed(self, wanted: Iterable[Signal[Any]], *, strict: bool = False) -> Signals:
         """These signals' values, or why there are none, without the trace they came from.
