@@ -88,7 +88,7 @@ class Diagnosis:
         if any(one.code in _OF_THE_RECORDING for one in self.shown):
             return None
         worst = max(self.accounts.values(), key=lambda one: one.lost, default=None)
-        if worst is None or worst.clean or (self._problems and worst.lost - self.explained < _LARGE):
+        if worst is None or worst.computing or (self._problems and worst.lost - self.explained < _LARGE):
             return None
         return worst
 

@@ -1,4 +1,4 @@
-"""What the program does before the device's first work and after its last, where that is most of the recording."""
+"""What the program does outside of its steps: before the device's first work, between steps, after its last work."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
+from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.own_work import Doing, asking, told
 from stepscope.signals.signal import Signals, signal
+
+#: So many steps at the least tell what lies between two.
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +44,62 @@ def outside(s: Signals) -> Outside:
     devices = s.trace.once(device_times)
     first, last = min(device.first for device in devices), max(device.last for device in devices)
     began, ended = int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1])
-    spans = Spans(s.trace)
-    recorded = int((spans.ts + np.maximum(spans.dur, 0)).max() - spans.ts.min())
     found = s.trace.once(host_work) - asking(s)
     return Outside(
         told(s, _long(found.clip(min(began, first), first))),
         told(s, _long(found.clip(last, max(last, ended)))),
-        max(recorded, 1),
+        _recorded(s),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What lies between steps that are not marked back to back.
+
+    Attributes:
+        count: How many times one step follows another.
+        idle_ns: Median time between two in which no device does anything.
+        period_ns: Mean typical step, and that.
+        doing: What the host does in all of these.
+        recorded_share: All of them as a share of the recorded time.
+    """
+
+    count: int
+    idle_ns: int
+    period_ns: int
+    doing: Doing
+    recorded_share: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Idle time between steps as a share of the time from one to the next."""
+        return self.idle_ns / self.period_ns
+
+
+@signal()
+def between(s: Signals) -> Between:
+    """How long the devices are idle between one step and the next; a median, since a job may pause once."""
+    steps = Steps.of(s.trace)
+    length = steps.typical_ns
+    if length is None or steps.step.size < _FEW or not steps.found.all():
+        raise MissingInputError("the recording has too few steps", hint="record some whole steps of the job")
+    gaps = Intervals(steps.end[:-1], np.maximum(steps.begin[1:], steps.end[:-1]))
+    busy = Intervals.empty()
+    for device in s.trace.once(device_times):
+        busy = busy | device.busy
+    idle = (gaps.ends - gaps.starts) - busy.within(gaps.starts, gaps.ends)
+    usual = int(np.median(idle))
+    if not usual:
+        return Between(idle.size, 0, length, Doing(Intervals.empty()))
+    found = Intervals.union_of(gaps.starts, gaps.ends) - busy
+    doing = told(s, found) if s.trace.once(host_states) is not None else Doing(found)
+    return Between(idle.size, usual, length + usual, doing, found.total / _recorded(s))
+
+
+def _recorded(s: Signals) -> int:
+    """From the first event to the end of the last; at least 1."""
+    spans = Spans(s.trace)
+    return max(int((spans.ts + np.maximum(spans.dur, 0)).max() - spans.ts.min()), 1)
 
 
 def _long(found: Intervals) -> Intervals:

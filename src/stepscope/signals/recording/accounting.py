@@ -8,6 +8,7 @@ from typing import Final
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.signals.host.longest_gaps import Gap, longest_gaps
+from stepscope.signals.host.outside import between
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import device
 from stepscope.signals.signal import Signals, signal
@@ -30,6 +31,7 @@ class Account:
         causes: The largest causes of idle time, each as a share of the step.
         known_device: Whether the device is known, so that its kernels can be held against its peaks.
         gaps: The longest gaps of the device that is idle least, where it is idle for long.
+        between: Idle time between steps as a share of the time from one to the next, where they are apart.
     """
 
     idle: float
@@ -38,6 +40,7 @@ class Account:
     causes: tuple[tuple[str, float], ...]
     known_device: bool
     gaps: tuple[Gap, ...] = ()
+    between: float = 0.0
 
     @property
     def lost(self) -> float:
@@ -45,9 +48,14 @@ class Account:
         return self.idle + self.communication + self.copies
 
     @property
-    def clean(self) -> bool:
+    def computing(self) -> bool:
         """Whether nearly all of the step is computed, on a device that is known."""
         return self.lost < _WELL and self.known_device
+
+    @property
+    def clean(self) -> bool:
+        """Whether nearly all time is that of steps as well."""
+        return self.computing and self.between < _WELL
 
 
 @signal()
@@ -67,4 +75,7 @@ def account(s: Signals) -> Account:
     told = tuple((cause.replace("_", " "), share) for cause, share in found if share >= _LEAST)
     idle, communication, copies = (part / most[4] for part in most[:3])
     gaps = (s.maybe(longest_gaps) or ()) if idle >= _WELL else ()
-    return Account(idle, communication, copies, told, s(device) is not None, gaps)
+    apart = s.whole.maybe(between)
+    return Account(
+        idle, communication, copies, told, s(device) is not None, gaps, apart.share if apart is not None else 0.0
+    )

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from rule_support import drafts, findings
+from stepscope.model.errors import MissingInputError
+from stepscope.model.intervals import Intervals
+from stepscope.model.trace import Trace
+from stepscope.rules.engine import diagnose
+from stepscope.signals.host.outside import Between, between
+from stepscope.signals.host.own_work import Doing
+from support import Facts
+
+US = 1_000
+
+
+def decoding(apart: int, *, pause: int = 0, passes: int = 6) -> Trace:
+    """Passes of 1,000 us that keep the device busy, each `apart` us after the other; one of them pauses for longer."""
+    facts = Facts()
+    begin = 0
+    for number in range(passes):
+        facts.host("annotation", "execute_context_0(0)_generation_64(64)", begin * US, 1_000 * US)
+        for kernel in range(5):
+            ts = begin + 10 + 198 * kernel
+            facts.kernel("gemm", ts * US, 197 * US, launch=((begin + 1 + kernel) * US, 900))
+        begin += 1_000 + apart
+        facts.host("op", "aten::argmax", (begin - apart) * US, apart * US)
+        begin += pause if number == 2 else 0
+    return facts.trace()
+
+
+def given(idle: int, period: int, name: str = "") -> dict[object, object]:
+    return {between: Between(9, idle, period, Doing(Intervals.union_of([0], [idle]), name), 0.2)}
+
+
+def test_idle_time_between_steps_is_found_and_named() -> None:
+    (draft,) = drafts("HST016", given(250_000, 1_000_000, "schedule"))
+    assert draft.summary == (
+        "From the end of one step to the begin of the next no device does anything for 250 µs, 25.0 % of the time from "
+        "step to step (median of 9), most of it in schedule."
+    )
+    assert (draft.cost_ns, draft.recorded_share) == (None, 0.2)
+
+
+def test_below_a_twentieth_it_is_not() -> None:
+    assert drafts("HST016", given(49_999, 1_000_000)) == []
+    assert len(drafts("HST016", given(50_000, 1_000_000))) == 1
+
+
+def test_passes_of_a_server_that_wait_for_its_scheduler_are_not_healthy() -> None:
+    trace = decoding(400)
+    (finding,) = findings("HST016", trace)
+    assert "28" in finding.summary
+    assert "aten::argmax" in finding.summary
+    assert not diagnose(trace).healthy
+    assert diagnose(trace).unexplained is None or "between" in finding.title
+
+
+def test_one_pause_is_no_rule() -> None:
+    assert findings("HST016", decoding(10, pause=30_000)) == []
+
+
+def test_few_steps_tell_nothing() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("HST016", {})
+    assert findings("HST016", decoding(400, passes=3)) == []
