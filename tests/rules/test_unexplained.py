@@ -33,10 +33,10 @@ def test_a_recording_that_is_the_profilers_own_says_so_itself() -> None:
 
 
 def test_communication_that_nothing_hides_accounts_for_what_it_is_about() -> None:
-    taken = replace(FOUND, family="communication", cost_ns=None, share=None, taken_ns=300)
+    taken = replace(FOUND, cost_ns=None, share=None, taken_ns=300, waiting=True)
     diagnosis = Diagnosis(findings=(taken,), asked=40, step_ns=1_000, accounts={0: IDLE}, ranks=1)
     assert diagnosis.unexplained is None
     assert diagnosis.explained == pytest.approx(0.3)
     assert not diagnosis.healthy
-    kernels = replace(taken, family="kernels")
+    kernels = replace(taken, waiting=False)
     assert Diagnosis(findings=(kernels,), step_ns=1_000, accounts={0: IDLE}, ranks=1).unexplained is not None

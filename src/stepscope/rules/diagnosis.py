@@ -71,12 +71,12 @@ class Diagnosis:
 
     @property
     def _problems(self) -> tuple[Finding, ...]:
-        return tuple(one for one in self.shown if one.cost_ns is not None or one.severity == "high" or _is_waiting(one))
+        return tuple(one for one in self.shown if one.cost_ns is not None or one.severity == "high" or _in_steps(one))
 
     @property
     def explained(self) -> float:
         """What the shown findings save together, or are about, as a share of the step; 0 where neither is told."""
-        taken = sum(one.taken_ns or 0 for one in self.shown if _is_waiting(one))
+        taken = sum(one.taken_ns or 0 for one in self.shown if _in_steps(one))
         return min(sum(one.share or 0.0 for one in self._problems) + taken / (self.step_ns or 1), 1.0)
 
     @property
@@ -106,6 +106,6 @@ class Diagnosis:
         }
 
 
-def _is_waiting(finding: Finding) -> bool:
-    """Whether it says what the device does in place of computing, without a price."""
-    return finding.family == "communication" and finding.taken_ns is not None
+def _in_steps(finding: Finding) -> bool:
+    """Whether it says, without a price, what the device waits for in steps."""
+    return finding.waiting and finding.cost_ns is None and finding.recorded_share is None

@@ -96,6 +96,7 @@ class Finding:
             is certain and simple to change.
         share: `cost_ns` as a share of the typical step; null without a price.
         fate: What becomes of the program over it, which puts it first; mostly nothing.
+        waiting: Whether the device computes nothing in `taken_ns`.
         recorded_share: What would be saved as a share of the recorded time, where it is no part of a step; null
             elsewhere.
     """
@@ -119,6 +120,7 @@ class Finding:
     share: float | None = None
     fate: Fate = ""
     recorded_share: float | None = None
+    waiting: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""

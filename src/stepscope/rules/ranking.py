@@ -19,8 +19,8 @@ _MOST_EVENTS: Final = 20
 #: What can't be priced stands where it would if this part of the time that it is about could be saved. Kernels with
 #: which nothing is known to be wrong seldom give more, and what has a price and a remedy comes before them.
 _UNPRICED: Final = 0.05
-#: The device computes nothing while it communicates: half of the bytes, or of the ranks, take half of that.
-_COMMUNICATION: Final = 0.5
+#: The same of what the device waits for: half of the bytes, or half of the host's work, take half of that.
+_WAITING: Final = 0.5
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
@@ -59,7 +59,7 @@ def _weight(finding: Finding) -> int:
     """The cost that decides the place: the price, else a part of what the finding is about."""
     if finding.cost_ns is not None:
         return finding.cost_ns
-    part = _COMMUNICATION if finding.family == "communication" else _UNPRICED
+    part = _WAITING if finding.waiting else _UNPRICED
     return round(part * (finding.taken_ns or 0))
 
 
@@ -98,7 +98,7 @@ def _finding(one: Priced, least: float) -> Finding:
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=draft.taken_ns if one.cost_ns is None else None,
         inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share, fate=draft.fate,
-        recorded_share=draft.recorded_share if one.cost_ns is None else None,
+        recorded_share=draft.recorded_share if one.cost_ns is None else None, waiting=draft.waiting,
     )  # fmt: skip
 
 

@@ -49,6 +49,7 @@ class Draft:
         most_ns: What is to be saved takes so much of a step, by what the summary says: the price is not higher. What
             would be gained besides, since other things could then be hidden, is theirs.
         taken_ns: Without a price: what it is about takes so much of a step. It decides the place among others.
+        waiting: The device computes nothing in `taken_ns`, so that much of it can be saved.
         instead: What is said in its place where its price comes to less than is shown, though what it is about takes
             much of the step: the remedy is another one then.
         recorded_share: What is to be saved as a share of the recorded time, where it is no part of a step and has no
@@ -72,6 +73,7 @@ class Draft:
     cost_ns: int | None = None
     most_ns: int | None = None
     taken_ns: int | None = None
+    waiting: bool = False
     instead: Draft | None = None
     recorded_share: float | None = None
     confidence: float = 0.9

@@ -174,6 +174,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         change=None,
         most_ns=None,
         taken_ns=exposed,
+        waiting=True,
     )
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
 

@@ -64,6 +64,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(found.idle_ns)}, {percent(found.share)} of the time from step to step (median of {found.count:,})"
         f"{where(found.doing)}.",
         actions=(_SCHEDULE, _AHEAD, _WIDER),
+        taken_ns=found.idle_ns,
+        waiting=True,
         recorded_share=found.recorded_share,
         confidence=0.85 if told else 0.7,
         ranges=longest(found.doing.found),
