@@ -1,4 +1,4 @@
-"""Annotated stretches of a snapshot, from their begins and ends."""
+"""Pair the start and end entries of a snapshot's annotated ranges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DAY_NS: Final = 24 * 3600 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch with its name, device, category and times in ns; no duration if its end is not recorded."""
+    """An annotated range: name, device, category and times in ns; no duration if its end is not recorded."""
 
     name: str
     device: int
@@ -29,11 +29,11 @@ class Stretch:
 
 
 def stretches(recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None) -> tuple[list[Stretch], int]:
-    """The stretches, by begin, and how many begins or ends have no counterpart.
+    """The annotated ranges by start, and the number of starts and ends without a counterpart.
 
     Args:
         recorded: Entries with stage START or END, a name, a device and `time_us`, in time order.
-        span_ns: First and last time of the history; what lies more than a day outside has a wrong time.
+        span_ns: First and last time of the history; entries more than a day outside have a wrong time.
     """
     found: list[Stretch] = []
     open_ones: dict[tuple[str, int], list[int]] = {}
@@ -67,12 +67,12 @@ def _stretch(key: tuple[str, int], begin_us: int, dur_us: int | None) -> Stretch
 
 
 def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) -> list[Stretch]:
-    """The steps that PyTorch's own marks tell of, where the program marked none.
+    """Steps from PyTorch's own marks, for programs that mark none.
 
-    A step ends where `Optimizer.step` ends, and the first begins where the gradients before it are let go, else with
-    the history. Without such marks, two or more of `Optimizer.zero_grad`, or of batches fetched, each begin a step;
-    the last of those reaches to the end of the history. One alone tells nothing. Where several optimizers are marked,
-    the one with the fewest marks counts.
+    A step ends where `Optimizer.step` ends; the first starts where the gradients before it are freed, else with the
+    history. Without such marks, two or more of `Optimizer.zero_grad`, or of batches fetched, each start a step; the
+    last one extends to the end of the history. One alone gives no steps. Of several optimizers the one with the fewest
+    marks is used.
     """
     if span_ns is None or any(one.category == "step" for one in annotated):
         return []
@@ -90,7 +90,7 @@ def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) 
 
 
 def _fewest(marks: list[Stretch]) -> list[Stretch]:
-    """Of marks of several names the ones of the rarest name, of equally rare ones those that come first."""
+    """The marks of the rarest name; of equally rare names the one that occurs first."""
     counts = Counter(one.name for one in marks)
     return [one for one in marks if one.name == min(counts, key=lambda name: counts[name])]
 

@@ -1,4 +1,4 @@
-"""Times of a device's history, made to ascend in its order."""
+"""Make the times of a device's history ascend in its order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
 
     Attributes:
         ns: Time of each entry in ns, ascending; None if the entries have no times.
-        mended: How many entries had no usable time, or an earlier one than their predecessor.
+        mended: Number of entries without a usable time, or with an earlier one than their predecessor's.
     """
 
     ns: Int | None
@@ -31,8 +31,8 @@ class Clock:
 def clock(time_us: Int) -> Clock:
     """Times in ns from recorded microseconds, 0 or less where missing.
 
-    Order is certain, since the allocator works under a lock; its clock's ticks are converted with an error of some
-    microseconds. So an entry is at least as late as those before it.
+    The order of entries is certain, since the allocator holds a lock; converting its clock's ticks has an error of some
+    microseconds. So an earlier time than a predecessor's is raised to that.
     """
     known = time_us[(time_us > 0) & (time_us < _LATEST_US)]
     if not known.size:

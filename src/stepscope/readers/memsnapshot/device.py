@@ -1,4 +1,4 @@
-"""One device: its history as events and allocations, consistent with the blocks that it ended with."""
+"""Reconstruct one device's events and allocations from its history and final blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stepscope.readers.memsnapshot.lifetimes import (
 #: CUDACachingAllocator rounds every request up to a multiple of this (kMinBlockSize).
 ROUNDING: Final = 512
 
-#: Codes of actions in SQL: as `lifetimes` has them, then the two that change the reserved memory.
+#: SQL for codes of actions: those of `lifetimes`, then the two that change the reserved memory.
 GROWS, SHRINKS = 4, 5
 ACTION_SQL: Final = f"""CASE WHEN address IS NULL THEN {OTHER} ELSE CASE action
     WHEN 'alloc' THEN {ALLOC} WHEN 'free_requested' THEN {FREE_REQUESTED}
@@ -39,9 +39,9 @@ class Entries:
 
     Attributes:
         action: Codes as of `ACTION_SQL`.
-        address: First byte; only entries with an action that has one count.
-        bytes: Size, 0 if not recorded.
-        stack: Row of `call_stacks`, -1 if none.
+        address: First byte; meaningful for actions with an address only.
+        bytes: Size; 0 if not recorded.
+        stack: Row of `call_stacks`; -1 if none.
         ts: Time in ns.
     """
 
@@ -64,7 +64,7 @@ class Live:
 
 @dataclass(slots=True)
 class Found:
-    """What does not fit together in one history, as counts.
+    """Counts of inconsistencies in one history.
 
     Attributes:
         lost: Frees of memory whose allocation is not recorded.
@@ -81,7 +81,7 @@ class Found:
 
 @dataclass(slots=True)
 class Device:
-    """Rows for `allocations` and `raw_memory` of one device, and what does not fit together."""
+    """Rows for `allocations` and `raw_memory` of one device, and counts of inconsistencies."""
 
     allocations: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Device:
 
 
 def reconstruct(entries: Entries, live: Live, reserved: int | None) -> Device:
-    """What the history and the final blocks of a device say together.
+    """Reconstruct allocations and totals of a device from its history and final blocks.
 
     Args:
         entries: The history, oldest first; may be empty.
@@ -136,7 +136,7 @@ def reconstruct(entries: Entries, live: Live, reserved: int | None) -> Device:
 
 
 def _match(life: Lifetimes, live: Live) -> Int:
-    """For each allocation the final block that it is; -1 if it is none. Frees may still be pending."""
+    """Final block of each allocation; -1 if it has none. Its free may still be pending."""
     found = np.full(life.address.size, -1, np.int64)
     if not live.address.size:
         return found
@@ -161,7 +161,7 @@ def _memory(entries: Entries, asked: tuple[Int, Int, Int], reserved: int | None)
     at = np.concatenate([made[allocs], freed[frees], changes])
     amount = np.concatenate([requested[allocs], -requested[frees], np.zeros(changes.size, np.int64)])
     total = np.concatenate([np.zeros(allocs.size + frees.size, np.bool_), np.ones(changes.size, np.bool_)])
-    # At one row a free comes before the allocation that takes its place.
+    # At equal rows a free precedes the allocation that replaces it.
     order = np.lexsort((amount, at))
     at, amount, total = at[order], amount[order], total[order]
     first = np.array([True])
@@ -175,7 +175,7 @@ def _memory(entries: Entries, asked: tuple[Int, Int, Int], reserved: int | None)
 
 
 def _reserved(entries: Entries, final: int | None) -> Int:
-    """Bytes in segments before the first entry and after each, so that the last is the final value if that is known."""
+    """Reserved bytes before the first entry and after each one; the last equals the final value if that is known."""
     change = np.where(entries.action == GROWS, entries.bytes, 0) - np.where(entries.action == SHRINKS, entries.bytes, 0)
     held: Int = np.concatenate([[0], np.cumsum(change)])
     base = -int(held.min()) if final is None else max(0, final - int(held[-1]))

@@ -1,4 +1,4 @@
-"""Entries of a device's history and blocks of segments, from dictionaries to columns and rows."""
+"""Convert history entries to columns and blocks to rows, from dictionaries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stream(value: Any) -> str | None:
     return short_text(value) if number is None else str(number)
 
 
-#: Column of `recorded_entries`, key in the file, its Arrow type, and how to make a value of anything.
+#: Column of `recorded_entries`, key in the file, Arrow type, and conversion from any value.
 _FIELDS: Final[tuple[tuple[str, str, Any, Callable[[Any], Any]], ...]] = (
     ("action", "action", pa.string(), short_text),
     ("address", "addr", pa.int64(), address),
@@ -43,9 +43,9 @@ _POOL_KEYS: Final = ("pool_id", "segment_pool_id")
 
 
 def entry_columns(entries: list[dict[str, Any]], stacks: Stacks) -> dict[str, Any]:
-    """Entries as Arrow arrays by column; those that no entry has are left out.
+    """Entries as Arrow arrays by column; columns without any value are left out.
 
-    Recorded values have the right types as a rule. Only a column that has others is looked at value by value.
+    Values are converted one by one only in columns with values of wrong types.
     """
     columns: dict[str, Any] = {}
     for name, key, kind, clean in _FIELDS:
@@ -70,9 +70,9 @@ def _array(values: list[Any], kind: Any, clean: Callable[[Any], Any]) -> Any:
 
 
 def block(recorded: dict[str, Any], stacks: Stacks) -> Block:
-    """A row from a block: address, size, requested size, state and stack.
+    """A block as a row: address, size, requested size, state and stack.
 
-    PyTorch 2.0 keeps stacks in a history per block, newest first, which also has the size that was asked for.
+    PyTorch 2.0 keeps stacks in a history per block, newest first, which also has the requested size.
     """
     get = recorded.get
     width = size(get("size")) or 0

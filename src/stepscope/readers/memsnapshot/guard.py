@@ -1,4 +1,4 @@
-"""A limit on the memory that loading takes, in proportion to what has been read."""
+"""Limit the memory that loading takes, in proportion to the bytes read."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 
 from stepscope.model.errors import UnusableInputError
 
-#: Loaded dictionaries take up to 6 bytes per byte read. What takes more than twice that was made to.
+#: Loaded dictionaries take up to 6 bytes per byte read; more than twice that indicates a hostile file.
 _PER_BYTE: Final = 12
 _ALLOWANCE: Final = 1 << 30
 _STATM: Final = Path("/proc/self/statm")
 
 
 class MemoryGuard:
-    """Watches how much memory this process has taken since the guard was made. Idle where the system doesn't tell."""
+    """Watch the growth of this process's memory since the guard was created; inactive where that is not available."""
 
     def __init__(self, label: str, allowance: int = _ALLOWANCE) -> None:
         self._label = label
@@ -23,7 +23,7 @@ class MemoryGuard:
         self._start = resident_bytes()
 
     def check(self, read: int) -> None:
-        """Stop unless memory is in proportion to the bytes read.
+        """Check that memory is in proportion to the `read` bytes.
 
         Raises:
             UnusableInputError: It is not.
@@ -36,7 +36,7 @@ class MemoryGuard:
 
 
 def resident_bytes() -> int:
-    """Memory that this process has in RAM now; 0 where the system doesn't tell."""
+    """Resident memory of this process; 0 where the system does not report it."""
     try:
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):

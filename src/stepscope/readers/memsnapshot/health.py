@@ -1,4 +1,4 @@
-"""What is wrong with a snapshot, or missing from it."""
+"""Health checks of snapshots."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def add(total: Found, more: Found) -> None:
         setattr(total, field.name, getattr(total, field.name) + getattr(more, field.name))
 
 
-#: PyTorch 2.0 keeps the last entry only unless told otherwise; one entry, often just the snapshot's own, is no history.
+#: Least entries of a history: by default PyTorch 2.0 keeps one, often just the snapshot's own.
 LEAST_HISTORY: Final = 2
 
 
 def is_full(entries: int) -> bool:
-    """Whether a history is as long as a limit that someone would set: a round number or a power of two."""
+    """Whether a history's length looks like a limit: a round number or a power of two."""
     if entries < 1000:
         return False
     return len(str(entries).rstrip("0")) == 1 or entries & (entries - 1) == 0
 
 
 def observe_history(staging: Staging, found: Found, lengths: list[int], mended: int, *, cut: bool) -> None:
-    """Say what the histories lack, of which that of a file that ends early lacks its end: nothing else is told by that.
+    """Report what the histories lack; `cut` means that the file ends early.
 
-    A history that is not full lost nothing: what is older than it was there when it began, and from then on it is
-    complete, its peak included.
+    A history that is not full lost nothing: older memory existed when it started, and from then on it is complete,
+    including its peak.
     """
     observe = staging.observe
-    # A part of one is as long as the batches that it was written in.
+    # A truncated history has the length of the batches it was written in.
     full = 0 if cut else sum(map(is_full, lengths))
     told = any(length >= LEAST_HISTORY for length in lengths)
     observe("history-full", "warning", full, "histories are as long as a limit: older entries were overwritten",
@@ -62,7 +62,7 @@ def observe_history(staging: Staging, found: Found, lengths: list[int], mended: 
 def observe_content(
     staging: Staging, loaded: Loaded, history: History, *, entries: int, timed: bool, stacked: bool
 ) -> None:
-    """Say what the snapshot as a whole lacks."""
+    """Report what the snapshot as a whole lacks."""
     observe = staging.observe
     observe("truncated", "error", 1 if loaded.cut else 0, loaded.cut, "what came after is missing: the numbers are of "
             "a part of the snapshot; write it again")  # fmt: skip

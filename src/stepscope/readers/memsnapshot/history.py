@@ -1,4 +1,4 @@
-"""The history of the devices, taken out of the loaded lists a batch at a time and put into columns."""
+"""Move the devices' histories out of the loaded lists into columns, batch by batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SQL: Final = (
     "stream VARCHAR, time_us BIGINT, device_free BIGINT, stack BIGINT, pool VARCHAR, category VARCHAR, "
     "context VARCHAR, metadata VARCHAR)"
 )
-#: Numbers that can't be true would overflow sums.
+#: Impossible numbers would overflow sums.
 _VIEW: Final = f"""
 CREATE TEMP VIEW usable_entries AS SELECT * REPLACE (
     CASE WHEN address > -{LIMIT} AND address < {LIMIT} THEN address END AS address,
@@ -49,20 +49,20 @@ UPDATE recorded_entries SET part = ?, seq = seq - ? WHERE part = {_UNASSIGNED} A
 
 
 class Taken:
-    """What stands in a list for an entry that has been taken out."""
+    """Placeholder in a list for an entry that has been moved out."""
 
 
 TAKEN: Final = Taken()
 
 
 class History:
-    """Takes dictionaries out of lists, as soon as they are there, and stages what they say in `recorded_entries`.
+    """Moves entries out of lists while these are loaded, and stages them in `recorded_entries`.
 
-    A part is a list that had entries of a device's history; parts are numbered from 0 as they come.
+    A part is a list with entries of a device's history; parts are numbered from 0 in order of appearance.
 
     Attributes:
-        foreign: What stood among the entries and was none.
-        unsized: Blocks without a size that can be one.
+        foreign: Number of list items that are no entries.
+        unsized: Number of blocks without a valid size.
     """
 
     def __init__(self, staging: Staging) -> None:
@@ -82,7 +82,7 @@ class History:
         staging.connection.execute(_VIEW)
 
     def batch(self, items: Any) -> None:
-        """Take what a list of dictionaries holds so far; other lists stay as they are."""
+        """Move entries out of a list of dictionaries; other lists stay as they are."""
         if type(items) is not list or not items or type(items[-1]) is not dict:
             return
         last = items[-1]
@@ -94,7 +94,7 @@ class History:
             self.segment_lists.append(items)
 
     def stream(self, entry: dict[str, Any]) -> Taken:
-        """Take an entry whose list is not at hand yet; `adopt` says later which list it was in."""
+        """Move an entry whose list is not complete yet; `adopt` assigns it to its list later."""
         self._streamed.append(entry)
         if len(self._streamed) >= _BATCH:
             self._stage_streamed()
@@ -106,7 +106,7 @@ class History:
         self._streamed = []
 
     def adopt(self, items: list[Any]) -> int:
-        """Make the streamed entries that stand in a list, the next ones in order, a part; returns its number."""
+        """Make the streamed entries of a list, the next ones in order, a part; returns its number."""
         self._stage_streamed()
         self.flush()
         count = sum(item is TAKEN for item in items)
@@ -119,14 +119,14 @@ class History:
         return part
 
     def take(self, items: list[Any]) -> int:
-        """Take the entries of one device's history; returns the number of their part."""
+        """Move the entries of one device's history; returns the number of their part."""
         part = self._parts.get(id(items))
         if part is None:
             part = self._parts[id(items)] = len(self._counts)
             self._kept.append(items)
             self._counts.append(0)
         seq = self._counts[part]
-        # By identity: no entry happened twice.
+        # Compared by identity: shared entries are counted once.
         entries = list({id(item): item for item in items if type(item) is dict and item}.values())
         self.foreign += len(items) - len(entries)
         for first in range(0, len(entries), _BATCH):
@@ -158,12 +158,12 @@ class History:
         return item if type(item) is tuple else None
 
     def part_of(self, items: list[Any]) -> int | None:
-        """The part that a list was, if it had entries."""
+        """The part made from a list; None if it had no entries."""
         return self._parts.get(id(items))
 
     @property
     def unreadable(self) -> int:
-        """Entries without an action, or without an address or a number of bytes that can be one."""
+        """Number of entries without an action, or without a valid address or size."""
         [number] = self._staging.one(_UNREADABLE_SQL)
         return int(number)
 
@@ -173,7 +173,7 @@ class History:
         return list(self._counts)
 
     def flush(self) -> None:
-        """Stage what has been taken but not staged yet."""
+        """Stage all entries moved so far."""
         if self._pending:
             together = pa.concat_tables(self._pending, promote_options="default")
             self._staging.insert("recorded_entries", together)

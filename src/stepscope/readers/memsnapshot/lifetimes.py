@@ -1,4 +1,4 @@
-"""From the order of allocations and frees to the life of each allocation."""
+"""Lifetimes of allocations from the order of allocations and frees."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Int = NDArray[np.int64]
 #: Codes of the actions that matter here; anything else is OTHER.
 ALLOC, FREE_REQUESTED, FREE_COMPLETED, OTHER = 0, 1, 2, 3
 
-#: In place of a row: what never happened, and what happened before the history.
+#: In place of a row: never, and before the history.
 NEVER, BEFORE = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """One element per allocation, in the order in which they first appear.
+    """One element per allocation, in order of first appearance.
 
     Attributes:
         made: Row of the alloc; BEFORE if it is older than the history.
-        freed: Row at which the program let go of it; NEVER, or BEFORE if only the end of the free is in the history.
-        reusable: Row at which it was usable again, or NEVER.
+        freed: Row at which the program freed it; NEVER, or BEFORE if only the free's completion is in the history.
+        reusable: Row at which its memory was reusable; NEVER if it was not.
         address: Its address.
-        unfreed: How many addresses were allocated again though no free of them was recorded.
+        unfreed: Number of addresses allocated again without a recorded free.
     """
 
     made: Int
@@ -37,7 +37,7 @@ class Lifetimes:
 
     @property
     def first(self) -> Int:
-        """Row at which each first appears."""
+        """Row at which each allocation first appears."""
         rows = np.stack([self.made, self.freed, self.reusable])
         first: Int = np.where(rows < 0, np.iinfo(np.int64).max, rows).min(axis=0)
         return first
@@ -46,9 +46,8 @@ class Lifetimes:
 def lifetimes(action: NDArray[Any], address: Int) -> Lifetimes:
     """Pair allocations with their frees.
 
-    An allocation is made by `alloc`, let go of by `free_requested` and usable again by `free_completed`. Any of the
-    three may be missing, at the ends of the history or where it lost entries. An address that is allocated
-    again without a free counts as freed at that moment.
+    The life of an allocation is `alloc`, `free_requested`, `free_completed`. Any of these may be missing, at the ends
+    of the history or where it lost entries. An address allocated again without a free counts as freed then.
 
     Args:
         action: One of the codes for each row of a device's history.
@@ -88,15 +87,15 @@ def lifetimes(action: NDArray[Any], address: Int) -> Lifetimes:
 
 
 def running(size: int, base: int, added: Int, added_at: Int, removed: Int, removed_at: Int) -> Int:
-    """A total after each of `size` rows, which is `base` before them.
+    """Running total after each of `size` rows.
 
     Args:
         size: Number of rows.
         base: The total before the first row.
-        added: Amounts that are added.
-        added_at: Row of each; negative ones are part of the base already.
-        removed: Amounts that are taken away.
-        removed_at: Row of each; negative ones never are.
+        added: Amounts added.
+        added_at: Row of each; amounts at negative rows are included in the base.
+        removed: Amounts removed.
+        removed_at: Row of each; amounts at negative rows are never removed.
     """
     change = np.zeros(size, np.int64)
     np.add.at(change, added_at[added_at >= 0], added[added_at >= 0])

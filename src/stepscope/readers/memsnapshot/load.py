@@ -1,4 +1,4 @@
-"""Snapshots loaded from pickles and JSON; their histories are staged on the way."""
+"""Load snapshots from pickles and JSON, staging their histories on the way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepscope.readers.memsnapshot.history import TAKEN, History
 from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 from stepscope.readers.memsnapshot.values import rows_of, size
 
-#: JSON is loaded as a whole: its text twice for a moment, then up to so many bytes for each value, list and dictionary.
+#: JSON is loaded whole: memory for its text twice, then at most this many bytes per value, list and dictionary.
 _PER_VALUE: Final = 32
 _PER_CONTAINER: Final = 64
 _ALLOWANCE: Final = 1 << 30
@@ -24,17 +24,17 @@ _ALLOWANCE: Final = 1 << 30
 
 @dataclass(slots=True)
 class Loaded:
-    """What a snapshot's file holds apart from the entries of its histories.
+    """Contents of a snapshot's file, without the entries of its histories.
 
     Attributes:
         segments: Segments as recorded, their blocks as rows.
         devices: Device of each part of the history.
         settings: The allocator's settings as recorded.
-        annotations: Begins and ends of annotated stretches, as recorded.
-        cut: Why the end is missing; empty if it isn't.
-        timeline: A bare list, which is no snapshot but may be a memory timeline.
-        foreign: Segments, blocks and lists of them, and of entries, that are of another type than they should be.
-        unsized: Segments without a size that can be one.
+        annotations: Start and end entries of annotated ranges, as recorded.
+        cut: Why the end is missing; empty if it is not.
+        timeline: A bare list, which may be a memory timeline.
+        foreign: Number of segments, blocks, and lists of these and of entries that have a wrong type.
+        unsized: Number of segments without a valid size.
     """
 
     segments: list[dict[str, Any]] = field(default_factory=list)
@@ -48,9 +48,9 @@ class Loaded:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """An unpickler that makes plain values only: no class, no function and no object by name or id.
+    """An unpickler of plain values only: no class, function or object by name or id.
 
-    `CheckedPickle` lets nothing through that would ask for one; these are the second lock.
+    A second line of defence: `ValidatedPickle` already refuses every operation that would ask for one.
     """
 
     def __init__(self, stream: ValidatedPickle, batch: Callable[[Any], None]) -> None:
@@ -61,14 +61,14 @@ class _PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module_name}.{global_name} is not admitted")
 
     def persistent_load(self, pid: Any) -> Any:
-        """Called where `CheckedPickle` says that a list has got a batch of dictionaries; the list stays."""
+        """Called by `ValidatedPickle` when a list got a batch of dictionaries; returns the list."""
         self._batch(pid)
         return pid
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the search for cycles, which takes a third of the time where millions of containers stay alive."""
+    """Disable garbage collection, which is slow while millions of containers stay alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -79,10 +79,10 @@ def _uncollected() -> Iterator[None]:
 
 
 def load_pickle(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
-    """Load a pickled snapshot, or what can be had of one that ends early.
+    """Load a pickled snapshot, as far as possible if it is truncated.
 
     Raises:
-        UnusableInputError: It holds what no snapshot holds, or nothing usable.
+        UnusableInputError: It is no snapshot, or holds nothing usable.
     """
     guard = MemoryGuard(label)
     unpickler = _PlainUnpickler(ValidatedPickle(blocks, guard, label), history.batch)
@@ -101,7 +101,7 @@ def load_pickle(blocks: Iterator[bytes], history: History, label: str) -> Loaded
 
 
 def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
-    """Load a snapshot or a memory timeline that was written as JSON.
+    """Load a snapshot or memory timeline from JSON.
 
     Raises:
         UnusableInputError: It is no JSON.
@@ -110,7 +110,7 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
     frames: dict[tuple[object, object, object], dict[str, Any]] = {}
 
     def compact(value: dict[str, Any]) -> Any:
-        """Entries and blocks are taken as soon as they are read; of equal frames there is one dictionary."""
+        """Move entries and blocks out as soon as they are read, and share the dictionaries of equal frames."""
         if "action" in value and "stage" not in value:
             return history.stream(value)
         if "state" in value and "size" in value:
@@ -132,7 +132,7 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
 
 
 def _text(blocks: Iterator[bytes], label: str) -> str:
-    """The whole text, if there is room for what it makes."""
+    """The whole text; raises if what it loads to would exceed the memory limit."""
     data = bytearray()
     commas = containers = 0
     for block in blocks:
@@ -149,7 +149,7 @@ def _text(blocks: Iterator[bytes], label: str) -> str:
 
 
 def _from_top(top: Any, history: History) -> Loaded:
-    """What the loaded value holds: a snapshot, a list of segments, or something else."""
+    """Interpret the loaded value: a snapshot, a list of segments, or something else."""
     loaded = Loaded()
     if isinstance(top, list) and rows_of(top):
         loaded.segments = _segments(top, history, loaded)
@@ -177,10 +177,10 @@ def _from_top(top: Any, history: History) -> Loaded:
 
 
 def _salvaged(history: History, cut: str) -> Loaded:
-    """What had been loaded when the file ended.
+    """The contents loaded when a truncated file ended.
 
-    The lists of the history are there, but not which device each is of: if the segments are of one device it is
-    that one, else they count in order.
+    The histories' lists are known but not their devices: the segments' device if there is only one, else numbered in
+    order.
     """
     loaded = Loaded(cut=cut)
     for items in history.segment_lists:
@@ -192,7 +192,7 @@ def _salvaged(history: History, cut: str) -> Loaded:
 
 
 def _segments(items: Any, history: History, loaded: Loaded) -> list[dict[str, Any]]:
-    """The segments in a list, each once, with their blocks as rows; what is of another type is counted."""
+    """The distinct segments in a list, with their blocks as rows; items of wrong types are counted."""
     seen: set[int] = set()
     segments = []
     listed = items if isinstance(items, list) else []

@@ -1,4 +1,4 @@
-"""What a snapshot's history shows on a timeline: annotated stretches, and the allocator's rarer doings."""
+"""Events of a snapshot's history: annotated ranges, and the allocator's requests to the device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from stepscope.readers.memsnapshot.annotations import Stretch
 from stepscope.store.staging import Staging
 
-#: Allocations and frees are in `memory`; what the allocator asks of the device is seldom enough to be an event.
+#: Actions that become events: the allocator's rare requests to the device. Allocations and frees are in `memory`.
 _INSTANTS_SQL: Final = """
 INSERT INTO stated
 SELECT e.ts + ?, NULL, ?, action, 'other' FROM allocator_events e
@@ -26,13 +26,13 @@ SELECT row_number() OVER () - 1 AS id, ts, dur, track, name_id, category FROM st
 def stage_marks(
     staging: Staging, spans: dict[int, tuple[int, int | None]], annotated: Sequence[Stretch], origin: int
 ) -> None:
-    """Fill `raw_events`; gives every allocation within annotated stretches their track.
+    """Fill `raw_events`, and set the track of allocations inside annotated ranges.
 
     Args:
-        staging: Where to.
-        spans: Begin and duration of each device's history, the latter None where it has none.
-        annotated: The annotated stretches.
-        origin: Time that is 0 in `allocator_events`.
+        staging: The staging area.
+        spans: Start and duration of each device's history in ns; the duration is None where there is none.
+        annotated: The annotated ranges.
+        origin: The time in ns that is 0 in `allocator_events`.
     """
     connection = staging.connection
     connection.execute(

@@ -1,9 +1,9 @@
-"""The part of the pickle format that a memory snapshot needs, as a grammar that is checked before anything is loaded.
+"""The subset of pickle operations that snapshots need, as a grammar that is validated before anything is loaded.
 
-Picklers of protocols 2 to 5 write snapshots of strings, numbers, lists, dictionaries and tuples of integers, for which
-they use few of the operations that the format has. Everything else is refused unread: names of classes, calls,
-objects, persistent ids, extensions, bytes, integers of more than 16 bytes, and tuples of anything but integers, whose
-hash could exhaust the C stack when they are nested deeply.
+Snapshots consist of strings, numbers, lists, dictionaries and tuples of integers, for which picklers of protocols 2 to
+5 use few operations. All others are refused: names of classes, calls, objects, persistent ids, extensions, bytes,
+integers of more than 16 bytes, and tuples of anything but integers, whose hash could exhaust the C stack when nested
+deeply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ APPEND: Final = (b"a", b"e")
 BINUNICODE: Final = b"X"
 BINPERSID: Final = b"Q"
 
-#: What a snapshot's operations begin with, apart from those that end a run.
+#: First bytes of a snapshot's operations, except those that end a run.
 ADMITTED: Final = frozenset(b"hqjr" + b"N\x88\x89]})(as\x94" + b"ue" + b"KMJ\x8a" + b"G" + b"\x8cX")
 
 #: Operations that import, call, or make objects.
@@ -34,7 +34,7 @@ DANGEROUS: Final = {
 #: The longest operation of a run: a string of 255 bytes after its length in four.
 LONGEST: Final = 260
 
-#: Repetitions that one match takes: where repetition isn't possessive, each keeps a state.
+#: Most repetitions per match: without possessive repetition each one keeps a state.
 _RUN: Final = 4096
 _POSSESSIVE: Final = b"+" if sys.version_info >= (3, 11) else b""
 
@@ -48,14 +48,14 @@ def _strings(opcode: bytes, zeros: bytes) -> bytes:
 
 @cache
 def run_pattern(bits: int) -> re.Pattern[bytes]:
-    """A run of admitted operations, none of which needs a closer look.
+    """Pattern of a run of admitted operations that need no further validation.
 
     A run ends before an APPEND or APPENDS that follows SETITEMS (a list has just got dictionaries), before FRAME,
     STOP and a string of more than 255 bytes, and before anything that is not admitted.
 
     Args:
-        bits: Indices of the memo may have so many bits, 16 to 32. The unpickler makes a table up to the greatest
-            index, so that an unchecked one would exhaust the memory.
+        bits: Most bits of memo indices, 16 to 32. The unpickler's table extends to the greatest index, so an unlimited
+            one would exhaust the memory.
     """
     if bits <= 24:
         index = b"..[\\x00-\\x%02x]\\x00" % ((1 << (bits - 16)) - 1)

@@ -1,4 +1,4 @@
-"""What the memory behind a call stack is for, as far as the stack tells."""
+"""Purpose of memory from the call stack that allocated it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-#: What a frame says of the memory that is allocated in it: (category, pattern over `file(line): function`).
+#: Category of memory allocated in a frame: (category, pattern over `file(line): function`).
 _CATEGORIES: Final = tuple(
     (category, re.compile(pattern))
     for category, pattern in (
@@ -25,7 +25,7 @@ _CATEGORIES: Final = tuple(
         ("parameter", r"torch/nn/(?:init|parameter)\.py|torch/nn/\S+: (?:__init__|reset_parameters)$"),
         ("parameter", r"torch/serialization\.py|safetensors/|: load_state_dict$"),
         ("forward", r"torch/nn/modules/module\.py\(\d+\): _(?:call|wrapped_call|slow_forward)|: forward$"),
-        # What a module makes when it is made, in layers of one's own.
+        # Tensors that user-defined layers create in their constructor.
         ("parameter", r"\.py\(\d+\): (?:__init__|reset_parameters|_?(?:init|load)_(?:\w+_)?weights?\w*)$"),
     )
 )
@@ -34,12 +34,12 @@ _CATEGORIES: Final = tuple(
 _MACHINERY: Final = re.compile(
     r"^(?:<frozen|.*/torch/|torch/|.*/lib/python3\.\d+/(?!site-packages|dist-packages)|.*/[Ll]ib/\w+\.py\()"
 )
-#: Code that a program wrote: a compiler, einops and its kin, dataclasses. Cells of notebooks are users' code.
+#: Generated code: of compilers, einops and the like, dataclasses. Notebook cells are user code.
 _GENERATED: Final = re.compile(
     r"^<(?!ipython-input|stdin|ipykernel|frozen)[^>]*>|/torchinductor_\w+/|/torch_compile_debug/|/inductor_cache/"
     r"|(?:^|/)__compiled_fn|\.torch_inductor/"
 )
-#: What a file of Python code looks like; compiled code has no file, or one of another language.
+#: A frame with a Python file; compiled code has no file, or one of another language.
 _PYTHON: Final = re.compile(r"(?:\.pyx?|\.ipynb|>(?:\.\d+)?)\(-?\d+\): ")
 _LIBRARY: Final = re.compile(r"(?:site|dist)-packages/")
 _FORWARD: Final = re.compile(r"([^/]+)\(\d+\): forward$")
@@ -50,15 +50,15 @@ _OPERATOR: Final = re.compile(r"at::_ops::\w+")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame and what it says.
+    """A stack frame and its classification.
 
     Attributes:
         text: As `file(line): function`.
-        place: How well it names a place: 0 user's code, 1 library, 2 generated code, 3 backward function, 4 operator,
-            5 anything else.
-        called: What to call the place.
+        place: Rank as a place to name: 0 user code, 1 library, 2 generated code, 3 backward function, 4 operator,
+            5 other.
+        called: Name of the place.
         module: File, if it is a `forward` outside PyTorch; else None.
-        category: What memory allocated in it is for; None if it doesn't tell.
+        category: Purpose of memory allocated in it; None if unknown.
     """
 
     text: str
@@ -81,7 +81,7 @@ def frame_text(frame: Any) -> str:
 
 
 def understood(text: str) -> Frame:
-    """What a frame says, from its text."""
+    """Classify a frame by its text."""
     category = next((category for category, pattern in _CATEGORIES if pattern.search(text)), None)
     if _PYTHON.search(text) and _GENERATED.search(text):
         return Frame(text, 2, "generated code", None, category)
@@ -95,12 +95,11 @@ def understood(text: str) -> Frame:
 
 
 def describe(frames: Sequence[Frame]) -> tuple[str | None, str | None, str]:
-    """What a stack, innermost frame first, says: the place, the module and the category.
+    """Place, module and category of a stack, innermost frame first.
 
-    The place is the innermost frame of the user's own code, else of a library, else "generated code", whose lines mean
-    nothing to anyone. The backward pass runs in threads without any: there it is the backward function, else the
-    operator, else the innermost frame. The module is the
-    file of the innermost `forward` outside PyTorch. The innermost frame that tells a category decides.
+    The place is the innermost frame of user code, else of a library, else "generated code", without its meaningless
+    lines. In threads of the backward pass it is the backward function, else the operator, else the innermost frame. The
+    module is the file of the innermost `forward` outside PyTorch. The category is that of the innermost frame with one.
     """
     best = min(frames, key=lambda frame: frame.place, default=None)
     module = next((frame.module for frame in frames if frame.module), None)

@@ -1,4 +1,4 @@
-"""PyTorch memory snapshots of every generation, and memory timelines."""
+"""Read PyTorch memory snapshots of every generation, and memory timelines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLOCK: Final = 1 << 20
 
 
 def read(source: Source, staging: Staging, progress: Progress) -> Recording:
-    """Stage segments, blocks, the history of every device, and what is derived from them together."""
+    """Stage segments, blocks, the history of every device, and the allocations reconstructed from them."""
     damage = Damage()
     history = History(staging)
     pickled = head(source, 1) == b"\x80"
@@ -73,13 +73,13 @@ def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
 
 
 def _span(times: dict[int, Int | None]) -> tuple[int, int] | None:
-    """First and last time of all histories that have times, in ns."""
+    """First and last time of all histories with times, in ns; None without any."""
     known = [ns for ns in times.values() if ns is not None]
     return (min(int(ns[0]) for ns in known), max(int(ns[-1]) for ns in known)) if known else None
 
 
 def _settings(settings: dict[Any, Any]) -> dict[str, str | int | float | bool]:
-    """The allocator's settings, flat, where they are plain values."""
+    """The allocator's settings that are plain values, flattened."""
     kept: dict[str, str | int | float | bool] = {}
     for name, value in settings.items():
         if isinstance(name, str) and isinstance(value, (str, int, float, bool)) and value != "":

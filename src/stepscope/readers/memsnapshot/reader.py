@@ -1,4 +1,4 @@
-"""What a memory snapshot looks like; who reads it is imported when there is one."""
+"""Recognise memory snapshots; the reading code is imported only for one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMELINE: Final = re.compile(rb"\s*\[\s*\[\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+")
 
 
 class MemorySnapshotReader:
-    """Reads what `torch.cuda.memory._dump_snapshot` and `export_memory_timeline` write, and their kin."""
+    """Reader of files written by `torch.cuda.memory._dump_snapshot`, `export_memory_timeline` and the like."""
 
     name = NAME
     version = 2
@@ -34,7 +34,7 @@ class MemorySnapshotReader:
         return YES if (marked and (b'"blocks"' in text or b'"device_traces"' in text)) or _TIMELINE.match(text) else NO
 
     def read(self, source: Source, staging: Staging, progress: Progress) -> Recording:
-        """Stage segments, blocks, the history of every device, and what is derived from them together."""
+        """Stage segments, blocks, the history of every device, and the allocations reconstructed from them."""
         from stepscope.readers.memsnapshot.read import read
 
         return read(source, staging, progress)

@@ -1,4 +1,4 @@
-"""Call stacks, interned: each distinct stack once, with what it says about the purpose of the memory."""
+"""Intern call stacks: each distinct stack once, with place, module and category."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from stepscope.readers.memsnapshot.purpose import Frame, describe, frame_text, understood
 
-#: Python allows a thousand nested calls; C++ frames come on top. What is deeper is cut off at the outer end.
+#: Most frames per stack, cut at the outer end: Python allows a thousand nested calls, plus C++ frames.
 _DEEPEST: Final = 2000
 
 Row = tuple[int, tuple[int, ...], str | None, str | None, str]
 
 
 class Stacks:
-    """Numbers for call stacks: equal frames in equal order have one number, counted from 0."""
+    """Numbers call stacks from 0; equal stacks have one number."""
 
     def __init__(self) -> None:
         self._frames: dict[str, int] = {}
@@ -25,9 +25,9 @@ class Stacks:
         self._pending: list[tuple[int, ...]] = []
 
     def number(self, frames: object) -> int | None:
-        """The number of a list of frames, innermost first; null if it is empty or no list.
+        """The number of a list of frames, innermost first; None if it is empty or no list.
 
-        The list is then replaced by its number, so that lists which share it are cheap and their frames can be freed.
+        The list's contents are replaced by its number, so that shared lists are cheap and their frames can be freed.
         """
         if type(frames) is not list or not frames:
             return None
@@ -54,13 +54,13 @@ class Stacks:
         number = self._frames.setdefault(text, len(self._understood))
         if number == len(self._understood):
             self._understood.append(understood(text))
-        # An object that is kept keeps its id to itself.
+        # Keeping the object keeps its id unique.
         self._by_object[id(frame)] = number
         self._kept.append(frame)
         return number
 
     def new_stacks(self) -> list[Row]:
-        """Rows of `call_stacks` that have not been asked for before."""
+        """Rows of `call_stacks` added since the last call."""
         first = len(self._numbers) - len(self._pending)
         frames = self._understood
         rows = [
@@ -71,12 +71,12 @@ class Stacks:
         return rows
 
     def new_frames(self) -> list[tuple[int, str]]:
-        """Rows of `call_frames` that have not been asked for before."""
+        """Rows of `call_frames` added since the last call."""
         first = self._listed
         self._listed = len(self._understood)
         return [(number, self._understood[number].text) for number in range(first, self._listed)]
 
     @property
     def waiting(self) -> int:
-        """How many stacks have not been asked for."""
+        """Number of stacks added since the last call of `new_stacks`."""
         return len(self._pending)

@@ -1,4 +1,4 @@
-"""A loaded snapshot, put into the staged tables."""
+"""Stage a loaded snapshot."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CREATE OR REPLACE TEMP TABLE extras AS
 SELECT seq, stream, category FROM usable_entries WHERE part = ? AND (stream IS NOT NULL OR category IS NOT NULL)
 """
 
-#: A block in use that the history does not know is on the stream of its segment.
+#: Blocks in use without an entry in the history have the stream of their segment.
 _ALLOCATIONS_SQL: Final = """
 INSERT INTO allocations BY NAME
 SELECT a.*, coalesce(x.stream, f.stream) AS stream, x.category, $device::INTEGER AS device
@@ -115,14 +115,14 @@ def stage_device(
     """Fill `allocator_events`, `allocations` and `raw_memory` of one device.
 
     Args:
-        staging: Where to.
+        staging: The staging area.
         index: The device.
-        part: Its history; None if it has none.
-        final: The blocks in use and the reserved bytes at the end; None if no segments are recorded for it.
+        part: Part with its history; None if it has none.
+        final: Blocks in use and reserved bytes at the end; None if no segments are recorded for it.
         origin: Time of the recording's first event in ns, which becomes 0; 0 if it has no times.
 
     Returns:
-        What does not fit together, how many times were mended, and the end of the history, relative to the origin.
+        Counts of inconsistencies, number of corrected times, and end of the history in ns relative to the origin.
     """
     columns = staging.connection.execute(_ENTRIES_SQL, [-1 if part is None else part]).fetchnumpy()
     found = {name: np.asarray(values, np.int64) for name, values in columns.items()}

@@ -1,4 +1,4 @@
-"""Memory timelines that torch.profiler's `export_memory_timeline` writes as JSON: raw and summed up."""
+"""Stage memory timelines written as JSON by torch.profiler's `export_memory_timeline`: raw, or aggregated."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot.values import LARGEST, LIMIT, natural
 from stepscope.store.staging import Staging
 
-#: Times from the year 2112 on are damaged, and so is what is no number.
+#: Upper limit of valid times, the year 2112.
 _LATEST_US: Final = 1 << 52
 
-#: In the order of their numbers (torch/profiler/_memory_profiler.py: _CATEGORY_TO_INDEX).
+#: Categories by number (torch/profiler/_memory_profiler.py: _CATEGORY_TO_INDEX).
 CATEGORIES: Final = (
     "parameter", "optimizer_state", "input", "temporary", "activation", "gradient", "autograd_detail", "unknown",
 )  # fmt: skip
-#: _ACTION_TO_INDEX; 3 comes as a pair that moves bytes from one category to another.
+#: Actions by number (_ACTION_TO_INDEX); 3 occurs in pairs that move bytes from one category to another.
 _PREEXISTING, _CREATE, _MOVE, _DESTROY = 1, 2, 3, 4
 _ACTIONS: Final = {_PREEXISTING: "preexisting", _CREATE: "create", _MOVE: "increment_version", _DESTROY: "destroy"}
 
@@ -53,7 +53,7 @@ def _is_summed(times: list[Any], sizes: list[Any]) -> bool:
 
 
 def _stage_raw(staging: Staging, rows: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    """Rows of (ns or -1 for what existed before, action, signed bytes, category)."""
+    """Stage rows of (time in ns, or -1 for memory that existed before; action; signed bytes; category)."""
     timed = rows[rows[:, 0] >= 0, 0]
     first = int(timed.min()) if timed.size else 0
     ts = np.maximum.accumulate(np.maximum(rows[:, 0], first))
@@ -77,7 +77,7 @@ def _stage_raw(staging: Staging, rows: np.ndarray[Any, np.dtype[np.int64]]) -> N
 
 
 def _stage_summed(staging: Staging, times: list[Any], sizes: list[list[Any]]) -> None:
-    """Times in microseconds, and for each the bytes of a constant 0 and of every category."""
+    """Stage times in microseconds with, for each, a constant 0 and the bytes of every category."""
     width = len(CATEGORIES)
     kept = [
         (time, [natural(value, LARGEST) or 0 for value in row[1 : width + 1]])

@@ -1,4 +1,4 @@
-"""A pickle as a stream of which every operation has been checked, with a call after each batch of dictionaries."""
+"""A stream of validated pickle operations, with a callback after each batch of dictionaries."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.readers.memsnapshot import opcodes
 from stepscope.readers.memsnapshot.guard import MemoryGuard
 
-#: No name of a file or function is longer.
+#: Longest string, in bytes: names of files and functions are shorter.
 _LONGEST_STRING: Final = 1 << 20
 _HINT: Final = "give a snapshot as torch.cuda.memory._dump_snapshot writes it"
 
 
 class ValidatedPickle:
-    """What the unpickler reads instead of the file.
+    """File-like source of the unpickler, which validates every operation.
 
-    When a list has got dictionaries (picklers write batches of 1000), BINPERSID is inserted: it hands
-    the list to the unpickler's `persistent_load`, which can take the dictionaries out while the rest is still unread.
+    After dictionaries are appended to a list (picklers write batches of 1000), BINPERSID is inserted: it passes the
+    list to the unpickler's `persistent_load`, which can move the dictionaries out while the rest is still unread.
     The file's own frames, whose lengths no longer fit, are replaced by one per block.
 
     Args:
         blocks: The pickle.
-        guard: Asked after each block whether loading may go on.
-        label: What to call the file in errors.
+        guard: Memory limit, checked after each block.
+        label: The file's name in errors.
     """
 
     def __init__(self, blocks: Iterator[bytes], guard: MemoryGuard, label: str) -> None:
@@ -37,7 +37,7 @@ class ValidatedPickle:
         self._at = 0
 
     def read(self, size: int) -> bytes:
-        """`size` bytes, fewer at the end.
+        """`size` bytes; fewer at the end.
 
         Raises:
             UnusableInputError: The pickle asks for objects, or takes far more memory than a snapshot would.
@@ -54,7 +54,7 @@ class ValidatedPickle:
         return data
 
     def readline(self) -> bytes:
-        """Nothing: no admitted operation has a line as its argument."""
+        """Empty: no admitted operation has a line as its argument."""
         return b""
 
     def _framed(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
@@ -82,8 +82,8 @@ class ValidatedPickle:
         return 2
 
     def _validate(self, data: bytes, at: int, seen: int) -> tuple[list[bytes], int, bool]:
-        """The checked operations from `at` on, where they end, and whether the pickle ends there."""
-        # What is memoised takes six bytes or more of the file where its index is explicit.
+        """The validated operations from `at` on, the position after them, and whether the pickle ends there."""
+        # An explicitly indexed memo entry takes at least six bytes of the file, which bounds the index.
         match = opcodes.run_pattern(min(32, max(16, (seen // 6).bit_length()))).match
         parts: list[bytes] = []
         while at < len(data):

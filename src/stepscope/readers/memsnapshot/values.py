@@ -1,4 +1,4 @@
-"""Values of a file that may hold anything, as the types that tables have."""
+"""Convert untrusted values to the types of the tables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LARGEST: Final = 1 << 44
 
 
 def integer(value: Any) -> int | None:
-    """The value if it is an integer of 64 bits, else None."""
+    """The value if it is an integer that fits 64 bits, else None."""
     return value if type(value) is int and -_INT64 <= value < _INT64 else None
 
 
 def address(value: Any) -> int | None:
-    """An address as a signed integer, so that those of the upper half become negative; None if it can't be one."""
+    """An address as a signed integer (the upper half is negative); None if it is not valid."""
     if type(value) is int and _INT64 <= value < 2 * _INT64:
         value -= 2 * _INT64
     return value if type(value) is int and -LIMIT < value < LIMIT else None
@@ -29,22 +29,22 @@ def natural(value: Any, limit: int = LIMIT) -> int | None:
 
 
 def size(value: Any) -> int | None:
-    """The value if it can be a number of bytes, else None."""
+    """The value if it is a valid number of bytes, else None."""
     return natural(value, LARGEST)
 
 
 def device(value: Any) -> int:
-    """A device's index; 0 if it can't be one."""
+    """A device's index; 0 if it is not valid."""
     return natural(value, 1 << 16) or 0
 
 
 def short_text(value: Any, longest: int = 200) -> str | None:
-    """The value if it is a string and not empty, cut to a length and without broken characters; else None."""
+    """A non-empty string, truncated and without invalid characters; None for other values."""
     return value[:longest].encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) and value else None
 
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
-    """The dictionaries in a list; nothing if it is no list."""
+    """The dictionaries in a list; empty for other values."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Collectives from the calls of the collective library and the payloads that it attaches to them."""
+"""Collectives from NCCL's NVTX ranges and their payloads."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ _KINDS: Final = {
     "bcast": "broadcast", "reduce": "reduce", "alltoall": "all_to_all", "gather": "gather", "scatter": "scatter",
     "send": "send", "recv": "recv",
 }  # fmt: skip
-#: The library tells the size of one rank's message. Where each rank sends or receives one of every rank, the larger of
-#: input and output has as many messages as there are ranks.
+#: Collectives whose larger buffer holds one message per rank: NCCL records the size of one message.
 _PER_RANK: Final = frozenset(("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"))
 _CALL: Final = re.compile(r"nccl([A-Za-z]+)")
 
@@ -38,7 +37,7 @@ WHERE starts_with(r.name, 'NCCL:') ORDER BY r.global_tid, r.start, r.id
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call that moves data."""
+    """A collective library call that moves data."""
 
     event: int
     kind: str
@@ -48,14 +47,14 @@ class _Call:
 
 @dataclass(slots=True)
 class _Thread:
-    """The group of calls that a thread has open, if any: only its end launches them."""
+    """The open group of calls of a thread; the group's end launches them."""
 
     depth: int = 0
     calls: list[_Call] = field(default_factory=list)
 
 
 def load_collectives(loader: ExportLoader, schemas: PayloadSchemas) -> None:
-    """Stage what the calls tell of each collective, for the range in which the device's work is launched."""
+    """Stage each collective, for the range in which its device work is launched."""
     cursor = loader.staging.connection.cursor().execute(_CALLS_SQL)
     sizes: dict[tuple[int, int], int] = {}
     found: list[tuple[_Call, int]] = []
@@ -81,7 +80,7 @@ def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _launched(state: _Thread, name: str, event: int, call: _Call | None) -> Iterable[_Call]:
-    """The collectives that a call launches: itself, or at the end of a group all calls in it as one."""
+    """The collectives that a call launches: itself, or at the end of a group all its calls as one."""
     if name == "GroupStart":
         state.depth += 1
         return ()
@@ -100,7 +99,7 @@ def _launched(state: _Thread, name: str, event: int, call: _Call | None) -> Iter
 
 
 def _joined(event: int, calls: list[_Call]) -> _Call:
-    """Calls of a group as one collective: sends and receives exchange the larger of their sums."""
+    """Combine the calls of a group to one collective; the size of sends and receives is the larger of their sums."""
     kinds = {call.kind for call in calls}
     communicators = {call.communicator for call in calls}
     kind = kinds.pop() if len(kinds) == 1 else "send_recv" if kinds == {"send", "recv"} else "other"

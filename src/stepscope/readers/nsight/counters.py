@@ -1,4 +1,4 @@
-"""Samples over time: scheduling of threads, metrics of GPUs and networks, page faults, device memory."""
+"""Stage samples over time: scheduling of threads, metrics of GPUs and networks, page faults, device memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def load_counters(loader: ExportLoader) -> None:
 
 
 def _load_scheduling(loader: ExportLoader) -> None:
-    """A counter per thread that is 1 while the thread is on a CPU."""
+    """Stage a counter per thread that is 1 while the thread runs on a CPU."""
     for _ in loader.chunks("SCHED_EVENTS", _SCHEDULING):
         _insert(loader, "start", ("coalesce(globalTid, 0)",), "isSchedIn", lambda key: (
             str(pid(key[0])), f"thread {key[0] & 0xFFFFFF} on CPU", "on CPU"))  # fmt: skip
@@ -51,7 +51,7 @@ def _load_gpu_metrics(loader: ExportLoader) -> None:
     kinds = {row["typeId"]: row["typeName"] for row in listed}
 
     def describe(key: tuple[int, ...]) -> tuple[str, str, str]:
-        # The lowest byte of the type tells the GPU, so that every type is one GPU's set of metrics.
+        # The lowest byte of the type is the GPU: every type is one GPU's set of metrics.
         group = f"GPU {key[0] & 0xFF}" + (f" ({kinds[key[0]]})" if kinds.get(key[0]) else "")
         name = names.get((key[0], key[1])) or f"metric {key[1]}"
         return f"gpu metrics {key[0]}", f"{group} {name}", name
@@ -75,7 +75,7 @@ def _load_network(loader: ExportLoader, table: str) -> None:
 
 
 def _load_page_faults(loader: ExportLoader) -> None:
-    """Counters of the page faults of managed memory: a sample per event with the number of faults."""
+    """Stage page faults of managed memory as counters: a sample per event with the number of faults."""
     for _ in loader.chunks("CUDA_UM_CPU_PAGE_FAULT_EVENTS", _CPU_FAULTS):
         _insert(loader, "start", ("coalesce(globalPid, 0)",), "1", lambda key: (
             str(pid(key[0])), "CPU page faults of managed memory", "CPU page faults"))  # fmt: skip
@@ -87,7 +87,7 @@ def _load_page_faults(loader: ExportLoader) -> None:
 
 
 def _load_memory(loader: ExportLoader) -> None:
-    """Allocations from the driver. They tell no thread, so they have no owner."""
+    """Stage allocations from the driver, which have no thread and therefore no owner."""
     connection = loader.staging.connection
     for _ in loader.chunks("CUDA_GPU_MEMORY_USAGE_EVENTS", _MEMORY):
         keys = connection.execute(

@@ -1,4 +1,4 @@
-"""What an export of Nsight Systems looks like. Every input is held against it: what reads one is imported for one."""
+"""Recognise exports of Nsight Systems. Imported for every input; the reading code only for an export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_export(names: frozenset[str]) -> bool:
 
 
 def looks_like_export(path: Path, start: bytes) -> bool | None:
-    """Whether a file that begins with `start`, when unpacked, is an export in SQLite; None if it is too damaged."""
+    """Whether a file whose content starts with `start` is an SQLite export; None if it is too damaged to say."""
     if not start.startswith(_SQLITE):
         return False
     if b"StringIds" in start and any(marker.encode() in start for marker in (*_MARKER_TABLES, *_PREFIXES)):
@@ -52,7 +52,7 @@ def looks_like_export(path: Path, start: bytes) -> bool | None:
 
 
 def has_export_beside(report: Path) -> bool:
-    """Whether a report lies beside its own export, which `nsys stats` writes."""
+    """Whether a report's own export, which `nsys stats` writes, is in the same folder."""
     beside = (
         report.with_suffix(".sqlite"),
         report.parent / f"{report.stem}_pqtdir",

@@ -1,4 +1,4 @@
-"""Activity on devices: kernels, graphs, copies, sets and waits."""
+"""Stage device activities: kernels, graphs, copies, memsets and waits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MEMORY: Final = {0: "pageable", 1: "pinned", 2: "device", 3: "device", 4: "mana
 _SYNC_TYPES: Final = {1: "Event Synchronize", 2: "Stream Wait Event", 3: "Stream Synchronize", 4: "Context Synchronize"}
 SYNC_TYPES_SINCE: Final = (3, 25)
 
-#: Chunk rows with their queue, in terms of the tables of events: {name} and {category} are given.
+#: Chunk rows with their queue, as columns of events; {name} and {category} are filled in.
 _EVENTS: Final = f"""
 INSERT INTO raw_events BY NAME
 SELECT c.id, c.start AS ts, c."end" - c.start AS dur, q.track, n.name_id, {{category}} AS category,
@@ -67,7 +67,7 @@ _FACTS: Final = (
 
 
 def load_device_work(loader: ExportLoader, schema_version: tuple[int, ...]) -> None:
-    """Stage everything that ran on a device."""
+    """Stage all device activities."""
     _load_kernels(loader)
     _load_graphs(loader)
     _load_copies(loader)
@@ -86,7 +86,7 @@ def _load_kernels(loader: ExportLoader) -> None:
 
 
 def _load_graphs(loader: ExportLoader) -> None:
-    """Graphs that were recorded as a whole: one interval per launch, in place of the kernels inside."""
+    """Stage graphs recorded as a whole: one interval per launch in place of its kernels."""
     name = "'CUDA graph ' || coalesce(graphId, graphExecId, 0)"
     launches = 0
     for _ in loader.chunks("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _GRAPH):
@@ -105,7 +105,7 @@ def _load_copies(loader: ExportLoader) -> None:
     direction = _case("copyKind", _DIRECTIONS, "'unknown'")
     migration = f"copyKind BETWEEN {_FIRST_MIGRATION} AND {_LAST_MIGRATION}"
     source, target = (_case(column, _MEMORY, "NULL") for column in ("srcKind", "dstKind"))
-    # Copies that were not made by a call have no correlation that means anything.
+    # The correlation of copies without a call is meaningless.
     correlation = f"CASE WHEN {migration} THEN NULL ELSE {CORRELATION} END"
     label = (
         f"'Memcpy ' || {direction} || CASE WHEN {migration} THEN ' (Unified Memory)' "
@@ -137,7 +137,7 @@ def _load_sets(loader: ExportLoader) -> None:
 
 
 def _load_waits(loader: ExportLoader, schema_version: tuple[int, ...]) -> None:
-    """Waits, named by the call that made them; the recorded type only tells in newer exports."""
+    """Stage waits, named by their call, since the recorded type is reliable in newer exports only."""
     fallback = (
         _case("syncType", _SYNC_TYPES, "'Synchronize'") if schema_version >= SYNC_TYPES_SINCE else "'Synchronize'"
     )
@@ -174,5 +174,5 @@ def _case(column: str, values: dict[int, str], default: str) -> str:
 
 
 def _titled(kind: str) -> str:
-    """SQL for a memory kind as it stands in a name: `Pageable`."""
+    """SQL for a memory kind as part of a name: `Pageable`."""
     return f"coalesce(upper(left({kind}, 1)) || substr({kind}, 2), 'Unknown')"

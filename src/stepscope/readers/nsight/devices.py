@@ -1,7 +1,7 @@
-"""Which GPUs a recording is about.
+"""Identify the GPUs of a recording.
 
-A process numbers the devices that it can see from 0, so that two processes may call different GPUs by the same
-number, or one GPU by different numbers. Newer recordings tell which GPU each number means.
+A process numbers its visible devices from 0, so two processes may use the same number for different GPUs, or different
+numbers for one GPU. Newer recordings map each process's numbers to GPUs.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _CUDA_GPU: Final = Columns(
     ),
     texts=("name",),
 )  # fmt: skip
-#: They give the memory in MiB, the clock in kHz and the bandwidth in kB/s; no GPU has less than this many bytes.
+#: They give memory in MiB, clock in kHz and bandwidth in kB/s; a value below this many bytes must be in MiB.
 _LEAST_BYTES: Final = 1 << 26
 
 
 class Devices:
-    """Numbers of the devices of a recording, one per GPU as far as GPUs can be told apart."""
+    """Numbers of a recording's devices, one per GPU where GPUs can be distinguished."""
 
     def __init__(self, tables: Tables) -> None:
         self._gpus = [gpu for gpu in records(tables, "TARGET_INFO_GPU", _GPU) if gpu["smCount"] != 0]
@@ -45,7 +45,7 @@ class Devices:
         self._taken: dict[int, tuple[int, int]] = {}
 
     def number(self, pid: int, device: int) -> int:
-        """The device's number in the tables, for a process's own number: the same one, unless another GPU has it."""
+        """The device's number in the tables for a process's own number: the same, unless another GPU has it."""
         key = (pid, device)
         if key not in self._numbers:
             same = next((n for n, other in self._taken.items() if self._is_same(key, other)), None)
@@ -64,7 +64,7 @@ class Devices:
         return {pid for pid, _ in self._numbers}
 
     def stage(self, staging: Staging) -> None:
-        """Fill `devices` with the GPUs used and those described beside them."""
+        """Fill `devices` with used GPUs and other described ones."""
         renamed = [(pid, device) for (pid, device), number in self._numbers.items() if number != device]
         staging.observe(
             "devices-renumbered", "info", len(renamed),
@@ -128,10 +128,10 @@ def _insert(staging: Staging, number: int, gpu: dict[str, Any] | None, old: dict
 
 
 def _bytes(size: int | None) -> int | None:
-    """A size of memory in bytes, which may have been given in MiB."""
+    """A memory size in bytes, converting values in MiB."""
     return size << 20 if size is not None and 0 < size < _LEAST_BYTES else size
 
 
 def _known(*values: int | None) -> int | None:
-    """The first value that is recorded; 0 stands for unknown."""
+    """The first recorded value; 0 stands for unknown."""
     return next((value for value in values if value), None)

@@ -37,12 +37,12 @@ class FolderTables:
         return frozenset(self._files)
 
     def rows(self, table: str) -> int:
-        """The size of the file as a measure of how many rows it has."""
+        """The size of the file, as an estimate of its number of rows."""
         path = self._files.get(table)
         return path.stat().st_size if path is not None else 0
 
     def sample(self, table: str, columns: Columns) -> Iterator[pa.Table]:
-        """The rows of a table: a few columns of it take no time."""
+        """All rows of a table: reading a few columns is cheap."""
         return self.scan(table, columns)
 
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
@@ -67,7 +67,7 @@ class FolderTables:
             yield pa.concat_tables(gathered)
 
     def close(self) -> None:
-        """Files are open only while they are read."""
+        """Nothing to do: files are open only while they are read."""
 
 
 def _parquet(path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
@@ -99,14 +99,14 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _column(batch: pa.RecordBatch, name: str, kind: pa.DataType) -> Any:
-    """The column as `kind`; nulls where it is missing or of a type that can't become it."""
+    """A column converted to `kind`; nulls where it is missing or can't be converted."""
     if name not in batch.schema.names:
         return pa.nulls(batch.num_rows, kind)
     values = batch.column(name)
     try:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
-        # Identities are unsigned here and signed in SQLite: the same 64 bits.
+        # Identities are unsigned here and signed in SQLite, with the same 64 bits.
         return values.cast(kind, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return pa.nulls(batch.num_rows, kind)

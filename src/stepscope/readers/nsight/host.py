@@ -1,4 +1,4 @@
-"""Calls on host threads: the runtime's and driver's API, the operating system's, libraries', the profiler's own."""
+"""Stage calls on host threads: of CUDA runtime and driver, operating system, libraries and the profiler."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ JOIN nsight_threads t ON t.global_tid = coalesce(c.globalTid, 0)
 JOIN {names} m ON m.id = coalesce(c.nameId, c.textId, -1)
 WHERE c.start IS NOT NULL AND {condition}
 """
-#: Calls tell where they come from, since many libraries share a category.
+#: The library is part of a call's name, since many libraries share a category.
 _OTHER_ARGS: Final = """
 SELECT c.id, '{{"api": "{api}"' || CASE WHEN nestingLevel > 0 THEN ', "nesting_level": ' || nestingLevel ELSE '' END
     || CASE WHEN returnValue <> 0 THEN ', "return_value": ' || returnValue ELSE '' END || '}}' AS args
@@ -60,7 +60,7 @@ FROM chunk c WHERE c.start IS NOT NULL AND {condition}
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """A table of calls: what they are, how they are told from other rows, what is put before their names."""
+    """A table of calls: their category, the condition on its rows, and the prefix of their names."""
 
     table: str
     category: str
@@ -69,7 +69,7 @@ class _Calls:
     prefix: str = ""
 
 
-#: Of the operating system's table only class 27 are calls; 31 and 32 mark when recording began and ended.
+#: In the operating system's table only class 27 are calls; 31 and 32 mark start and end of recording.
 _TABLES: Final = (
     _Calls("OSRT_API", "other", "os_runtime", "coalesce(c.eventClass, 27) = 27"),
     _Calls("SYSCALL", "other", "syscall"),
@@ -99,7 +99,7 @@ def call_name(recorded: str) -> str:
 
 
 def load_api(loader: ExportLoader) -> None:
-    """Stage the calls of the CUDA runtime and driver, which launch the device's work."""
+    """Stage the calls of CUDA runtime and driver, which launch device work."""
     names = NameMap(loader, "nsight_calls", _call)
     failed = 0
     for _ in loader.chunks("CUPTI_ACTIVITY_KIND_RUNTIME", _API):

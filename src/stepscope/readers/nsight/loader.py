@@ -1,4 +1,4 @@
-"""What the loaders of all tables share: chunks to query, ids for events, and numbers for names and tracks."""
+"""Shared state of loading an export's tables: chunks, event ids, and numbers of names and tracks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _TABLES: Final = (
 #: Stands for "no stream" in synchronisation rows.
 NO_STREAM: Final = 4294967295
 
-#: The process of a row that names none: the first one seen.
+#: The process of a row; the first one seen if it has none.
 _PROCESS: Final = "coalesce({column}, (SELECT global_pid FROM nsight_processes WHERE number = 0), 0)"
 
-#: A correlation is unique within its process only.
+#: Correlation ids are unique within a process only, so the process's number is added.
 CORRELATION: Final = (
     "CASE WHEN correlationId > 0 THEN (correlationId & 4294967295) + coalesce(p.number, 0) * 4294967296 END"
 )
@@ -45,10 +45,10 @@ def process_of(global_tid: str) -> str:
 class ExportLoader:
     """The state of reading one export.
 
-    Whatever gets a number gets it in the order in which it first appears, so that the sizes of chunks do not matter.
+    Numbers are assigned in order of first appearance, so that results do not depend on chunk sizes.
 
     Attributes:
-        staging: Where facts go.
+        staging: The staging area.
         tables: The export.
         devices: Numbers of the devices.
         next_id: Id of the next event.
@@ -71,20 +71,18 @@ class ExportLoader:
             self.staging.connection.execute(statement)
 
     def chunks(self, table: str, columns: Columns, untimed: str = "start IS NULL") -> Iterator[None]:
-        """Let the view `chunk` be each chunk of the table in turn, with an `id` for every row.
-
-        Rows without a start are counted.
+        """Register each chunk of a table in turn as view `chunk`, with an `id` per row.
 
         Args:
             table: The table.
-            columns: What is wanted of it.
-            untimed: SQL condition of the rows that can't be used for want of a number, if there is a column `start`.
+            columns: Columns to read.
+            untimed: SQL condition of rows without a usable time, which are counted, if there is a column `start`.
         """
         connection = self.staging.connection
         for chunk in self.tables.scan(table, columns):
             ids = np.arange(self.next_id, self.next_id + chunk.num_rows, dtype=np.int64)
             self.next_id += chunk.num_rows
-            # The table of strings has ids of its own; DuckDB 1.5 takes no name twice.
+            # The table of strings has ids of its own, and DuckDB 1.5 refuses duplicate column names.
             numbered = chunk if "id" in chunk.column_names else chunk.append_column("id", pa.array(ids))
             connection.register("chunk", numbered)
             if "start" in chunk.column_names:
@@ -97,7 +95,7 @@ class ExportLoader:
             self.progress(int(self._done_bytes) - int(before))
 
     def close(self) -> None:
-        """Drop all tables but the staged ones, to make room for what is derived from those."""
+        """Report rows without times, and drop all tables but the staged ones."""
         connection = self.staging.connection
         self.staging.observe(
             "events-untimed", "warning", self._untimed, "rows have no number as their start time",
@@ -114,7 +112,7 @@ class ExportLoader:
         self.next_id = 0
 
     def strings(self, ids: set[int]) -> dict[int, str]:
-        """The strings with these ids; `#id` for those that the export lacks."""
+        """The strings with these ids; `#id` for missing ones."""
         self.staging.connection.register("wanted", pa.table({"id": pa.array(sorted(ids), pa.int64())}))
         rows = self.staging.connection.execute(
             "SELECT id, any_value(value) FROM wanted LEFT JOIN nsight_strings USING (id) GROUP BY id"
@@ -123,7 +121,7 @@ class ExportLoader:
         return {key: ("unnamed" if key < 0 else f"#{key}") if value is None else value for key, value in rows}
 
     def number_processes(self, query: str) -> None:
-        """Number the processes whose globalPids the query yields, from 0 in that order."""
+        """Number processes from 0, in the order of the query's globalPids."""
         for (global_pid,) in self.staging.connection.execute(query).fetchall():
             if global_pid is not None and global_pid not in self._processes:
                 number = self._processes[global_pid] = len(self._processes)
@@ -149,7 +147,7 @@ class ExportLoader:
         )
 
     def thread(self, global_tid: int, suffix: str = "") -> int:
-        """The track of a thread, or of what is kept apart from its calls by a suffix."""
+        """The track of a thread; with a suffix a separate track beside its calls."""
         process = str(pid(global_tid))
         return self.staging.track("host", process=process, thread=f"{global_tid & 0xFFFFFF}{suffix}")
 
@@ -157,8 +155,8 @@ class ExportLoader:
         """Number the device queues of the chunk: columns globalPid, deviceId, contextId and streamId.
 
         Args:
-            device_known: Whether the chunk's device is right. Waits are recorded with device 0 whatever their device
-                is; that of their context counts.
+            device_known: Whether the chunk's device is correct. Waits are always recorded with device 0; the device of
+                their context is used instead.
         """
         connection = self.staging.connection
         self.number_processes("SELECT globalPid FROM chunk WHERE globalPid IS NOT NULL GROUP BY 1 ORDER BY min(id)")
@@ -173,7 +171,7 @@ class ExportLoader:
                                [global_pid, device, context, stream, track])  # fmt: skip
 
     def _queue(self, global_pid: int, device: int, context: int, stream: int) -> int:
-        """The track of a queue. The same stream number in another process or context is another queue."""
+        """The track of a queue; equal stream numbers in different processes or contexts are different queues."""
         number = self.devices.number(pid(global_pid), device)
         name = f"context {context}" if stream == NO_STREAM else str(stream)
         owner = self._streams.setdefault((number, stream), (global_pid, context))
@@ -184,7 +182,7 @@ class ExportLoader:
         return self.staging.track("device", process=str(pid(global_pid)), device=number, stream=name)
 
 
-#: The columns of a queue in a chunk of device activity.
+#: SQL for the key of a queue in a chunk of device activities.
 QUEUE_KEY: Final = (
     f"{_PROCESS.format(column='globalPid')} AS global_pid, coalesce(deviceId, 0) AS device, "
     f"coalesce(contextId, 0) AS context, coalesce(streamId, {NO_STREAM}) AS stream"
@@ -192,13 +190,13 @@ QUEUE_KEY: Final = (
 
 
 class NameMap:
-    """The names of a column of string ids, each understood once.
+    """Names in a column of string ids, each interpreted once.
 
     In SQL: table `{table}(id, name_id, ...)` with a row per id used so far.
     """
 
     def __init__(self, loader: ExportLoader, table: str, meaning: Callable[[str], dict[str, Any]]) -> None:
-        """Make the table; `meaning` gives `name` and further columns, all texts, of a recorded name."""
+        """Create the table; `meaning` maps a recorded name to `name` and further text columns."""
         self._loader = loader
         self._table = table
         self._meaning = meaning
@@ -207,7 +205,7 @@ class NameMap:
         loader.staging.connection.execute(f"CREATE TABLE {table} (id BIGINT, name VARCHAR{extra}, name_id INTEGER)")
 
     def extend(self, column: str) -> None:
-        """Add the ids in a column (or expression) of the chunk that are new."""
+        """Add new ids in a column (or expression) of the chunk."""
         staging = self._loader.staging
         rows = staging.connection.execute(
             f"SELECT DISTINCT coalesce({column}, -1) FROM chunk "

@@ -1,4 +1,4 @@
-"""What an export says beside its events: versions, host, options, names of threads, the profiler's own messages."""
+"""Metadata of an export: versions, host, options, names of threads, messages of the profiler."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _THREADS: Final = Columns(ints=("nameId", "priority", "globalTid"))
 _MESSAGES: Final = Columns(ints=("severity",), texts=("text",))
 _RANKS: Final = Columns(ints=("rank",))
 _PROCESSES: Final = Columns(ints=("globalPid",), texts=("name",))
-#: Tables of programming interfaces that tell how a program is written.
+#: Tables of programming interfaces that identify a program's programming model.
 _APIS: Final = {
     "MPI_": "mpi", "CUPTI_ACTIVITY_KIND_OPENACC": "openacc", "CUPTI_ACTIVITY_KIND_OPENMP": "openmp",
 }  # fmt: skip
 
-#: Facts about the machine and the recording that are worth showing. Command lines and environment variables are not
-#: among them: they are private to whoever recorded.
+#: Facts about machine and recording to show. Command lines and environment variables are private and not among them.
 _SYSTEM: Final = {
     "NvDriverVersion": "driver_version", "CudaDriverVersion": "cuda_driver_version", "SoftwarePlatform": "platform",
     "CpuArchitecture": "cpu_architecture", "CpuCores": "cpu_cores", "SoftwareReleaseVersion": "os_release",
@@ -37,17 +36,17 @@ _CAPTURE: Final = {
     "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS": "os_runtime_least_ns",
 }  # fmt: skip
 
-#: Where launchers put the rank of a process, and the number of ranks.
+#: Environment variables of launchers with the rank of a process, and the number of ranks.
 _RANK_VARIABLES: Final = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 _SIZE_VARIABLES: Final = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 _WARNING: Final = 2
 _ERROR: Final = 3
-#: The profiler warns of every programming interface that the program does not use; those of graphics say nothing.
+#: Ignored messages: warnings on graphics interfaces, one for each that the program does not use.
 _IRRELEVANT: Final = re.compile(r"OpenGL|Vulkan|DirectX|DX1[12]|WDDM|OpenXR|No NVTX events|MMAP events")
 _SHOWN_MESSAGES: Final = 4
 
-#: Names that the system gives to threads that nobody named.
+#: The system's default names of threads.
 _GENERIC: Final = re.compile(r"^(python[\d.]*|pt_main_thread|main|\[.*\])$")
 
 
@@ -77,24 +76,24 @@ class Metadata:
 
     @property
     def host(self) -> str | None:
-        """Name of the machine that recorded."""
+        """Name of the recorded machine."""
         return self._system.get("Hostname") or None
 
     @property
     def schema_version(self) -> tuple[int, ...]:
-        """Version of the export's schema; (0,) if it does not tell."""
+        """Version of the export's schema; (0,) if not recorded."""
         numbers = re.findall(r"\d+", self._export.get("EXPORT_SCHEMA_VERSION") or "0")
         return tuple(int(number[:9]) for number in numbers) or (0,)
 
     def rank(self, processes: int) -> tuple[int | None, int | None]:
-        """Rank and number of ranks. Those of the launcher count only if one process of the recording uses a GPU."""
+        """Rank and number of ranks from the launcher's environment, if at most one process uses a GPU; else None."""
         if processes > 1:
             return self._mpi_rank, None
         rank = self._mpi_rank if self._mpi_rank is not None else self._variable(_RANK_VARIABLES)
         return rank, self._variable(_SIZE_VARIABLES)
 
     def attributes(self) -> dict[str, str | int | float | bool]:
-        """What is worth showing of the machine, the profiler and its options."""
+        """Facts about the machine, the profiler and its options."""
         found: dict[str, str | int | float | bool] = {}
         chosen = ((self._export, _EXPORT), (self._system, _SYSTEM), (self._capture, _CAPTURE))
         for values, names in chosen:
@@ -110,9 +109,9 @@ class Metadata:
 
 
 def program_attributes(loader: ExportLoader) -> dict[str, str | int | float | bool]:
-    """The file name of the program, without folder and arguments, and the interfaces whose calls were recorded.
+    """The program's file name, without folder and arguments, and the programming interfaces recorded.
 
-    Which of the processes it is, the recorded events tell; older exports name the main thread, and no processes.
+    The process is the one with recorded events; older exports name the main thread instead of processes.
     """
     found: dict[str, str | int | float | bool] = {}
     first = loader.staging.one("SELECT min(global_pid) FROM nsight_processes WHERE number = 0")[0]
@@ -130,10 +129,10 @@ def program_attributes(loader: ExportLoader) -> dict[str, str | int | float | bo
 
 
 def label_threads(loader: ExportLoader, given: list[tuple[int, str]]) -> None:
-    """Label threads by the names that the program gave them, else by those that the system knows.
+    """Label threads with names given by the program, else by the system.
 
-    The system may know several names of a thread. One that tells something is better than the program's; after that
-    the one of the highest priority counts, and of equal ones the last.
+    Of several system names the one of the highest priority is used, of equal ones the last; one that is no default
+    replaces the program's.
     """
     listed = records(loader.tables, "ThreadNames", _THREADS)
     texts = loader.strings({row["nameId"] for row in listed if row["nameId"] is not None}) if listed else {}
@@ -155,7 +154,7 @@ def label_threads(loader: ExportLoader, given: list[tuple[int, str]]) -> None:
 
 
 def observe_messages(loader: ExportLoader) -> None:
-    """Pass on what the profiler itself said is missing or went wrong."""
+    """Report the profiler's own messages on missing data and errors."""
     said: dict[int, list[str]] = {_WARNING: [], _ERROR: []}
     for row in records(loader.tables, "DIAGNOSTIC_EVENT", _MESSAGES):
         text = (row["text"] or "").strip()[:300].rstrip(". \n")
@@ -172,7 +171,7 @@ def observe_messages(loader: ExportLoader) -> None:
 
 
 def observe_names(loader: ExportLoader) -> None:
-    """Say it if names were lost."""
+    """Report lost names."""
     [missing] = loader.staging.one(r"SELECT count(*) FROM names WHERE regexp_full_match(name, '#\d+')")
     loader.staging.observe(
         "names-missing", "warning", missing, "names are missing from the export's table of strings",

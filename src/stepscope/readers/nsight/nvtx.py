@@ -1,4 +1,4 @@
-"""NVTX: ranges and marks that the program, PyTorch and libraries put on host threads."""
+"""Stage NVTX ranges and marks of the program, PyTorch and libraries on host threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS: Final = Columns(
     blobs=("binaryData",),
 )
 
-#: What PyTorch's emit_nvtx writes behind an operator's name begins with the first of these.
+#: Details that PyTorch's emit_nvtx appends to an operator's name, by their first words.
 _DETAILS: Final = (", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = ")
 _DETAILS_AT: Final = "least(" + ", ".join(f"nullif(instr(whole, '{sign}'), 0)" for sign in _DETAILS) + ")"
 
@@ -33,7 +33,7 @@ _TABLE: Final = (
     "CREATE TABLE nsight_nvtx (id BIGINT, start BIGINT, stop BIGINT, type BIGINT, global_tid BIGINT, process BIGINT, "
     "domain BIGINT, stays BOOLEAN, text VARCHAR, has_details BOOLEAN, payload VARCHAR, payload_bytes BLOB)"
 )
-#: The chunk with every row's text, and that split into the name and the details behind it.
+#: The chunk with every row's text, split into name and details.
 _SPLIT: Final = f"""
 CREATE OR REPLACE TEMP TABLE nsight_split AS
 SELECT * EXCLUDE (whole, details_at),
@@ -77,7 +77,7 @@ JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.is_start_end = (
 JOIN names n ON n.name = r.name
 JOIN nsight_range_names m ON m.name = r.name
 """
-#: Sizes reach to the ids of inputs or to the end; a sequence number is followed by a comma or by nothing.
+#: Sizes extend to the ids of inputs or to the end; a sequence number to a comma or the end.
 _INPUTS: Final = f"""
 INSERT INTO op_inputs BY NAME
 SELECT id AS event, CASE WHEN starts_with(sizes, '[') AND ends_with(sizes, ']') THEN sizes END AS shapes,
@@ -105,14 +105,14 @@ _OPERATOR: Final = re.compile(
 )
 _MODULE: Final = re.compile(r"nn\.Module: |\{'Module': '")
 _GC: Final = re.compile(r"^(python )?gc\b|garbage.?collect", re.IGNORECASE)
-#: Calls of the collective library that move data, or launch what the calls before them asked for.
+#: Calls of the collective library that move data, or launch the calls before them.
 _COLLECTIVE_CALL: Final = re.compile(
     r"^NCCL:nccl(AllGather|AllReduce|Broadcast|Bcast|ReduceScatter|Reduce|Send|Recv|AlltoAll|Gather|Scatter|GroupEnd)$"
 )
 
 
 def load_nvtx(loader: ExportLoader, stop: int | None) -> None:
-    """Stage ranges and marks; a range that was still open ends at `stop`, the end of the recording."""
+    """Stage ranges and marks; an open range ends at `stop`, the end of the recording in ns."""
     connection = loader.staging.connection
     connection.execute(_TABLE)
     unusable = f"eventType IS NULL OR (eventType {_RANGE_TYPES} AND start IS NULL)"
@@ -137,20 +137,20 @@ def load_nvtx(loader: ExportLoader, stop: int | None) -> None:
 
 
 def thread_names(loader: ExportLoader) -> list[tuple[int, str]]:
-    """Names that the program gave to its threads: (globalTid, name)."""
+    """Thread names given by the program: (globalTid, name)."""
     return loader.staging.connection.execute(
         f"SELECT global_tid, text FROM nsight_nvtx WHERE type = {_THREAD_NAME[0]} AND text <> '' ORDER BY id"
     ).fetchall()
 
 
 def _name_domains(loader: ExportLoader, schemas: PayloadSchemas) -> None:
-    """Table `nsight_domains`: what stands before the names of a domain's ranges."""
+    """Create table `nsight_domains`: the prefix of each domain's range names."""
     connection = loader.staging.connection
     connection.execute(
         "CREATE TABLE nsight_domains AS SELECT process, domain, any_value(text) || ':' AS prefix FROM nsight_nvtx "
         f"WHERE type = {_DOMAIN[0]} AND text <> '' AND domain <> 0 GROUP BY ALL"
     )
-    # The row that names the domain may be missing where the recording was cut; its payloads tell what it is.
+    # A truncated recording may lack the row with the domain's name; its payloads identify it.
     for domain in schemas.nccl_domains:
         connection.execute(
             "INSERT INTO nsight_domains SELECT DISTINCT process, domain, 'NCCL:' FROM nsight_nvtx n "
@@ -170,7 +170,7 @@ def _understand_names(loader: ExportLoader) -> None:
 
 
 def _make_tracks(loader: ExportLoader) -> None:
-    """Tracks of ranges. Start-end ranges need not nest with a thread's calls: they begin on a track of their own."""
+    """Create tracks of ranges. Start/end ranges need not nest with calls, so they get separate tracks first."""
     connection = loader.staging.connection
     loader.add_threads("global_tid", "nsight_ranges")
     connection.execute(
@@ -185,7 +185,7 @@ def _make_tracks(loader: ExportLoader) -> None:
 
 
 def category(name: str) -> str:
-    """The canonical category of a range, by its name without what PyTorch writes behind an operator's."""
+    """The canonical category of a range, by its name without PyTorch's details."""
     if _STEP.match(name):
         return "step"
     if _LOADER.search(name):

@@ -1,4 +1,4 @@
-"""From a source to an open export: what kind it is, unpacking, and conversion of reports."""
+"""Open an export, unpacking it or converting a report if necessary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepscope.readers.sqlite.tables import SqliteTables
 
 @contextmanager
 def opened(source: Source, scratch: Path, damage: Damage) -> Iterator[Tables]:
-    """The export that a source is; what has to be unpacked or converted for it goes to the folder `scratch`.
+    """Open a source as an export; unpacked and converted files go to the folder `scratch`.
 
     Raises:
         UnusableInputError: It can't be opened.
@@ -41,10 +41,10 @@ def _sqlite(path: Path) -> SqliteTables:
 
 
 def _convert(report: Path, target: Path) -> Path:
-    """Let `nsys` export a report.
+    """Export a report with `nsys`.
 
     Raises:
-        UnusableInputError: There is no `nsys`, or it can't.
+        UnusableInputError: There is no `nsys`, or it fails.
     """
     nsys = shutil.which("nsys")
     if nsys is None:

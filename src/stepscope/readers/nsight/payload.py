@@ -1,7 +1,7 @@
-"""Data that NVTX ranges carry, by the layouts that their domain declares.
+"""Decode payloads of NVTX ranges by the layouts that their domain declares.
 
-The collective library tells the communicator and the size of each call so. Its layouts have numbers that changed
-between versions, but the names of their fields did not; they are found by those.
+NCCL records the communicator and size of each call this way. The numbers of its layouts changed between versions, the
+names of their fields did not: layouts are found by those.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODES: Final = {
     16: "I", 17: "q", 18: "Q", 22: "Q", 23: "Q",
 }  # fmt: skip
 
-#: Fields of the library's layouts, as they begin.
+#: Prefixes of field names in NCCL's layouts.
 COMMUNICATOR: Final = "NCCL communicator ID"
 SIZE: Final = "Message size"
 WORLD_SIZE: Final = "No. of ranks"
@@ -41,7 +41,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class PayloadSchemas:
-    """The layouts that a recording declares.
+    """The payload layouts that a recording declares.
 
     Attributes:
         layouts: (payload size, its fields) by domain. Rows repeat per process.
@@ -68,16 +68,16 @@ class PayloadSchemas:
 
     @property
     def nccl_domains(self) -> list[int]:
-        """Domains whose layouts are the collective library's."""
+        """Domains with NCCL's layouts."""
         return [
             d for d, layouts in self.layouts.items() if any(f.name == COMMUNICATOR for _, fs in layouts for f in fs)
         ]
 
     def decode(self, domain: int, needed: str, payload: bytes) -> dict[str, int]:
-        """The numbers in a payload that has the field `needed`; nothing if the declared layouts leave it open.
+        """The numbers in a payload with the field `needed`; empty if the layouts are ambiguous.
 
-        A range does not tell which layout its payload has: the size and the field that it must have decide, and
-        where several layouts remain, only the fields that are the same in all of them count.
+        A range does not record its payload's layout: it is found by the payload's size and the needed field. Where
+        several layouts fit, only fields equal in all of them are returned.
         """
         candidates = [
             fields
@@ -95,7 +95,7 @@ class PayloadSchemas:
 
 
 def decode_json(text: str) -> dict[str, int]:
-    """The numbers in a payload that was exported as JSON, at any depth; nothing if it is no JSON object."""
+    """The numbers at any depth of a payload exported as JSON; empty if it is no JSON object."""
     found: dict[str, int] = {}
 
     def visit(value: Any, depth: int) -> None:
@@ -123,5 +123,5 @@ def _number(text: str) -> int | None:
 
 
 def field_of(payload: dict[str, int], name: str) -> int | None:
-    """The field whose name begins with `name`, in any case; None if there is none."""
+    """The field whose name starts with `name`, ignoring case; None if there is none."""
     return next((value for key, value in payload.items() if key.lower().startswith(name.lower())), None)

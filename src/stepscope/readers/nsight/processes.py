@@ -1,4 +1,4 @@
-"""Exports of several processes that each use a GPU: which those are, and the rows of one of them."""
+"""Exports of several processes with a GPU each: find them, and select the rows of one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _WORK: Final = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
 _PLACE: Final = Columns(ints=("globalPid", "deviceId"))
 _CUDA_DEVICE: Final = Columns(ints=("gpuId", "cudaId", "pid"))
 
-#: What identifies the process of a row; a globalPid is a globalTid with a thread id of 0.
+#: Columns that identify the process of a row; a globalPid is a globalTid with a thread id of 0.
 _IDENTITIES: Final = ("globalPid", "globalTid")
 _THREAD_BITS: Final = 0xFFFFFF
-#: Tables that are about the machine, the session, or names; and stacks, which rows of other tables refer to.
+#: Tables about the machine, the session or names, and stacks, which rows of other tables refer to.
 _COMMON: Final = (
     "StringIds", "META_DATA", "EXPORT_META", "TARGET_INFO", "NVTX_PAYLOAD", "ANALYSIS", "ENUM", "SAMPLING_CALLCHAINS",
 )  # fmt: skip
@@ -31,9 +31,9 @@ def pid(identity: int) -> int:
 
 
 def gpu_processes(tables: Tables) -> list[int]:
-    """The globalPids of the processes that run kernels, by the GPU that they use, then by process id.
+    """The globalPids of processes that run kernels, by the GPU they use, then by process id.
 
-    Found from a sample of the kernels: a process that runs next to none may be missed.
+    Found in a sample of the kernels: a process with very few may be missed.
     """
     physical = {
         (row["pid"], row["cudaId"]): row["gpuId"] for row in records(tables, "TARGET_INFO_CUDA_DEVICE", _CUDA_DEVICE)
@@ -51,14 +51,14 @@ def gpu_processes(tables: Tables) -> list[int]:
 
 
 class ProcessTables:
-    """The part of an export that is about one process.
+    """The part of an export that belongs to one process.
 
     Attributes:
         damage: What could not be read.
     """
 
     def __init__(self, tables: Tables, process: int | None, others: list[int]) -> None:
-        """Show the rows of `process`, or without one all that are not of `others`: those of no process too."""
+        """Select the rows of `process`; without one, all rows that do not belong to `others`."""
         self._tables = tables
         self._process = process
         self._others = np.array(others, np.int64)
@@ -69,7 +69,7 @@ class ProcessTables:
         return self._tables.names()
 
     def rows(self, table: str) -> int:
-        """About how many rows the whole table has."""
+        """Estimated number of rows of the whole table."""
         return self._tables.rows(table)
 
     def sample(self, table: str, columns: Columns) -> Iterator[pa.Table]:
@@ -93,7 +93,7 @@ class ProcessTables:
         self._tables.close()
 
     def _is_mine(self, chunk: pa.Table) -> NDArray[np.bool_]:
-        # Recognising a file imports this module, and should be quick.
+        # Imported late: recognising a file imports this module.
         import pyarrow.compute as pc
 
         known: Any = pc.coalesce(*[chunk.column(name) for name in _IDENTITIES])

@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems from 2020 on, table by table."""
+"""Read exports of Nsight Systems from 2020 on, table by table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress, Source
 from stepscope.store.staging import Staging
 
-#: What an export may hold besides events, by table.
+#: Data of an export besides events, by table.
 _ELSE: Final = {
     "COMPOSITE_EVENTS": "samples of the processor", "SCHED_EVENTS": "times at which threads ran",
     "GPU_METRICS": "counters of the device",
@@ -70,7 +70,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
 
 
 def _part(source: Source, tables: Tables, processes: list[int]) -> Tables:
-    """What a source is about: an export of several processes that use GPUs is a recording for each.
+    """The part of the export that a source stands for: each process with a GPU is a recording.
 
     Raises:
         UnusableInputError: There is no such process.
@@ -84,12 +84,12 @@ def _part(source: Source, tables: Tables, processes: list[int]) -> Tables:
 
 
 def _called(process: int) -> str:
-    """What a part of an export is called."""
+    """The name of a part of an export."""
     return f"process {pid(process)}"
 
 
 def _load(loader: ExportLoader, metadata: Metadata) -> dict[str, str | int | float | bool]:
-    """Stage all tables, and say what they tell of the program. Calls come first: the device's work refers to them."""
+    """Stage all tables, and return attributes of the program. Calls come first, since device work refers to them."""
     loader.load_strings()
     load_api(loader)
     load_device_work(loader, metadata.schema_version)

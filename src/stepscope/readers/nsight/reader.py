@@ -1,4 +1,4 @@
-"""Who reads exports of Nsight Systems; how is imported when there is one."""
+"""The reader of Nsight Systems exports; the reading code is imported only for one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepscope.store.staging import Staging
 
 
 class NsightReader:
-    """Reads `.sqlite` exports, Parquet and Arrow export folders and, by way of `nsys`, reports."""
+    """Reader of `.sqlite` exports, Parquet and Arrow export folders and, through `nsys`, reports."""
 
     name = NAME
     version = 3

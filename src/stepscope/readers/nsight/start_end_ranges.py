@@ -1,4 +1,4 @@
-"""Ranges that begin and end by separate calls: on their thread where they nest with its calls, else beside it."""
+"""Place start/end ranges on their thread where they nest with its calls, else on a track beside it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ WHERE e.track = (SELECT track FROM nsight_range_tracks WHERE global_tid = $threa
 
 
 def attach_ranges(loader: ExportLoader) -> None:
-    """Move ranges to their thread if they begin and end there and no call of the thread straddles them.
+    """Move ranges to their thread if they start and end there and overlap no call of it in part.
 
-    On the thread they are around what it launches. A range that overlaps a call only in part would cut that call
-    short, so it stays on the track beside the thread. All other host events must have been staged.
+    On the thread they enclose its launches. A range that overlaps a call in part would clip that call, so it stays on
+    the track beside the thread. All other host events must have been staged.
     """
     connection = loader.staging.connection
     for global_tid, track in connection.execute(_THREADS).fetchall():
@@ -41,14 +41,14 @@ def attach_ranges(loader: ExportLoader) -> None:
 
 
 def _nests(ranges: dict[str, NDArray[Any]], others: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Which ranges no other interval overlaps in part, bool[n]."""
+    """Whether each range overlaps no other interval in part, bool[n]."""
     starts: Times = np.concatenate((ranges["ts"], others["ts"]))
     stops: Times = np.concatenate((ranges["stop"], others["stop"]))
     by_start, by_stop = np.argsort(starts), np.argsort(stops)
     begun, ended = starts[by_start], stops[by_stop]
     latest, earliest = stops[by_start], starts[by_stop]
     low, high = ranges["ts"], ranges["stop"]
-    # What begins strictly inside must not end behind, and what ends strictly inside must not begin before.
+    # An interval starting strictly inside must not end after the range, one ending strictly inside not start before it.
     inner = np.searchsorted(begun, low, side="right"), np.searchsorted(begun, high, side="left")
     outer = np.searchsorted(ended, low, side="right"), np.searchsorted(ended, high, side="left")
     fits = np.ones(low.size, np.bool_)

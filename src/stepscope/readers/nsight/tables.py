@@ -1,4 +1,4 @@
-"""The tables of an export, whatever they are stored in."""
+"""The interface to an export's tables, whatever their format."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Tables(Protocol):
         ...
 
     def rows(self, table: str) -> int:
-        """About how many rows a table has; 0 if there is no such table."""
+        """Estimated number of rows of a table; 0 if there is no such table."""
         ...
 
     def sample(self, table: str, columns: Columns) -> Iterator[pa.Table]:
-        """Rows from all over a table, or all of it if that takes no time; nothing if there is no such table."""
+        """Rows sampled over a table, or all of it if that is cheap; nothing if there is no such table."""
         ...
 
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:

@@ -1,1 +1,1 @@
-"""SQLite databases, which may be damaged: their tables as Arrow tables."""
+"""Read tables of SQLite databases, also of damaged ones, as Arrow tables."""

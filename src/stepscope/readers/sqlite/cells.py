@@ -1,4 +1,4 @@
-"""Rows in the pages of a table, taken apart by columns instead of one by one (SQLite's file format, section 2)."""
+"""Decode rows in the pages of a table by columns, vectorised (SQLite's file format, section 2)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Int = NDArray[np.int64]
 
 _LEAF: Final = 13
 _NULL, _REAL, _ZERO, _ONE, _BLOB, _TEXT = 0, 7, 8, 9, 12, 13
-#: Bytes of a value by serial type, for those of one byte: the first have a meaning of their own, 10 and 11 never occur.
+#: Bytes of a value by one-byte serial type; 10 and 11 never occur.
 _NEVER: Final = 1 << 20
 _SIZES: Final = np.array(
     [0, 1, 2, 3, 4, 6, 8, 8, 0, 0, _NEVER, _NEVER, *[(kind - _BLOB) >> 1 for kind in range(_BLOB, 128)]], np.int64
 )
-#: No varint is longer.
+#: Longest varint in bytes.
 _LONGEST: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A column of the rows: int64[n] each.
+    """A column of n rows, int64[n] each.
 
     Attributes:
         kind: Serial types.
-        at: Where the values begin in the pages' bytes.
+        at: Offsets of the values in the pages' bytes.
     """
 
     kind: Int
@@ -53,16 +53,16 @@ class Cells:
 
     @classmethod
     def of(cls, leaves: Leaves, wanted: list[int]) -> Cells:
-        """The rows of pages with the columns at the positions `wanted`, ascending.
+        """Decode the columns at the positions `wanted`, which ascend.
 
         Raises:
-            UnreadableError: The pages hold something else, or a row reaches beyond its page.
+            UnreadableError: The pages hold something else, or a row extends beyond its page.
         """
         data = leaves.data
         cell, page = _cells(leaves)
         payload, at = _varint(data, cell)
         rowid, at = _varint(data, at)
-        # A row of more bytes continues on other pages.
+        # Longer rows continue on overflow pages.
         if payload.size and int(payload.max()) > leaves.usable - 35:
             raise UnreadableError("long rows")
         end = at + payload
@@ -76,7 +76,7 @@ class Cells:
             inside = here < limit
             kind, after = _varint(data, here)
             if not inside.all():
-                # Rows from before the column was added.
+                # Rows written before the column was added.
                 kind, after = np.where(inside, kind, _NULL), np.where(inside, after, here)
             if position in wanted:
                 columns[position] = Values(kind, body)
@@ -87,10 +87,10 @@ class Cells:
         return cls(data, rowid, columns)
 
     def integers(self, position: int, is_rowid: bool = False) -> pa.Array:
-        """A column of integers; where `is_rowid`, nulls stand for the row's number.
+        """A column of integers; if `is_rowid`, nulls stand for the row's number.
 
         Raises:
-            UnreadableError: It holds something else too.
+            UnreadableError: It holds other values, too.
         """
         values = self.columns[position]
         numbers, null = self._numbers(values, values.kind <= 6)
@@ -99,10 +99,10 @@ class Cells:
         return pa.array(numbers, mask=null) if null.any() else pa.array(numbers)
 
     def reals(self, position: int) -> pa.Array:
-        """A column of numbers. Whole ones are stored as integers.
+        """A column of floating-point numbers, some of which may be stored as integers.
 
         Raises:
-            UnreadableError: It holds something else too.
+            UnreadableError: It holds other values, too.
         """
         values = self.columns[position]
         is_real = values.kind == _REAL
@@ -112,10 +112,10 @@ class Cells:
         return pa.array(found, mask=null | np.isnan(found))
 
     def bytes(self, position: int, *, text: bool) -> pa.Array:
-        """A column of texts or of blobs, as Arrow's binary.
+        """A column of texts or blobs as Arrow binary.
 
         Raises:
-            UnreadableError: It holds something else too.
+            UnreadableError: It holds other values, too.
         """
         values = self.columns[position]
         null = values.kind == _NULL
@@ -124,7 +124,7 @@ class Cells:
             raise UnreadableError("values of other types")
         size = np.where(null, 0, (values.kind - lowest) >> 1)
         order = np.argsort(values.at, kind="stable")
-        # Values and the gaps between them, in the order of the file, are one Arrow array over its bytes.
+        # Values and the gaps between them form one Arrow array over the file's bytes.
         edges = np.empty(2 * order.size, np.int32)
         edges[::2] = values.at[order]
         edges[1::2] = (values.at + size)[order]
@@ -138,13 +138,13 @@ class Cells:
         return pieces.take(pa.array(place, mask=null))
 
     def _numbers(self, values: Values, admitted: NDArray[np.bool_]) -> tuple[Int, NDArray[np.bool_]]:
-        """Integers, and where there is none."""
+        """Integers, int64[n], and where they are null, bool[n]."""
         kind = values.kind
         constant = (kind == _ZERO) | (kind == _ONE)
         if not (admitted | constant).all():
             raise UnreadableError("values of other types")
         null = kind == _NULL
-        # Big-endian and of up to 8 bytes: the upper bytes of a word of 8, moved down with their sign.
+        # Big-endian integers of up to 8 bytes: load 8 bytes and shift right with sign extension.
         size = np.where(constant | null, 8, _SIZES[np.minimum(kind, _REAL)])
         numbers = self._words(">i8")[values.at].astype(np.int64) >> (64 - 8 * size)
         numbers[constant] = kind[constant] - _ZERO
@@ -152,16 +152,16 @@ class Cells:
         return numbers, null
 
     def _words(self, kind: str) -> NDArray[np.generic]:
-        """Words of 8 bytes at every position of the bytes."""
+        """View of the 8-byte words at every byte offset."""
         words: NDArray[np.generic] = np.ndarray((self.data.size - 7,), kind, self.data.data, strides=(1,))
         return words
 
 
 def count_cells(leaves: Leaves) -> int:
-    """How many rows pages say they have.
+    """Number of rows in the pages' headers.
 
     Raises:
-        UnreadableError: They are no pages of rows.
+        UnreadableError: They are no leaf pages of tables.
     """
     return int(_counts(leaves).sum())
 
@@ -177,7 +177,7 @@ def _counts(leaves: Leaves) -> Int:
 
 
 def _cells(leaves: Leaves) -> tuple[Int, Int]:
-    """Where each row begins, and the number of its page."""
+    """Offset of each row, and the number of its page."""
     counts = _counts(leaves)
     page = np.repeat(np.arange(counts.size), counts)
     nth = np.arange(page.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -189,7 +189,7 @@ def _cells(leaves: Leaves) -> tuple[Int, Int]:
 
 
 def _varint(data: Bytes, at: Int) -> tuple[Int, Int]:
-    """The numbers of variable length at positions, and where they end. Seven bits per byte, eight in the ninth."""
+    """Varints at these offsets, and the offsets after them. Seven bits per byte, eight in the ninth."""
     first = data.take(at, mode="clip").astype(np.int64)
     after = at + 1
     going = np.flatnonzero(first >= 128)
@@ -208,7 +208,7 @@ def _varint(data: Bytes, at: Int) -> tuple[Int, Int]:
 
 
 def _size(kind: Int, limit: int) -> Int:
-    """Bytes of values by their serial types, none beyond a limit."""
+    """Bytes of values by serial type, at most `limit`."""
     size = _SIZES.take(kind, mode="clip")
     long = np.flatnonzero(kind >= _SIZES.size)
     size[long] = (kind[long] - _BLOB) >> 1

@@ -1,4 +1,4 @@
-"""Columns that are wanted of a table, and values of any type made to fit them."""
+"""Requested columns of a table, and conversion of stored values to their types."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-#: Rows handed on at a time: about 30 MB for the widest tables.
+#: Rows per chunk: about 30 MB for the widest tables.
 CHUNK_ROWS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns that are wanted of a table. Those that it lacks come as nulls.
+    """Requested columns of a table by type; missing ones become nulls.
 
     Attributes:
-        ints: Whole numbers: times, ids, sizes.
+        ints: Integers: times, ids, sizes.
         texts: Texts.
-        floats: Other numbers.
+        floats: Floating-point numbers.
         blobs: Bytes.
     """
 
@@ -35,9 +35,9 @@ class Columns:
 
 
 def arrow_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Values as stored, which may be of any type, as a column of `kind`; what does not fit becomes null.
+    """Convert stored values of any type to a column of `kind`; those that don't fit become null.
 
-    Text arrives as bytes that need not be UTF-8: undecodable bytes become U+FFFD.
+    Text comes as bytes; undecodable ones become U+FFFD.
     """
     try:
         return as_text(pa.array(values, pa.binary())) if kind == pa.string() else pa.array(values, kind)
@@ -46,7 +46,7 @@ def arrow_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Bytes as text; those that are no UTF-8 become U+FFFD."""
+    """Decode bytes as UTF-8; undecodable ones become U+FFFD."""
     try:
         return values.cast(pa.string())
     except pa.ArrowInvalid:

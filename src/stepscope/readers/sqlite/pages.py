@@ -1,4 +1,4 @@
-"""The pages of an SQLite database that hold a table's rows (SQLite's file format, sections 1.3, 1.5 and 1.6)."""
+"""Find the leaf pages of a table in an SQLite database (SQLite's file format, sections 1.3, 1.5 and 1.6)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Bytes = NDArray[np.uint8]
 
 
 class UnreadableError(Exception):
-    """The pages are not what they should be, or of a kind that is not read here. SQLite itself may know more."""
+    """Pages are damaged, or of a kind not supported here; SQLite itself may read them."""
 
 
 class Leaves(NamedTuple):
-    """Some pages of rows.
+    """n leaf pages.
 
     Attributes:
-        data: uint8[n * size] their bytes, one page after the other, followed by 16 zeros.
-        size: Bytes of a page.
-        usable: Bytes of a page that may hold rows.
+        data: uint8[n * size], the pages' bytes, followed by 16 zeros.
+        size: Bytes per page.
+        usable: Bytes per page that may hold rows.
     """
 
     data: Bytes
@@ -42,13 +42,13 @@ class Leaves(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A database's file.
+    """A database file.
 
     Attributes:
         file: The open file.
-        size: Bytes of a page.
-        usable: Bytes of a page that are not reserved.
-        count: Whole pages in the file.
+        size: Bytes per page.
+        usable: Bytes per page that are not reserved.
+        count: Number of whole pages in the file.
     """
 
     file: io.FileIO
@@ -61,7 +61,7 @@ class PageFile:
         """Open a file.
 
         Raises:
-            UnreadableError: It is none, its text is not in UTF-8, or it is shorter than it says.
+            UnreadableError: It is no database, its text is not UTF-8, or it is truncated.
             OSError: It can't be read.
         """
         file = io.FileIO(path)
@@ -84,14 +84,14 @@ class PageFile:
         self.file.close()
 
     def leaves(self, root: int, at_once: int) -> Iterator[Leaves]:
-        """The pages with the rows of the table whose tree begins at page `root`, in their order.
+        """The leaf pages of the table with root page `root`, in order.
 
         Args:
-            root: Number of the page.
+            root: Number of the root page.
             at_once: Pages to yield at a time.
 
         Raises:
-            UnreadableError: The tree is damaged, or no table's.
+            UnreadableError: The tree is damaged, or not that of a table.
         """
         waiting: list[int] = []
         for number in self._walk(root):
@@ -103,13 +103,13 @@ class PageFile:
             yield self._read(waiting)
 
     def _walk(self, root: int) -> Iterator[int]:
-        """Numbers of the leaves, in order. All are on one level."""
+        """Numbers of the leaf pages, in order; all are on one level."""
         seen = 0
         stack = [(root, 0)]
         while stack:
             number, depth = stack.pop()
             seen += 1
-            # A page that is met twice would be met for ever.
+            # A repeated page means a cycle.
             if not 1 < number <= self.count or depth > _DEEPEST or seen > self.count:
                 raise UnreadableError("its tree")
             if self._kind(number) == _LEAF:
@@ -125,13 +125,13 @@ class PageFile:
                 stack.extend((child, depth + 1) for child in reversed(children))
 
     def _are_leaves(self, children: list[int]) -> bool:
-        """Whether the first is a leaf: then they all are, which is checked when they are read."""
+        """Whether the first page is a leaf. Then all must be, which is verified when they are read."""
         if not all(1 < child <= self.count for child in children):
             raise UnreadableError("its tree")
         return self._kind(children[0]) == _LEAF
 
     def _kind(self, number: int) -> int:
-        """What kind of page it is."""
+        """The type byte of a page."""
         first = np.zeros(1, np.uint8)
         self._fill(first, number)
         return int(first[0])
@@ -153,7 +153,7 @@ class PageFile:
         return numbers
 
     def _read(self, numbers: list[int]) -> Leaves:
-        """The bytes of pages; those that follow each other are read in one go."""
+        """The bytes of pages; consecutive ones are read at once."""
         data = np.zeros(len(numbers) * self.size + 16, np.uint8)
         breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
         for low, high in pairwise([0, *breaks.tolist(), len(numbers)]):
@@ -161,7 +161,7 @@ class PageFile:
         return Leaves(data, self.size, self.usable)
 
     def _fill(self, part: Bytes, number: int) -> None:
-        """Read the bytes from the beginning of a page on."""
+        """Fill a buffer with bytes from the start of a page on."""
         self.file.seek((number - 1) * self.size)
         if self.file.readinto(part.data) != part.size:
             raise UnreadableError("its length")

@@ -1,4 +1,4 @@
-"""The tables of an SQLite database, which may be damaged."""
+"""Tables of an SQLite database, which may be damaged."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from stepscope.readers.sqlite.columns import CHUNK_ROWS, Columns, arrow_column
 from stepscope.readers.sqlite.pages import UnreadableError
 from stepscope.readers.sqlite.whole import PagedTable
 
-#: What the library raises for damage: its messages may quote names that are no UTF-8, and names may hold a null, for
-#: which Python 3.10 has a plain `ValueError`.
+#: Errors that the library raises for damage: messages may quote names that are no UTF-8, and names with a NUL raise
+#: `ValueError` in Python 3.10.
 _FAILURES: Final = (sqlite3.Error, ValueError)
 
-#: Tables of this kind run code of an extension when they are read.
+#: Virtual tables, which run code of an extension when they are read.
 _VIRTUAL: Final = re.compile(rb"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 
 _FIRST_ROW: Final = -(2**63)
 _LAST_ROW: Final = 2**63 - 1
 
-#: A sample is taken at so many places, with so many rows at each.
+#: Number of places of a sample, and rows at each.
 _PLACES: Final = 64
 _PLACE_ROWS: Final = 64
-#: A small table has no more rows.
+#: Most rows of a small table.
 _SMALL: Final = 100_000
-#: Rows fetched at a time: enough to make the calls cheap, few enough to stay in the processor's cache.
+#: Rows fetched at a time: enough to make calls cheap, few enough to stay in the CPU's cache.
 _BLOCK_ROWS: Final = 1 << 12
 
 
 class SqliteTables:
-    """The tables of a database, opened so that nothing is written, executed or waited for.
+    """The tables of a database, opened without writing, executing code or waiting for locks.
 
     Attributes:
-        columns: Names of the columns by table, in their order.
+        columns: Names of the columns by table, in order.
         damage: What could not be read.
     """
 
     def __init__(self, path: Path, hint: str = "write the database again") -> None:
-        """Open `path`; `hint` is what to do if that is impossible.
+        """Open `path`; `hint` is the advice in errors.
 
         Raises:
             UnusableInputError: It is no database, or its list of tables can't be read.
@@ -64,7 +64,7 @@ class SqliteTables:
         return frozenset(self.columns)
 
     def rows(self, table: str) -> int:
-        """The last row's number, which for an export is the number of rows."""
+        """The last row id, which in an export is the number of rows."""
         if table not in self.columns:
             return 0
         try:
@@ -74,7 +74,7 @@ class SqliteTables:
         return last if isinstance(last, int) and last > 0 else 0
 
     def sample(self, table: str, columns: Columns) -> Iterator[pa.Table]:
-        """Rows from places all over a table, as far as they can be read; all rows of a small one."""
+        """Readable rows at places spread over a table; all rows of a small one."""
         last = self.rows(table)
         types = columns.types()
         present = [name for name in types if name in self.columns.get(table, ())]
@@ -90,7 +90,7 @@ class SqliteTables:
             yield pa.Table.from_batches([_batch(rows, present, types)])
 
     def scan(self, table: str, columns: Columns) -> Iterator[pa.Table]:
-        """The rows of a table in chunks; past a damaged part the scan goes on where rows can be read again."""
+        """The rows of a table in chunks; after damage the scan continues at the next readable rows."""
         if table not in self.columns:
             return
         types = columns.types()
@@ -105,7 +105,7 @@ class SqliteTables:
             yield pa.Table.from_batches(batches)
 
     def _batches(self, table: str, present: list[str], types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """The rows straight from the file's pages as far as they are whole, and from there on by the library."""
+        """Rows decoded from the file's pages as far as these are intact, the rest read by the library."""
         last = _FIRST_ROW - 1
         if not self.damage:
             paged = PagedTable(self._connection, self._path, table)
@@ -159,10 +159,9 @@ class SqliteTables:
         return columns
 
     def _rows(self, table: str, names: list[str], first: int = _FIRST_ROW) -> Iterator[list[tuple[Any, ...]]]:
-        """Blocks of rows (rowid, ...) with ascending rowids, from one on.
+        """Blocks of rows (rowid, ...) by ascending rowid, from a given one on.
 
-        A block that fails is fetched again row by row up to the damage; behind it the scan is taken up again at
-        growing distances.
+        A block that fails is fetched again row by row up to the damage; after it the scan resumes at growing distances.
         """
         selected = ", ".join(["rowid", *map(_quoted, names)])
         query = f"SELECT {selected} FROM {_quoted(table)} WHERE rowid >= ? ORDER BY rowid"
@@ -189,7 +188,7 @@ class SqliteTables:
 
 
 def _gathered(blocks: Iterator[list[tuple[Any, ...]]]) -> Iterator[list[tuple[Any, ...]]]:
-    """The same rows in blocks that are worth converting: around damage they come one by one."""
+    """Merge small blocks, which occur around damage."""
     rows: list[tuple[Any, ...]] = []
     for block in blocks:
         rows.extend(block)
@@ -211,14 +210,14 @@ def _batch(rows: list[tuple[Any, ...]], present: list[str], types: dict[str, pa.
 
 
 def _completed(batch: pa.RecordBatch, types: dict[str, pa.DataType]) -> pa.RecordBatch:
-    """The same rows with nulls for the columns that they lack."""
+    """The batch with null columns added for missing ones."""
     names = batch.schema.names
     arrays = [batch.column(name) if name in names else pa.nulls(len(batch), kind) for name, kind in types.items()]
     return pa.record_batch(arrays, pa.schema(types))
 
 
 def _said(error: Exception) -> str:
-    """An error's message on one line, without what can't be shown."""
+    """An error's message on one line, without unprintable characters."""
     text = "its names are no text" if isinstance(error, UnicodeDecodeError) else str(error)
     return "".join(c if c.isprintable() else "?" for c in text)[:200]
 

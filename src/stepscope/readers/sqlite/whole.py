@@ -1,4 +1,4 @@
-"""A table read from its pages, which takes a fraction of the time that the library needs to hand on row by row."""
+"""Read a table directly from its pages, much faster than the library returns rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PagedTable:
     """The rows of one table.
 
     Attributes:
-        last: Number of the last row handed on; before the first one a number below all others.
+        last: Id of the last row returned; before the first one a number below all ids.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, table: str) -> None:
@@ -37,11 +37,11 @@ class PagedTable:
             self._file.close()
 
     def batches(self, wanted: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """The columns `wanted` of all rows, in their order.
+        """The columns `wanted` of all rows, in order.
 
         Raises:
-            UnreadableError: The table is damaged, or of a kind that is not read here; rows up to `last` are out.
-            sqlite3.Error: The library can't tell where the table is.
+            UnreadableError: The table is damaged, or of a kind not supported here; rows up to `last` are returned.
+            sqlite3.Error: The library can't find the table.
         """
         [(root,)] = self._connection.execute(
             "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = CAST(? AS TEXT)", [self._table]
@@ -62,20 +62,20 @@ class PagedTable:
             yield batch
 
     def _layout(self) -> tuple[dict[str, int], str | None]:
-        """Positions of the columns, and the one that is the number of the row."""
+        """Positions of the columns, and the column that is the row id; None if there is none."""
         info = self._connection.execute(f"PRAGMA table_xinfo({_quoted(self._table)})").fetchall()
         rows = [(_text(name), _text(kind), default, key, hidden) for _, name, kind, _, default, key, hidden in info]
         if any(hidden or default is not None for *_, default, _, hidden in rows):
             raise UnreadableError("columns that are not stored")
         keys = [(name, kind.upper()) for name, kind, _, key, _ in rows if key]
-        # A key of another kind has an index.
+        # Other kinds of keys have an index.
         indexes = self._connection.execute(f"PRAGMA index_list({_quoted(self._table)})").fetchall()
         indexed = any(_text(origin) == "pk" for _, _, _, origin, _ in indexes)
         rowid = keys[0][0] if len(keys) == 1 and keys[0][1] == "INTEGER" and not indexed else None
         return {name: position for position, (name, *_) in enumerate(rows)}, rowid
 
     def _from_library(self, leaves: Leaves, wanted: Mapping[str, pa.DataType]) -> pa.RecordBatch:
-        """The rows of pages that hold long values or values of other types, as SQLite itself reads them."""
+        """Rows of pages with long values or values of unexpected types, read by SQLite itself."""
         count = count_cells(leaves)
         names = ", ".join(["rowid", *map(_quoted, wanted)])
         rows = self._connection.execute(
