@@ -1,8 +1,8 @@
-"""Where the arguments of an event lie in its text, found without parsing it.
+"""Locate the arguments of events in their text without parsing it.
 
 An event of PyTorch ends with its arguments: `..., "args": {...}}`. If `{` occurs in it just twice, the second time
-after `"args":`, and it ends with two `}`, then the arguments reach from one to the other, as written. They are kept as
-views of the text. Events of another shape (one in ten; names of kernels may hold braces) are left to the JSON parser.
+after `"args":`, and it ends with two `}`, then the arguments reach from one to the other, as written. They are stored
+as views of the text. Events of another shape (one in ten; names of kernels may hold braces) go to the JSON parser.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 _SPACE: Final = np.zeros(256, dtype=bool)
 _SPACE[list(b" \t\r\n")] = True
-#: Bytes of white space that are passed over; events with more are left to the parser.
+#: Most bytes of white space skipped; events with more go to the parser.
 _STEPS: Final = 64
 _KEY: Final = b'"args"'
 #: The key as the last bytes of a word.
 _KEY_WORD: Final = np.uint64(int.from_bytes(_KEY, "little"))
 _BITS_BEFORE_KEY: Final = np.uint64(8 * (WORD - len(_KEY)))
-#: Empty arguments are short, and may be written in several ways: those are left to the parser.
+#: Shortest arguments handled here; empty ones, written in several ways, go to the parser.
 _SHORT: Final = 12
 
 
 def argument_slices(
     raw: NDArray[np.uint8], braces: NDArray[np.int64], first: NDArray[np.int64], close: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Begin and length of the arguments of consecutive events, length 0 where they must be parsed.
+    """Start and length of the arguments of consecutive events; length 0 where they must be parsed.
 
     Args:
         raw: uint8[n], the text.
         braces: Positions of all `{`, ascending.
-        first: int64[m + 1], for each of m events and what follows them the index of its own `{` in `braces`.
+        first: int64[m + 1], index in `braces` of the `{` of each of m events, and of what follows them.
         close: int64[m], position of each event's own `}`.
     """
     begin = np.zeros(close.size, dtype=np.int32)
@@ -54,7 +54,7 @@ def argument_slices(
 
 
 def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The last position at or before each place that is no white space, at least 0; some way back if there is much."""
+    """The last position at or before each place without white space, at least 0; gives up after a limited distance."""
     place = np.maximum(place, 0)
     moving = np.flatnonzero(_SPACE.take(raw.take(place)) & (place > 0))
     for _ in range(_STEPS):

@@ -1,7 +1,7 @@
-"""Where one event ends and the next begins.
+"""Find the boundaries between events.
 
-A trace writes the same few bytes between all of its events. So they are looked for step by step only until they are
-known, and then compared eight bytes at a time.
+A trace has the same few bytes between all of its events: they are searched byte by byte until known, and then compared
+eight bytes at a time.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 _SEPARATOR: Final = np.zeros(256, dtype=bool)
 _SEPARATOR[list(b" \t\r\n,")] = True
-#: Bytes between two events that are looked at one by one; few traces have as many.
+#: Most bytes between two events searched one by one; few traces have as many.
 _STEPS: Final = 64
-#: Ways to separate events that one trace is expected to have.
+#: Most distinct separators per trace.
 _MOST_KNOWN: Final = 4
 
 
 class _Known(NamedTuple):
-    """What stands before the `{` of an event, as the last bytes of a word: `}` and a separator."""
+    """The bytes before the `{` of an event, as the last bytes of a word: `}` and a separator."""
 
     mask: int
     word: int
@@ -33,24 +33,24 @@ class _Known(NamedTuple):
 
 
 class Boundaries:
-    """Finds the boundaries between the events of one trace; it learns what the trace writes there."""
+    """Finds the boundaries between the events of one trace, learning its separators."""
 
     def __init__(self) -> None:
         self._known: list[_Known] = []
 
     def find(self, raw: NDArray[np.uint8], braces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which `{` follow `}` with only a comma and white space between; the commas are blanked.
+        """Find each `{` that follows `}` with only a comma and white space between; blanks the commas.
 
         Args:
             raw: uint8[n], the text; a tab is written over each comma.
-            braces: Positions of all `{` but one at the very beginning, ascending.
+            braces: Positions of all `{` except one at the very start, ascending.
 
         Returns:
             Their indices in `braces`, and the position of the `}` before each.
         """
         close = np.full(braces.size, -1, np.int64)
         self._compare(raw, braces, close)
-        # An event may follow its predecessor directly, with the comma missing.
+        # The comma may be missing.
         before = raw.take(braces - 1)
         left = np.flatnonzero((close < 0) & (_SEPARATOR[before] | (before == ord("}"))))
         close[left] = _step_back(raw, braces[left] - 1)
@@ -70,10 +70,7 @@ class Boundaries:
                 raw[close[found] + known.comma] = ord("\t")
 
     def _learn(self, raw: NDArray[np.uint8], braces: NDArray[np.int64], close: NDArray[np.int64]) -> None:
-        """Remember what stands between `}` and `{` in the middle of those that had to be looked for.
-
-        Commas are blanked there already.
-        """
+        """Learn the separator at the middle one of the boundaries that had to be searched, whose commas are blanked."""
         middle = np.flatnonzero(close >= 0)[1:-1]
         if len(self._known) == _MOST_KNOWN or not middle.size:
             return
@@ -86,9 +83,9 @@ class Boundaries:
 
 
 def _step_back(raw: NDArray[np.uint8], before: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The position of the `}` that only a comma and white space follow up to each place; -1 if there is none.
+    """The position of the `}` followed only by a comma and white space up to each place; -1 if there is none.
 
-    Of the separators the first comma is blanked.
+    Blanks the first comma.
     """
     before = before.copy()
     comma = np.full(before.size, -1, dtype=np.int64)
@@ -102,7 +99,7 @@ def _step_back(raw: NDArray[np.uint8], before: NDArray[np.int64]) -> NDArray[np.
         moving = moving[_SEPARATOR[byte] & (place > 0)]
         before[moving] -= 1
     if moving.size:
-        # Much stands there: look at all of the text once, not at this place byte by byte.
+        # Much white space: search the whole text once instead of this place byte by byte.
         others = np.flatnonzero(~_SEPARATOR[raw])
         ends = before[moving]
         at = np.searchsorted(others, ends, side="right") - 1

@@ -1,4 +1,4 @@
-"""Pieces of text in, parsed and staged events out: one chunk at a time."""
+"""Parse and stage the events of chunks of text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stepscope.readers.kineto.statements import Statements
 from stepscope.readers.kineto.texts import Texts, mended_texts
 from stepscope.store.staging import Staging
 
-#: Phases of events that somebody reads; others are asynchronous intervals, objects, samples and dumps.
+#: Phases of events that are read; others are asynchronous intervals, objects, samples and dumps.
 _PHASES: Final = b"XBEiIMCstf"
 
 
@@ -29,15 +29,15 @@ class Decoder:
         events: Number of pieces so far, which is also the id of the next one.
         untimed: Intervals without a number as their start.
         endless: Intervals without a number as their duration.
-        foreign: Events of a kind that is not read.
-        mender: Reads what is no event by itself.
+        foreign: Events of kinds that are not read.
+        mender: Repairs pieces that are no events.
         metadata: Rows (name, pid, tid, arguments) of metadata events.
 
     Args:
-        staging: Where the events go.
-        stage: Puts them there.
-        parse_sql: Parses them.
-        done: Called with each chunk that nobody looks at any more, in a thread of its own.
+        staging: The staging area.
+        stage: Stages a parsed chunk.
+        parse_sql: The query that parses a chunk.
+        done: Called with each finished chunk, in another thread.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Decoder:
         self._parse_sql = parse_sql
         self._done = done
         self._exact = False
-        # Each has a connection of its own, as they run at the same time.
+        # They run concurrently, so each has its own connection.
         self._parsing, staged = (Statements(staging.connection.cursor()) for _ in range(2))
         self._lanes = (Lane(self._parsing, staged), Lane(self._parsing, staged))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
@@ -67,7 +67,7 @@ class Decoder:
         self._executor.shutdown(wait=True)
 
     def add(self, chunk: Chunk, texts: Texts) -> None:
-        """Parse one chunk, given its texts, and have it staged while the next one is parsed."""
+        """Parse one chunk, given its texts, and stage it in the background of parsing the next."""
         lane = self._lanes[0]
         lane.wait()
         first = self.events
@@ -96,7 +96,7 @@ class Decoder:
             lane.chunk = None
 
     def _count(self, lane: Lane) -> None:
-        """Count what is no interval, or lacks something."""
+        """Count events that are no intervals or lack a time."""
         parsed = lane.parsed
         others = np.bincount(parsed.phase[~parsed.is_span], minlength=256)
         self.untimed += int(others[ord("X")])
@@ -108,7 +108,7 @@ class Decoder:
         try:
             lane.parse(self._parse_sql, exact=self._exact)
         except (duckdb.Error, UnicodeDecodeError):
-            # The message quotes the text, which may be no UTF-8.
+            # The message quotes the text, which may not be UTF-8.
             return False
         if not self._exact and parsing.is_inexact(lane.parsed.ts):
             self._exact = True
@@ -116,7 +116,7 @@ class Decoder:
         return True
 
     def _parse_mended(self, lane: Lane, chunk: Chunk, first: int) -> None:
-        """Parse a chunk of which some pieces are not events."""
+        """Parse a chunk in which some pieces are no events."""
         odd = {index - first: is_json for index, is_json in self._parsing.rows(parsing.ODD)}
         mended = self.mender.mend(chunk, first, odd)
         self.events += sum(surplus for _, surplus in mended.shifts)
@@ -124,7 +124,7 @@ class Decoder:
         lane.parse(self._parse_sql, exact=True)
 
     def _are_events(self, texts: Sequence[bytes]) -> list[bool]:
-        """Which texts are JSON objects with a phase."""
+        """Whether each text is a JSON object with a phase."""
         if not texts:
             return []
         connection = self._parsing.connection
@@ -139,7 +139,7 @@ class Decoder:
 
 
 def _strings(texts: Sequence[bytes]) -> pa.Array:
-    """Texts in UTF-8 as Arrow strings; much faster than a list of objects."""
+    """UTF-8 texts as Arrow strings, much faster than from a list of objects."""
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]

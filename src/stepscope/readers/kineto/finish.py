@@ -1,4 +1,4 @@
-"""What can be staged only when all events of a trace are known."""
+"""Stage what depends on all events of a trace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from stepscope.readers.kineto.pairs import add_pairs
 from stepscope.store.staging import Staging
 
-#: Elements have this many bytes; types are written as in C++, in Python or by the collective library.
+#: Bytes per element; types are spelled as in C++, in Python or by the collective library.
 _SIZES: Final = {
     "byte": 1, "char": 1, "bool": 1, "int8": 1, "uint8": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1,
     "float8_e5m2fnuz": 1, "half": 2, "bfloat16": 2, "float16": 2, "short": 2, "int16": 2, "int": 4, "int32": 4,
@@ -24,7 +24,7 @@ _COLLECTIVES: Final = {
 }  # fmt: skip
 
 
-#: A flow joins the launch and the device work that begin where it ends; its id is their correlation.
+#: A flow links the launch and the device work that start at its ends; its id is their correlation.
 _CORRELATE: Final = """
 UPDATE raw_events SET correlation = a.key
 FROM (

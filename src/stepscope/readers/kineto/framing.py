@@ -1,9 +1,8 @@
-"""Finding the events in a stream of JSON text without parsing it.
+"""Split a stream of JSON text into events without parsing it.
 
-A trace is an object with a `traceEvents` list, or a bare list. Between two of its events stands `}`, then commas
-and white space, then `{`; nowhere else in well-formed JSON does this occur outside strings but between objects of
-a list inside an event's arguments. So the text is cut at every such place: one vectorised pass over the bytes
-that runs at more than a gigabyte per second. Whoever decodes the pieces joins those that were cut wrongly.
+A trace is an object with a `traceEvents` list, or a bare list. Two events are separated by `}`, commas and white space,
+and `{`. Outside strings this also occurs between objects of a list in an event's arguments, and nowhere else. The text
+is split at every such place in one vectorised pass; decoding joins pieces of a wrongly split event.
 """
 
 from __future__ import annotations
@@ -27,35 +26,35 @@ if TYPE_CHECKING:
 
 _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 
-#: Text before the events that is kept for its metadata.
+#: Most text before the events, kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
-#: Pieces that may be one event are joined up to this length.
+#: Longest text of joined pieces of one event.
 EVENT_LIMIT: Final = 64 << 20
 _SEPARATORS: Final = b" \t\r\n,"
-#: The end of the list of events is looked for in so many last bytes of an event that is too long.
+#: Last bytes of a dropped event in which the end of the event list is searched.
 _TRAILER: Final = 1 << 20
 _NOTHING: Final = b'{"ph":"M"}'
-#: The shortest event, but for its last byte.
+#: Length of the shortest event without its last byte.
 _LEAST: Final = len(_NOTHING) - 1
 _LIST_END: Final = re.compile(rb"\}(?=[\s,]*\])")
-#: Memory is asked for in slabs of several slots, each for one block of text and what is left of the one before.
+#: Memory is allocated in slabs of slots; a slot holds one block of text and the rest of the one before.
 _SLOT: Final = 9 << 20
 _SLOTS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Consecutive pieces of a text, most of them one event each.
+    """Consecutive pieces of text, most of them one event each.
 
     Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked: tabs stand for them.
 
     Attributes:
-        text: Fills the beginning of `slot`.
-        slot: Memory to be used again once nobody looks at the pieces any more.
-        flat: Whether each piece has no object inside it, as far as that is known without a look at strings.
-        flow: Whether each piece surely is the flow of a launch.
-        args_begin: Where in the text the arguments of each piece begin.
-        args_length: Their length, 0 if it must be found by parsing.
+        text: The text, at the start of `slot`.
+        slot: Buffer to be reused once the pieces are decoded.
+        flat: Whether each piece has no nested object; false also if that would need a look into strings.
+        flow: Whether each piece certainly is the flow of a launch.
+        args_begin: Offset of each piece's arguments in the text.
+        args_length: Length of the arguments; 0 if it must be found by parsing.
     """
 
     text: memoryview
@@ -75,10 +74,10 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pieces that are decoded together: enough of them to be worth a query.
+    """Pieces that are decoded together in one query.
 
     Attributes:
-        last: Whether nothing follows; then the last piece holds the end of the event list, too.
+        last: Whether it is the last chunk, whose last piece also holds the end of the event list.
     """
 
     parts: tuple[Pieces, ...]
@@ -95,7 +94,7 @@ class Chunk:
         raise IndexError(index)
 
     def take(self, indices: Sequence[int]) -> list[bytes]:
-        """Many pieces, by ascending indices."""
+        """The pieces at ascending indices."""
         taken: list[bytes] = []
         position = start = 0
         for part in self.parts:
@@ -109,18 +108,18 @@ class Chunk:
 
 
 def unblanked(piece: bytes) -> bytes:
-    """A piece with the comma behind it that the framer blanked."""
+    """A piece with the comma restored that the framer blanked."""
     body, brace, space = piece.rpartition(b"}")
     return body + brace + space.replace(b"\t", b",", 1)
 
 
 def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """Put consecutive pieces together to chunks of about `size` bytes."""
+    """Group consecutive pieces into chunks of about `size` bytes."""
     parts: list[Pieces] = []
     total = 0
     number = 0
     for part in (few for many in pieces for few in _fewer(many)):
-        # Only when there is more text is it known that a full chunk is not the last.
+        # A full chunk is yielded only once more text shows that it is not the last.
         if total >= size or number + len(part) > SIZES.chunk_pieces:
             yield Chunk(tuple(parts))
             parts, total, number = [], 0, 0
@@ -132,7 +131,7 @@ def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]
 
 
 def _fewer(pieces: Pieces) -> Iterator[Pieces]:
-    """The same pieces, in parts of which none has more than a chunk may have."""
+    """Split pieces into parts no larger than a chunk."""
     most = SIZES.chunk_pieces
     for first in range(0, len(pieces), most):
         last = first + most >= len(pieces)
@@ -142,7 +141,7 @@ def _fewer(pieces: Pieces) -> Iterator[Pieces]:
         rows = slice(first, first + most)
         yield replace(
             pieces,
-            # Whoever has the last of them gives the memory back.
+            # The last part returns the buffer.
             slot=pieces.slot if last else pieces.slot[:0],
             offsets=pieces.offsets[first : first + most + 1],
             flat=pieces.flat[rows],
@@ -153,14 +152,14 @@ def _fewer(pieces: Pieces) -> Iterator[Pieces]:
 
 
 class Framer:
-    """Cuts a stream of JSON text into `Pieces`.
+    """Splits a stream of JSON text into `Pieces`.
 
     Attributes:
         header: Text before the first event; a bare list has none.
         bare: Whether the events are a bare list, or loose objects without one.
-        found: Whether events, or a place for them, were found.
-        lost: Events given up since they are longer than `SIZES.event_bytes`.
-        short: Objects passed over since they are too short to be events.
+        found: Whether a list of events was found, even an empty one.
+        lost: Number of events dropped for being longer than `SIZES.event_bytes`.
+        short: Number of objects skipped for being too short to be events.
     """
 
     def __init__(self) -> None:
@@ -173,14 +172,14 @@ class Framer:
         self._boundaries = Boundaries()
 
     def pieces(self, read: ReadInto, block_bytes: int = BLOCK_BYTES) -> Iterator[Pieces]:
-        """Yield the pieces of a stream, the last of which may hold what follows the events.
+        """Yield the pieces of a stream, the last of which may hold text after the events.
 
         Args:
             read: Reads the stream.
-            block_bytes: Text that is framed in one go; it should fit the processor's cache.
+            block_bytes: Bytes framed at a time; they should fit the CPU's cache.
         """
         rest = self._find_events(read, block_bytes)
-        within = False  # an event that is given up
+        within = False  # inside a dropped event
         while True:
             slot = self._slot(len(rest) + block_bytes)
             slot[: len(rest)] = rest
@@ -194,7 +193,7 @@ class Framer:
                 within = False
                 yield pieces
                 continue
-            # Much may stand before or behind an event, too.
+            # There may also be much text before or after an event.
             rest = bytes(text) if len(text) <= SIZES.event_bytes else bytes(text).strip(_SEPARATORS)
             self._free_slot(slot)
             if within or len(rest) > SIZES.event_bytes:
@@ -204,9 +203,9 @@ class Framer:
             yield self._cut(text, slot, whole=True, within=within)
 
     def reuse(self, chunk: Chunk) -> None:
-        """Take back the memory of a chunk that nobody looks at any more; may be called from any thread.
+        """Reuse the buffers of a finished chunk; thread-safe.
 
-        Fresh memory costs more than what is done with the text here: the system clears every page of it.
+        The system clears fresh pages, which takes longer than framing itself.
         """
         for part in chunk.parts:
             self._free_slot(part.slot)
@@ -216,7 +215,7 @@ class Framer:
             self._free.append(slot)
 
     def _slot(self, size: int) -> memoryview:
-        """Memory for a text of at most `size` bytes."""
+        """A buffer for a text of at most `size` bytes."""
         if size > _SLOT:
             return _memory(size)
         if not self._free:
@@ -225,13 +224,13 @@ class Framer:
         return self._free.pop()
 
     def _cut(self, text: memoryview, slot: memoryview, *, whole: bool = False, within: bool = False) -> Pieces:
-        """The text up to the last place between two events, or to its end; the commas between pieces are blanked.
+        """Split the text up to its last boundary between events, or to its end; blanks commas between pieces.
 
         Args:
-            text: Begins with an event, or within one that is given up.
-            slot: Where it lies.
-            whole: Whether nothing follows.
-            within: Whether it begins within one.
+            text: Starts with an event, or inside a dropped one.
+            slot: The buffer of the text.
+            whole: Whether it is the end of the stream.
+            within: Whether it starts inside a dropped event.
         """
         raw = np.frombuffer(text, dtype=np.uint8)
         braces, ordinal, close = self._find(raw)
@@ -242,17 +241,16 @@ class Framer:
         flow = self._flows.find(text, starts[:-1], close[1:], flat[1:])
         if whole:
             starts, flat = np.append(starts, len(text)), np.append(flat, False)
-        # The first piece begins at 0, where its own brace need not be; what it holds is left to the parser, and so is
-        # the end of the whole text.
+        # The first piece starts at 0, maybe before its brace: the parser finds its arguments, and those at the end.
         edges = (int(len(ordinal) > 0), int(whole))
         begin, length, flow = np.pad(begin, edges), np.pad(length, edges), np.pad(flow, edges)
         offsets = np.concatenate([[0], starts]).astype(np.int32)
         return Pieces(text, slot, offsets, flat, flow, begin, length)
 
     def _find(self, raw: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The braces but for one at the very beginning, which of them begin a piece, and the `}` before each of these.
+        """Positions of braces except one at the very start, indices of those starting a piece, and the `}` before each.
 
-        Objects that are too short to be events are blanked where there are very many: each takes as long as an event.
+        Objects too short to be events are blanked if they are very many: each would take as long as an event.
         """
         for _ in range(2):
             braces = np.flatnonzero(raw == ord("{"))
@@ -260,7 +258,7 @@ class Framer:
             ordinal, close = self._boundaries.find(raw, braces)
             begin = np.append(0, braces[ordinal])[: close.size]
             short = close - begin < _LEAST
-            # A few are in lists in the arguments of events.
+            # A few occur in lists in the arguments of events.
             if np.count_nonzero(short) <= SIZES.short_pieces:
                 break
             self.short += int(np.count_nonzero(short))
@@ -273,9 +271,9 @@ class Framer:
     def _give_up(
         self, raw: NDArray[np.uint8], starts: NDArray[np.int64], close: NDArray[np.int64], *, whole: bool, within: bool
     ) -> None:
-        """Replace events that are too long, and the end of one of which the beginning was."""
+        """Replace events that are too long, and the rest of one dropped before."""
         if whole and (within or raw.size > SIZES.event_bytes):
-            # The last one has what follows the events behind it.
+            # The last one is followed by the text after the events.
             found = _LIST_END.search(raw.data, max(int(starts[-1]), raw.size - _TRAILER))
             close = np.append(close, raw.size - 1 if found is None else found.start())
         long = close - starts[: close.size] > SIZES.event_bytes
@@ -284,16 +282,16 @@ class Framer:
         for index in np.flatnonzero(long).tolist():
             place = raw[int(starts[index]) : int(close[index]) + 1]
             goes_on = within and index == 0
-            # Much space may stand before an event.
+            # There may be much white space before an event.
             if not goes_on and len(place.tobytes().lstrip(_SEPARATORS)) <= SIZES.event_bytes:
                 continue
             self.lost += not goes_on
             place[:] = ord(" ")
-            # Its place stays, with an event that says nothing.
+            # An empty event takes its place.
             place[: len(_NOTHING)] = np.frombuffer(_NOTHING, np.uint8)[: place.size]
 
     def _find_events(self, read: ReadInto, block_bytes: int) -> bytes:
-        """Read up to the first event; returns what was read beyond it."""
+        """Read up to the first event; returns the text read from there on."""
         head = bytearray()
         block = _memory(block_bytes)
         while size := read(block):

@@ -1,4 +1,4 @@
-"""Numbers for keys of 64 bits that are met again and again."""
+"""Intern 64-bit keys as consecutive numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Interned:
-    """Numbers keys from 0 on, in the order in which they are added."""
+    """Numbers keys from 0, in the order of addition."""
 
     def __init__(self) -> None:
         self._keys = np.zeros(0, np.uint64)
@@ -21,14 +21,14 @@ class Interned:
         return len(self._keys)
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """int64[n], the number of each key; -1 if it was not added."""
+        """Number of each key, int64[n]; -1 for unknown keys."""
         if not len(self):
             return np.full(keys.size, -1, np.int64)
         place = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
         return np.where(self._keys.take(place) == keys, self._numbers.take(place), -1)
 
     def find_with_new(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same, and where each key that was not added stands first, ascending."""
+        """Number of each key as in `find`, and ascending positions of the first occurrence of each unknown key."""
         numbers = self.find(keys)
         unknown = np.flatnonzero(numbers < 0)
         if not unknown.size:
@@ -37,7 +37,7 @@ class Interned:
         return numbers, np.sort(unknown[first])
 
     def add(self, keys: NDArray[np.uint64]) -> None:
-        """Number keys, none of which is known or stands twice."""
+        """Number keys, which must be distinct and unknown."""
         place = np.argsort(keys)
         numbers = np.arange(len(self), len(self) + keys.size)
         where = np.searchsorted(self._keys, keys[place])

@@ -1,4 +1,4 @@
-"""The categories and names of a trace, each with what it means."""
+"""The distinct (category, name) pairs of a trace, each classified once."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _DETAILS: Final = ("kind", "direction", "source", "target")
 
 
 class KnownNames:
-    """Pairs of category and name by their number in `keys`.
+    """Classification of (category, name) pairs, by their number in `keys`.
 
     Attributes:
-        keys: Numbers the pairs.
+        keys: Numbers of the pairs.
         name_ids: int32[n], row of `names`.
         categories: int8[n], position among `CATEGORIES`.
         is_work: bool[n], whether the event is device work.
-        is_copy: bool[n], whether it is a copy or sets memory.
-        describes: bool[n], whether its arguments may tell of a collective.
-        on_device: bool[n], whether it lies on a device's queue.
+        is_copy: bool[n], whether it is a copy or memset.
+        describes: bool[n], whether its arguments may describe a collective.
+        on_device: bool[n], whether it is on a device's queue.
         with_inputs: bool[n], whether it is a call that may have inputs.
     """
 
@@ -47,7 +47,7 @@ class KnownNames:
         self.is_work, self.is_copy, self.describes, self.on_device, self.with_inputs = np.zeros((5, 0), np.bool_)
 
     def add(self, keys: NDArray[np.uint64], texts: Sequence[tuple[str, str]]) -> None:
-        """Number pairs of category and name that were not added yet."""
+        """Add new pairs of category and name."""
         self.keys.add(keys)
         self._ids.update(self._staging.add_names([name for name in _distinct(texts) if name not in self._ids]))
         meanings = [meaning(*text) for text in texts]
@@ -68,7 +68,7 @@ class KnownNames:
         )
 
     def details(self, numbers: NDArray[np.int64]) -> dict[str, pa.Array]:
-        """What is known of pairs beside their numbers: `kind`, and `direction`, `source` and `target` of copies."""
+        """`kind` of pairs, and `direction`, `source` and `target` of copies."""
         unique, place = np.unique(numbers, return_inverse=True)
         columns = zip(*(self._details[number] for number in unique.tolist()), strict=True)
         return {

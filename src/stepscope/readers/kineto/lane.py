@@ -1,4 +1,4 @@
-"""One chunk on its way from text to staged rows."""
+"""A slot for one chunk while it is parsed and staged."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from stepscope.readers.kineto.texts import Texts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What stands for a number that is not recorded.
+#: Stands for a number that is not recorded.
 NONE: Final = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What every format is parsed to, beside columns of its own.
+    """Parsed events: columns common to all formats.
 
     Attributes:
         table: All columns.
-        ids: int64[n].
-        phase: uint8[n], the character; 0 if it is none or more than one.
-        is_span: bool[n], whether it is an interval, or an instant that counts as one.
+        ids: int64[n], event ids.
+        phase: uint8[n], the phase's character; 0 if it is not exactly one.
+        is_span: bool[n], whether it is an interval, or an instant treated as one.
         ts: int64[n], ns; NONE if there is no such number.
         dur: int64[n], ns; NONE if there is no such number.
     """
@@ -46,7 +46,7 @@ class Parsed:
         return cls(table, *(column(table, name) for name in ("i", "phase", "is_span", "ts", "dur")))
 
     def having(self, phases: str) -> NDArray[np.int64]:
-        """The ids of the events of some phases that are no intervals."""
+        """Ids of events with one of these phases that are no intervals."""
         wanted = np.zeros(256, np.bool_)
         wanted[[ord(phase) for phase in phases]] = True
         return self.ids[wanted[self.phase] & ~self.is_span]
@@ -59,11 +59,11 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
 
 
 class Lane:
-    """A chunk that is parsed while another is staged.
+    """A chunk that is parsed while another one is staged (double buffering).
 
     Attributes:
-        parsing: Where it is parsed: `pieces` are the texts of its events.
-        statements: Where it is staged, by another thread.
+        parsing: Statements that parse it; `pieces` are the texts of its events.
+        statements: Statements that stage it, in another thread.
         chunk: The chunk, until it is staged.
         texts: Its events.
         exact: Whether start times were read digit by digit.
@@ -80,7 +80,7 @@ class Lane:
         self._staged: Future[None] | None = None
 
     def show(self, texts: Texts) -> None:
-        """Make the chunk's texts, or what is used instead of them, `pieces`."""
+        """Register the chunk's texts, or their replacements, as `pieces`."""
         self.texts = texts
         self.parsing.show("pieces", texts.table())
 
@@ -94,22 +94,22 @@ class Lane:
         self.parsed = Parsed.of(self.parsing.table(parse_sql("pieces", exact=exact)))
 
     def choose(self, ids: NDArray[np.int64]) -> None:
-        """Make some of the events `chosen`, by ascending ids."""
+        """Register the events with these ascending ids as `chosen`."""
         self.statements.show("chosen", self.texts.take(self.texts.positions(ids)).table())
 
     def submit(self, executor: Executor, stage: Stage) -> None:
-        """Have the chunk staged in the background."""
+        """Stage the chunk in the background."""
         self._staged = executor.submit(stage, self)
 
     def wait(self) -> None:
-        """Until the lane's last chunk is staged; raises what went wrong with it."""
+        """Wait until the last chunk is staged; re-raises its error."""
         if self._staged is not None:
             self._staged.result()
             self._staged = None
 
 
 class Stage(Protocol):
-    """What is done with the rows of a chunk; called for every chunk in order, in a thread of its own."""
+    """Stages the rows of a chunk; called for every chunk in order, in a background thread."""
 
     def __call__(self, lane: Lane) -> None:
         """Stage the lane's chunk."""

@@ -1,9 +1,8 @@
-"""Flows from launches to device work, told by their text before anything is parsed.
+"""Recognise flows from launches to device work by their text, before parsing.
 
-They are two of five events of a trace and say what correlation ids say, too, so that they need not be parsed. One
-trace writes all of them alike: their phase comes first, and their category lies at the same distance from the beginning
-or the end. So a few of them are looked at, and all others are compared with those at these places, eight bytes at a
-time. Flows that are written in other ways are left to whoever decodes the text.
+Two of five events are such flows. They need not be parsed, since correlation ids hold the same information. A trace
+writes all of them alike: the phase first, the category at a fixed distance from the start or the end. A few are
+analysed, the others compared with them at these places, eight bytes at a time. Flows written otherwise are parsed.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ LAUNCH_CATEGORIES: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu", "async")
 
 _PHASE: Final = re.compile(rb'\{\s*"ph"\s*:\s*"[stf]"')
 _CATEGORY: Final = re.compile(b'"(?:' + "|".join(LAUNCH_CATEGORIES).encode() + b')"')
-#: Traces have two or three ways to write a flow, that of ends and those of beginnings.
+#: Most shapes per trace: a trace writes flows in two or three ways, one for ends and others for starts.
 _MOST_SHAPES: Final = 8
-#: Pieces of a block that are looked at one by one.
+#: Most pieces of a block analysed one by one.
 _TRIES: Final = 4
 
-#: (offset, eight bytes) from the piece's beginning, and from its closing brace.
+#: (offset, eight bytes) from the piece's start, and from its closing brace.
 _Shape = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
 
 class LaunchFlowFinder:
-    """Tells the launch flows of one trace; it learns how the trace writes them."""
+    """Finds the launch flows of one trace, learning how the trace writes them."""
 
     def __init__(self) -> None:
         self._shapes: list[_Shape] = []
@@ -41,13 +40,13 @@ class LaunchFlowFinder:
     def find(
         self, text: memoryview, begin: NDArray[np.int64], close: NDArray[np.int64], flat: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """bool[n]: which of n pieces surely are launch flows.
+        """Whether each piece certainly is a launch flow, bool[n].
 
         Args:
             text: The text of the pieces.
             begin: int64[n], position of each piece's `{`.
             close: int64[n], position of its closing `}`.
-            flat: bool[n], whether nothing in a piece but its own beginning is a `{`.
+            flat: bool[n], whether a piece has no `{` beside its first one.
         """
         found = np.zeros(begin.size, dtype=np.bool_)
         left = np.flatnonzero(flat & (close - begin >= 4 * WORD))
@@ -75,7 +74,7 @@ def _mark(
     shape: _Shape,
     found: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Note which of the pieces in `left` are of one shape; returns the others."""
+    """Mark the pieces in `left` that match a shape; returns the others."""
     raw = np.frombuffer(text, np.uint8)
     same = left
     for anchor, places in zip((begin, close), shape, strict=True):
@@ -86,7 +85,7 @@ def _mark(
 
 
 def _shapes(piece: bytes) -> list[_Shape]:
-    """How a piece is written, its category counted from its end or from its beginning; empty if it is no flow."""
+    """Shapes of a flow, with its category's distance from the end or from the start; empty if the piece is no flow."""
     phase = _PHASE.match(piece)
     category = _CATEGORY.search(piece)
     if phase is None or category is None or category.end() < WORD or b'"dur"' in piece:
@@ -97,6 +96,6 @@ def _shapes(piece: bytes) -> list[_Shape]:
 
 
 def _words(piece: bytes, start: int, stop: int) -> tuple[tuple[int, int], ...]:
-    """Offsets and values of the eight bytes at enough places to cover a stretch."""
+    """Offsets and values of 8-byte words that cover a range."""
     offsets = [*range(start, stop - WORD, WORD), stop - WORD]
     return tuple((offset, int.from_bytes(piece[offset : offset + WORD], "little")) for offset in offsets)

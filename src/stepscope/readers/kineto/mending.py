@@ -1,4 +1,4 @@
-"""Pieces of a chunk that are no events by themselves: mended, or joined where an event was cut."""
+"""Repair pieces that are no events: mend them, or join pieces of a split event."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ EventCheck = Callable[[Sequence[bytes]], Sequence[bool]]
 _KEY_FIRST: Final = re.compile(rb'\s*\{\s*"[^"\\]*"\s*:')
 _PHASE: Final = re.compile(rb'"ph"\s*:')
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
-#: Text of one chunk that is joined in vain before nothing more of it is: in noise every piece looks like the beginning
-#: of an event that holds all that follows.
+#: Most text of a chunk joined without success: in noise every piece looks like the start of an event that contains all
+#: that follows.
 _PATIENCE: Final = 16 << 20
-#: Pieces of one chunk that are mended by themselves in vain, some milliseconds each, before the others are lost without
-#: that: what follows the damage of a compressed stream is noise.
+#: Most pieces of a chunk mended one by one without success, at some milliseconds each: noise follows the damage of a
+#: compressed stream.
 _ATTEMPTS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Consecutive pieces that were read as one text: `first` is the id of the first, `stop` follows the last."""
+    """Consecutive pieces read as one text: `first` is the id of the first one, `stop` follows the last."""
 
     first: int
     index: int
@@ -37,13 +37,13 @@ class _Run:
 
 @dataclass(slots=True)
 class Mended:
-    """What to use instead of some pieces of a chunk.
+    """Replacements of some pieces of a chunk.
 
     Attributes:
         excluded: Indices of the pieces to leave out.
-        ids: Of the events that were found instead.
-        texts: Of these events, in the same order.
-        shifts: (index, n): pieces from this index on get ids higher by n, since more events than pieces were found.
+        ids: Ids of the replacing events.
+        texts: Texts of these events.
+        shifts: (index, n): ids of pieces from this index on increase by n, since more events than pieces were found.
     """
 
     excluded: list[int] = field(default_factory=list)
@@ -53,11 +53,11 @@ class Mended:
 
 
 class Mender:
-    """Mends the chunks of one trace, in order.
+    """Repairs the chunks of one trace, in order.
 
     Attributes:
-        repaired: Events that were read only after their JSON had been mended.
-        lost: Stretches of text that could not be read.
+        repaired: Number of events whose JSON had to be mended.
+        lost: Number of unreadable stretches of text.
         cut: Whether the recording ends inside an event.
         trailer: Text after the end of the event list; None until the end is found.
     """
@@ -73,7 +73,7 @@ class Mender:
 
     @property
     def waiting(self) -> bool:
-        """Whether a chunk must be shown to `mend` even if all of its pieces are events."""
+        """Whether a chunk must be passed to `mend` even if all of its pieces are events."""
         return self._held is not None or self.trailer is not None
 
     def mend(self, chunk: Chunk, first: int, odd: dict[int, bool]) -> Mended:
@@ -94,7 +94,7 @@ class Mender:
             if last_event < 0:
                 self.trailer += _text(chunk, 0, len(chunk)).decode("utf-8", "replace")
                 return Mended(broken)
-            # What looked like the end of the list was the end of something inside an event.
+            # The apparent end of the list was inside an event.
             self.trailer = None
             self.lost += 1
         runs = self._up_to_end(chunk, runs, last_event)
@@ -102,7 +102,7 @@ class Mender:
         return self._result(first, broken, fixed, runs)
 
     def _mend_alone(self, chunk: Chunk, bad: list[int]) -> dict[int, bytes]:
-        """Mend all pieces at once, those that need it further and further; returns those that became events."""
+        """Mend all pieces together, with increasingly invasive mends; returns those that became events."""
         fixed: dict[int, bytes] = {}
         pieces = [(index, piece) for index, piece in zip(bad, chunk.take(bad), strict=True) if _is_alone(piece)]
         bad = [index for index, _ in pieces]
@@ -121,7 +121,7 @@ class Mender:
         return fixed
 
     def _runs(self, chunk: Chunk, first: int, left: dict[int, bool]) -> Iterator[_Run]:
-        """Read what is left, piece by piece, or several pieces together where an event was cut."""
+        """Read the remaining pieces, joining those of a split event."""
         position = 0
         if self._held is not None:
             held_first, pieces = self._held
@@ -142,7 +142,7 @@ class Mender:
                 yield run
 
     def _run_at(self, chunk: Chunk, first: int, index: int, left: dict[int, bool]) -> _Run | None:
-        """The run that begins with a broken piece; None if it is held back since it may go on in the next chunk."""
+        """The run that starts with a broken piece; None if it may continue in the next chunk."""
         piece = unblanked(chunk[index])
         reading = read_cleaned(piece)
         stop = _extent(chunk, index + 1, left) if self._patience > 0 else index + 1
@@ -165,7 +165,7 @@ class Mender:
         return _Run(first + index, index, index + 1, reading)
 
     def _up_to_end(self, chunk: Chunk, runs: list[_Run], last_event: int) -> list[_Run]:
-        """The runs up to the end of the event list, which becomes known if it is among them."""
+        """The runs up to the end of the event list, if that is among them."""
         for number, run in enumerate(runs):
             if run.reading.rest is None:
                 continue
@@ -190,7 +190,7 @@ class Mender:
     def _result(self, first: int, broken: list[int], fixed: dict[int, bytes], runs: list[_Run]) -> Mended:
         result = Mended(broken)
         texts = [[text.encode("utf-8", "replace") for text in run.reading.events] for run in runs]
-        # Python's parser takes a little more than the database's.
+        # Python's parser accepts a little more than DuckDB's.
         good = iter(self._check([text for found in texts for text in found]))
         for run, found in zip(runs, texts, strict=True):
             result.excluded += range(max(run.index, 0), run.stop)
@@ -210,19 +210,19 @@ class Mender:
 
 
 def _is_alone(piece: bytes) -> bool:
-    """Whether a piece may be one event, not a part of one, nor several of which one could swallow the others."""
+    """Whether a piece may be exactly one event: no part of one, and not several."""
     return piece.count(b"{") == piece.count(b"}") and piece.count(b'"ph"') < 2
 
 
 def _extent(chunk: Chunk, index: int, left: dict[int, bool]) -> int:
-    """The index of the first piece from `index` on that is an event, whole or broken."""
+    """Index of the first piece from `index` on that is an event, whole or broken."""
     while index in left and not (not left[index] and begins_event(chunk[index])):
         index += 1
     return index
 
 
 def begins_event(piece: bytes) -> bool:
-    """Whether a broken piece is the beginning of an event, not the end of one: its phase is not nested outwards."""
+    """Whether a broken piece is the start of an event, not the end of one: its phase is at the outer level."""
     phase = _PHASE.search(piece)
     if phase is None or _KEY_FIRST.match(piece) is None:
         return False
@@ -231,7 +231,7 @@ def begins_event(piece: bytes) -> bool:
 
 
 def _joined(pieces: list[bytes]) -> Reading | None:
-    """What is read of pieces that belong together; None if they don't."""
+    """The reading of pieces joined to one text; None if they don't belong together."""
     if len(pieces) == 1:
         return None
     reading = repair(b"".join(unblanked(piece) for piece in pieces))
@@ -239,7 +239,7 @@ def _joined(pieces: list[bytes]) -> Reading | None:
 
 
 def _last_event(chunk: Chunk, left: dict[int, bool], runs: list[_Run]) -> int:
-    """Index of the last piece that is or has an event, -1 if there is none."""
+    """Index of the last piece with an event; -1 if there is none."""
     found = max((run.index if run.index >= 0 else 0 for run in runs if run.reading.events), default=-1)
     return max(found, next((index for index in range(len(chunk) - 1, -1, -1) if index not in left), -1))
 

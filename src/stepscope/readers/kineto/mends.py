@@ -1,8 +1,8 @@
-"""Mends of broken JSON text, each for one way in which profilers break it.
+"""Mends of broken JSON, each for one kind of defect that profilers write.
 
-Every mend works on the bytes of any number of pieces at once, with a NUL between them, so that a recording in which
-each event is broken in the same way is mended at the speed of a regular expression. A mend never needs to be right
-about text that is whole: only what is no JSON is given to it, and what it returns is parsed again.
+A mend works on any number of pieces joined by NULs, so that a recording with the same defect in each event is mended at
+the speed of a regular expression. Mends need not preserve valid JSON: only invalid text is given to them, and the
+result is parsed again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])(?<![{,:\[] )(?<!  )"(?!\s*[
 
 
 def clean(piece: bytes) -> bytes:
-    """Blank control characters; in JSON they stand for white space, and must not stand in strings."""
+    """Blank control characters: JSON allows them as white space only, not in strings."""
     return _clean_characters(piece.translate(_BLANKS))
 
 
@@ -60,7 +60,7 @@ def clean_all(pieces: Sequence[bytes]) -> bytes:
 
 def _clean_characters(data: bytes) -> bytes:
     if _MUCH_SPACE in data:
-        # Expressions that try every part of it would take its square in time.
+        # Regular expressions that try every position would take quadratic time.
         data = _LONG_SPACE.sub(b" ", data)
     if b"\\u" in data:
         # Half of a pair of UTF-16 surrogates is no character.
@@ -75,7 +75,7 @@ def double_backslashes(data: bytes) -> bytes:
 
 
 def double_all_backslashes(data: bytes) -> bytes:
-    r"""The same, and those before quotes too: "C:\new\" ends with a backslash."""
+    r"""Double all backslashes of such strings, including those before quotes: "C:\new\" ends with a backslash."""
     return _change_raw(data, lambda text: text.replace(b"\\", b"\\\\"))
 
 
@@ -95,12 +95,12 @@ def _change_raw(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def mend_members(data: bytes) -> bytes:
-    """Make JSON values of N/A, None, 007, +1, .5, 0x1f, bare words and nothing, where they are values of a key."""
+    """Convert N/A, None, 007, +1, .5, 0x1f, bare words and missing values of keys to JSON values."""
     return _MEMBER.sub(lambda match: b'"' + match[1] + _from_bare(match[2] or b"none"), data)
 
 
 def mend_values(data: bytes) -> bytes:
-    """The same everywhere, also in lists, and drop commas in excess."""
+    """As `mend_members`, but everywhere, also in lists; drops excess commas."""
     return _VALUE.sub(_value, data)
 
 
@@ -133,7 +133,7 @@ def _from_bare(text: bytes) -> bytes:
 
 
 def escape_quotes(data: bytes) -> bytes:
-    """Escape the quotes that neither begin a string, after `{ [ , :`, nor end one, before `: , } ]`."""
+    """Escape quotes that neither start a string (after `{ [ , :`) nor end one (before `: , } ]`)."""
     return _STRAY_QUOTE.sub(rb'\\"', data)
 
 

@@ -1,4 +1,4 @@
-"""What a trace says beside its events: devices, process groups, clock, profiler options."""
+"""Metadata of a trace: devices, process groups, clock, profiler options."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _DECODER: Final = json.JSONDecoder(strict=False)
 
 
 def parse_metadata(header: bytes, trailer: str) -> tuple[dict[str, Any], bool]:
-    """The object around the events, without them, and whether it was read as it is; empty if there is none.
+    """The object around the events, without them, and whether it was read without repair; empty if there is none.
 
     Args:
         header: Text up to and including the `[` of the event list; empty for a bare list.
-        trailer: Text after the `]` of the event list; empty if the recording was cut.
+        trailer: Text after the `]` of the event list; empty if the recording is truncated.
     """
     if not header:
         return {}, True
@@ -42,7 +42,7 @@ def parse_metadata(header: bytes, trailer: str) -> tuple[dict[str, Any], bool]:
 
 
 def _mends(text: str) -> Iterator[str]:
-    """The text, mended further and further."""
+    """The text, with increasingly invasive mends."""
     yield text.lstrip()
     data = clean(text.encode("utf-8", "replace")).lstrip()
     yield data.decode()
@@ -52,7 +52,7 @@ def _mends(text: str) -> Iterator[str]:
 
 
 def _salvaged(text: str) -> dict[str, Any]:
-    """What can be read of a broken or cut object, key by key."""
+    """The readable members of a broken or truncated object."""
     found: dict[str, Any] = {}
     for key in _KEYS:
         for match in re.finditer(rf'"{key}"\s*:\s*', text):
@@ -78,7 +78,7 @@ def _around_events(value: Any, depth: int = 0) -> dict[str, Any] | None:
 
 
 def integer(value: Any) -> int | None:
-    """A whole number from a number or a string of digits; None from anything else."""
+    """An integer from a number or a string of digits; None for other values."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -91,7 +91,7 @@ def integer(value: Any) -> int | None:
 
 
 def attributes(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
-    """Profiler options and versions, as far as they are recorded."""
+    """Recorded profiler options and versions."""
     found: dict[str, str | int | float | bool] = {}
     for key in _OPTIONS:
         if key in metadata:
@@ -109,7 +109,7 @@ def attributes(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
 
 
 def add_devices(staging: Staging, metadata: dict[str, Any]) -> None:
-    """Stage the devices that the trace describes; whether they are used is found out later."""
+    """Stage the devices that the trace describes; `ingest` marks those in use."""
     listed = metadata.get("deviceProperties")
     seen: set[int] = set()
     for item in listed if isinstance(listed, list) else []:

@@ -1,4 +1,4 @@
-"""What PyTorch's category and name of an event mean in the canonical vocabulary."""
+"""Map PyTorch's categories and names of events to the canonical vocabulary."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-#: Categories of activity on a device, of every generation of the format, with the kind of work if it is fixed.
+#: Categories of device activity of every generation of the format, with the kind of work if it is fixed.
 DEVICE_CATEGORIES: Final[dict[str, str | None]] = {
     "kernel": None,
     "gpu_op": None,
@@ -22,10 +22,10 @@ DEVICE_CATEGORIES: Final[dict[str, str | None]] = {
     "cuda_event": "sync",
 }
 
-#: All categories whose events lie on a device's queues.
+#: All categories of events on a device's queues.
 ON_DEVICE: Final = frozenset({*DEVICE_CATEGORIES, "gpu_user_annotation"})
 
-#: The beginning of more such categories, of devices that are no part of PyTorch.
+#: Prefix of further such categories, of devices outside PyTorch.
 ON_DEVICE_PREFIX: Final = "privateuse1_kernel"
 
 _RUNTIME_CATEGORIES: Final = frozenset({"runtime", "driver", "external_correlation"})
@@ -54,7 +54,7 @@ _MEMORY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an event is: its canonical category; for device work its kind, None if the name's class decides."""
+    """Canonical category of an event; for device work also its kind, None if the kernel's class decides."""
 
     category: str
     is_work: bool = False
@@ -62,20 +62,20 @@ class Meaning:
 
 
 def direction(name: str) -> str | None:
-    """The direction of a copy that a name spells out: `HtoD` in `Memcpy HtoD (Pinned -> Device)`."""
+    """The direction of a copy in its name: `HtoD` in `Memcpy HtoD (Pinned -> Device)`; None if there is none."""
     found = re.search(DIRECTION, name)
     return found.group(1) if found else None
 
 
 def memory_kinds(name: str) -> tuple[str | None, str | None]:
-    """The kinds of memory that a name tells of a copy's source and target, None where it does not."""
+    """The kinds of memory of a copy's source and target in its name; None where it has none."""
     found = _ENDS.search(name)
     source, target = found.groups() if found else ("", "")
     return _MEMORY.get(source.lower()), _MEMORY.get(target.lower())
 
 
 def is_on_device(cat: str) -> bool:
-    """Whether events of PyTorch's category `cat` (any case) lie on a device's queues."""
+    """Whether events of PyTorch's category `cat` (any case) are on a device's queue."""
     key = cat.lower()
     return key in ON_DEVICE or key.startswith(ON_DEVICE_PREFIX)
 
@@ -94,7 +94,7 @@ def meaning(cat: str, name: str) -> Meaning:
 
 def _device(kind: str | None, cat: str, name: str) -> Meaning:
     if kind is None and not cat.startswith("kernel"):
-        # Accelerators without separate categories for copies and waits tell them apart by name.
+        # Accelerators without separate categories for copies and waits distinguish them by name.
         for pattern, guess in ((_DEVICE_WAIT, "sync"), (_DEVICE_COPY, "copy"), (_DEVICE_SET, "set")):
             if pattern.search(name):
                 kind = guess

@@ -1,4 +1,4 @@
-"""Begin and end events of the Chrome format, put together to intervals."""
+"""Pair begin and end events (phases B and E) of the Chrome format to intervals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from stepscope.store.staging import Staging
 
 
 def add_pairs(staging: Staging) -> None:
-    """Stage an event for every begin; one that never ends has no duration.
+    """Stage an event for every B event, without duration if it has no E event.
 
-    Ends without a begin are counted in health: they belong to events that started before the recording.
+    E events without a B event are counted in health: they end events from before the recording.
     """
     rows = staging.connection.execute(
         "SELECT pid, tid, ph, ts, i, cat, name FROM kineto_ends ORDER BY pid, tid, ts, i"

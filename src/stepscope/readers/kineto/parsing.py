@@ -1,4 +1,4 @@
-"""The SQL that turns the text of events into columns."""
+"""SQL that parses the text of events into columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMON: Final = {
 
 
 def _signed(value: str) -> str:
-    """SQL that fits an unsigned id into a signed column; the last 2^32 are negative numbers, which stand for none."""
+    """SQL that converts an unsigned id to a signed column; the last 2^32 values are negative and stand for none."""
     return (
         f"CASE WHEN {value} < 9223372036854775808::UBIGINT THEN CAST({value} AS BIGINT) "
         f"WHEN {value} < 18446744069414584320::UBIGINT THEN CAST({value} - 9223372036854775807::UBIGINT AS BIGINT) END"
@@ -94,8 +94,8 @@ def structure(fields: dict[str, object]) -> str:
     return "'" + json.dumps(fields).replace("'", "''") + "'"
 
 
-#: Flows of launches need not be parsed. Those that the framer does not know are told by their text: no arguments, of a
-#: category of flows, and no duration.
+#: Flows of launches are not parsed. Those that the framer did not find are recognised by their text: no arguments, a
+#: category of flows, no duration.
 IS_LAUNCH_FLOW: Final = (
     "(flow OR (flat AND ("
     + " OR ".join(f"contains(text, '\"{cat}\"')" for cat in LAUNCH_CATEGORIES)
@@ -116,7 +116,7 @@ PARSED: Final = f"i, phase, is_span, coalesce(ts, {NONE}) AS ts, coalesce(dur, {
 
 
 def parse_sql(source: str, *, exact: bool) -> str:
-    """A row per event of `source`, but for launch flows, as a query; `key` is what both ends of a flow share.
+    """A query for a row per event of `source` except launch flows; `key` is common to both ends of a flow.
 
     It fails if a text is not JSON.
 
@@ -131,13 +131,13 @@ def parse_sql(source: str, *, exact: bool) -> str:
 
 
 def is_inexact(ts: NDArray[np.int64]) -> bool:
-    """Whether a double may not hold the nanoseconds of a start time; whole microseconds are exact up to 2^53."""
+    """Whether a double may not represent start times in ns exactly; whole microseconds are exact up to 2^53."""
     known = ts[ts != NONE]
     return bool(known.size and (known % 1000).any() and max(-int(known.min()), int(known.max())) >= _EXACT_BELOW)
 
 
 def columns_sql(source: str, *, exact: bool) -> str:
-    """All that is read of each event, as a query; see `parse_sql`."""
+    """A query for all columns of each event; see `parse_sql`."""
     ts = _EXACT_TS if exact else FAST_TS
     return f"""
     SELECT *, coalesce({_IS_SPAN}, false) AS is_span, coalesce(known_args, found_args) AS args
@@ -172,7 +172,7 @@ def columns_sql(source: str, *, exact: bool) -> str:
 
 
 def metadata_sql(source: str) -> str:
-    """Rows (name, process, thread, arguments) of a source of metadata events."""
+    """A query for rows (name, process, thread, arguments) of metadata events."""
     return f"""
     SELECT name, {PROCESS}, {THREAD}, args::VARCHAR FROM ({columns_sql(source, exact=False)})
     WHERE args IS NOT NULL ORDER BY i

@@ -1,4 +1,4 @@
-"""Quotes inside strings that nobody escaped, found by what follows them."""
+"""Find unescaped quotes inside strings by the text that follows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSING: Final = re.compile(r"\s*(?:$|[}\]]+(?:\s*[}\]])*\s*(?:,|\{|$))")
 
 
 def escape_inner_quotes(text: str) -> str:
-    """Escape every quote inside a string after which no JSON could go on."""
+    """Escape every quote inside a string that can't end it, since no valid JSON follows."""
     out: list[str] = []
     stack: list[str] = []
     in_string = is_key = key_next = False

@@ -1,4 +1,4 @@
-"""PyTorch (Kineto) traces of every generation, read in one pass."""
+"""Read PyTorch (Kineto) traces of every generation in one pass."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     )
 
 
-#: What torch.profiler says of itself beside its events.
+#: Metadata keys that torch.profiler writes.
 _ABOUT: Final = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "record_shapes")
 _KNOWN_SQL: Final = "SELECT EXISTS (FROM raw_events WHERE category <> 'other')"
 
 
 def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:
-    """Whether it is a Chrome trace in which nothing tells of a job; health says so."""
+    """Whether it is a Chrome trace of something else than a job, which is reported in health."""
     other = not any(name in metadata for name in _ABOUT) and staging.one(_KNOWN_SQL) == (False,)
     staging.observe(
         "not-a-profile", "warning", int(other), "no event is of a kind that profilers of jobs write",
@@ -106,7 +106,7 @@ def _observe(staging: Staging, framer: Framer, decoder: Decoder, damage: Damage)
 
 
 def _laid_out(chunks: Iterator[Chunk]) -> Iterator[_Framed]:
-    """Chunks with their texts as the parser is given them, which takes it a tenth of its time otherwise."""
+    """Chunks with their texts as views for the parser, laid out in the framer's thread."""
     for chunk in chunks:
         texts = chunk_texts(chunk)
         texts.lay_out()
@@ -114,7 +114,7 @@ def _laid_out(chunks: Iterator[Chunk]) -> Iterator[_Framed]:
 
 
 def _in_background(chunks: Iterator[_Framed]) -> Iterator[_Framed]:
-    """Let the framer run ahead by a chunk in a thread of its own."""
+    """Run the framer one chunk ahead in a background thread."""
     ready: queue.Queue[_Framed | BaseException | None] = queue.Queue(maxsize=1)
     stopped = threading.Event()
 

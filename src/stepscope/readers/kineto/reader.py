@@ -1,4 +1,4 @@
-"""What a Kineto trace looks like; who reads it is imported when there is one."""
+"""Recognise Kineto traces; the reading code is imported only for one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MARKS: Final = (b'"traceEvents"', b'"schemaVersion"', b'"deviceProperties"', b'
 
 @dataclass(frozen=True, slots=True)
 class KinetoReader:
-    """Reads `.json`, `.json.gz` and the like that torch.profiler wrote, and other Chrome traces.
+    """Reader of torch.profiler's traces (`.json`, `.json.gz` and the like), and of other Chrome traces.
 
     Attributes:
-        block_bytes: Text that is framed in one go; it should fit the processor's cache.
-        chunk_bytes: Text that is decoded in one go.
+        block_bytes: Bytes framed at a time; they should fit the CPU's cache.
+        chunk_bytes: Bytes decoded at a time.
     """
 
     name: str = NAME

@@ -1,4 +1,4 @@
-"""A text that is not one JSON object: the events in it, and what is left."""
+"""Extract the events from text that is not one JSON object."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _EVENTS_KEY: Final = re.compile(r'"traceEvents"\s*:\s*\[')
 _EVENT_START: Final = re.compile(r'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s|tts)"\s*:')
 #: The end of the event list, after an event that can't be read.
 _LIST_END: Final = re.compile(r'\}\s*\](?=\s*(?:,\s*"[^"\\]*"\s*:|\}\s*$))')
-#: Places in one text at which an event is looked for in vain before the search is given up.
+#: Most failed attempts to find an event in one text.
 _TRIES: Final = 256
 
 
 @dataclass(slots=True)
 class Gap:
-    """A stretch of text that is no event: `at` events are before it."""
+    """Text that is no event; `at` is the number of events before it."""
 
     at: int
     text: str
@@ -33,13 +33,13 @@ class Gap:
 
 @dataclass(slots=True)
 class Reading:
-    """What could be read from a text.
+    """Result of reading a text.
 
     Attributes:
         events: JSON texts of whole events.
-        gaps: Stretches that could not be read; the last of them is the open end if there is one.
-        rest: What follows the end of the event list, if it ends in this text; else None.
-        open: Whether the text ends inside an object: cut too early, or the recording was.
+        gaps: Unreadable parts; the last one is the open end if there is one.
+        rest: Text after the end of the event list if that is in this text; else None.
+        open: Whether the text ends inside an object, since it was split wrongly or the recording is truncated.
         repaired: Number of events for which the text had to be changed.
     """
 
@@ -51,19 +51,19 @@ class Reading:
 
     @property
     def lost(self) -> int:
-        """Number of stretches that could not be read, but for an open end."""
+        """Number of unreadable parts, excluding an open end."""
         return len(self.gaps) - self.open
 
 
 def read_cleaned(piece: bytes) -> Reading:
-    """Read what can be read of a text once control characters are blanked."""
+    """Read the events of a text after blanking control characters."""
     reading = read(clean(piece).decode("utf-8", "replace"))
     reading.repaired = len(reading.events) if reading.events and _was_changed(piece) else 0
     return reading
 
 
 def repair(piece: bytes) -> Reading:
-    """Read what can be read of a text, mended as little as possible: whole events are left as they are."""
+    """Read the events of a text, mending as little as possible; whole events are unchanged."""
     reading = read_cleaned(piece)
     gaps, reading.gaps = reading.gaps, []
     added = 0
@@ -77,7 +77,7 @@ def repair(piece: bytes) -> Reading:
         reading.events[gap.at : gap.at] = mended.events
         reading.gaps += (Gap(gap.at + inner.at, inner.text) for inner in mended.gaps)
         if not (mended.events or mended.gaps) and '"ph"' in gap.text:
-            # Mending made another object of the event.
+            # Mending changed the event's structure.
             reading.gaps.append(gap)
         reading.repaired += len(mended.events)
         added += len(mended.events)
@@ -111,7 +111,7 @@ def _candidates(raw: bytes) -> Iterator[bytes]:
 
 
 def _was_changed(piece: bytes) -> bool:
-    """Whether `clean` does more to a piece than to blank white space."""
+    """Whether `clean` changes more than white space."""
     if _CONTROL.search(piece) is not None:
         return True
     try:
@@ -122,7 +122,7 @@ def _was_changed(piece: bytes) -> bool:
 
 
 def read(text: str) -> Reading:
-    """The whole events in a text, by a strict parser."""
+    """Read the whole events in a text with a strict parser."""
     reading = Reading()
     index = 0
     while True:
@@ -150,7 +150,7 @@ def read(text: str) -> Reading:
 
 
 def _after_bracket(text: str, index: int) -> int | None:
-    """Where events go on after a bracket: another list may follow, or it was put there by accident."""
+    """Offset at which events continue after a bracket (another list, or a stray bracket); None if they don't."""
     again = _EVENTS_KEY.search(text, index)
     if again is not None:
         return again.end()
@@ -159,7 +159,7 @@ def _after_bracket(text: str, index: int) -> int | None:
 
 
 def _read_end(reading: Reading, text: str, index: int, error: Exception) -> None:
-    """Make sense of what follows the last event: a broken one, or the end of the list after it."""
+    """Interpret the text after the last event: a broken event, or the end of the list."""
     ends = list(_LIST_END.finditer(text, index))
     stop = ends[-1].end() if ends else len(text)
     reading.gaps.append(Gap(len(reading.events), text[index:stop]))
@@ -170,7 +170,7 @@ def _read_end(reading: Reading, text: str, index: int, error: Exception) -> None
 
 
 def _decode(text: str, index: int) -> int | Exception:
-    """Where the object at `index` ends, or why it can't be read."""
+    """Offset of the end of the object at `index`, or the error."""
     if text[index] != "{":
         return ValueError("no object")
     try:
@@ -184,7 +184,7 @@ def _is_event(text: str, start: int, end: int) -> bool:
 
 
 def _next_event(text: str, index: int) -> tuple[int, int] | None:
-    """Begin and end of the next whole event in a text that begins with something else."""
+    """Start and end of the next whole event after unreadable text; None if there is none."""
     for tries, match in enumerate(_EVENT_START.finditer(text, index)):
         if tries >= _TRIES:
             break
@@ -195,8 +195,8 @@ def _next_event(text: str, index: int) -> tuple[int, int] | None:
 
 
 def _runs_out(text: str, error: Exception) -> bool:
-    """Whether decoding failed since the text ended, not since it is wrong."""
+    """Whether decoding failed because the text ended, not because it is invalid."""
     if not isinstance(error, json.JSONDecodeError):
         return False
-    # A literal or an escape that was cut is reported where it begins.
+    # The error of a truncated literal or escape is at its start.
     return error.msg.startswith("Unterminated string") or len(text.rstrip(" ,")) - error.pos < 8

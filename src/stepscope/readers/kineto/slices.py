@@ -1,4 +1,4 @@
-"""Stretches of text in several buffers, shown to Arrow where they lie.
+"""Slices of text in several buffers, passed to Arrow without copying.
 
 Arrow's string views are 16 bytes each: the length, then up to 12 bytes of text, or 4 of them and where the rest is.
 (https://arrow.apache.org/docs/format/Columnar.html#variable-size-binary-view-layout)
@@ -22,7 +22,7 @@ _VIEW: Final = np.dtype([("length", "<i4"), ("prefix", "<u4"), ("buffer", "<i4")
 #: Arrow keeps texts up to this length inside the view itself.
 _INLINE: Final = 12
 
-#: What texts lie in.
+#: Buffers of texts.
 Buffer: TypeAlias = "memoryview | bytes | pa.Buffer"
 
 
@@ -31,9 +31,9 @@ class Slices:
     """One text per row, or none.
 
     Attributes:
-        buffers: What the texts lie in.
-        buffer: int32[n], which of the buffers.
-        begin: int32[n], where in it, in bytes.
+        buffers: The buffers of the texts.
+        buffer: int32[n], index of the buffer.
+        begin: int32[n], offset in it in bytes.
         length: int32[n], in bytes; -1 for none.
     """
 
@@ -52,7 +52,7 @@ class Slices:
         return Slices(self.buffers, self.buffer.take(rows), self.begin.take(rows), self.length.take(rows))
 
     def or_else(self, other: Slices) -> Slices:
-        """With the texts of as many other rows where there is none."""
+        """These rows, with missing texts taken from the same rows of `other`."""
         other_buffer = other.buffer + np.int32(len(self.buffers))
         none = self.length < 0
         return Slices(

@@ -1,4 +1,4 @@
-"""The SQL that turns the columns of events into staged rows."""
+"""SQL that stages parsed events."""
 
 from __future__ import annotations
 
