@@ -24,10 +24,10 @@ Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
 
 #: What a remedy may presuppose of the program; `stepscope.rules.fitting` says of which programs it holds.
 Need = Literal[
-    "pytorch", "python", "other python", "native", "kernels of its own", "directives", "cuda", "rocm", "cuda or rocm",
-    "npu", "may train", "trains", "infers", "serves", "loop of its own", "loads", "not compiled", "compiled",
-    "no graphs", "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced", "host not recorded", "vllm",
-    "sglang", "llama.cpp",
+    "pytorch", "python", "other python", "native", "kernels of its own", "directives", "openmp", "openacc", "cuda",
+    "rocm", "cuda or rocm", "npu", "may train", "trains", "infers", "serves", "loop of its own", "loads",
+    "not compiled", "compiled", "no graphs", "ddp", "fsdp", "gradients reduced by hand", "gradients are reduced",
+    "host not recorded", "vllm", "sglang", "llama.cpp",
 ]  # fmt: skip
 
 

@@ -30,17 +30,32 @@ _REGION: Final = Action(
     "Open a data region around the loop, so that arrays stay on the device between its kernels",
     before="for (int i = 0; i < steps; ++i) {\n"
     "  #pragma omp target teams distribute parallel for map(tofrom: u[0:n])\n  ...\n}",
-    after="#pragma omp target data map(tofrom: u[0:n])     // OpenACC: #pragma acc data copy(u[0:n])\n"
+    after="#pragma omp target data map(tofrom: u[0:n])     // Fortran: !$omp target data map(tofrom: u)\n"
     "for (int i = 0; i < steps; ++i) {\n  #pragma omp target teams distribute parallel for\n  ...\n}",
     page="pinned-memory",
-    needs=("directives",),
+    needs=("openmp",),
+)
+_REGION_ACC: Final = Action(
+    "Open a data region around the loop, so that arrays stay on the device between its kernels",
+    before="for (int i = 0; i < steps; ++i) {\n  #pragma acc parallel loop copy(u[0:n])\n  ...\n}",
+    after="#pragma acc data copy(u[0:n])     // Fortran: !$acc data copy(u)\n"
+    "for (int i = 0; i < steps; ++i) {\n  #pragma acc parallel loop present(u[0:n])\n  ...\n}",
+    page="pinned-memory",
+    needs=("openacc",),
 )
 _LOCKED_BY_COMPILER: Final = Action(
     "Let the compiler place host arrays in page-locked memory",
     before="nvc -mp=gpu heat.c",
-    after="nvc -mp=gpu -gpu=pinned heat.c   # OpenACC: -acc -gpu=pinned; else omp_alloc with a pinned allocator",
+    after="nvc -mp=gpu -gpu=pinned heat.c   # with other compilers: omp_alloc with a pinned allocator",
     page="pinned-memory",
-    needs=("directives", "cuda"),
+    needs=("openmp", "cuda"),
+)
+_LOCKED_BY_COMPILER_ACC: Final = Action(
+    "Let the compiler place host arrays in page-locked memory",
+    before="nvc -acc heat.c",
+    after="nvc -acc -gpu=pinned heat.c   # nvfortran: the same",
+    page="pinned-memory",
+    needs=("openacc", "cuda"),
 )
 _STREAMS: Final = Action(
     "Copy the next piece on a stream of its own while a kernel works on this one",
@@ -68,10 +83,16 @@ _IN_ORDER: Final = Action(
 _NOWAIT: Final = Action(
     "Let the host go on after each region, and wait where it needs the result",
     before="#pragma omp target teams distribute parallel for",
-    after="#pragma omp target teams distribute parallel for nowait depend(inout: u)   // OpenACC: async(1)\n"
-    "...\n#pragma omp taskwait                                                     // OpenACC: wait(1)",
+    after="#pragma omp target teams distribute parallel for nowait depend(inout: u)\n...\n#pragma omp taskwait",
     page="synchronisation",
-    needs=("directives",),
+    needs=("openmp",),
+)
+_ASYNC: Final = Action(
+    "Let the host go on after each region, and wait where it needs the result",
+    before="#pragma acc parallel loop",
+    after="#pragma acc parallel loop async(1)     // Fortran: !$acc parallel loop async(1)\n...\n#pragma acc wait(1)",
+    page="synchronisation",
+    needs=("openacc",),
 )
 _EVENTS: Final = Action(
     "Let a stream wait for the other one, and the host for neither",
@@ -162,13 +183,22 @@ READ_OFTEN: Final = Action(
 )
 
 #: What keeps data on the device, and what makes copies of it quick.
-COPYING: Final = (_REGION, _LOCKED_BY_COMPILER, _PAGE_LOCKED, _RESIDENT, _MOVED_ONCE, _LAYERS)
-KEEPING: Final = (_REGION, _RESIDENT, _MOVED_ONCE, _LAYERS)
+COPYING: Final = (
+    _REGION,
+    _REGION_ACC,
+    _LOCKED_BY_COMPILER,
+    _LOCKED_BY_COMPILER_ACC,
+    _PAGE_LOCKED,
+    _RESIDENT,
+    _MOVED_ONCE,
+    _LAYERS,
+)
+KEEPING: Final = (_REGION, _REGION_ACC, _RESIDENT, _MOVED_ONCE, _LAYERS)
 READING: Final = (_READ_LESS, _REDUCE_LESS)
-OVERLAPPING: Final = (_STREAMS, _NOWAIT, _LAYERS)
-PACKING: Final = (_REGION, _PACKED, _LAYERS)
-WAITING: Final = (_NOWAIT, _IN_ORDER)
-HANDING_OVER: Final = (_EVENTS, _NOWAIT)
+OVERLAPPING: Final = (_STREAMS, _NOWAIT, _ASYNC, _LAYERS)
+PACKING: Final = (_REGION, _REGION_ACC, _PACKED, _LAYERS)
+WAITING: Final = (_NOWAIT, _ASYNC, _IN_ORDER)
+HANDING_OVER: Final = (_EVENTS, _NOWAIT, _ASYNC)
 LAUNCHING: Final = (_GRAPH, _MERGED, _REPLAYED, READ_OFTEN)
-ALLOCATING: Final = (_POOL, _REGION)
+ALLOCATING: Final = (_POOL, _REGION, _REGION_ACC)
 MULTIPLYING: Final = (_NARROWER, _HALF)

@@ -132,7 +132,16 @@ class TestWhichCallsCount:
             facts.host("sync", "cudaDeviceSynchronize", at, 500)
         facts.host("sync", "cudaStreamSynchronize", 4000, 500)
         found = signals(facts)
-        assert (found(sync.device_waits), found(sync.stream_waits), found(sync.per_launch)) == (1.5, 0.5, 2.0)
+        assert (found(sync.device_waits), found(sync.stream_waits)) == (1.5, 0.5)
+
+    def test_waits_per_launch_are_those_that_something_was_launched_for(self) -> None:
+        facts = Facts()
+        facts.step(1, 0, 1_000_000)
+        for at in range(0, 100_000, 10_000):
+            facts.kernel("k", at + 500, 1_000, launch=(at, 100))
+            facts.host("sync", "cudaStreamSynchronize", at + 300, 1_500)
+            facts.host("sync", "cudaDeviceSynchronize", at + 2_000, 10)
+        assert signals(facts)(sync.per_launch) == 1.0
 
     def test_without_device_or_runtime_there_is_nothing_to_say(self) -> None:
         facts = Facts()

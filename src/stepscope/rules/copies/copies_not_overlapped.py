@@ -50,6 +50,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{taken}; for {alone} of it the device does nothing else ({percent(share(s, exposed))} of the step).",
         actions=(_ahead(s(platform)),),
         change=Change(overlapped=found.event),
+        most_ns=exposed // steps,
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "HtoD"}},),
         numbers={"exposed_ns": exposed // steps, "min_share": limits["min_share"]},

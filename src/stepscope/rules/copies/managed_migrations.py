@@ -55,7 +55,14 @@ _ACTIONS: Final = (
         before="nvc -acc -gpu=managed jacobi.c",
         after="nvc -acc jacobi.c   // with #pragma acc data copy(a[0:n]) around the loop",
         page="memory-access",
-        needs=("directives",),
+        needs=("openacc",),
+    ),
+    Action(
+        "Let a data region copy the arrays once in place of managed memory",
+        before="nvc -mp=gpu -gpu=managed jacobi.c",
+        after="nvc -mp=gpu jacobi.c   // with #pragma omp target data map(tofrom: a[0:n]) around the loop",
+        page="memory-access",
+        needs=("openmp",),
     ),
     Action(
         "Prefetch managed arrays before they are used, or allocate device memory",

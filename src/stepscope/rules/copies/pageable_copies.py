@@ -78,7 +78,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}. From page-locked memory "
         f"{'it is' if number == 1 else 'they are'} taken to come to {pinned}.",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
-        change=Change(device=scaled_each(found.event, factors), unblocked=found.held),
+        # Whoever asks for a result waits for it, from whatever memory.
+        change=Change(device=scaled_each(found.event, factors), unblocked=found.where(~found.to(DTOH)).held),
         most_ns=_most(found, factors) // steps,
         events=found.longest,
         rows=({"table": "copies", "where": {"src_kind": "pageable"}},),
@@ -108,7 +109,6 @@ def _actions(where: str, away: bool) -> tuple[Action, ...]:
         before=f'x = x.to("{where}")',
         after=f'x = x.pin_memory().to("{where}", non_blocking=True)   # or write them there in the first place',
         page="pinned-memory",
-        needs=("infers",),
     )
     back = Action(
         "Copy results into page-locked memory that is made once",

@@ -45,6 +45,14 @@ _TEAMS: Final = Action(
     after="#pragma omp target teams distribute parallel for num_teams(N / 256) thread_limit(256)\n"
     "// or: export OMP_NUM_TEAMS=... OMP_TEAMS_THREAD_LIMIT=256",
     page="memory-access",
+    needs=("openmp",),
+)
+_GANGS: Final = Action(
+    "Launch more gangs: spread outer loops over them, too",
+    before="#pragma acc parallel loop gang vector",
+    after="#pragma acc parallel loop gang vector collapse(2) vector_length(256)   // or num_gangs(N / 256)",
+    page="memory-access",
+    needs=("openacc",),
 )
 _BLOCK: Final = Action("Make blocks a multiple of the warp, 128 to 256 threads", page="memory-access")
 _REGISTERS: Final = Action(
@@ -94,7 +102,7 @@ def _why(one: Occupying) -> str:
 
 def _action(one: Occupying, told: Program) -> Action:
     if one.limit == "grid":
-        return _TEAMS if told.offload == "openmp" else _GRID
+        return {"openmp": _TEAMS, "openacc": _GANGS}.get(told.offload, _GRID)
     return _ACTIONS[one.limit]
 
 

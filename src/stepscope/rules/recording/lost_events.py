@@ -43,8 +43,8 @@ _ACTIONS = {
     ),
     "nsight": Action(
         "Record a shorter time, of fewer kinds of events",
-        before="nsys profile --trace=cuda,nvtx,osrt,cudnn,cublas python train.py",
-        after="nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi python train.py",
+        before="nsys profile --trace=cuda,nvtx,osrt,cudnn,cublas ./program",
+        after="nsys profile --trace=cuda,nvtx --capture-range=cudaProfilerApi ./program",
         page="recording",
     ),
 }

@@ -45,7 +45,7 @@ _ACTIONS = {
     ),
     "nsight": Action(
         "Record all ranks with a file each",
-        before="nsys profile python train.py   # on rank 0",
+        before="nsys profile ./program   # on rank 0",
         after="nsys profile -o report.%q{RANK} torchrun ...\n# then: stepscope analyze report.*.sqlite",
         page="recording",
     ),

@@ -36,8 +36,8 @@ _ACTIONS = {
     ),
     "nsight": Action(
         "Let Nsight Systems trace CUDA, alone on the device",
-        before="nsys profile --trace=nvtx python train.py",
-        after="nsys profile --trace=cuda,nvtx python train.py",
+        before="nsys profile --trace=nvtx ./program",
+        after="nsys profile --trace=cuda,nvtx ./program",
         page="recording",
     ),
 }

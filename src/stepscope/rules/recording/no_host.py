@@ -43,8 +43,8 @@ _ACTIONS = {
     ),
     "nsight": Action(
         "Trace calls of CUDA and ranges",
-        before="nsys profile --trace=cuda python train.py",
-        after="nsys profile --trace=cuda,nvtx,osrt python train.py",
+        before="nsys profile --trace=cuda ./program",
+        after="nsys profile --trace=cuda,nvtx,osrt ./program",
         page="recording",
     ),
 }

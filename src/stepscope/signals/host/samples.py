@@ -15,8 +15,11 @@ from stepscope.model.trace import Trace
 _SQL: Final = "SELECT ts, stack FROM samples WHERE track = $track ORDER BY ts"
 #: What every program is in, and what only passes calls on.
 _PASSING: Final = re.compile(r"^(_*start(_thread)?|__libc_start_\w+|main|clone3?|_?_clone|\w*trampoline\w*)$")
-#: What stands for functions without a name tells less than any that has one.
-_LIBRARY: Final = re.compile(r"\.(so|dll|dylib)$|^Python$")
+#: What stands for functions without a name, and those of libraries, tell less than the program's own.
+_LIBRARY: Final = re.compile(
+    r"\.(so|dll|dylib)$|^Python$|^(std|__gnu_cxx|boost|Eigen|thrust)::|^__|^_int_(malloc|free)|"
+    r"^(c?free|[cm]alloc|realloc|mem(cpy|set|move)|operator new|operator delete)"
+)
 #: Fewer samples tell nothing.
 _LEAST: Final = 10
 #: A function is named if this share of the samples is in it, and an innermost one from the other share on.

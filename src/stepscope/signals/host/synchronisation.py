@@ -177,8 +177,16 @@ def launches(s: Signals) -> int:
 
 @signal("per launch")
 def per_launch(s: Signals) -> float:
-    """Waits of the host for the device per launch of a kernel."""
-    return s(calls).events.size / max(s(launches), 1)
+    """Waits of the host for the device per launch of a kernel.
+
+    A wait right after another one, with nothing launched between, is the same wait: a result is often copied by a call
+    that returns when it is there, and then waited for again.
+    """
+    found, work = s(calls), DeviceWork.of(s.trace)
+    called = np.sort(work.called[work.launched])
+    ended = np.maximum.accumulate(found.ts + found.dur) if found.ts.size else found.ts
+    launched = np.searchsorted(called, found.ts[1:], side="right") > np.searchsorted(called, ended[:-1])
+    return (min(found.ts.size, 1) + int(np.count_nonzero(launched))) / max(s(launches), 1)
 
 
 @signal("share")

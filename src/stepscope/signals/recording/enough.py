@@ -9,7 +9,9 @@ import numpy as np
 
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.ingest.inputs import source_of
+from stepscope.model import runtime_names
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.signals.recording.recording import FEW_STEPS
@@ -22,6 +24,8 @@ _SHORT_NS: Final = 1_000_000
 #: Where first uses and memory from the driver take this share of the time in which devices are in use, all else is
 #: beside them.
 _MOSTLY: Final = 0.5
+#: Where this part of the time in which memory is taken lies in the second half of the job, it recurs.
+_LATE: Final = 0.25
 #: Operators are numbered one after another: recordings hold 13 to 100 % of the numbers between their first and last.
 #: What lies between two sessions of a recording is missing at once, so that the widest holes do not count.
 _KEPT: Final = 0.05
@@ -80,12 +84,12 @@ def _first_use(s: Signals) -> Verdict | None:
 
     The whole device span counts: steps leave out the start-up that lies in or before the first one.
     """
-    once = [
+    again = _allocates_on(s)
+    taken = sum(
         row["total_ns"]
         for row in s.table("idle_causes").arrow.to_pylist()
-        if row["step"] is None and (row["cause"] == "allocation" or row["detail"] == "first_use")
-    ]
-    taken = sum(once)
+        if row["step"] is None and (row["detail"] == "first_use" or (row["cause"] == "allocation" and not again))
+    )
     span = sum(row["total_ns"] for row in s.table("step_budget").arrow.to_pylist() if row["step"] is None)
     steps = Steps.of(s.trace)
     if taken < _MOSTLY * span or np.count_nonzero(steps.typical & steps.found) >= FEW_STEPS:
@@ -95,3 +99,18 @@ def _first_use(s: Signals) -> Verdict | None:
         "driver: what is recorded is the start-up, not the job."
     )
     return Verdict("first use", text)
+
+
+def _allocates_on(s: Signals) -> bool:
+    """Whether memory is taken from the driver up to the end as at the beginning, which is no start-up."""
+    spans = Spans(s.trace)
+    asks = [name_id for name_id, name in s.trace.once(names_by_id).items() if runtime_names.is_allocation(name)]
+    at = np.flatnonzero(np.isin(spans.name, asks) & (spans.dur > 0))
+    work = DeviceWork.of(s.trace)
+    computing = work.are("compute")
+    if not at.size or not computing.any():
+        return False
+    middle = (int(work.ts[computing].min()) + int(work.ts[computing].max())) // 2
+    began = spans.ts[at] >= int(work.ts[computing].min())
+    late = int(spans.dur[at][began & (spans.ts[at] > middle)].sum())
+    return late >= _LATE * int(spans.dur[at][began].sum()) > 0
