@@ -5,10 +5,13 @@ import pytest
 from memory_support import driver_calls
 from rule_support import drafts
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.engine import diagnose
+from stepscope.rules.settings import Settings
 from stepscope.signals.memory import driver_memory, memory
 from stepscope.signals.memory.driver_memory import DriverCalls
 from stepscope.signals.shared import job
 from stepscope.signals.snapshots import allocator
+from support import Facts
 
 HISTORY = {"taken": 600, "taken_again": 500, "kind": "segment"}
 
@@ -73,3 +76,24 @@ def test_churn_whose_trigger_is_unknown_or_another_rules_is_not_told() -> None:
 def test_without_calls_or_history_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("MEM002", {})
+
+
+def _without_steps(times: int) -> list[str]:
+    """Findings of thirty kernels of one program, the first of which take memory and give it back."""
+    facts = Facts()
+    for number in range(30):
+        at = number * 2_000_000
+        if number < times:
+            facts.host("runtime", "cudaMalloc", at, 400_000)
+        facts.kernel("fft(float2*)", at + 500_000, 500_000 + number, launch=(at + 450_000, 5_000))
+        if number < times:
+            facts.host("runtime", "cudaFree", at + 1_100_000, 600_000)
+    trace = facts.trace(reader="nsight", attributes={"executable": "fft"})
+    found = diagnose(trace, Settings(select=("MEM002",)), strict=True).findings
+    return [f"{one.title}: {one.actions[0].text}" for one in found]
+
+
+def test_without_steps_what_recurs_all_the_time_is_churn_and_a_start_is_not() -> None:
+    (found,) = _without_steps(30)
+    assert found.startswith("Device memory is given back and taken anew all the time: Allocate before the loop")
+    assert _without_steps(3) == []

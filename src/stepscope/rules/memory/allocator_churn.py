@@ -8,11 +8,12 @@ The caching allocator exists so that steps after the first need no such call. Ea
 microseconds of host time, and giving memory back waits until the device has finished everything.
 
 ## How it decides
-In at least `min_recurrence` of the steps after the first there are such calls, with memory given back among them, and
-their time reaches `min_share` of the step. The price is what the step would save if none of these calls were made and
-none waited for the device. In a memory snapshot, the trigger must be known: the allocator's garbage collection, at
-least `min_times`, with segments of sizes that had been given back taken again at least `min_again` times. A program
-that empties the cache, and an allocation that fails and is tried again, are told by rules of their own.
+In at least `min_recurrence` of the steps after the first (without steps: of tenths of the time in which the device is
+in use) there are such calls, with memory given back among them, and their time reaches `min_share` of the step. The
+price is what the step would save if none of these calls were made and none waited for the device. In a memory snapshot,
+the trigger must be known: the allocator's garbage collection, at least `min_times`, with segments of sizes that had
+been given back taken again at least `min_again` times. A program that empties the cache, and an allocation that fails
+and is tried again, are told by rules of their own.
 
 ## What to try
 If the memory is nearly full, lower the peak; if sizes vary from step to step, let segments grow
@@ -35,9 +36,9 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.memory.driver_memory import driver_calls, driver_share
+from stepscope.signals.memory.driver_memory import driver_calls, driver_calls_between, driver_share
 from stepscope.signals.memory.memory import churn
-from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.job import platform, step_ns
 from stepscope.signals.snapshots.allocator import cost_ns, flushes
 
 _EXPANDABLE = Action(
@@ -65,13 +66,15 @@ _LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-ba
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Hold the driver's calls against the step."""
     history, calls = s.maybe(churn), s.maybe(driver_calls)
-    if history is None and (calls is None or not calls.steps.size):
+    if history is None and calls is None:
         raise MissingInputError(
             "neither calls of the driver's allocator nor a history of the allocator are recorded",
             hint="record the device runtime on the host (PyTorch: activities=[CPU, CUDA])",
         )
     grow = _NPU if s(platform) == "npu" else _EXPANDABLE
-    if calls is not None and calls.steady.free.any() and calls.recurrence >= limits["min_recurrence"]:
+    if calls is not None and not calls.steps.size:
+        yield from _without_steps(s, grow, limits)
+    elif calls is not None and calls.steady.free.any() and calls.recurrence >= limits["min_recurrence"]:
         share = s(driver_share)
         if share >= limits["min_share"]:
             found = calls.steady
@@ -100,6 +103,25 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             numbers={"times": len(collected), "taken_again": history["taken_again"], **limits},
             key="snapshot",
         )
+
+
+def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
+    """Hold calls all over a recording without steps against the time in which the device is in use."""
+    found = s(driver_calls_between)
+    total = int(found.dur.sum())
+    share = total / max(s(step_ns), 1)
+    if not found.free.any() or found.recurrence < limits["min_recurrence"] or share < limits["min_share"]:
+        return
+    yield Draft(
+        title="Device memory is given back and taken anew all the time",
+        summary=f"{found.event.size:,} calls take memory from the driver or give it back while the device is in use; "
+        f"they take {duration(total)} ({percent(share)} of the time) on the host.",
+        actions=(grow, _LOWER),
+        change=Change(host=(Scaled(found.event, 0.0),), unblocked=found.event[found.free]),
+        events=found.event[:20],
+        rows=({"table": "memory_churn", "where": {"step": None}},),
+        numbers={"share": round(share, 4), "recurrence": found.recurrence, "min_share": limits["min_share"]},
+    )
 
 
 RULE = Rule(

@@ -13,7 +13,8 @@ from stepscope.analyses.shared.needs import need_calls, need_operators
 from stepscope.analyses.shared.recorded_events import names_of, recorded_events
 from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.events.columns import Spans
+from stepscope.model.events.columns import Ids, Spans
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Times
 from stepscope.signals.shared.job import step_ns
@@ -21,6 +22,8 @@ from stepscope.signals.signal import Signals, signal
 
 #: Calls for page-locked host memory are another matter.
 _HOST: Final = re.compile(r"Host", re.I)
+#: Parts of a recording without steps.
+_TENTHS: Final = 10
 _FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
 
 
@@ -66,18 +69,48 @@ class DriverCalls:
 @signal()
 def driver_calls(s: Signals) -> DriverCalls:
     """Calls that take device memory from the driver or give it back, in complete steps."""
-    need_calls(s.trace)
-    names = dict(names_of(s.trace, ("runtime",)))
-    calls = [i for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)]
-    frees = [i for i in calls if _FREE.search(names[i])]
     spans, every = Spans(s.trace), Steps.of(s.trace)
     steps = every.step[every.whole].astype(np.int64)
-    at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, calls))
+    at = _asked(s)
     at = at[np.isin(spans.step[at], steps)]
-    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    return _calls(s, at, spans.step[at].astype(np.int64), steps)
+
+
+@signal()
+def driver_calls_between(s: Signals) -> DriverCalls:
+    """Such calls between the first and the last kernel of a recording without steps; tenths of that time are its steps.
+
+    A program that takes memory once does so in one or two of them.
+    """
+    work, spans, at = DeviceWork.of(s.trace), Spans(s.trace), _asked(s)
+    computing = work.are("compute")
+    if not computing.any() or Steps.of(s.trace).found.any():
+        return _calls(s, at[:0], np.zeros(0, np.int64), np.zeros(0, np.int64))
+    first, last = int(work.ts[computing].min()), int((work.ts + work.dur)[computing].max())
+    at = at[(spans.ts[at] >= first) & (spans.ts[at] < last)]
+    return _calls(s, at, (spans.ts[at] - first) * _TENTHS // (last - first), np.arange(_TENTHS))
+
+
+def _asked(s: Signals) -> Ids:
+    """Positions in `Spans` of the calls that take device memory or give it back, by begin."""
+    need_calls(s.trace)
+    spans = Spans(s.trace)
+    at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, list(_names(s))))
+    ordered: Ids = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    return ordered
+
+
+def _names(s: Signals) -> dict[int, str]:
+    names = dict(names_of(s.trace, ("runtime",)))
+    return {i: name for i, name in names.items() if runtime_names.is_allocation(name) and not _HOST.search(name)}
+
+
+def _calls(s: Signals, at: Ids, step: NDArray[np.int64], steps: NDArray[np.int64]) -> DriverCalls:
+    spans = Spans(s.trace)
     around = spans.around[at]
+    frees = [i for i, name in _names(s).items() if _FREE.search(name)]
     return DriverCalls(
-        spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), spans.step[at].astype(np.int64),
+        spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), step,
         np.isin(spans.name[at], frees), (around >= 0) & spans.of("op")[around], steps,
     )  # fmt: skip
 
