@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench setup clean
+.PHONY: demo test series lint bench setup clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope demo
 
-test: $(VENV)/.tools lint
-	$(BIN)/python -m pytest -n 2
+# Neighbours in a file stay on one process: what a module shares is made once.
+test: $(VENV)/.tools
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Whole series, of which `make test` runs samples.
+series: $(VENV)/.tools
+	STEPSCOPE_SERIES=whole $(BIN)/python -m pytest -n 2 --dist worksteal -m series
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .

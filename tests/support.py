@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
 
+from stepscope.ingest import Options, open_trace
 from stepscope.ingest.derive import derive
 from stepscope.model.recording import Recording
+from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace
 from stepscope.store.layout import MANIFEST, VERSION
 from stepscope.store.opening import open_stores
 from stepscope.store.staging import Staging
 
+#: Environment variable with the folder of the session's stores.
+STORES: Final = "STEPSCOPE_TEST_STORES"
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "traces"
 
 
@@ -26,12 +31,20 @@ def shared_traces() -> Path | None:
     return _SHARED if _SHARED.is_dir() else None
 
 
-def shared(*parts: str) -> Path:
+def shared(*parts: str | Path) -> Path:
     """A shared recording; skips the test where the folder is absent."""
     folder = shared_traces()
     if folder is None:
         pytest.skip("the shared recordings are not beside this checkout")
     return folder.joinpath(*parts)
+
+
+def recorded_trace(*parts: str | Path) -> Trace:
+    """A shared recording, open; read once per session and kept in a store that its processes share.
+
+    For tests that change nothing but `SIZES` of how recordings are read; skips the test where the folder is absent.
+    """
+    return open_trace(shared(*parts), Options(store=Path(os.environ[STORES]) / f"nested-{SIZES.nested_events}"))
 
 
 class Facts:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from series import rounds
 from stepscope.analyses.memory.memory_churn import memory_churn
 from stepscope.analyses.memory.memory_peaks import memory_holders, memory_peaks
 from stepscope.analyses.memory.memory_steps import memory_steps
 from stepscope.analyses.memory.memory_timeline import MOST_POINTS, memory_timeline
-from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 
 class Memory(Facts):
@@ -117,7 +117,7 @@ def test_a_long_timeline_keeps_highs_and_lows() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 1000)), min_size=1, max_size=40))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=rounds(25, 8))
 def test_traced_bytes_are_those_of_the_live_allocations(changes: list[tuple[int, int]]) -> None:
     f, live = Memory(), {}
     levels: list[tuple[int, int]] = []
@@ -173,7 +173,7 @@ def test_without_allocations_they_abstain() -> None:
 
 @pytest.mark.parametrize("recording", ["h100_bert_small", "mi300_bert_small", "h100_qwen05b_infer"])
 def test_what_is_traced_at_a_real_peak_is_what_was_added_since_the_start(recording: str) -> None:
-    trace = open_trace(shared("kineto", recording, "trace.json.gz"), Options(cache=False))
+    trace = recorded_trace("kineto", recording, "trace.json.gz")
     [row] = [row for row in memory_peaks(trace).records() if row["device"] is not None]
     start = trace.scalar("SELECT allocated - bytes FROM memory WHERE device IS NOT NULL ORDER BY ts LIMIT 1")
     assert row["traced_bytes"] == row["peak_bytes"] - start

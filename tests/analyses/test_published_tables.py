@@ -11,9 +11,8 @@ import pytest
 
 from stepscope.analyses.host.operators import operators
 from stepscope.analyses.kernels.kernels import kernel_attribution, kernels, kernels_by_operator
-from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
-from support import shared
+from support import recorded_trace, shared
 
 WITH_KERNELS = (
     "h100_bert_small", "h100_qwen05b_infer", "mi210_gpu_only", "mi300_bert_small", "mi300_compile_triton",
@@ -39,7 +38,7 @@ def read_sums(file: Path, name: str, count: str, time: str) -> Sums:
 
 
 def open_shared(name: str) -> Trace:
-    return open_trace(shared("kineto", name, "trace.json.gz"), Options(cache=False))
+    return recorded_trace("kineto", name, "trace.json.gz")
 
 
 def differing(found: Sums, expected: Sums) -> dict[str, tuple[object, object]]:

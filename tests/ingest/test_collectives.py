@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepscope.ingest import Options, open_trace
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 _QUERY = 'SELECT event, "group", seq, collective, bytes, dtype, world_size, ranks FROM collectives ORDER BY event'
 
@@ -92,7 +91,7 @@ def test_annotated_collectives_of_the_host_count_where_nothing_else_is_recorded(
 
 
 def _summary(*parts: str) -> dict[tuple[Any, ...], int]:
-    trace = open_trace(shared("kineto", *parts, "trace.json.gz"), Options(cache=False))
+    trace = recorded_trace("kineto", *parts, "trace.json.gz")
     assert trace.scalar("SELECT count(*) = count(DISTINCT event) FROM collectives")
     assert not trace.scalar(
         "SELECT count(*) FROM kernels WHERE kind = 'comm' AND event NOT IN (SELECT event FROM collectives)"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.ingest import Options, open_trace
-from support import Facts, shared, shared_traces
+from support import Facts, recorded_trace, shared, shared_traces
 
 _MM = {"shapes": "[[4, 8], [8, 16]]", "dtypes": '["float", "float"]'}
 _MM_FLOPS = 2 * 4 * 8 * 16
@@ -131,7 +130,7 @@ def _published() -> list[str]:
 def test_flops_of_matrix_products_match_the_published_ones(recording: str) -> None:
     """Per call and in all; a wrapper (`aiter::gemm_a16w16`) is published beside the operator that it calls."""
     folder: Path = shared("kineto", recording)
-    trace = open_trace(folder / "trace.json.gz", Options(cache=False))
+    trace = recorded_trace(folder / "trace.json.gz")
     calls = trace.sql(
         "SELECT e.name, i.shapes, k.flops, count(*) AS n FROM kernels k JOIN events e ON e.id = k.op "
         "LEFT JOIN op_inputs i ON i.event = k.op WHERE k.flops IS NOT NULL GROUP BY ALL"

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from series import rounds
 from stepscope.ingest.derive.host.batches import host_stretches
 from stepscope.ingest.derive.overview import Overview
 from stepscope.model.events.nesting import nest
@@ -73,7 +74,7 @@ def test_the_parts_hold_every_event_once(tmp_path: Path) -> None:
     assert len(parts) > 5
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(200, 40), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6)), min_size=1, max_size=60),
     st.lists(st.integers(0, 46), max_size=10),

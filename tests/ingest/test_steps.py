@@ -11,7 +11,7 @@ from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
 from stepscope.ingest.derive.steps.found import SOURCES
 from stepscope.ingest.derive.steps.step import called
-from support import Facts, shared
+from support import Facts, recorded_trace, shared
 
 
 def steps(f: Facts) -> list[dict[str, Any]]:
@@ -269,7 +269,7 @@ def test_a_recording_without_events_has_no_steps() -> None:
     ],
 )
 def test_real_recordings(recording: str, expected: str, count: int) -> None:
-    trace = open_trace(shared("kineto", recording, "trace.json.gz"), Options(cache=False))
+    trace = recorded_trace("kineto", recording, "trace.json.gz")
     assert trace.sql("SELECT source, count(*) AS n FROM steps GROUP BY 1").to_pylist() == [
         {"source": expected, "n": count}
     ]
@@ -292,7 +292,7 @@ def test_inference_finds_what_the_profiler_recorded(
     recording: str, steps_in_it: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shared("kineto", recording, "trace.json.gz")
-    recorded = open_trace(path, Options(cache=False)).sql("SELECT median(dur) AS dur FROM steps").to_pylist()[0]["dur"]
+    recorded = recorded_trace(path).sql("SELECT median(dur) AS dur FROM steps").to_pylist()[0]["dur"]
     monkeypatch.setattr("stepscope.ingest.derive.steps.found.SOURCES", SOURCES[-1:])
     rows = open_trace(path, Options(cache=False)).sql("SELECT source, dur, partial FROM steps").to_pylist()
     if not steps_in_it:

@@ -24,10 +24,11 @@ from readers.conformance import (
     tables,
 )
 from readers.oracle import Row, rows, whole_events
+from series import WHOLE, rounds, series, spread
 from stepscope.ingest import Options, open_trace, recognise
 from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.simulate import SimJob, simulate
-from support import shared_traces
+from support import recorded_trace, shared_traces
 
 _ROOT = (shared_traces() or Path()) / "kineto"
 _ALL = sorted(_ROOT.glob("*/*.gz")) if shared_traces() else []
@@ -76,10 +77,10 @@ def with_blocks(monkeypatch, size: int) -> None:
     monkeypatch.setattr(recognise, "READERS", (reader,))
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=_name)
+@pytest.mark.parametrize("path", series(RECORDINGS, 8), ids=_name)
 def test_a_real_recording_conforms(path):
     check_sniffing(path)
-    with open_fresh(path) as trace:
+    with recorded_trace(path) as trace:
         check_invariants(trace)
         check_splits(trace)
 
@@ -93,13 +94,13 @@ def test_a_simulated_recording_conforms_and_every_event_is_there(name, simulated
         assert rows_of(trace) == expected(simulated[name].read_bytes())[0]
 
 
-@pytest.mark.parametrize("path", small(130_000), ids=_name)
+@pytest.mark.parametrize("path", series(small(130_000), 6), ids=_name)
 def test_every_event_is_there_with_its_exact_times(path):
-    with open_fresh(path) as trace:
+    with recorded_trace(path) as trace:
         assert rows_of(trace) == expected(gzip.decompress(path.read_bytes()))[0]
 
 
-@pytest.mark.parametrize("path", small(8_000), ids=_name)
+@pytest.mark.parametrize("path", series(small(8_000), 2), ids=_name)
 def test_the_store_and_every_packing_give_the_same_tables(path, tmp_path):
     options = Options(store=tmp_path / "store")
     with open_trace(path, options) as trace:
@@ -116,7 +117,7 @@ def test_the_store_and_every_packing_give_the_same_tables(path, tmp_path):
             assert len(skipped) == (packing == "zip"), packing
 
 
-@pytest.mark.parametrize("path", small(4_000), ids=_name)
+@pytest.mark.parametrize("path", series(small(4_000), 2), ids=_name)
 @pytest.mark.parametrize("size", [64, 5_000])
 def test_sizes_of_blocks_make_no_difference(path, size, monkeypatch, tmp_path):
     target = tmp_path / "trace.json"
@@ -137,24 +138,26 @@ def _check_cut(data: bytes, cut: int, target: Path) -> None:
     assert staged_rows(target) == want, f"cut at {cut} after {count} events"
 
 
-@pytest.mark.parametrize("path", small(8_000), ids=_name)
+@pytest.mark.parametrize("path", series(small(8_000), 2), ids=_name)
 def test_a_file_that_was_cut_gives_all_whole_events_before_the_cut(path, tmp_path):
     data = gzip.decompress(path.read_bytes())
     chosen = random.Random(path.parent.name)
-    for _ in range(12):
+    for _ in range(rounds(12, 4)):
         _check_cut(data, chosen.randrange(len(data)), tmp_path / "cut.json")
 
 
+@pytest.mark.series
 def test_a_file_cut_at_any_byte_of_an_event(tmp_path):
     """Many positions within one event, so that each kind of token is cut, and all those around its end."""
     path = next(p for p in RECORDINGS if p.parent.name == "triton_example")
     data = gzip.decompress(path.read_bytes())
     event = list(whole_events(data.decode()))[4]
-    for cut in [*range(event.start - 3, event.end, 11), *range(event.end - 4, event.end + 6)]:
+    within = [*range(event.start - 3, event.end, 11), *range(event.end - 4, event.end + 6)]
+    for cut in within if WHOLE else spread(within, 12):
         _check_cut(data, cut, tmp_path / "cut.json")
 
 
-@pytest.mark.parametrize("path", [p for p in RECORDINGS if p.stat().st_size > 600_000][::3], ids=_name)
+@pytest.mark.parametrize("path", series([p for p in RECORDINGS if p.stat().st_size > 600_000][::3], 2), ids=_name)
 def test_a_large_packed_file_that_was_cut(path, tmp_path):
     packed = path.read_bytes()
     cut = tmp_path / "cut.json.gz"
@@ -166,14 +169,14 @@ def test_a_large_packed_file_that_was_cut(path, tmp_path):
         assert trace.scalar("SELECT count(*) FROM spans") > 1000
 
 
-@pytest.mark.parametrize("path", small(8_000), ids=_name)
+@pytest.mark.parametrize("path", series(small(8_000), 2), ids=_name)
 def test_events_that_were_not_touched_survive_random_damage(path, tmp_path):
     """Three bytes are changed, then fifty at a time."""
     data = gzip.decompress(path.read_bytes())
     text = data.decode()
     events = list(whole_events(text))
     chosen = random.Random(path.parent.name)
-    for round_ in range(4):
+    for round_ in range(rounds(4, 2)):
         broken = bytearray(data)
         places = [chosen.randrange(len(data)) for _ in range(50 if round_ else 3)]
         for place in places:
@@ -191,7 +194,7 @@ def test_events_that_were_not_touched_survive_random_damage(path, tmp_path):
             assert sum(lost.values()) <= dropped, (lost, places)
 
 
-@pytest.mark.parametrize("path", small(300_000), ids=_name)
+@pytest.mark.parametrize("path", series(small(300_000), 4), ids=_name)
 def test_a_damaged_or_cut_recording_is_analysed(path, tmp_path):
     data = bytearray(gzip.decompress(path.read_bytes()))
     chosen = random.Random(f"{path.parent.name} analysed")

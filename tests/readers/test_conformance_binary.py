@@ -22,12 +22,12 @@ from readers.conformance import (
     check_report,
     check_sniffing,
     check_splits,
-    open_fresh,
     tables,
 )
+from series import series
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
-from support import shared_traces
+from support import recorded_trace, shared_traces
 
 _ROOT = shared_traces()
 RECORDINGS = sorted([*_ROOT.glob("nsys/*.sqlite"), *_ROOT.glob("memory/*.pickle")]) if _ROOT else []
@@ -57,12 +57,12 @@ def _facts(trace: Trace) -> Counter[tuple[object, ...]]:
     return found
 
 
-@pytest.fixture(scope="module", params=RECORDINGS, ids=_name)
+@pytest.fixture(scope="module", params=series(RECORDINGS, 4), ids=_name)
 def recording(request):
     """A recording and what is in it."""
     path = request.param
     check_sniffing(path)
-    with open_fresh(path) as trace:
+    with recorded_trace(path) as trace:
         check_invariants(trace)
         check_splits(trace)
         return path, _facts(trace)
@@ -112,7 +112,7 @@ def test_a_damaged_copy_is_read_or_refused_in_one_sentence(recording, tmp_path):
             check_report(trace)
 
 
-@pytest.mark.parametrize("path", SMALL, ids=_name)
+@pytest.mark.parametrize("path", series(SMALL, 2), ids=_name)
 def test_the_store_and_packings_give_the_same_tables(path, tmp_path):
     options = Options(store=tmp_path / "store")
     with open_trace(path, options) as trace:

@@ -14,7 +14,7 @@ from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
 from stepscope.reports import build
 from stepscope.reports.build import Options, build_report
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 SCHEMA = TableSchema("numbers", "Number of kernels.", (RANK, count("kernels", "How many.")))
 BY_STEP = TableSchema(
@@ -141,8 +141,6 @@ def test_what_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, options
 
 
 def test_ranks_are_put_together_and_partial_abstentions_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from stepscope.ingest import Options as Opening
-    from stepscope.ingest import open_trace
 
     def of_some(trace: Trace) -> Table:
         if trace.ranks[0] > 1:
@@ -150,7 +148,7 @@ def test_ranks_are_put_together_and_partial_abstentions_said(monkeypatch: pytest
         return numbers(trace)
 
     use(monkeypatch, Analysis(SCHEMA, of_some))
-    with open_trace(shared("kineto", "v100_dlrm_8ranks"), Opening(cache=False)) as trace:
+    with recorded_trace("kineto", "v100_dlrm_8ranks") as trace:
         report = build_report(trace)
     assert [row[0] for row in report.table("numbers").rows()] == [0, 1]
     [line] = [line for line in report.health if line.code == "not-computed"]

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from stepscope.ingest import Options, open_trace
+from series import series
 from stepscope.model.trace import Trace
 from stepscope.reports.exports import chrome
-from support import Facts, shared, shared_traces
+from support import Facts, recorded_trace, shared_traces
 
 FOLDERS = ("kineto", "ascend", "nsys")
 RECORDINGS = (
@@ -130,9 +130,9 @@ def arrows(trace: Trace) -> Counter[tuple[str, str]]:
     return Counter((row["source"], row["target"]) for row in rows)
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", series(RECORDINGS, 4))
 def test_of_a_real_recording_nothing_is_lost(name: str) -> None:
-    with open_trace(shared(*name.split("/")), Options(cache=False)) as whole:
+    with recorded_trace(*name.split("/")) as whole:
         trace = whole.rank(whole.ranks[0])
         if trace.scalar("SELECT count(*) FROM spans") > 60_000:
             pytest.skip("the rules are followed event by event, which takes long for so many")

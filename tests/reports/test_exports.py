@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from series import series
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
 from stepscope.reports.exports import chrome, folded, parquet
 from stepscope.reports.exports.lanes import lanes
-from support import Facts, shared, shared_traces
+from support import Facts, recorded_trace, shared_traces
 
 EVENTS = (
     "SELECT name, ts, dur, category, correlation, external_id, kind "
@@ -70,9 +71,9 @@ def test_a_small_trace_comes_back_as_it_was(tmp_path: Path) -> None:
     assert again(trace, tmp_path).sql(EVENTS).equals(trace.sql(EVENTS))
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", series(RECORDINGS, 8))
 def test_real_recordings_come_back_as_they_were(name: str, tmp_path: Path) -> None:
-    with open_trace(shared("kineto", name), Options(cache=False)) as whole:
+    with recorded_trace("kineto", name) as whole:
         trace = whole.rank(whole.ranks[0])
         back = again(trace, tmp_path)
         assert back.sql(EVENTS).equals(trace.sql(EVENTS))
@@ -135,7 +136,7 @@ def test_folded_stacks_of_the_host_add_up_to_its_time() -> None:
 
 
 def test_folded_host_time_is_all_of_it_on_a_real_recording() -> None:
-    with open_trace(shared("kineto", "h100_qwen05b_infer", "trace.json.gz"), Options(cache=False)) as trace:
+    with recorded_trace("kineto", "h100_qwen05b_infer", "trace.json.gz") as trace:
         total = sum(int(line.rsplit(" ", 1)[1]) for line in folded.lines(trace, "device"))
         assert total == trace.scalar("SELECT sum(dur) FROM kernels WHERE kind <> 'sync'")
 

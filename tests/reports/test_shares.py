@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from stepscope.ingest import Options as Opening
-from stepscope.ingest import open_trace
+from series import series
 from stepscope.reports.build import Options, build_report
-from support import shared, shared_traces
+from support import recorded_trace, shared_traces
 
 
 def recordings() -> list[str]:
@@ -21,9 +20,9 @@ def recordings() -> list[str]:
     return [label["path"] for part in labels for label in part]
 
 
-@pytest.mark.parametrize("path", recordings())
+@pytest.mark.parametrize("path", series(recordings(), 10))
 def test_a_price_is_the_share_that_it_is_shown_as(path: str) -> None:
-    with open_trace([shared(path)], Opening()) as trace:
+    with recorded_trace(path) as trace:
         report = build_report(trace, Options(page=True, strict=False))
     assert report.diagnosis is not None
     means: dict[int, int] = {}

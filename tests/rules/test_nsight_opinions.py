@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from stepscope.ingest import Options, open_trace
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.engine import diagnose
-from support import shared
+from support import recorded_trace, shared
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def second() -> dict[str, dict[str, Any]]:
 
 
 def diagnosis(name: str) -> Diagnosis:
-    with open_trace(shared("nsys", f"{name}.sqlite"), Options(cache=False)) as trace:
+    with recorded_trace("nsys", f"{name}.sqlite") as trace:
         return diagnose(trace, strict=True)
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.ingest import Options, open_trace
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
 from stepscope.signals.communication import comm_tasks, links
-from support import shared
+from support import recorded_trace
 
 
 def codes(path: tuple[str, ...], *families: str) -> set[str]:
-    with open_trace(shared(*path), Options(cache=False)) as trace:
+    with recorded_trace(*path) as trace:
         return {finding.code for finding in diagnose(trace, Settings(select=families), strict=True).findings}
 
 
@@ -25,7 +24,7 @@ def test_the_advice_of_msprof_analyze_is_found_or_its_absence_explained(export: 
 
 
 def test_unaligned_transfers_are_those_that_msprof_analyze_lists_and_as_fast_as_others() -> None:
-    with open_trace(shared("ascend", "alexnet_ddp_level1_text"), Options(cache=False)) as trace:
+    with recorded_trace("ascend", "alexnet_ddp_level1_text") as trace:
         s = Signals.of(trace.rank(0))
         odd, every = s(comm_tasks.unaligned), s(comm_tasks.parts)
         sizes = {}

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import pytest
 
+from series import series
 from stepscope.simulate import PRESETS, SimJob, random_job
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.records import Activity, Call, Flow, Frame, Memory, Record, Segment, Span
 
-SEEDS = range(40)
 LINKED = SimJob(ranks=3, ranks_per_host=2, slow_rank=1, noise=0.2, bucket_bytes=1 << 20)
 
 
@@ -30,7 +30,7 @@ def of(records: tuple[Record, ...], *kinds: type) -> list:
     return [record for record in records if type(record) in kinds]
 
 
-jobs = pytest.mark.parametrize("job", [random_job(seed) for seed in SEEDS], ids=lambda job: job.name)
+jobs = pytest.mark.parametrize("job", series(map(random_job, range(40)), 12), ids=lambda job: job.name)
 
 
 @jobs

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from series import series
 from stepscope.simulate import FAULTS, SimJob, random_job
 from stepscope.simulate.budget import IDLE, Placed, Sweep, split
 from stepscope.simulate.causes import ALLOC, DATA, DEPENDENCY, LAUNCH_LATENCY, NAMES, OP, SYNC
@@ -38,7 +39,7 @@ def by_points(activities, begin, end):
     return sums
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", series(range(25), 8))
 def test_budgets_equal_the_slow_computation(seed):
     ranks, truth = run(random_job(seed))
     for activities, rank in zip(ranks, truth, strict=True):
@@ -50,7 +51,7 @@ def test_budgets_equal_the_slow_computation(seed):
                 assert {part: budget[part] for part in PARTS} == expected
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", series(range(60), 15))
 def test_parts_and_causes_add_up(seed):
     _, truth = run(random_job(seed))
     for rank in truth:

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.communication.collectives import collective_calls, collectives
-from stepscope.ingest import Options, open_trace
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 
 def comm(f: Facts, ts: int, dur: int, collective: str = "all_reduce", **facts: Any) -> int:
@@ -116,7 +115,7 @@ def test_without_collectives_it_abstains() -> None:
 
 
 def test_durations_match_the_published_analysis() -> None:
-    trace = open_trace(shared("kineto", "mi300_resnet_recompute_ddp8", "trace.json.gz"), Options(cache=False))
+    trace = recorded_trace("kineto", "mi300_resnet_recompute_ddp8", "trace.json.gz")
     found = {
         (row["name"], row["bytes"]): (row["count"], row["total_ns"], row["min_ns"], row["max_ns"])
         for row in collectives(trace).records()

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.communication.links import links
-from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
-from support import Facts, shared
+from support import Facts, recorded_trace, shared
 
 
 def collective(f: Facts) -> int:
@@ -75,7 +74,7 @@ def test_it_abstains_without_collectives_and_without_their_parts() -> None:
 
 def test_a_real_recording_moves_what_the_profiler_says() -> None:
     folder = shared("ascend", "alexnet_ddp_level1_text", "rank0_ascend_pt")
-    with open_trace(folder, Options(cache=False)) as trace:
+    with recorded_trace(folder) as trace:
         rows = links(trace).records()
         query = "SELECT value FROM recorded WHERE subject = 'collective Total Op Info HCCS' AND metric = '{}'"
         size, time = (trace.scalar(query.format(metric)) for metric in ("Transit Size(MB)", "Transit Time(ms)"))

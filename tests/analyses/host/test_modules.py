@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.host.modules import modules
-from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 
 def tree(f: Facts) -> dict[str, dict[str, Any]]:
@@ -96,7 +95,7 @@ def test_without_modules_it_abstains() -> None:
 
 @pytest.mark.parametrize("recording", ["h100_bert_small", "mi300_resnet_recompute_ddp8", "mtia_inference"])
 def test_the_parts_of_real_trees_add_up(recording: str) -> None:
-    trace = open_trace(shared("kineto", recording, "trace.json.gz"), Options(cache=False))
+    trace = recorded_trace("kineto", recording, "trace.json.gz")
     rows = modules(trace).records()
     inside: dict[str, tuple[int, int]] = {}
     for row in rows:

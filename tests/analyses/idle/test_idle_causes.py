@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from idle_support import Causes, causes
+from series import series
 from stepscope.analyses.idle.idle_causes import idle_causes
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
 from stepscope.simulate import random_job, simulate
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 
 def busy(f: Facts, ts: int, dur: int, launch: tuple[int, int], **more: object) -> int:
@@ -310,7 +311,7 @@ def test_a_gap_over_two_steps_is_divided() -> None:
     assert causes(trace, None)["data_wait", None] == 300
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", series(range(12), 4))
 def test_agrees_with_the_simulator(seed: int, tmp_path: Path) -> None:
     """To a twentieth of each step: hand-overs between threads and the edges of the loader are not recorded.
 
@@ -343,7 +344,7 @@ def _group(name: str) -> str:
 @pytest.mark.parametrize(("folder", "share"), [("v100_resnet50_workers0", 0.6), ("v100_resnet50_workers4", 0.0)])
 def test_loading_in_the_main_thread_shows_as_data_wait(folder: str, share: float) -> None:
     """The same program with 0 and 4 loader processes: most idle time with 0 is loading, and next to none with 4."""
-    with open_trace(shared("kineto", folder, "trace.json.gz"), Options(cache=False)) as trace:
+    with recorded_trace("kineto", folder, "trace.json.gz") as trace:
         got = causes(trace, step=None)
     found = got["data_wait", None] / sum(got.values())
     assert share <= found < share + 0.2

@@ -8,10 +8,9 @@ import json
 import pytest
 
 from stepscope.analyses.kernels.roofline import roofline, roofline_shapes
-from stepscope.ingest import Options, open_trace
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
-from support import Facts, shared
+from support import Facts, recorded_trace, shared
 
 _A100 = "NVIDIA A100-SXM4-80GB"
 _N = 4096
@@ -130,8 +129,7 @@ def test_without_shapes_it_abstains() -> None:
 def test_times_of_matrix_products_match_the_published_ones(recording: str) -> None:
     folder = shared("kineto", recording)
     found = {
-        (row["name"], row["shapes"]): row
-        for row in roofline_shapes(open_trace(folder / "trace.json.gz", Options(cache=False))).records()
+        (row["name"], row["shapes"]): row for row in roofline_shapes(recorded_trace(folder / "trace.json.gz")).records()
     }
     csv.field_size_limit(1 << 24)
     with (folder / "expected_GEMM.csv").open(encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 """Laws that hold of prices whatever is recorded: on random simulated jobs, and on every recording that is at hand.
 
-`STEPSCOPE_LAWS=1000` asks so many jobs, and recordings of any size; by default a sample of both.
+`STEPSCOPE_LAWS=1000` asks so many jobs, and recordings of any size; by default few of both.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from series import rounds, series
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.building.nodes import DEVICE, NODE
 from stepscope.analyses.stepgraph.critical_path import critical_path
@@ -24,7 +25,7 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from stepscope.rules.engine import diagnose
 from stepscope.simulate import random_job, simulate
-from support import Facts, shared, shared_traces
+from support import Facts, recorded_trace, shared_traces
 
 _JOBS = int(os.environ.get("STEPSCOPE_LAWS", "6"))
 _LARGEST = 700_000 if _JOBS < 100 else 1 << 62
@@ -95,17 +96,17 @@ def recordings() -> list[str]:
     return sorted(str(path.relative_to(folder)) for path, size in sizes.items() if size < _LARGEST)
 
 
-@pytest.mark.parametrize("name", recordings() or ["none"])
+@pytest.mark.parametrize("name", series(recordings() or ["none"], 8))
 def test_real_recordings(name: str) -> None:
     try:
-        trace = open_trace(shared(name), Options(cache=False))
+        trace = recorded_trace(name)
     except UserError:
         pytest.skip("no recording")
     with trace:
         check(trace.rank(trace.ranks[0]))
 
 
-@pytest.mark.parametrize("seed", range(_JOBS))
+@pytest.mark.parametrize("seed", series(range(_JOBS), 3))
 def test_simulated_jobs(seed: int, tmp_path: Path) -> None:
     job = random_job(10_000 + seed)
     out = tmp_path / ("job" if job.ranks > 1 else "t.json")
@@ -118,7 +119,7 @@ US = 1_000
 WORK = st.lists(st.tuples(st.sampled_from(["compute", "copy", "set"]), st.integers(20, 400)), min_size=2, max_size=12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=rounds(20, 5), deadline=None)
 @given(WORK, st.booleans())
 def test_what_is_strictly_serial_is_worth_its_sum(work: list[tuple[str, int]], recorded: bool) -> None:
     """One after another on one queue, launched well ahead, or by a host that is not recorded."""
@@ -139,7 +140,7 @@ def test_what_is_strictly_serial_is_worth_its_sum(work: list[tuple[str, int]], r
         assert total <= saved <= total + 2 * US * len(chosen)  # with the gaps before them
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=rounds(20, 5), deadline=None)
 @given(st.lists(st.tuples(st.integers(20, 300), st.integers(2_000, 20_000)), min_size=4, max_size=12))
 def test_what_the_host_waits_for_in_turn_is_worth_its_sum(rounds: list[tuple[int, int]]) -> None:
     """Copies from pageable memory, whose calls return a little before they end, and a kernel after each."""

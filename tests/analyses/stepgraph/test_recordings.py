@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from series import series
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.analyses.steps.step_budget import step_budget
@@ -14,7 +15,7 @@ from stepscope.ingest import Options, open_trace
 from stepscope.model.events.change import EVERY_HOST_EVENT, Change, Scaled
 from stepscope.model.trace import Trace
 from stepscope.simulate import random_job, simulate
-from support import shared, shared_traces
+from support import recorded_trace, shared_traces
 
 #: Recordings too large for a unit test are left to the benchmark.
 _LARGEST = 2_000_000
@@ -64,13 +65,13 @@ def path_adds_up(trace: Trace, steps: set[int]) -> None:
         assert {step: budget[step] for step in sums} == dict(sums)
 
 
-@pytest.mark.parametrize("name", recordings() or ["none"])
+@pytest.mark.parametrize("name", series(recordings() or ["none"], 8))
 def test_real_recordings(name: str) -> None:
-    with open_trace(shared(name), Options(cache=False)) as trace:
+    with recorded_trace(name) as trace:
         check(trace.rank(trace.ranks[0]))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", series(range(16), 5))
 def test_simulated_recordings(seed: int, tmp_path: Path) -> None:
     job = random_job(seed)
     out = tmp_path / ("job" if job.ranks > 1 else "t.json")
@@ -80,8 +81,7 @@ def test_simulated_recordings(seed: int, tmp_path: Path) -> None:
 
 
 def test_the_table_names_what_the_step_waited_for() -> None:
-    path = shared("kineto", "v100_resnet50_workers0", "trace.json.gz")
-    with open_trace(path, Options(cache=False)) as trace:
+    with recorded_trace("kineto", "v100_resnet50_workers0", "trace.json.gz") as trace:
         rows = [row for row in critical_path(trace).records() if row["step"] is None]
     shares = {(row["part"], row["detail"]): row["share"] for row in rows}
     assert sum(shares.values()) == pytest.approx(1)

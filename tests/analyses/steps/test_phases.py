@@ -15,7 +15,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
 from stepscope.model.trace import Trace
 from stepscope.simulate import SimJob, simulate
-from support import Facts, shared
+from support import Facts, recorded_trace
 
 US = 1000
 
@@ -226,7 +226,7 @@ def test_without_operators_it_abstains() -> None:
     ],
 )
 def test_recordings_split_as_their_experts_say(path: tuple[str, ...], phase: str, host: tuple[int, int]) -> None:
-    trace = open_trace(shared(*path, "trace.json.gz"))
+    trace = recorded_trace(*path, "trace.json.gz")
     found = split(trace)
     mine = [values[0] / 1e6 for (_, name), values in found.items() if name == phase]
     assert host[0] <= sorted(mine)[len(mine) // 2] <= host[1]

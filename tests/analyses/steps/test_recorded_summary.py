@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.steps.recorded_summary import recorded_summary
-from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
-from support import Facts, shared
+from support import Facts, recorded_trace, shared
 
 
 def said(f: Facts, source: str, subject: str, metric: str, value: float, step: str | None = None) -> None:
@@ -115,7 +114,7 @@ def test_it_abstains_where_nothing_was_summed_up() -> None:
 def test_real_recordings_agree(level: str, numbers: int) -> None:
     """Of n durations with fractions of a ns, sums differ by up to n/2 ns; there are 191."""
     folder = shared("ascend", f"alexnet_ddp_{level}", "rank0_ascend_pt")
-    with open_trace(folder, Options(cache=False)) as trace:
+    with recorded_trace(folder) as trace:
         rows = recorded_summary(trace).records()
     assert len(rows) == numbers
     assert max(abs(row["difference_ns"]) for row in rows) <= 96

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from series import rounds
 from stepscope.analyses.steps.step_budget import step_budget
-from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from support import Facts, shared
+from support import Facts, recorded_trace, shared
 
 PARTS = ("total_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns", "comm_ns", "copy_ns")
 
@@ -155,7 +155,7 @@ ACTIVITY = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=rounds(25, 8))
 @given(st.lists(ACTIVITY, min_size=1, max_size=15), st.lists(st.integers(1, 80), min_size=1, max_size=4))
 def test_splits_equal_those_of_single_instants(work: list[tuple[int, int, str]], steps: list[int]) -> None:
     assume(any(kind != "sync" for _, _, kind in work))
@@ -201,7 +201,7 @@ def expected(folder: str) -> dict[str, float]:
 )
 def test_agrees_with_tracelens(folder: str) -> None:
     """TraceLens computes in doubles of Unix µs, which resolve 250 ns. These recordings have no sets."""
-    with open_trace(shared("kineto", folder, "trace.json.gz"), Options(cache=False)) as trace:
+    with recorded_trace("kineto", folder, "trace.json.gz") as trace:
         whole = next(r for r in step_budget(trace).records() if r["step"] is None)
     want = expected(folder)
     for part, theirs in (
@@ -217,7 +217,7 @@ def test_agrees_with_tracelens(folder: str) -> None:
 @pytest.mark.parametrize("folder", ["h100_qwen05b_infer", "mi300_qwen05b_infer", "mi300_resnet_recompute_ddp8"])
 def test_agrees_with_tracelens_on_what_it_counts(folder: str) -> None:
     """TraceLens leaves out activities whose launch is not recorded; ours counts them. Compared without them."""
-    with open_trace(shared("kineto", folder, "trace.json.gz"), Options(cache=False)) as trace:
+    with recorded_trace("kineto", folder, "trace.json.gz") as trace:
         rows = trace.columns("SELECT ts, ts + dur AS stop FROM kernels WHERE launch IS NOT NULL AND kind <> 'sync'")
         whole = next(r for r in step_budget(trace).records() if r["step"] is None)
     want = expected(folder)

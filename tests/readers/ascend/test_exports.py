@@ -19,7 +19,7 @@ from stepscope.reports.build import Options as ReportOptions
 from stepscope.reports.build import build_report
 from stepscope.rules.diagnosis import Unasked
 from stepscope.rules.engine import diagnose
-from support import shared
+from support import recorded_trace, shared
 
 
 @pytest.fixture(scope="module", params=[0, 1])
@@ -27,7 +27,7 @@ def pair(request: pytest.FixtureRequest) -> Any:
     paths = (
         shared("ascend", f"alexnet_ddp_level1_{kind}", f"rank{request.param}_ascend_pt") for kind in ("text", "db")
     )
-    traces = tuple(open_trace(path, Options(cache=False)) for path in paths)
+    traces = tuple(map(recorded_trace, paths))
     yield traces
     for trace in traces:
         trace.close()

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.registry import analyses
-from stepscope.ingest import Options, open_trace
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
-from support import shared
+from support import recorded_trace, shared
 
 TEXT = [(level, rank) for level in ("level0_text", "level1_text") for rank in (0, 1)]
 LEVEL1 = [case for case in TEXT if case[0] == "level1_text"]
@@ -34,7 +33,7 @@ def opened() -> Iterator[Any]:
 
     def get(level: str, rank: int) -> Trace:
         if (level, rank) not in traces:
-            traces[level, rank] = open_trace(_folder(level, rank), Options(cache=False))
+            traces[level, rank] = recorded_trace(_folder(level, rank))
         return traces[level, rank]
 
     yield get

@@ -13,6 +13,7 @@ import pytest
 
 from readers.conformance import check_invariants, check_sniffing, check_unusable
 from readers.memsnapshot.snapshots import MIB, History, block, health, opened, segment, snapshot, trace_of
+from series import rounds
 from stepscope.model.errors import UserError
 from support import shared
 
@@ -40,20 +41,22 @@ def test_a_cut_history_gives_all_whole_batches_before_the_cut(tmp_path: Path, pr
         assert trace.sql("SELECT requested FROM allocations WHERE seq = 2999").to_pylist() == [{"requested": 3099}]
 
 
+@pytest.mark.series
 def test_every_cut_gives_a_trace_or_one_sentence(tmp_path: Path) -> None:
     data = _data(1500)
     chosen = random.Random(1)
     opened_ones = 0
-    for cut in [1, 2, 3, 5, *(chosen.randrange(len(data)) for _ in range(12)), len(data) - 1]:
+    for cut in [1, 2, 3, 5, *(chosen.randrange(len(data)) for _ in range(rounds(12, 4))), len(data) - 1]:
         opened_ones += _tried(tmp_path / "cut.pickle", data[:cut])
     assert opened_ones > 2
 
 
+@pytest.mark.series
 def test_random_damage_gives_a_trace_or_one_sentence(tmp_path: Path) -> None:
     data = _data(1500)
     chosen = random.Random(2)
     opened_ones = 0
-    for _ in range(20):
+    for _ in range(rounds(20, 6)):
         damaged = bytearray(data)
         for _ in range(chosen.choice([1, 20])):
             damaged[chosen.randrange(2, len(data))] = chosen.randrange(256)

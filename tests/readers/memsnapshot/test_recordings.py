@@ -15,7 +15,7 @@ from readers.memsnapshot.snapshots import health, opened, table
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.snapshots.memory_snapshot import memory_snapshot
 from stepscope.model.errors import MissingInputError
-from support import shared, shared_traces
+from support import recorded_trace, shared, shared_traces
 
 _FOLDER = (shared_traces() or Path()) / "memory"
 RECORDINGS = sorted(path.name for path in _FOLDER.glob("*.pickle")) if shared_traces() else []
@@ -83,7 +83,7 @@ def test_a_recording_conforms_and_every_analysis_answers_or_abstains(name: str) 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_the_state_agrees_with_the_second_opinion(name: str) -> None:
     expected = json.loads((_FOLDER / "expected_second_opinion.json").read_text())[name]["devices"]
-    with opened(shared("memory", name)) as trace:
+    with recorded_trace("memory", name) as trace:
         rows = memory_snapshot(trace).records()
         blocks = dict(table(trace, "SELECT state, count(*) FROM blocks GROUP BY 1"))
     assert [str(row["device"]) for row in rows] == sorted(expected)
@@ -107,7 +107,7 @@ def test_the_state_agrees_with_the_second_opinion(name: str) -> None:
 def test_the_history_agrees_with_the_second_opinion(name: str) -> None:
     """Its peak starts from nothing, so it agrees where nothing is older than the history, and else is too low."""
     [expected] = json.loads((_FOLDER / "expected_second_opinion.json").read_text())[name]["traces"].values()
-    with opened(shared("memory", name)) as trace:
+    with recorded_trace("memory", name) as trace:
         [row] = memory_snapshot(trace).records()
         actions = dict(table(trace, "SELECT action, count(*) FROM allocator_events GROUP BY 1"))
         sizes = dict(table(trace, "SELECT action, sum(bytes)::BIGINT FROM allocator_events GROUP BY 1"))
@@ -132,7 +132,7 @@ def test_the_history_agrees_with_the_second_opinion(name: str) -> None:
 def test_levels_agree_with_a_walk_through_the_history(name: str) -> None:
     content = _loaded(name)
     walked = _walked(content)
-    with opened(shared("memory", name)) as trace:
+    with recorded_trace("memory", name) as trace:
         [row] = memory_snapshot(trace).records()
         last = trace.scalar(
             "SELECT last(allocated ORDER BY ts, rowid) FROM (SELECT *, row_number() OVER () AS rowid FROM memory)"
@@ -155,7 +155,7 @@ def test_levels_agree_with_a_walk_through_the_history(name: str) -> None:
 def test_rings_that_lost_their_begin_and_late_begins_make_peaks_lower_bounds() -> None:
     bounds = {}
     for name in RECORDINGS:
-        with opened(shared("memory", name)) as trace:
+        with recorded_trace("memory", name) as trace:
             [row] = memory_snapshot(trace).records()
             bounds[name.removesuffix(".pickle")] = row["peak_is_lower_bound"]
     assert bounds == {
@@ -166,7 +166,7 @@ def test_rings_that_lost_their_begin_and_late_begins_make_peaks_lower_bounds() -
 
 
 def test_the_parts_of_the_peak_add_up_to_it_in_five_ways() -> None:
-    with opened(shared("memory", "train_ctx150.pickle")) as trace:
+    with recorded_trace("memory", "train_ctx150.pickle") as trace:
         [row] = memory_snapshot(trace).records()
         parts: Counter[str] = Counter()
         for held in analyses()["memory_peak_stacks"].run(trace).records():

@@ -12,9 +12,8 @@ import pytest
 from stepscope.analyses.host.api_calls import api_calls
 from stepscope.analyses.host.os_runtime import os_runtime
 from stepscope.analyses.kernels.kernels import kernels
-from stepscope.ingest import Options, open_trace
 from stepscope.model.intervals import Intervals
-from support import shared
+from support import recorded_trace, shared
 
 REPORTS = {
     "osrt_sum": (os_runtime, "SELECT name, dur FROM events WHERE category = 'other' AND args LIKE '%os_runtime%'"),
@@ -31,7 +30,7 @@ PRINTED = ("share", "total_ns", "count", "mean_ns", "median_ns", "min_ns", "max_
 
 @pytest.fixture(scope="module")
 def trace():
-    return open_trace(shared("nsys", "lm_2_7b.sqlite"), Options(cache=False))
+    return recorded_trace("nsys", "lm_2_7b.sqlite")
 
 
 def printed(report: str) -> list[tuple[str, dict[str, str]]]:
@@ -105,7 +104,7 @@ DIRECTIONS = {
 def second(request):
     """A recording with what an independent implementation of the reports finds in it."""
     expected = json.loads(shared("nsys", SECOND).read_text(encoding="utf-8"))[f"{request.param}.sqlite"]
-    return open_trace(shared("nsys", f"{request.param}.sqlite"), Options(cache=False)), expected
+    return recorded_trace("nsys", f"{request.param}.sqlite"), expected
 
 
 def test_every_row_of_every_table_is_there(second):

@@ -9,7 +9,7 @@ from readers.nsight.database import KERNEL, PUSH_POP, RUNTIME, Export, global_ti
 from stepscope.analyses.registry import analyses
 from stepscope.ingest import Options, open_trace
 from stepscope.simulate import SimJob, simulate
-from support import shared
+from support import recorded_trace
 
 
 def two_processes(devices: tuple[int, int] = (1, 0)) -> Export:
@@ -150,7 +150,7 @@ def test_a_simulated_host_is_the_same_as_its_ranks(tmp_path):
 
 @pytest.mark.parametrize("name", ["h100_2gpu_1s", "mfu_2gpu_before", "mfu_2gpu_after"])
 def test_real_exports_of_two_processes(name):
-    with open_fresh(shared("nsys", f"{name}.sqlite")) as trace:
+    with recorded_trace("nsys", f"{name}.sqlite") as trace:
         assert trace.ranks == (0, 1)
         counts = [trace.rank(rank).scalar("SELECT count(*) FROM kernels WHERE kind = 'compute'") for rank in (0, 1)]
         assert min(counts) > 0.9 * max(counts)

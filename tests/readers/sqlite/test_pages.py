@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from series import rounds
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.sqlite import whole
 from stepscope.readers.sqlite.columns import Columns
@@ -87,7 +88,7 @@ def path(tmp_path):
     return tmp_path / "x.sqlite"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=rounds(60, 15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(ROW, max_size=120), page=st.sampled_from([512, 1024, 4096, 65536]))
 def test_any_rows(rows, page, tmp_path, monkeypatch):
     path = made(tmp_path / "x.sqlite", rows, page=page)
@@ -183,7 +184,7 @@ def test_other_encodings_are_left_to_the_library(path):
     assert [(row["a"], row["t"]) for row in scanned(path)] == [(1, "é")]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=rounds(150, 30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.lists(st.tuples(st.integers(100, 40_000), st.integers(0, 255)), min_size=1, max_size=30),
     cut=st.one_of(st.none(), st.integers(200, 40_000)),
