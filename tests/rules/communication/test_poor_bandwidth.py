@@ -42,6 +42,19 @@ def test_the_price_scales_transfers_to_the_usual_bandwidth_and_keeps_waiting() -
     assert part.factor == 0.12
 
 
+def test_the_price_scales_smaller_collectives_too_down_to_what_each_takes_besides() -> None:
+    slow = given(20e9)
+    last = some_calls(1, event=7, bytes=2 * MIB, transfer=480_000, dur=480_000)
+    for fixed, smaller, factors in ((50_000, last, [0.14, 0.28]), (0, None, [0.24])):
+        calls = some_calls(1, bytes=32 * MIB, transfer=1_230_000, dur=1_230_000)
+        # 294 µs for 32 MiB, 18 µs for 2 MiB, and 50 µs for each.
+        at = (np.full(1, 1.75), np.full(1, 20e9), fixed)
+        slow[links.large] = Bandwidths(calls, *at, smaller, np.full(1, 1.75))
+        (draft,) = drafts("COM002", slow)
+        assert draft.change is not None
+        assert [part.factor for part in draft.change.device] == factors
+
+
 def test_between_hosts_the_least_is_that_of_a_slow_network() -> None:
     assert drafts("COM002", given(5e9, NETWORK)) == []
     assert "4.00 GB/s" in drafts("COM002", given(4e9, NETWORK))[0].summary

@@ -115,9 +115,20 @@ class TestLinks:
         s = Signals.of(facts.trace(rank=0, world_size=2))
         assert s(links.large).calls.event.size == 1
         assert s(links.large).fixed_ns == 250_000
+        assert s(links.large).smaller is not None
+        assert s(links.large).smaller.bytes.tolist() == [8, 8]
         assert s(links.bandwidth) == pytest.approx(20e9)
         assert s(links.one_host) is None
         assert s(links.link).usual == 20e9
+
+    def test_of_one_size_nobody_knows_what_small_ones_take_besides(self) -> None:
+        facts = Facts()
+        facts.step(1, 0, 10_000_000)
+        collective(facts, 1_000, 1_000_000, size=8 << 20)
+        collective(facts, 3_000_000, 400_000, size=6 << 20)
+        s = Signals.of(facts.trace(rank=0, world_size=2))
+        assert s(links.large).calls.event.size == 2
+        assert s(links.large).smaller is None
 
     @pytest.mark.parametrize(("devices", "same"), [((0, 1), True), ((0, 0), None)])
     def test_ranks_on_different_devices_share_a_host(self, devices: tuple[int, int], same: bool | None) -> None:

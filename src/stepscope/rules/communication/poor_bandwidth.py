@@ -14,7 +14,8 @@ takes whatever its size, as calls of several sizes tell, does not count. The ban
 must give: between devices of one host with links of their own a fifth of what large collectives usually get there (70 %
 of one direction's rate); over HCCS half of 18 GB/s for each link; else, where ranks may sit on different hosts,
 `min_remote`. Where waiting for other ranks can't be told from transfer, the best of at least `min_calls` calls counts
-in place of the median. The price is what the step would save if these collectives ran at the usual bandwidth.
+in place of the median. The price is what the step would save if these collectives ran at the usual bandwidth, and with
+them smaller ones of the same groups, where it is known what they take besides moving their bytes.
 
 ## What to try
 Look at what the library chose: `NCCL_DEBUG=INFO` (HCCL: `HCCL_ENTRY_LOG_ENABLE=1`) names the transport of each
@@ -31,12 +32,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.model.amounts import quantity
 from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.communication.communication import Calls
 from stepscope.signals.communication.links import Bandwidths, Link, bandwidth, large, link
 from stepscope.signals.shared.job import platform
 
@@ -86,10 +89,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 
 def _faster(found: Bandwidths, way: Link) -> Change:
-    """Transfers at the usual bandwidth; what was waiting stays."""
-    calls = found.calls
-    usual = np.minimum(found.fixed_ns + calls.bytes * found.factor * 1e9 / way.usual, calls.transfer)
-    return Change(device=scaled_each(calls.event, (calls.dur - calls.transfer + usual) / np.maximum(calls.dur, 1)))
+    """Transfers at the usual bandwidth, small ones too, which may be the last of a step; what was waiting stays."""
+    parts = [(found.calls, found.factor)]
+    if found.smaller is not None:
+        parts.append((found.smaller, found.smaller_factor))
+    kept = [_kept(calls, found.fixed_ns + calls.bytes * factor * 1e9 / way.usual) for calls, factor in parts]
+    return Change(device=scaled_each(np.concatenate([calls.event for calls, _ in parts]), np.concatenate(kept)))
+
+
+def _kept(calls: Calls, usual: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What remains of each call if its transfer takes as long as usual, and no longer than it did."""
+    return (calls.dur - calls.transfer + np.minimum(usual, calls.transfer)) / np.maximum(calls.dur, 1)
 
 
 RULE = Rule(

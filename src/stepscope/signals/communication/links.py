@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -62,12 +62,17 @@ class Bandwidths:
         factor: float64[n], bytes on each link per byte of the collective's size.
         bandwidth: float64[n], bus bandwidth of the transfer without its fixed part, bytes/s.
         fixed_ns: What each takes besides moving its bytes; 0 where too few sizes are recorded to tell.
+        smaller: Collectives of known size in the same groups that are not large; None where it is not known what they
+            take besides moving their bytes.
+        smaller_factor: float64[m], as `factor`.
     """
 
     calls: Calls
     factor: NDArray[np.float64]
     bandwidth: NDArray[np.float64]
     fixed_ns: int = 0
+    smaller: Calls | None = None
+    smaller_factor: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 @signal()
@@ -114,16 +119,21 @@ def large(s: Signals) -> Bandwidths:
     pairs = zip(every.name.tolist(), every.world.tolist(), strict=True)
     factor = np.array([factors[pair] or np.nan for pair in pairs])
     carried = every.bytes * factor
-    chosen = (every.bytes >= LARGE) & ~np.isnan(factor) & (every.transfer > 0)
+    known = (every.bytes > 0) & ~np.isnan(factor) & (every.transfer > 0)
+    chosen = known & (every.bytes >= LARGE)
     if not chosen.any():
         raise MissingInputError(
             "no large collective with a known size and number of ranks is recorded",
             hint="record with record_shapes=True and a PyTorch of 2.3 or later, which notes sizes of messages",
         )
-    found, factor = every.where(chosen), factor[chosen]
-    fixed = _fixed_ns(carried, every.transfer)
+    found, fixed = every.where(chosen), _fixed_ns(carried, every.transfer)
     moving = np.maximum(found.transfer - fixed, found.transfer // 10 + 1)
-    return Bandwidths(found, factor, found.bytes * factor * 1e9 / moving, fixed)
+    # Other groups may go over other links.
+    beside = known & ~chosen & np.isin(every.group, found.group)
+    smaller = every.where(beside) if fixed else None
+    return Bandwidths(
+        found, factor[chosen], found.bytes * factor[chosen] * 1e9 / moving, fixed, smaller, factor[beside]
+    )  # fmt: skip
 
 
 def _fixed_ns(carried: NDArray[np.float64], transfer: NDArray[np.int64]) -> int:
