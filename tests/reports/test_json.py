@@ -47,8 +47,9 @@ REPORT = {
         {
             "code": str, "name": str, "family": str, "severity": str, "title": str, "summary": str,
             "cost_ns": (int, type(None)), "gain_ceiling": (float, type(None)), "confidence": float,
-            "alone_ns": (int, type(None)), "taken_ns": (int, type(None)), "inspect": str,
-            "share": (float, type(None)), "recorded_share": (float, type(None)), "fate": str, "waiting": bool,
+            "alone_ns": (int, type(None)), "taken_ns": (int, type(None)), "placed_as_ns": (int, type(None)),
+            "inspect": str, "share": (float, type(None)), "recorded_share": (float, type(None)), "fate": str,
+            "waiting": bool,
             "evidence": {"ranks": [int], "steps": [int], "ranges": [list], "events": [int], "rows": [dict],
                          "numbers": dict},
             "actions": [{"text": str, "before": str, "after": str, "page": str}],

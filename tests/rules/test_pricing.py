@@ -35,6 +35,7 @@ def test_a_price_is_bounded_by_what_is_removed_and_by_what_the_rule_says(most: i
     change = Change(device=(Scaled(np.array([kernel]), 0.5),))
     found = priced(RULE, Draft("Title", "Summary.", (), change=change, most_ns=most), signals)
     assert found.cost_ns == cost
+    assert found.removed_ns == 100_000
 
 
 def test_a_change_that_makes_the_step_longer_has_no_price() -> None:

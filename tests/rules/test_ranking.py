@@ -21,11 +21,12 @@ def priced(
     symptom_of: tuple[str, ...] = (),
     step: int | None = STEP,
     taken: int | None = None,
+    removed: int | None = None,
 ) -> Priced:
     rule = Rule(code, code.lower(), check=lambda *_: (), symptom_of=symptom_of)
     registered = Registered(rule, "host", "Title.", "Title.", "tests")
     draft = Draft(title=f"{code}{key}", summary="", actions=(), key=key, events=np.arange(100), taken_ns=taken)
-    return Priced(registered, draft, (rank,), cost, step)
+    return Priced(registered, draft, (rank,), cost, step, removed_ns=removed)
 
 
 def test_the_most_expensive_comes_first_and_advice_last() -> None:
@@ -35,17 +36,31 @@ def test_the_most_expensive_comes_first_and_advice_last() -> None:
     assert found[0].gain_ceiling == 0.25
 
 
-def test_what_has_no_price_stands_where_a_twentieth_of_what_it_is_about_would() -> None:
-    found = ranked([priced("A", 35_000), priced("B", None, taken=800_000), priced("C", 45_000)], 0.01)
+def test_what_has_no_price_stands_below_what_costs_three_hundredths_of_what_it_is_about() -> None:
+    found = ranked([priced("A", 20_000), priced("B", None, taken=800_000), priced("C", 30_000)], 0.01)
     assert [f.code for f in found] == ["C", "B", "A"]
-    assert [f.severity for f in found] == ["medium", "advice", "medium"]
+    assert [f.severity for f in found] == ["medium", "advice", "low"]
     assert [f.taken_ns for f in found] == [None, 800_000, None]
+    assert [f.placed_as_ns for f in found] == [None, 24_000, None]
 
 
-def test_what_has_no_price_is_explained_by_causes_worth_a_twentieth_of_what_it_is_about() -> None:
+def test_what_has_no_price_is_explained_by_causes_worth_most_of_its_place() -> None:
     without = priced("SYM", None, taken=800_000, symptom_of=("CAUSE",))
-    assert [f.code for f in ranked([priced("CAUSE", 30_000), without], 0.01)] == ["CAUSE"]
-    assert [f.code for f in ranked([priced("CAUSE", 15_000), without], 0.01)] == ["SYM", "CAUSE"]
+    assert [f.code for f in ranked([priced("CAUSE", 15_000), without], 0.01)] == ["CAUSE"]
+    assert [f.code for f in ranked([priced("CAUSE", 14_000), without], 0.01)] == ["SYM", "CAUSE"]
+
+
+def test_a_known_cause_that_the_host_hides_is_shown_and_raises_what_has_no_price() -> None:
+    without = priced("SYM", None, taken=800_000, symptom_of=("CAUSE",))
+    others = [priced("A", 60_000), without]
+    found = ranked([priced("CAUSE", 900, removed=400_000), *others], 0.01)
+    assert [(f.code, f.shown, f.placed_as_ns) for f in found] == [
+        ("SYM", True, 200_000), ("A", True, None), ("CAUSE", True, None)
+    ]  # fmt: skip
+    # What takes little away is no reason, and what another finding is about is none either.
+    for cause in (priced("CAUSE", 900, removed=48_000), priced("OTHER", 900, removed=400_000)):
+        found = ranked([cause, *others], 0.01)
+        assert [(f.code, f.shown) for f in found] == [("A", True), ("SYM", True), (found[2].code, False)]
 
 
 def test_what_costs_less_than_the_least_share_is_not_shown_but_kept() -> None:

@@ -90,6 +90,7 @@ class Finding:
         actions: What to do, the most promising first.
         symptoms: Titles of findings that this one is the cause of.
         taken_ns: Without a price: what it is about takes so much of a step; null where that is not said.
+        placed_as_ns: Without a price, and where `taken_ns` is told: it stands where it would if it cost this.
         inspect: Command of the vendor's profiler for the kernel that it is about; empty if it is about none.
         alone_ns: What the typical step would save by this alone; null where that is no other than `cost_ns`.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
@@ -114,6 +115,7 @@ class Finding:
     actions: tuple[Action, ...]
     symptoms: tuple[str, ...] = ()
     taken_ns: int | None = None
+    placed_as_ns: int | None = None
     inspect: str = ""
     alone_ns: int | None = None
     shown: bool = True

@@ -24,6 +24,8 @@ class Priced:
         step_ns: Mean length of the typical step, which the cost is a part of; None where the recording has none.
         inspect: Command that looks inside the kernel that it is about; empty if it is about none.
         rest_ns: What remains of the cost once the findings above it are fixed; None where that was not asked.
+        removed_ns: What the remedy takes away per step, whether the step is shorter by it or something else takes as
+            long; None where no change of the graph expresses it.
     """
 
     registered: Registered
@@ -33,6 +35,7 @@ class Priced:
     step_ns: int | None
     inspect: str = ""
     rest_ns: int | None = None
+    removed_ns: int | None = None
 
 
 def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
@@ -41,7 +44,7 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
     The graph is that of the whole recording, since a step follows the one before it, and its counted steps are some of
     the typical ones: what it saves is told as a share of these, and holds of the typical step.
     """
-    cost, length = draft.cost_ns, signals.maybe(step_ns)
+    cost, length, removed = draft.cost_ns, signals.maybe(step_ns), None
     if draft.change is not None:
         try:
             prediction = StepGraph.of(signals.whole.trace).predict(draft.change)
@@ -51,9 +54,9 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
             # What other ranks would gain by the same change is not this finding's price.
             cost = min(max(prediction.saved_ns, 0), prediction.removed_ns)
             if length is not None and prediction.base_ns > 0:
-                cost = cost * length // prediction.base_ns
+                cost, removed = (ns * length // prediction.base_ns for ns in (cost, prediction.removed_ns))
     if cost is not None:
         limits = [limit for limit in (draft.most_ns, length) if limit is not None]
         cost = min(cost, *limits) if limits else cost
     look = command(registered, draft, signals)
-    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look)
+    return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look, None, removed)

@@ -16,11 +16,14 @@ _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
 _EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
-#: What can't be priced stands where it would if this part of the time that it is about could be saved. Kernels with
-#: which nothing is known to be wrong seldom give more, and what has a price and a remedy comes before them.
-_UNPRICED: Final = 0.05
+#: What can't be priced stands where it would if this part of the time that it is about could be saved: below all that
+#: costs a medium part of the step and has a remedy, since nothing is known to be wrong with it.
+_UNPRICED: Final = 0.03
 #: The same of what the device waits for: half of the bytes, or half of the host's work, take half of that.
 _WAITING: Final = 0.5
+#: Something is known to be wrong with it where a cause of it takes so much away, which the step is not shorter by as
+#: long as the host takes as long. Half of that counts, since as much may be left in the way.
+_BEHIND: Final = 0.5
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
@@ -31,7 +34,7 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
         least: Share of the step below which a finding is not shown unasked.
     """
     merged = _over_ranks(found)
-    findings = [_finding(one, least) for one in merged]
+    findings = _with_known_causes(merged, [_finding(one, least) for one in merged])
     above = _above(merged, findings)
     for position, cause in _repeating(merged, findings, above).items():
         above[position] = cause
@@ -59,8 +62,26 @@ def _weight(finding: Finding) -> int:
     """The cost that decides the place: the price, else a part of what the finding is about."""
     if finding.cost_ns is not None:
         return finding.cost_ns
-    part = _WAITING if finding.waiting else _UNPRICED
-    return round(part * (finding.taken_ns or 0))
+    return finding.placed_as_ns or 0
+
+
+def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Finding]:
+    """What has no price stands higher where a cause of it is known, and that cause is shown, whatever it costs.
+
+    A step that two things hold up alike is not shorter without one of them: then the price of either is small, and
+    neither is to be kept back.
+    """
+    told = list(findings)
+    for position, finding in enumerate(findings):
+        if not finding.placed_as_ns:
+            continue
+        named = found[position].registered.rule.symptom_of
+        for other, cause in enumerate(findings):
+            behind = round(_BEHIND * (found[other].removed_ns or 0))
+            if cause.code in named and not cause.shown and behind > finding.placed_as_ns:
+                told[position] = replace(finding, placed_as_ns=max(behind, told[position].placed_as_ns or 0))
+                told[other] = replace(cause, shown=True)
+    return told
 
 
 def _over_ranks(found: Sequence[Priced]) -> list[Priced]:
@@ -94,9 +115,11 @@ def _finding(one: Priced, least: float) -> Finding:
         rows=draft.rows,
         numbers=dict(draft.numbers),
     )
+    taken = draft.taken_ns if one.cost_ns is None else None
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
-        draft.confidence, evidence, draft.actions, taken_ns=draft.taken_ns if one.cost_ns is None else None,
+        draft.confidence, evidence, draft.actions, taken_ns=taken,
+        placed_as_ns=None if taken is None else round((_WAITING if draft.waiting else _UNPRICED) * taken),
         inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share, fate=draft.fate,
         recorded_share=draft.recorded_share if one.cost_ns is None else None, waiting=draft.waiting,
     )  # fmt: skip

@@ -11,8 +11,10 @@ faster or fewer do.
 Compute kernels must run for `min_busy` of the typical step, or one of them for `min_one`, and classes of them that
 are not known to be good must take `min_share` of it. Kernels with known FLOPs and bytes on a known device are good
 from `good` of the roofline on: there is little to gain. The finding has no price, since what another kernel would
-take is not in the recording; it is placed as if a tenth of that time could be saved. Where other rules say what is
-wrong with these kernels and what that is worth, this finding is a symptom of theirs.
+take is not in the recording; it stands below whatever costs three hundredths of the step or more. Where other rules say
+what is wrong with these kernels and what that is worth, this finding is a symptom of theirs. Where the step would be
+no shorter by their remedy, since the host takes as long, they are shown below this finding, which then stands where
+half of what they take away would.
 
 ## What to try
 What the class of the foremost kernels calls for: tuned or narrower products, another implementation of attention or of
