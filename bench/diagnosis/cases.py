@@ -69,7 +69,8 @@ def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
     # Where a fault shows only between ranks, the job has several without it too: only the fault may slow it.
     job = with_ranks(job, max(job.ranks, *(FAULTS[fault].ranks for fault in faults)))
     if PIPED & set(faults):
-        job = with_ranks(piped(job), max(job.ranks, 2))
+        job = piped(job)
+        job = with_ranks(job, job.ranks)
     if "unfused-optimizer" in faults:
         # The remedy is the fused one, which its price is to be held against.
         job = replace(job, optimizer_impl="fused")
