@@ -37,6 +37,9 @@ def roles(*length: int, host: tuple[int, ...] = (), partial: tuple[int, ...] = (
         ((100, 100, 100, 152), "ttte"),
         ((60, 100, 100, 100), "ettt"),
         ((82, 166, 84, 165, 83, 166), "tttttt"),  # run-ahead alternates
+        ((217, 143, 217, 143, 216), "ttttt"),  # both workers are too slow
+        ((217, 143, 217, 143, 200), "wtote"),
+        ((217, 143, 217, 143, 143), "wtott"),
         ((100, 100, 100, 180) * 5, "t" * 20),  # every fourth step ends with the optimizer
     ],
 )

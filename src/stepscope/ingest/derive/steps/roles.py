@@ -22,6 +22,9 @@ _UNLIKE: Final = 0.25
 _SPREADS: Final = 4
 #: Most outliers between the first and last step, as a share of all steps (at least one); more belong to the job.
 _RARE: Final = 0.15
+#: Where the first step, the last and one between them are outliers and differ from each other by no more than this, the
+#: length recurs: two loader workers that are too slow make every other step wait for the same time.
+_SAME: Final = 0.05
 #: Least number of remaining steps to compare others with.
 _FEWEST: Final = 2
 #: Least number of steps between the first and the last to judge these two by.
@@ -110,6 +113,8 @@ def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
         recurring = off[1:-1][inner]
         unlike &= (off < recurring.min()) | (off > (1 + _UNLIKE) * recurring.max())
         unlike[1:-1] = False
+    elif inner.any() and unlike[0] and unlike[-1] and length[unlike].max() <= (1 + _SAME) * length[unlike].min():
+        return []
     return [] if step.size - np.count_nonzero(unlike) < _FEWEST else step[unlike].tolist()
 
 
