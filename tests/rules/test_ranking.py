@@ -44,6 +44,13 @@ def test_what_has_no_price_stands_below_what_costs_three_hundredths_of_what_it_i
     assert [f.placed_as_ns for f in found] == [None, 24_000, None]
 
 
+def test_a_rule_may_say_where_what_has_no_price_stands() -> None:
+    told = priced("B", None, taken=800_000)
+    told = replace(told, draft=replace(told.draft, placed_as_ns=150_000))
+    found = ranked([priced("A", 149_000), told, priced("C", 151_000)], 0.01)
+    assert [(f.code, f.placed_as_ns) for f in found] == [("C", None), ("B", 150_000), ("A", None)]
+
+
 def test_what_has_no_price_is_explained_by_causes_worth_most_of_its_place() -> None:
     without = priced("SYM", None, taken=800_000, symptom_of=("CAUSE",))
     assert [f.code for f in ranked([priced("CAUSE", 15_000), without], 0.01)] == ["CAUSE"]

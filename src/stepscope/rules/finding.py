@@ -90,7 +90,7 @@ class Finding:
         actions: What to do, the most promising first.
         symptoms: Titles of findings that this one is the cause of.
         taken_ns: Without a price: what it is about takes so much of a step; null where that is not said.
-        placed_as_ns: Without a price, and where `taken_ns` is told: it stands where it would if it cost this.
+        placed_as_ns: Without a price: it stands where it would if it cost this; null where it stands below all prices.
         inspect: Command of the vendor's profiler for the kernel that it is about; empty if it is about none.
         alone_ns: What the typical step would save by this alone; null where that is no other than `cost_ns`.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
@@ -98,8 +98,8 @@ class Finding:
         share: `cost_ns` as a share of the typical step; null without a price.
         fate: What becomes of the program over it, which puts it first; mostly nothing.
         waiting: Whether the device computes nothing in `taken_ns`.
-        recorded_share: What would be saved as a share of the recorded time, where it is no part of a step; null
-            elsewhere.
+        recorded_share: What would be saved as a share of the recorded time, where it is no part of a typical step;
+            null elsewhere.
     """
 
     code: str

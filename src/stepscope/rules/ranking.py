@@ -116,12 +116,15 @@ def _finding(one: Priced, least: float) -> Finding:
         numbers=dict(draft.numbers),
     )
     taken = draft.taken_ns if one.cost_ns is None else None
+    place = draft.placed_as_ns if one.cost_ns is None else None
+    if place is None and taken is not None:
+        place = round((_WAITING if draft.waiting else _UNPRICED) * taken)
     return Finding(
         rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=taken,
-        placed_as_ns=None if taken is None else round((_WAITING if draft.waiting else _UNPRICED) * taken),
-        inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share, fate=draft.fate,
-        recorded_share=draft.recorded_share if one.cost_ns is None else None, waiting=draft.waiting,
+        placed_as_ns=place, inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share,
+        fate=draft.fate, recorded_share=draft.recorded_share if one.cost_ns is None else None,
+        waiting=draft.waiting,
     )  # fmt: skip
 
 

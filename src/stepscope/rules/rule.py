@@ -52,6 +52,7 @@ class Draft:
         waiting: The device computes nothing in `taken_ns`, so that much of it can be saved.
         instead: What is said in its place where its price comes to less than is shown, though what it is about takes
             much of the step: the remedy is another one then.
+        placed_as_ns: Without a price: its place among others is that of what costs so much, whatever it is about.
         recorded_share: What is to be saved as a share of the recorded time, where it is no part of a step and has no
             price.
         confidence: Between 0 and 1.
@@ -75,6 +76,7 @@ class Draft:
     taken_ns: int | None = None
     waiting: bool = False
     instead: Draft | None = None
+    placed_as_ns: int | None = None
     recorded_share: float | None = None
     confidence: float = 0.9
     events: NDArray[np.int64] = field(default_factory=lambda: _NO_EVENTS)

@@ -20,6 +20,8 @@ def given(
         data.in_process: alone,
         data.late_idle_ns: idle,
         job.step_ns: 1_000_000,
+        job.steps: batches,
+        job.span_ns: batches * 1_200_000,
         data.irregular: (dur > 1000) & late,
     }
 
@@ -29,6 +31,22 @@ def test_batches_that_come_late_now_and_then_are_found() -> None:
     assert draft.summary.startswith("3 of 12 batches came late, after up to 100 µs; half of all waits took no more")
     assert draft.events.tolist() == [8, 1, 5]
     assert draft.cost_ns == 200_000
+
+
+def once(idle: int) -> dict[object, object]:
+    return {**given(idle=idle), data.irregular: np.arange(12) == 8}
+
+
+def test_a_single_late_batch_has_no_price_and_is_told_as_a_share_of_the_recording() -> None:
+    (draft,) = drafts("DAT005", once(240_000))
+    assert draft.summary.startswith("1 of 12 batches came late")
+    assert "a longer recording would tell" in draft.summary
+    assert (draft.cost_ns, draft.recorded_share, draft.placed_as_ns) == (None, 0.2, 120_000)
+
+
+def test_a_single_late_batch_that_costs_little_of_the_recording_just_misses() -> None:
+    assert drafts("DAT005", once(35_999)) == []
+    assert len(drafts("DAT005", once(36_000))) == 1
 
 
 def test_too_few_batches_or_too_short_waits_just_miss() -> None:

@@ -73,12 +73,24 @@ class TestIrregularWaits:
         assert late.nonzero()[0].tolist() == [1, 5, 8]
 
     @pytest.mark.parametrize(
+        ("waits", "late"),
+        [
+            ([1, 1, 100, 1, 1, 1, 1, 80, 1, 1, 1, 1, 1], [2, 7]),  # no third one at 12
+            ([1, 1, 1, 1, 1, 1, 100, 1, 1, 1, 1, 80], [6, 11]),  # nor at 1
+            ([1, 100, 1, 1, 1, 20, 1, 1, 1, 1, 1, 1], [1]),
+        ],
+    )
+    def test_two_without_a_third_as_far_away_and_a_single_one_are(self, waits: list[float], late: list[int]) -> None:
+        assert signals(loaded(*waits))(data.irregular).nonzero()[0].tolist() == late
+
+    @pytest.mark.parametrize(
         "waits",
         [
             [100, 1, 1, 1, 100, 1, 1, 1, 100, 1, 1, 1],  # four workers that are too slow
             [100, 1, 100, 1, 90, 100, 1, 100, 1, 90, 100, 1],  # most of the job is waiting
             [50, 51, 52, 49, 50, 50, 51, 50, 50, 50, 51, 50],
-            [1, 1, 100, 1, 1, 1, 1, 100, 1, 1, 1, 1],  # too few to tell
+            [1, 1, 100, 1, 1, 1, 1, 100, 1, 1, 1, 1],  # the next ones may be outside the recording
+            [100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],  # the first
         ],
     )
     def test_regular_or_frequent_ones_are_not(self, waits: list[float]) -> None:

@@ -9,11 +9,12 @@ Prefetching levels out differences between batches only as far as it reaches. Be
 several ranks all of them stop for the one that waits.
 
 ## How it decides
-At least `min_batches` waits must be recorded. A quarter of them must make up 80 % of all waiting, and there must be at
-least three long ones at intervals that differ (`data.irregular`): workers that are simply too slow make the job wait at
-regular intervals. The price is the time that the devices are idle meanwhile, as a mean over all complete steps: those
-that wait for a late batch are so few and long that they need not be among the typical ones. It must come to `min_share`
-of the step.
+At least `min_batches` waits must be recorded. A quarter of them must make up 80 % of all waiting, and the long ones
+must come at intervals that differ (`data.irregular`): workers that are simply too slow make the job wait at regular
+intervals. The price is the time that the devices are idle meanwhile, as a mean over all complete steps: those that wait
+for a late batch are so few and long that they need not be among the typical ones. It must come to `min_share` of the
+step. A single late batch has no price, since nobody knows how often there is one: it must come to `min_once`, is told
+as a share of the recording, and stands where half of its time per step would.
 
 ## What to try
 Prefetch more batches, so that the queue outlasts a slow one; use more workers, so that one slow batch holds up fewer.
@@ -36,7 +37,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import in_process, irregular, late_idle_ns, regular
-from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.job import span_ns, step_ns, steps
 
 _PREFETCH = Action(
     "Prefetch more batches and use more workers, so that a slow batch does not empty the queue",
@@ -50,6 +51,8 @@ _EVEN = Action(
     after="DataLoader(dataset, batch_sampler=LengthGroupedBatches(lengths, max_tokens=16_384))",
     page="data-loading",
 )
+#: What else a single long wait can be.
+_ONCE = " How often one does, a longer recording would tell; an epoch that starts its workers anew waits like that too."
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -62,13 +65,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not cost or cost < limits["min_share"] * s(step_ns):
         return
     events, dur = found.events[late], found.dur[late]
+    once, share = late.sum() == 1, cost * s(steps) / s(span_ns)
+    if once and share < limits["min_once"]:
+        return
     yield Draft(
         title="Some batches come late",
         summary=f"{late.sum():,} of {late.size:,} batches came late, after up to {duration(int(dur.max()))}; half of "
-        f"all waits took no more than {duration(int(np.median(found.dur)))}.",
+        f"all waits took no more than {duration(int(np.median(found.dur)))}.{_ONCE if once else ''}",
         actions=(_PREFETCH, _EVEN),
-        cost_ns=cost,
-        confidence=0.8,
+        cost_ns=None if once else cost,
+        recorded_share=share if once else None,
+        placed_as_ns=cost // 2 if once else None,
+        confidence=0.6 if once else 0.8,
         events=events[np.argsort(-dur, kind="stable")[:20]],
         rows=({"table": "dataloader", "where": {"name": found.names[0]}},),
         numbers={late_idle_ns.name: cost, **limits},
@@ -81,6 +89,9 @@ RULE = Rule(
     thresholds=(
         Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),
         Threshold("min_batches", 10, "count", "Three long waits among fewer are more than a few."),
+        Threshold(
+            "min_once", 0.03, "share", "A single late batch need not come again: a medium part of the recording."
+        ),
     ),
     check=check,
     whole=True,

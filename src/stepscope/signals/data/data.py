@@ -114,7 +114,8 @@ def irregular(s: Signals) -> NDArray[np.bool_]:
     """For each regular wait whether it is one of a few long ones that come at irregular intervals; bool[n].
 
     Workers that are too slow for the job make it wait regularly: each of them delivers after the same time. None is
-    marked then, and none if most waits are long, or if too few of them are to tell.
+    marked then, and none if most waits are long. Two come irregularly if as far before or after them there is no third
+    one though it would be in the recording; a single one is marked unless it is the first wait.
     """
     dur = s(regular).dur
     nothing = np.zeros(dur.size, np.bool_)
@@ -122,8 +123,14 @@ def irregular(s: Signals) -> NDArray[np.bool_]:
     if not dur.sum() or dur[order[: max(dur.size // 4, 1)]].sum() < _UNEVEN * dur.sum():
         return nothing
     long = dur >= dur.max() // 4
-    apart = np.unique(np.diff(np.flatnonzero(long)))
-    return long if np.count_nonzero(long) >= _LATER and apart.size > 1 else nothing
+    at = np.flatnonzero(long)
+    if at.size >= _LATER:
+        found = np.unique(np.diff(at)).size > 1
+    elif at.size > 1:
+        found = bool(max(at[0], dur.size - 1 - at[1]) >= at[1] - at[0])
+    else:
+        found = bool(at[0] > 0)
+    return long if found else nothing
 
 
 @signal("ns")

@@ -10,10 +10,10 @@ from stepscope.analyses.idle.host_work import host_work
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans
 from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.host.own_work import Doing, asking, told
+from stepscope.signals.shared.job import span_ns
 from stepscope.signals.signal import Signals, signal
 
 #: So many steps at the least tell what lies between two.
@@ -48,7 +48,7 @@ def outside(s: Signals) -> Outside:
     return Outside(
         told(s, _long(found.clip(min(began, first), first))),
         told(s, _long(found.clip(last, max(last, ended)))),
-        _recorded(s),
+        s(span_ns),
     )
 
 
@@ -93,13 +93,7 @@ def between(s: Signals) -> Between:
         return Between(idle.size, 0, length, Doing(Intervals.empty()))
     found = Intervals.union_of(gaps.starts, gaps.ends) - busy
     doing = told(s, found) if s.trace.once(host_states) is not None else Doing(found)
-    return Between(idle.size, usual, length + usual, doing, found.total / _recorded(s))
-
-
-def _recorded(s: Signals) -> int:
-    """From the first event to the end of the last; at least 1."""
-    spans = Spans(s.trace)
-    return max(int((spans.ts + np.maximum(spans.dur, 0)).max() - spans.ts.min()), 1)
+    return Between(idle.size, usual, length + usual, doing, found.total / s(span_ns))
 
 
 def _long(found: Intervals) -> Intervals:

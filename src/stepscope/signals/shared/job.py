@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.model.devices import DESCRIPTION, Device, described
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans
 from stepscope.model.events.steps import Steps
 from stepscope.signals.shared.program import program
 from stepscope.signals.signal import Signals, signal
@@ -52,6 +53,15 @@ def recorded_ns(s: Signals) -> int:
     if length is not None:
         return max(length * s(recorded_steps), 1)
     return max(int(s.trace.scalar("SELECT max(ts + coalesce(dur, 0)) - min(ts) FROM spans") or 0), 1)
+
+
+@signal("ns")
+def span_ns(s: Signals) -> int:
+    """Length of the recording, from its first event to the end of its last; at least 1."""
+    spans = Spans(s.trace)
+    if not spans.ts.size:
+        return 1
+    return max(int((spans.ts + np.maximum(spans.dur, 0)).max() - spans.ts.min()), 1)
 
 
 @signal()
