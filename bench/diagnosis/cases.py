@@ -59,7 +59,7 @@ def _several(jobs: list[SimJob], rng: random.Random, wanted: int, draw) -> Itera
         if (drawn.name, faults) in made:
             continue
         job = suited(drawn, faults)
-        if (job == drawn or well_tuned(job)) and _all_matter(job, faults):
+        if _recorded(job, faults) and (job == drawn or well_tuned(job)) and _all_matter(job, faults):
             made.add((drawn.name, faults))
             yield job, faults
 
@@ -85,12 +85,15 @@ def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
     return job
 
 
-def _all_matter(job: SimJob, faults: tuple[str, ...]) -> bool:
-    """Whether the recorded step would be shorter without any one of the faults; a leak must be in the recording."""
+def _recorded(job: SimJob, faults: tuple[str, ...]) -> bool:
+    """Whether the job can be simulated and recorded with these faults; a leak must be in the recording."""
     if "memory-leak" in faults and not (job.profile_memory and format_of(job) != "nsight"):
         return False
-    if PIPED & set(faults) and format_of(job) != "kineto":
-        return False
+    return not PIPED & set(faults) or format_of(job) == "kineto"
+
+
+def _all_matter(job: SimJob, faults: tuple[str, ...]) -> bool:
+    """Whether the recorded step would be shorter without any one of the faults."""
     if faults[0] in TIMELESS:
         return True
     # What is drawn is simulated first without what real recordings are full of, which is quicker.
