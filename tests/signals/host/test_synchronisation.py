@@ -109,6 +109,21 @@ class TestWhyTheHostWaits:
         assert signals(facts)(sync.scalar_reads) == 1
 
 
+    def test_a_read_is_a_copy_and_a_wait_in_one_operator_and_counts_once(self) -> None:
+        facts = busy_step()
+        for at in (1_000, 11_000):
+            facts.host("op", "aten::item", at, 9_000)
+            facts.host("op", "aten::_local_scalar_dense", at + 10, 8_900)
+            correlation = facts.correlation()
+            facts.host("launch", "cudaMemcpyAsync", at + 100, 8_000, correlation=correlation)
+            event = facts.kernel("Memcpy", at + 7_000, 500, launch=correlation, kind="copy")
+            facts.row("copies", event=event, direction="DtoH", bytes=4, src_kind="device", dst_kind="pageable")
+            facts.host("sync", "cudaStreamSynchronize", at + 8_200, 500)
+        found = signals(facts)
+        assert found(sync.calls).of(sync.SCALAR).events.size == 4
+        assert found(sync.scalar_reads) == 2
+
+
 class TestWhichCallsCount:
     def test_calls_within_calls_and_queries_and_calls_outside_steps_do_not(self) -> None:
         facts = busy_step()
