@@ -124,3 +124,32 @@ def test_work_behind_an_event_of_idle_devices_waits_for_what_is_not_recorded() -
     f.step(0, 0, 402 * MS)
     got = causes(f.trace())
     assert got["unknown", "work not recorded"] > 399 * MS
+
+
+def convolutions(first: int, other: int, number: int = 5) -> Facts:
+    """Operators of one name of which the first takes as long as is said before it launches its kernel."""
+    f = Facts()
+    at = 0
+    for call in range(number):
+        took = other if call else first
+        f.host("op", "aten::cudnn_convolution", at, took + 20 * US)
+        f.kernel("conv", at + took + 15 * US, 50 * US, launch=(at + took, 5 * US))
+        at += took + 100 * US
+    f.step(0, 0, at)
+    return f
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "number", "cause"),
+    [
+        (300 * MS, 1 * MS, 5, "first_use"),
+        (300 * MS, 16 * MS, 5, "host_work"),  # all of them take long
+        (300 * MS, 1 * MS, 3, "host_work"),  # too few to tell
+    ],
+)
+def test_the_first_operator_of_a_name_that_takes_far_longer_than_the_others_is_first_use(
+    first: int, other: int, number: int, cause: str
+) -> None:
+    f = convolutions(first, other, number)
+    got = causes(f.trace(), step=0)
+    assert got["host_dispatch", cause] >= first - MS

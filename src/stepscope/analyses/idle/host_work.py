@@ -29,6 +29,8 @@ _LEAST_NS, _MOST_NS = 1_000_000, 5_000_000
 UNSEEN_NS: Final = 1_000_000
 #: A call that takes longer, and is the first of its name, loads or creates what later ones find.
 LOADING_NS: Final = 1_000_000
+#: The first of so many operators of a name takes this many times as long as the others if it did that.
+_LATER, _FIRST_TIMES = 4, 20
 #: Exchanges between processes, in C, Fortran and Python: `mpi:MPI_Allreduce`, `MPI_Wait`.
 MPI_CALL: Final = re.compile(r"(mpi:)?P?MPI_(?!Init|Finalize|Comm_|Wtime)", re.ASCII)
 _CALLS: Final = ("runtime", "launch", "sync", "queue")
@@ -63,7 +65,8 @@ def host_work(trace: Trace) -> Intervals:
     called = Intervals.union_of(ts, ts + np.maximum(spans.dur[calls], 1))
     quiet = called.complement(int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1]))
     long = quiet.ends - quiet.starts >= least
-    return Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
+    found = Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
+    return found - first_operators(trace)
 
 
 def _messages(trace: Trace, hosts: HostStates) -> Intervals:
@@ -87,7 +90,28 @@ def first_calls(trace: Trace) -> Intervals:
     calls = calls[np.lexsort((spans.id[calls], spans.ts[calls]))]
     first = calls[np.unique(spans.name[calls], return_index=True)[1]]
     first = first[spans.dur[first] >= LOADING_NS]
-    return Intervals.union_of(spans.ts[first], spans.ts[first] + spans.dur[first])
+    return Intervals.union_of(spans.ts[first], spans.ts[first] + spans.dur[first]) | first_operators(trace)
+
+
+def first_operators(trace: Trace) -> Intervals:
+    """Operators that launch kernels, are the first of their name, and take many times as long as those after them.
+
+    They load a library, create its handle or try its algorithms; what takes long for its size takes that again.
+    """
+    spans, work = Spans(trace), DeviceWork.of(trace)
+    launches = spans.rows(np.unique(work.launch[work.are("compute") & work.launched]))
+    around = np.unique(spans.around[launches])
+    ops = around[(around >= 0) & spans.of("op")[around]]
+    ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
+    starts, ends = [], []
+    for same in np.split(ops, np.flatnonzero(np.diff(spans.name[ops])) + 1):
+        if same.size < _LATER:
+            continue
+        took, later = int(spans.dur[same[0]]), float(np.median(spans.dur[same[1:]]))
+        if took >= max(LOADING_NS, _FIRST_TIMES * later):
+            starts.append(int(spans.ts[same[0]]))
+            ends.append(int(spans.ts[same[0]]) + took)
+    return Intervals.union_of(np.array(starts, np.int64), np.array(ends, np.int64))
 
 
 def unseen_work(trace: Trace) -> Intervals:

@@ -77,7 +77,7 @@ IDLE_CAUSES = TableSchema(
         text(
             "detail",
             "What within the cause; null where there is no further split. `host_work`: the host called nothing of the "
-            "device for milliseconds; `first_use`: a call that loads a kernel or a library; `work not recorded`: "
+            "device for milliseconds; `first_use`: a call or operator that loads a kernel or a library; `work not recorded`: "
             "the host waited for device work that the recording lacks.",
             nullable=True,
         ),
@@ -223,7 +223,7 @@ def _long(pieces: Pieces, work: Intervals, unseen: Intervals, first: Intervals) 
     cause, what = pieces.cause[piece], label[tile]
     cause = np.where((what == 0) & np.isin(cause, _WAITING), _UNSEEN, cause)
     cause = np.where((what == 1) & np.isin(cause, [*_AT_WORK, _REFILL]), _WORK, cause)
-    cause = np.where((what == 2) & np.isin(cause, [_CALL, _REFILL]), _FIRST, cause)
+    cause = np.where((what == 2) & np.isin(cause, [_CALL, _REFILL, *_AT_WORK]), _FIRST, cause)
     return Pieces(starts, ends, pieces.gap[piece], cause)
 
 
