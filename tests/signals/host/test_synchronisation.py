@@ -108,7 +108,6 @@ class TestWhyTheHostWaits:
         facts.row("copies", event=event, direction="DtoH", bytes=8)
         assert signals(facts)(sync.scalar_reads) == 1
 
-
     def test_a_read_is_a_copy_and_a_wait_in_one_operator_and_counts_once(self) -> None:
         facts = busy_step()
         for at in (1_000, 11_000):

@@ -77,8 +77,8 @@ IDLE_CAUSES = TableSchema(
         text(
             "detail",
             "What within the cause; null where there is no further split. `host_work`: the host called nothing of the "
-            "device for milliseconds; `first_use`: a call or operator that loads a kernel or a library; `work not recorded`: "
-            "the host waited for device work that the recording lacks.",
+            "device for milliseconds; `first_use`: a call or operator that loads a kernel or a library; "
+            "`work not recorded`: the host waited for device work that the recording lacks.",
             nullable=True,
         ),
         ns("total_ns", "Idle time of that cause."),

@@ -8,6 +8,7 @@ from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
+from stepscope.reports.once import of_one, once
 from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import visible
 
@@ -51,6 +52,9 @@ def _line(same: list[HealthLine]) -> Line:
     where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else ""
     counted = f"{number:,} " if number > 1 and _is_counted(first.message) else ""
     effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
+    alone = once(first.message) if number == 1 and _is_counted(first.message) else None
+    if alone is not None:
+        return Line(visible(alone), visible(of_one(effect)), first.severity)
     return Line(visible(f"{counted}{first.message}{where}"), visible(effect), first.severity)
 
 

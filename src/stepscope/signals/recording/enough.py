@@ -95,8 +95,8 @@ def _first_use(s: Signals) -> Verdict | None:
     if taken < _MOSTLY * span or np.count_nonzero(steps.typical & steps.found) >= FEW_STEPS:
         return None
     text = (
-        f"{duration(taken)} of {duration(span)} go to first launches and operators, which load their kernels and libraries, "
-        "and to memory from the driver: what is recorded is the start-up, not the job."
+        f"{duration(taken)} of {duration(span)} go to first launches and operators, which load their kernels and "
+        "libraries, and to memory from the driver: what is recorded is the start-up, not the job."
     )
     return Verdict("first use", text)
 

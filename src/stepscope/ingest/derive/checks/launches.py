@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.ingest.derive.activities import SYNC, Activities
 from stepscope.ingest.derive.checks.derived import Derived, share
+from stepscope.model.amounts import duration
 from stepscope.store.staging import Observation
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def starts_before_launch(derived: Derived) -> Observation | None:
     worst = int((found.launch_ts[before] - found.ts[before]).max())
     return Observation(
         "kernels-before-launch", "warning", before.size,
-        f"device activities start before their launch, by up to {worst} ns",
+        f"device activities start before their launch, by up to {duration(worst)}",
         "the clocks of host and device disagree by at least that: launch delays and idle causes are approximate",
     )  # fmt: skip
 
