@@ -5,6 +5,7 @@ import math
 import pytest
 
 from stepscope.model.schema import Column, fraction, ns, size, text
+from stepscope.reports.sections.tables import grid_of
 from stepscope.reports.units import duration, percent, quantity, scale, time_scale
 
 
@@ -51,3 +52,15 @@ def test_single_times_keep_the_digits_of_the_smallest() -> None:
     assert time_scale([50_000_000, 20_000_000], by_smallest=True).label == "ms"
     assert time_scale([300, 20_000_000], by_smallest=True).label == "µs"
     assert time_scale([None, 0]).label == "ns"
+
+
+def test_a_column_far_below_the_others_has_its_own_unit() -> None:
+    columns = (ns("self_device_ns", ""), ns("self_ns", ""), ns("total_ns", ""))
+    rows = [{"self_device_ns": 55_000_000, "self_ns": 11_920_000_000, "total_ns": 30_010_000_000}]
+    grid = grid_of(rows, columns, "", 10, "operators")
+    assert [heading.text for heading in grid.headings] == ["self device ms", "self host s", "total s"]
+    assert grid.rows[0] == ("55.00", "11.92", "30.01")
+    near = grid_of(
+        [{"self_device_ns": 100_000_000, "self_ns": 0, "total_ns": 30_010_000_000}], columns, "", 10, "operators"
+    )
+    assert [heading.text for heading in near.headings] == ["self device s", "self host s", "total s"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
-from stepscope.reports.sections.budget import step_rows
+from stepscope.reports.sections.budget import has_steps, step_rows
 from stepscope.reports.units import NONE, duration, percent
 
 _HEADINGS: Final = (
@@ -50,7 +51,9 @@ def phases(report: Contents, top: int) -> Section:
     shown = {phase: parts for phase, parts in sums.items()
              if parts[1] + parts[2] > _LEAST * total or parts[0] > _LEAST * hosts}  # fmt: skip
     ordered = sorted(shown.items(), key=lambda item: (-(item[1][1] + item[1][2]), -item[1][0], item[0]))
-    return Section("Phases", (Grid(_HEADINGS, tuple(_row(*item, count, total) for item in ordered), table="phases"),))
+    of = "of the step" if has_steps(report) else "of the time"
+    headings = tuple(replace(heading, text=of) if heading.text == "of the step" else heading for heading in _HEADINGS)
+    return Section("Phases", (Grid(headings, tuple(_row(*item, count, total) for item in ordered), table="phases"),))
 
 
 def _row(phase: str, parts: tuple[int, int, int], count: int, total: int) -> tuple[str | float, ...]:

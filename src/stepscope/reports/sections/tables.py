@@ -82,7 +82,8 @@ def grid_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: 
     cells: list[list[str | float]] = [[] for _ in shown]
     for position, column in enumerate(columns):
         values = [row[column.name] for row in shown]
-        one = scale(column, values, like=single if column.name in _SINGLE else sums)
+        shared = single if column.name in _SINGLE else sums
+        one = scale(column, values, like=shared if _keeps_digits(shared, column, values) else None)
         headings.append(_heading(column, one, position))
         for cell, value in zip(cells, values, strict=True):
             cell.append(one.write(value))
@@ -91,6 +92,12 @@ def grid_of(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: 
             for cell, value in zip(cells, values, strict=True):
                 cell.append(float(value or 0.0))
     return Grid(tuple(headings), tuple(map(tuple, cells)), caption, len(rows) - len(shown), table)
+
+
+def _keeps_digits(shared: Scale, column: Column, values: Sequence[Any]) -> bool:
+    """Whether the scale that times share leaves digits of the largest one of this column; else it has its own."""
+    largest = max((abs(value) for value in values if value), default=0) if column.unit == "ns" else 0
+    return not 0 < largest < shared.divisor / 10
 
 
 def _view(table: Table, view: View, top: int) -> Grid:
