@@ -449,7 +449,7 @@ def test_starting_up_imports_nothing_heavy() -> None:
 
 
 def test_a_report_imports_neither_pandas_nor_pydantic(job: str) -> None:
-    code = f"import sys\nfrom stepscope.cli import main\ntry:\n    main(['analyze', {job!r}, '--no-cache'])\n" + (
+    code = f"import sys\nfrom stepscope.cli.main import main\ntry:\n    main(['analyze', {job!r}, '--no-cache'])\n" + (
         "except SystemExit as end:\n    assert not end.code\nassert not {'pandas', 'pydantic'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
