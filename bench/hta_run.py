@@ -17,19 +17,19 @@ warnings.simplefilter("ignore")
 
 def main(path: str) -> None:
     """Load one trace and run the five analyses that have a counterpart."""
-    begin = time.perf_counter()
+    start = time.perf_counter()
     from hta.trace_analysis import TraceAnalysis
 
-    parts: dict[str, Any] = {"import": time.perf_counter() - begin}
+    parts: dict[str, Any] = {"import": time.perf_counter() - start}
 
     def timed(name: str, run: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
+        part_start = time.perf_counter()
         try:
             value = run()
         except Exception as error:
             parts[name] = f"failed: {type(error).__name__}: {error}"[:200]
             return None
-        parts[name] = time.perf_counter() - start
+        parts[name] = time.perf_counter() - part_start
         return value
 
     analysis = timed("load", lambda: TraceAnalysis(trace_files={0: path}, trace_dir=""))
@@ -39,7 +39,7 @@ def main(path: str) -> None:
         timed("overlap", lambda: analysis.get_comm_comp_overlap(visualize=False))
         timed("idle", lambda: analysis.get_idle_time_breakdown(ranks=[0], visualize=False))
         timed("launches", lambda: analysis.get_cuda_kernel_launch_stats(ranks=[0], visualize=False))
-    parts["total"] = time.perf_counter() - begin
+    parts["total"] = time.perf_counter() - start
 
     print(json.dumps(parts))
 

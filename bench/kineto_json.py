@@ -47,11 +47,11 @@ class Timeline:
         """Write it, compressed if the name ends in .gz."""
         opener = gzip.open if path.suffix == ".gz" else open
         with opener(path, "wt", encoding="utf-8") as out:
-            self.begin(out)
+            self.start(out)
             out.write(",\n".join(map(dumps, self.events)))
             self.end(out)
 
-    def begin(self, out: TextIO) -> None:
+    def start(self, out: TextIO) -> None:
         """Write what stands before the events."""
         head = json.dumps(self.head, default=float)[:-1]
         out.write("[\n" if self.bare else head + (', "traceEvents": [\n' if self.head else '"traceEvents": [\n'))

@@ -27,7 +27,7 @@ def repeat(source: Path, target: Path, size: int, least_events: int = 0) -> int:
     repetition = _Repetition(timed)
     count = 0
     with target.open("w", encoding="utf-8") as out:
-        trace.begin(out)
+        trace.start(out)
         out.write(",\n".join(dumps(event) for event in trace.events if event.get("ph") == "M"))
         while out.tell() < size or count * len(timed) < least_events:
             for event in timed:

@@ -49,7 +49,7 @@ def repeat_export(source: Path, target: Path, events: int) -> int:
 
 
 def event_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """Tables whose rows begin at a time, with their columns."""
+    """Tables whose rows start at a time, with their columns."""
     names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')] for name in names}
     return {name: found for name, found in columns.items() if "start" in found and not name.startswith("TARGET_INFO")}

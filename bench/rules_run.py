@@ -25,9 +25,9 @@ def main(path: str, store: str) -> None:
                 trace.once(analysis.run)
             except MissingInputError:
                 continue
-        begin = time.process_time()
+        start = time.process_time()
         Diagnosing().look_at(trace)
-        seconds = time.process_time() - begin
+        seconds = time.process_time() - start
         print(json.dumps({"events": trace.scalar("SELECT count(*) FROM spans"), "seconds": seconds}))
 
 

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Final
 
 _DOCUMENT: Final = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
-_BEGIN, _END = "<!-- measured -->", "<!-- end -->"
+_START, _END = "<!-- measured -->", "<!-- end -->"
 #: How many mutations a recording gets: half of the recordings one, so that nothing hides behind something worse.
 _TOGETHER: Final = (1, 1, 1, 1, 6, 12, 24, 48)
 #: Parts of the time for kills, full disks and crowds, which come first; mutations have the rest.
@@ -45,8 +45,8 @@ def main() -> None:
     print(f"\n{table}")
     if options.write:
         text = _DOCUMENT.read_text(encoding="utf-8")
-        before, rest = text.split(_BEGIN)
-        _DOCUMENT.write_text(f"{before}{_BEGIN}\n{table}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        before, rest = text.split(_START)
+        _DOCUMENT.write_text(f"{before}{_START}\n{table}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
 
 
 def _rows(options: argparse.Namespace, folder: Path) -> Iterator[str]:

@@ -20,8 +20,8 @@ _WORDS: Final = (
 
 
 def _place(data: bytearray, chance: random.Random, longest: int) -> tuple[int, int]:
-    begin = chance.randrange(len(data) + 1)
-    return begin, min(len(data), begin + chance.randint(1, longest))
+    start = chance.randrange(len(data) + 1)
+    return start, min(len(data), start + chance.randint(1, longest))
 
 
 def flip_a_bit(data: bytearray, chance: random.Random) -> None:
@@ -43,26 +43,26 @@ def empty(data: bytearray, chance: random.Random) -> None:
 
 def zero(data: bytearray, chance: random.Random) -> None:
     """A block of zeros, as after a crash of the machine."""
-    begin, end = _place(data, chance, 4096)
-    data[begin:end] = bytes(end - begin)
+    start, end = _place(data, chance, 4096)
+    data[start:end] = bytes(end - start)
 
 
 def scramble(data: bytearray, chance: random.Random) -> None:
     """A block of random bytes."""
-    begin, end = _place(data, chance, 512)
-    data[begin:end] = chance.randbytes(end - begin)
+    start, end = _place(data, chance, 512)
+    data[start:end] = chance.randbytes(end - start)
 
 
 def drop(data: bytearray, chance: random.Random) -> None:
     """A block is missing."""
-    begin, end = _place(data, chance, 512)
-    del data[begin:end]
+    start, end = _place(data, chance, 512)
+    del data[start:end]
 
 
 def repeat(data: bytearray, chance: random.Random) -> None:
     """A block is there twice."""
-    begin, end = _place(data, chance, 2048)
-    data[end:end] = data[begin:end]
+    start, end = _place(data, chance, 2048)
+    data[end:end] = data[start:end]
 
 
 def swap(data: bytearray, chance: random.Random) -> None:
@@ -76,19 +76,19 @@ def swap(data: bytearray, chance: random.Random) -> None:
 
 def insert_a_word(data: bytearray, chance: random.Random) -> None:
     """A value stands where none may."""
-    begin = chance.randrange(len(data) + 1)
-    data[begin:begin] = chance.choice(_WORDS)
+    start = chance.randrange(len(data) + 1)
+    data[start:start] = chance.choice(_WORDS)
 
 
 def replace_a_number(data: bytearray, chance: random.Random) -> None:
     """A number, or what looks like one, is something else."""
-    begin = chance.randrange(len(data) + 1)
-    while begin < len(data) and not chr(data[begin]).isdigit():
-        begin += 1
-    end = begin
+    start = chance.randrange(len(data) + 1)
+    while start < len(data) and not chr(data[start]).isdigit():
+        start += 1
+    end = start
     while end < len(data) and (chr(data[end]).isdigit() or data[end] == ord(".")):
         end += 1
-    data[begin:end] = chance.choice(_WORDS)
+    data[start:end] = chance.choice(_WORDS)
 
 
 MUTATIONS: Final[tuple[Mutation, ...]] = (

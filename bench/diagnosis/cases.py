@@ -78,7 +78,7 @@ def suited(job: SimJob, faults: tuple[str, ...]) -> SimJob:
         # What happens once in five steps need not happen again: it is left out of the typical step.
         job = replace(job, steps=24)
     if "small-buckets" in faults:
-        # Small collectives harm where there are many, and each takes long to begin, as among hundreds of ranks: then
+        # Small collectives harm where there are many, and each takes long to start, as among hundreds of ranks: then
         # they take longer than the backward pass behind which a few large ones hide.
         job = replace(job, layers=16)
         job = replace(job, comm_latency_ns=step_ns(job, ()) // 100)

@@ -12,7 +12,7 @@ from stepscope.simulate.job import SimJob
 def real(job: SimJob) -> SimJob:
     """The job as it would be recorded in practice; the same job always in the same way.
 
-    Every second recording holds the job's start (context, first uses, a warm-up step) or begins within the step before;
+    Every second recording holds the job's start (context, first uses, a warm-up step) or starts within the step before;
     every second has a device clock of its own, every fourth microsecond times, most a profiler that takes its time to
     stop. On NPUs, whose profiler sets the clocks itself and records no work without its launch, only start and stop
     remain.
@@ -20,19 +20,19 @@ def real(job: SimJob) -> SimJob:
     rng = random.Random(f"reality {job.seed}")
     ahead = job.workers * job.prefetch
     npu = DEVICES[job.device].vendor == "huawei"
-    begin = rng.choice(("start", "edge", "clean", "clean"))
+    start = rng.choice(("start", "edge", "clean", "clean"))
     job = replace(
         job,
-        # While the job starts, its loader gets ahead by all that it may. A recording that begins later shows what comes
+        # While the job starts, its loader gets ahead by all that it may. A recording that starts later shows what comes
         # after; one that holds the start is long enough for that to be most of it. Three steps at least are no edge.
-        steps=max(job.steps, 5) + 2 * ahead * (begin == "start" and not npu),
-        warmup_steps=max(job.warmup_steps, 1 + ahead * (begin != "start" or npu)),
+        steps=max(job.steps, 5) + 2 * ahead * (start == "start" and not npu),
+        warmup_steps=max(job.warmup_steps, 1 + ahead * (start != "start" or npu)),
         profiler_stop_ns=rng.choice((0, 3_000_000, 33_000_000)),
         first_use_ns=rng.choice((200_000, 3_000_000)),
         library_copies=rng.random() < 0.5,
         context_ns=rng.choice((90_000_000, 310_000_000)),
-        record_start=begin == "start" and not npu,
-        start_edge=begin == "edge" and not npu,
+        record_start=start == "start" and not npu,
+        start_edge=start == "edge" and not npu,
     )
     if npu or rng.random() < 0.5:
         return job

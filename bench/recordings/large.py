@@ -26,7 +26,7 @@ def main() -> None:
         if options.only not in label.path:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            source, begin = options.labels / label.path, time.perf_counter()
+            source, start = options.labels / label.path, time.perf_counter()
             target = Path(folder) / source.name.removesuffix(".gz")
             times = _repeated(source, target, options.events)
             if times is None:
@@ -37,7 +37,7 @@ def main() -> None:
             failed |= bool(found.failed)
             what = ", ".join(found.failed) or "nothing"
             print(
-                f"{label.path}: {times} times, made in {made - begin:.0f} s, analysed in "
+                f"{label.path}: {times} times, made in {made - start:.0f} s, analysed in "
                 f"{time.perf_counter() - made:.0f} s: {what} failed; first finding {found.family}",
                 flush=True,
             )

@@ -21,14 +21,14 @@ def job(ahead: int = 0, ppm: float = 0.0, kernels: int = 40, every: int = 1_000 
     f = Facts()
     for number in range(kernels):
         at = 100 * US + number * every
-        begin = at + 8 * US
-        f.kernel("k", seen(begin), seen(begin + 400 * US) - seen(begin), launch=(at, 5 * US))
-        f.host("sync", "cudaDeviceSynchronize", at + 10 * US, begin + 403 * US - at - 10 * US)
+        start = at + 8 * US
+        f.kernel("k", seen(start), seen(start + 400 * US) - seen(start), launch=(at, 5 * US))
+        f.host("sync", "cudaDeviceSynchronize", at + 10 * US, start + 403 * US - at - 10 * US)
     return f
 
 
 def delays(trace: Trace) -> np.ndarray:
-    """From launch to begin, ns."""
+    """From launch to start, ns."""
     rows = trace.columns("SELECT k.ts - h.ts AS ns FROM kernels k JOIN spans h ON h.id = k.launch ORDER BY k.ts")
     return rows["ns"]
 
@@ -70,15 +70,15 @@ def test_times_begin_at_0_again_and_differ_as_recorded_on_each_clock(ahead: int)
     trace = f.trace()
     assert aligned(trace)
     assert trace.scalar("SELECT min(ts) FROM spans") == 0
-    begins = {row["name"]: row["ts"] for row in trace.rows("SELECT name, ts FROM kernels WHERE name <> 'k'")}
-    assert begins["first on the device"] - begins["next"] == 5 * US - 300
+    starts = {row["name"]: row["ts"] for row in trace.rows("SELECT name, ts FROM kernels WHERE name <> 'k'")}
+    assert starts["first on the device"] - starts["next"] == 5 * US - 300
 
 
 def test_waits_recorded_beside_device_work_keep_the_time_of_the_host() -> None:
     f = job(-60 * US)
     f.kernel("Stream Synchronize", 110 * US, 98 * US, kind="sync")
     rows = f.trace().columns("SELECT ts FROM kernels WHERE kind = 'sync'")
-    assert rows["ts"].tolist() == [110 * US - 100 * US]  # the first launch is where time begins
+    assert rows["ts"].tolist() == [110 * US - 100 * US]  # the first launch is where time starts
 
 
 def test_single_odd_times_are_not_the_clocks_doing() -> None:
@@ -105,7 +105,7 @@ def test_times_that_no_shift_mends_stay() -> None:
 
 
 def late(delay: int, launches: int = 40) -> Facts:
-    """Launches onto an idle device that nothing waits for; each begins so long after its call returned."""
+    """Launches onto an idle device that nothing waits for; each starts so long after its call returned."""
     f = Facts()
     for number in range(launches):
         at = number * 1_000 * US
@@ -124,9 +124,9 @@ def test_a_clock_that_is_ahead_shows_where_nothing_was_in_the_way(delay: int) ->
 def test_odd_waits_do_not_hide_how_much_a_clock_is_ahead() -> None:
     f = late(200 * US)
     for number in (3, 13, 23, 33):
-        begin, end = number * 1_000 * US + 20 * US, number * 1_000 * US + 610 * US
+        start, end = number * 1_000 * US + 20 * US, number * 1_000 * US + 610 * US
         # It returns 40 µs before the end that the device's clock has.
-        f.host("sync", "cudaDeviceSynchronize", begin, end - 40 * US - begin)
+        f.host("sync", "cudaDeviceSynchronize", start, end - 40 * US - start)
     trace = f.trace()
     assert aligned(trace)
     assert delays(trace)[::2].tolist() == [7 * US] * 40
@@ -146,11 +146,11 @@ def test_work_that_is_queued_is_late_without_a_clock_that_is_ahead() -> None:
 
 
 def test_a_device_that_is_slow_to_begin_has_the_right_clock() -> None:
-    """What it does right after is launched a little before: shifted by as much, it would begin before its launch."""
+    """What it does right after is launched a little before: shifted by as much, it would start before its launch."""
     f = late(1_500 * US)
     for number in range(40):
-        begin = number * 2_000 * US + 2_011 * US
-        f.kernel("next", begin, 50 * US, launch=(begin - 20 * US, 5 * US))
+        start = number * 2_000 * US + 2_011 * US
+        f.kernel("next", start, 50 * US, launch=(start - 20 * US, 5 * US))
     assert not aligned(f.trace())
 
 

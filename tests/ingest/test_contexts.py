@@ -1,4 +1,4 @@
-"""Annotations that begin inside the Python function which opens them, and outlive it."""
+"""Annotations that start inside the Python function which opens them, and outlive it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from stepscope.store.staging import Staging
 
 
 def _staging(folder: Path, threads: dict[int, list[tuple[int, int | None]]]) -> Staging:
-    """Begins and durations of the events of host threads."""
+    """Starts and durations of the events of host threads."""
     staging = Staging(folder)
     event = 0
     for track, events in threads.items():
@@ -85,14 +85,14 @@ def test_parts_nest_as_the_whole_does(
     calls: list[tuple[int, int]], points: list[int], steps: list[int], events: int
 ) -> None:
     edges = sorted({0, *steps, 46})
-    spans = [(begin, end) for begin, end in pairwise(edges)] + [(ts, ts + dur) for ts, dur in calls]
+    spans = [(start, end) for start, end in pairwise(edges)] + [(ts, ts + dur) for ts, dur in calls]
     staged = np.array(spans, np.int64)
     parts = list(stretches([(0, len(staged))], lambda _: (staged[:, 0].copy(), staged[:, 1].copy()), events))
     every = np.concatenate([staged, np.array([(ts, ts) for ts in points], np.int64).reshape(-1, 2)])
     whole = nest(every[:, 0], every[:, 1])
     for part in parts:
         inside = np.flatnonzero(
-            (every[:, 0] >= (-1 if part.begin is None else part.begin))
+            (every[:, 0] >= (-1 if part.start is None else part.start))
             & (every[:, 0] < (99 if part.stop is None else part.stop))
         )
         found = nest(every[inside, 0], every[inside, 1])

@@ -49,10 +49,10 @@ def test_a_window_of_a_loop_has_partial_steps_at_its_ends(step: list[int], times
     names = (step * times)[low : len(step) * times - missing]
     if (low + missing) % size >= size - size // 50 - 1:
         return  # as good as whole steps
-    begins = [i * size - low for i in range(1, times)]
-    found = steps_of(names, tuple(begins))
+    starts = [i * size - low for i in range(1, times)]
+    found = steps_of(names, tuple(starts))
     assert found is not None
-    assert found.positions.tolist() == [0, *begins]
+    assert found.positions.tolist() == [0, *starts]
     assert found.partial[0]
     assert not found.partial[1:-1].any()
     assert found.partial[-1] == (missing > size // 50)
@@ -100,10 +100,10 @@ def test_one_kernel_over_and_over_is_no_step() -> None:
 def test_layers_between_pauses_are_steps_although_something_else_ran_before() -> None:
     step = list(range(20))
     before = [500, 501, 502]
-    begins = tuple(3 + 20 * i for i in range(10))
-    found = steps_of(before + step * 10, begins)
+    starts = tuple(3 + 20 * i for i in range(10))
+    found = steps_of(before + step * 10, starts)
     assert found is not None
-    assert found.positions.tolist() == [0, *begins]
+    assert found.positions.tolist() == [0, *starts]
     assert found.partial.tolist() == [True] + [False] * 10
     assert steps_of(before + step * 10) is None
 

@@ -199,7 +199,7 @@ def test_layers_inside_one_module_are_no_steps() -> None:
     ],
 )
 def test_periods_that_are_in_one_numbered_layer_each_are_no_steps(name: str, source: str) -> None:
-    """A part of one pass begins and ends within the layers, so that their sequence is a loop's."""
+    """A part of one pass starts and ends within the layers, so that their sequence is a loop's."""
     f = Facts()
     for i in range(8):
         f.host("op", name.format(12 + i), 1000 * i, 100)

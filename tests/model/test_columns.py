@@ -16,10 +16,10 @@ def _job() -> tuple[Trace, list[int]]:
     facts = Facts()
     events = []
     for number in range(3):
-        begin = 1_000 * number
-        events.append(facts.host("step", f"ProfilerStep#{number}", begin, 900))
-        events.append(facts.host("op", "aten::mm", begin + 100, 300))
-        events.append(facts.kernel("sgemm", begin + 200, 50, launch=(begin + 150, 20)))
+        start = 1_000 * number
+        events.append(facts.host("step", f"ProfilerStep#{number}", start, 900))
+        events.append(facts.host("op", "aten::mm", start + 100, 300))
+        events.append(facts.kernel("sgemm", start + 200, 50, launch=(start + 150, 20)))
     return facts.trace(), events
 
 

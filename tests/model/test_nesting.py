@@ -36,15 +36,15 @@ def slow(spans: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
     out: list[tuple[int, int, int]] = [(0, -1, 0)] * len(spans)
     stack: list[int] = []
     for i in sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1], i)):
-        begin, end = spans[i]
+        start, end = spans[i]
         while stack:
             top = out[stack[-1]][2]
-            if top > begin or (top == begin and begin == end):
+            if top > start or (top == start and start == end):
                 break
             stack.pop()
-        while stack and spans[stack[-1]][0] < begin and out[stack[-1]][2] - begin < end - out[stack[-1]][2]:
+        while stack and spans[stack[-1]][0] < start and out[stack[-1]][2] - start < end - out[stack[-1]][2]:
             elder = stack.pop()
-            out[elder] = (*out[elder][:2], begin)
+            out[elder] = (*out[elder][:2], start)
         parent = stack[-1] if stack else -1
         out[i] = (len(stack), parent, min(end, out[parent][2]) if stack else end)
         stack.append(i)

@@ -156,7 +156,7 @@ def _check_invariants(trace: Trace) -> None:
         "a host event without depth": (
             "SELECT id FROM spans JOIN tracks USING (rank, track) WHERE (kind = 'host') <> (depth IS NOT NULL)"
         ),
-        "a parent on another track, or one that does not enclose its child's begin": (
+        "a parent on another track, or one that does not enclose its child's start": (
             "SELECT c.id FROM spans c JOIN spans p ON p.rank = c.rank AND p.id = c.parent "
             "WHERE p.track <> c.track OR p.depth <> c.depth - 1 OR c.ts < p.ts OR c.ts > p.ts + coalesce(p.dur, 0)"
         ),
@@ -193,7 +193,7 @@ def _check_invariants(trace: Trace) -> None:
             "SELECT step FROM (SELECT step, ts, lag(ts + dur) OVER (PARTITION BY rank ORDER BY ts) AS before "
             "FROM steps) WHERE ts < before"
         ),
-        "a step that ends before it begins": 'SELECT step FROM steps WHERE dur < 0 OR "end" < ts + dur',
+        "a step that ends before it starts": 'SELECT step FROM steps WHERE dur < 0 OR "end" < ts + dur',
         "steps of a rank that are called the same": (
             "SELECT rank FROM steps GROUP BY rank HAVING count(DISTINCT step) <> count(*)"
         ),

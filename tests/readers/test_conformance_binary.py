@@ -45,7 +45,7 @@ def _ranks(trace: Trace) -> Iterator[Trace]:
 
 
 def _facts(trace: Trace) -> Counter[tuple[object, ...]]:
-    """What was recorded, apart from what a cut can take away from the rest: names, and the begin of time."""
+    """What was recorded, apart from what a cut can take away from the rest: names, and the start of time."""
     found: Counter[tuple[object, ...]] = Counter()
     for query in (
         "SELECT 'event', e.dur, k.kind FROM spans e LEFT JOIN kernels k ON k.event = e.id WHERE e.dur > 0",

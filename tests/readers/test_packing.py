@@ -151,7 +151,7 @@ def test_an_archive_whose_members_share_their_bytes_is_refused(tmp_path: Path) -
     path = zipped(tmp_path / "a.zip", zipfile.ZIP_STORED, a=TEXT, b=TEXT)
     data = bytearray(path.read_bytes())
     second = data.rfind(b"PK\1\2")
-    data[second + 42 : second + 46] = struct.pack("<L", 0)  # it begins where the first one does
+    data[second + 42 : second + 46] = struct.pack("<L", 0)  # it starts where the first one does
     path.write_bytes(data)
     with pytest.raises(UserError, match="members overlap"):
         content.members(path)

@@ -50,7 +50,7 @@ class Written:
             return [{k: v.strip() for k, v in row.items()} for row in csv.DictReader(file)]
 
     def work(self, kinds):
-        """Begin, end and name of kernels (``compute``), copies (``copy``) and collectives (``comm``) in the trace."""
+        """Start, end and name of kernels (``compute``), copies (``copy``) and collectives (``comm``) in the trace."""
         found = []
         for e in self.rows["Ascend Hardware"]:
             kind = e["args"]["Task Type"]
@@ -74,25 +74,25 @@ def spans(events):
 
 def merged(pieces):
     out = []
-    for begin, end in sorted(pieces):
-        if out and begin <= out[-1][1]:
+    for start, end in sorted(pieces):
+        if out and start <= out[-1][1]:
             out[-1][1] = max(end, out[-1][1])
         else:
-            out.append([begin, end])
+            out.append([start, end])
     return [tuple(piece) for piece in out if piece[1] > piece[0]]
 
 
 def without(pieces, others):
     out = []
-    for begin, end in merged(pieces):
+    for left, right in merged(pieces):
         for start, stop in merged(others):
-            if stop <= begin or start >= end:
+            if stop <= left or start >= right:
                 continue
-            if start > begin:
-                out.append((begin, start))
-            begin = max(begin, stop)
-        if begin < end:
-            out.append((begin, end))
+            if start > left:
+                out.append((left, start))
+            left = max(left, stop)
+        if left < right:
+            out.append((left, right))
     return out
 
 
@@ -117,7 +117,7 @@ def test_overlap_rows_are_unions_of_kernels_and_collectives(ranks):
             "Computing": merged(compute),
             "Communication": merged(comm),
             "Communication(Not Overlapped)": without(comm, compute),
-            "Free": [(end, begin) for (_, end), (begin, _) in pairwise(busy)],
+            "Free": [(end, start) for (_, end), (start, _) in pairwise(busy)],
         }
         found = defaultdict(list)
         for event in written.rows["Overlap Analysis"]:
@@ -137,11 +137,11 @@ def test_step_times_are_sums_of_overlap_rows(ranks):
             sums = defaultdict(int)
             edges = []
             for event in written.rows["Overlap Analysis"]:
-                begin, length = ns(event["ts"]), ns(event["dur"])
-                # Rows begin and end with kernels, so that all that begin between the first and the last are inside.
-                if first <= begin <= last or (begin > last and event["name"] == "Free" and row is rows[-1]):
+                start, length = ns(event["ts"]), ns(event["dur"])
+                # Rows start and end with kernels, so that all that start between the first and the last are inside.
+                if first <= start <= last or (start > last and event["name"] == "Free" and row is rows[-1]):
                     sums[event["name"]] += length
-                    edges += [begin, begin + length]
+                    edges += [start, start + length]
             assert ns(row["Computing"]) == sums["Computing"]
             assert ns(row["Communication"]) == sums["Communication"]
             exposed = sums["Communication(Not Overlapped)"]
@@ -176,10 +176,10 @@ def test_operator_details_are_the_tree_of_operators_and_their_kernels(ranks):
         innermost = {}
         for i, e in enumerate(operators):
             innermost[e["tid"], e["ts"]] = i
-        begins = {e["id"]: e for e in written.events if e.get("cat") == "async_npu" and e["ph"] == "s"}
+        starts = {e["id"]: e for e in written.events if e.get("cat") == "async_npu" and e["ph"] == "s"}
         own, total, core = defaultdict(int), defaultdict(int), defaultdict(int)
         for event in written.work({"compute", "copy", "comm"}):
-            flow = begins.get(ns(event["ts"]))
+            flow = starts.get(ns(event["ts"]))
             if flow is None:
                 continue
             i = innermost[flow["tid"], flow["ts"]]
@@ -245,9 +245,9 @@ def test_communication_sums_up_the_planes(ranks):
         steps = json.loads(path.read_text())
         listed = {k.split("@")[0]: v for step in steps.values() for k, v in step["collective"].items() if "@" in k}
         for e in [e for e in written.rows["HCCL"] if e["name"].startswith("hcom_")]:
-            begin, end = ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])
+            start, end = ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])
             planes = [p for p in written.rows["HCCL"] if p["tid"]]
-            parts = [p for p in planes if begin <= ns(p["ts"]) and ns(p["ts"]) + ns(p["dur"]) <= end]
+            parts = [p for p in planes if start <= ns(p["ts"]) and ns(p["ts"]) + ns(p["dur"]) <= end]
             master = [p for p in parts if p["tid"] == 2]
             moves = [p for p in master if p["args"]["size(Byte)"] and p["args"]["link type"] != "ON_CHIP"]
             waits = [p for p in master if p["name"] == "Notify_Wait"]
@@ -255,11 +255,11 @@ def test_communication_sums_up_the_planes(ranks):
             times = {k: round(v * 1e6) for k, v in listed[e["name"]]["Communication Time Info"].items() if "(ms)" in k}
             transit, wait = (sum(ns(p["dur"]) for p in some) for some in (moves, waits))
             assert times == {
-                "Elapse Time(ms)": end - begin,
+                "Elapse Time(ms)": end - start,
                 "Transit Time(ms)": transit,
                 "Wait Time(ms)": wait,
                 "Synchronization Time(ms)": sum(ns(p["dur"]) for p in waits if ns(p["ts"]) < first),
-                "Idle Time(ms)": end - begin - transit - wait,
+                "Idle Time(ms)": end - start - transit - wait,
             }
             hccs = listed[e["name"]]["Communication Bandwidth Info"]["HCCS"]
             links = [p for p in parts if p["args"]["link type"] == "HCCS"]
@@ -315,7 +315,7 @@ def test_flows_have_two_ends(ranks):
         assert {"async_npu", "async_task_queue", "HostToDevice"} <= ends.keys()
         for cat, keys in ends.items():
             for key, found in keys.items():
-                # Kernels that begin in the same ns on two streams share their number, as in real recordings; kernels
+                # Kernels that start in the same ns on two streams share their number, as in real recordings; kernels
                 # of a graph share their call.
                 assert sorted(found) in (["f", "s"], ["f", "f", "s", "s"], ["f"] * (len(found) - 1) + ["s"]), (cat, key)
                 assert len(found) > 1
@@ -327,14 +327,14 @@ def test_allocations_add_up_to_the_totals(ranks):
         held = {ns(r["Timestamp(us)"]): float(r["Total Allocated(MB)"]) for r in totals}
         last = 0
         for row in written.table("operator_memory"):
-            begin = ns(row["Allocation Time(us)"])
-            assert begin >= last
-            last = begin
+            start = ns(row["Allocation Time(us)"])
+            assert start >= last
+            last = start
             if row["Release Time(us)"]:
                 end = ns(row["Release Time(us)"])
-                assert end - begin == ns(row["Duration(us)"]) == ns(row["Active Duration(us)"])
+                assert end - start == ns(row["Duration(us)"]) == ns(row["Active Duration(us)"])
                 assert end in held
-            assert begin in held
+            assert start in held
         assert all(ns(a["Timestamp(us)"]) <= ns(b["Timestamp(us)"]) for a, b in pairwise(totals))
 
 

@@ -128,8 +128,8 @@ def test_operators_cross(good):
     host = intervals(events, "cpu_op")
     for tid in {e["tid"] for e in host}:
         stack.clear()
-        for begin, end in sorted((e["ts"], e["ts"] + e["dur"]) for e in host if e["tid"] == tid):
-            while stack and stack[-1] <= begin:
+        for start, end in sorted((e["ts"], e["ts"] + e["dur"]) for e in host if e["tid"] == tid):
+            while stack and stack[-1] <= start:
                 stack.pop()
             crossing += bool(stack) and end > stack[-1] + 0.01
             stack.append(end)

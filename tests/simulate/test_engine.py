@@ -38,14 +38,14 @@ def test_host_intervals_nest(job):
     for records in records_of(job):
         threads = defaultdict(list)
         for record in of(records, Span, Call):
-            threads[record.thread].append((record.begin, -record.end))
+            threads[record.thread].append((record.start, -record.end))
         assert threads
         for intervals in threads.values():
             stack = []
-            for begin, end in sorted(intervals):
+            for start, end in sorted(intervals):
                 end = -end
-                assert begin <= end
-                while stack and stack[-1] <= begin:
+                assert start <= end
+                while stack and stack[-1] <= start:
                     stack.pop()
                 assert not stack or end <= stack[-1]
                 stack.append(end)
@@ -60,7 +60,7 @@ def test_work_on_a_queue_is_in_order_and_never_overlaps(job):
         assert queues
         for activities in queues.values():
             for first, second in pairwise(activities):
-                assert first.begin < first.end <= second.begin
+                assert first.start < first.end <= second.start
 
 
 @jobs
@@ -71,11 +71,11 @@ def test_every_activity_has_an_earlier_launch_and_the_other_way_round(job):
         assert {a.correlation for a in activities} == set(launches)
         for activity in activities:
             call = launches[activity.correlation]
-            assert call.begin < activity.begin
+            assert call.start < activity.start
             assert activity.step == call.step
             assert activity.external == call.external
             if activity.spec.direction != "HtoD":
-                assert call.end <= activity.begin
+                assert call.end <= activity.start
 
 
 @jobs
@@ -122,7 +122,7 @@ def test_allocator_totals_follow_from_its_events(job):
 def test_backward_flows_lead_forward_in_time(job):
     for records in records_of(job):
         flows = of(records, Flow)
-        assert all(flow.begin < flow.end for flow in flows)
+        assert all(flow.start < flow.end for flow in flows)
         assert len({flow.id for flow in flows}) == len(flows)
         assert bool(flows) == (job.training and not job.graph)
 
@@ -138,7 +138,7 @@ def test_collectives_end_together_on_the_true_clock():
         assert len(participants) == 3
         assert len({a.end for a in participants}) == 1
         assert len({a.spec for a in participants}) == 1
-        arrived = max(a.begin for a in participants)
+        arrived = max(a.start for a in participants)
         assert participants[0].end - arrived == participants[0].spec.duration_ns
 
 
@@ -162,7 +162,7 @@ def test_the_first_bucket_is_small_and_the_rest_is_not():
 
 def test_a_slow_rank_waits_least():
     records = records_of(LINKED)
-    waits = [sum(a.end - a.begin for a in of(rank, Activity) if a.spec.kind == "comm") for rank in records]
+    waits = [sum(a.end - a.start for a in of(rank, Activity) if a.spec.kind == "comm") for rank in records]
     assert min(waits) == waits[1]
 
 
@@ -173,7 +173,7 @@ def test_python_frames_have_callers_around_them():
     for frame in frames.values():
         if frame.parent:
             parent = frames[frame.parent]
-            assert parent.begin <= frame.begin
+            assert parent.start <= frame.start
             assert frame.end <= parent.end
 
 
@@ -183,14 +183,14 @@ def test_warmup_is_simulated_but_not_recorded():
     records = [record for _, batch in simulation.batches() for record in batch]
     steps = {r.spec.name for r in of(tuple(records), Span) if r.spec.name.startswith("Profiler")}
     assert steps == {"ProfilerStep#2"}
-    assert min(r.begin for r in of(tuple(records), Span)) >= simulation.truth()[0]["recorded_from"] > 2_000_000
+    assert min(r.start for r in of(tuple(records), Span)) >= simulation.truth()[0]["recorded_from"] > 2_000_000
 
 
 def test_workers_hide_the_loading_they_can():
     def loading(workers):
         (records,) = records_of(SimJob(workers=workers, load_ns=4_000_000, steps=12, warmup_steps=8))
         spans = [r for r in of(records, Span) if "DataLoader" in r.spec.name]
-        return sum(span.end - span.begin for span in spans)
+        return sum(span.end - span.start for span in spans)
 
     assert loading(0) > loading(1) > loading(2) > loading(8)
 
@@ -206,5 +206,5 @@ def test_shapes_that_cycle_change_from_step_to_step():
     (records,) = records_of(SimJob(sequence_cycle=2, steps=4))
     work = defaultdict(int)
     for activity in of(records, Activity):
-        work[activity.step] += activity.end - activity.begin
+        work[activity.step] += activity.end - activity.start
     assert len(set(work.values())) == 2

@@ -97,8 +97,8 @@ def test_step_budgets_agree(read):
     assert kineto == ascend == nsight
 
 
-def begins(trace):
-    """When the steps begin, in Unix time."""
+def starts(trace):
+    """When the steps start, in Unix time."""
     origin = trace.recordings[trace.ranks[0]].origin_unix_ns
     return [origin + ts for ts in trace.columns("SELECT ts FROM steps ORDER BY step")["ts"].tolist()]
 
@@ -114,7 +114,7 @@ def causes(trace):
 
 @pytest.mark.parametrize("format", ["kineto", "ascend"])
 def test_idle_causes_are_the_truth(read, format):
-    """Where one cause ends and the next begins is known to a few calls; a gap has at most a handful of those."""
+    """Where one cause ends and the next starts is known to a few calls; a gap has at most a handful of those."""
     traces, truths = read
     expected = dict.fromkeys(CAUSES, 0)
     for step in truths[format]["steps"]:
@@ -128,7 +128,7 @@ def test_idle_causes_are_the_truth(read, format):
 
 def test_steps_begin_at_the_same_time_of_day(read):
     traces, _ = read
-    kineto, ascend, nsight = (begins(traces[format]) for format in TIMED)
+    kineto, ascend, nsight = (starts(traces[format]) for format in TIMED)
     assert kineto == ascend == nsight
 
 

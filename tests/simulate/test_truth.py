@@ -28,12 +28,12 @@ def run(job):
     return ranks, simulation.truth()
 
 
-def by_points(activities, begin, end):
+def by_points(activities, start, end):
     """Label every stretch between two neighbouring ends of activities by looking at all of them."""
-    points = sorted({begin, end, *(p for a in activities for p in (a.begin, a.end) if begin < p < end)})
+    points = sorted({start, end, *(p for a in activities for p in (a.start, a.end) if start < p < end)})
     sums = dict.fromkeys(PARTS, 0)
     for left, right in pairwise(points):
-        running = {a.spec.kind for a in activities if a.begin < right and a.end > left}
+        running = {a.spec.kind for a in activities if a.start < right and a.end > left}
         part = 0 if "compute" in running else 1 if "comm" in running else 2 if running else 3
         sums[PARTS[part]] += right - left
     return sums
@@ -69,9 +69,9 @@ def test_parts_and_causes_add_up(seed):
 
 def test_kernel_sums_are_those_of_the_activities():
     (activities,), (rank,) = run(SimJob())
-    assert sum(row["total_ns"] for row in rank["kernels"]) == sum(a.end - a.begin for a in activities)
+    assert sum(row["total_ns"] for row in rank["kernels"]) == sum(a.end - a.start for a in activities)
     assert sum(row["count"] for row in rank["kernels"]) == len(activities)
-    assert rank["device_begin"] == min(a.begin for a in activities)
+    assert rank["device_begin"] == min(a.start for a in activities)
     assert rank["device_end"] == max(a.end for a in activities)
 
 
@@ -127,7 +127,7 @@ def test_settling_in_stretches_changes_nothing():
     for item in placed:
         whole.add(item)
         stepwise.add(item)
-        stepwise.advance(item.begin - 5)
+        stepwise.advance(item.start - 5)
     whole.finish(700)
     stepwise.finish(700)
     for window in ((0, 700), (13, 211), (350, 351)):

@@ -32,9 +32,9 @@ class AscendRecording:
         del host, device
         raise NotApplicableError
 
-    def cut(self, begin: int, end: int) -> None:
+    def cut(self, start: int, end: int) -> None:
         """Not done, as `window`."""
-        del begin, end
+        del start, end
         raise NotApplicableError
 
     def repeat(self, times: int) -> None:

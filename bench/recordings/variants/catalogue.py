@@ -36,11 +36,11 @@ class Variant:
 
 def variants() -> Iterator[Variant]:
     """All, in the order of the documentation."""
-    for name, begin, end in (
+    for name, start, end in (
         ("first half", 0, 0.5), ("second half", 0.5, 1), ("middle two thirds", 1 / 6, 5 / 6),
         ("without the last tenth", 0, 0.9),
     ):  # fmt: skip
-        yield Variant(name, timing.part(begin, end), Keeps.PART)
+        yield Variant(name, timing.part(start, end), Keeps.PART)
     yield Variant("from within a step", timing.from_within_a_step, Keeps.PART)
     for stripped in (stripping.PYTORCH, stripping.NSIGHT, stripping.ASCEND, stripping.SNAPSHOT):
         for name, change in stripped.items():

@@ -63,21 +63,21 @@ class KinetoRecording:
             queues = {track(event) for event in timeline.timed if on_device(event)}
             for event in timeline.timed:
                 warp = device if track(event) in queues else host
-                begin = event["ts"]
-                event["ts"] = warp(begin)
+                start = event["ts"]
+                event["ts"] = warp(start)
                 if "dur" in event:
-                    event["dur"] = max(0, warp(begin + event["dur"]) - event["ts"])
+                    event["dur"] = max(0, warp(start + event["dur"]) - event["ts"])
 
-    def cut(self, begin: int, end: int) -> None:
-        """Drop what begins outside; work that was launched inside is written though it runs later."""
+    def cut(self, start: int, end: int) -> None:
+        """Drop what starts outside; work that was launched inside is written though it runs later."""
         for timeline in self.files.values():
             inside = {
-                correlation(event) for event in timeline.timed if is_runtime(event) and begin <= event["ts"] < end
+                correlation(event) for event in timeline.timed if is_runtime(event) and start <= event["ts"] < end
             }
             timeline.events = [
                 clipped
                 for event in timeline.events
-                if (clipped := _clipped(event, begin, end, correlation(event) in inside)) is not None
+                if (clipped := _clipped(event, start, end, correlation(event) in inside)) is not None
             ]
 
     def repeat(self, times: int) -> None:
@@ -115,15 +115,15 @@ def is_mark(event: Event) -> bool:
     return event.get("ph") == "X" and str(event.get("name")).startswith("ProfilerStep")
 
 
-def _clipped(event: Event, begin: int, end: int, launched: bool) -> Event | None:
+def _clipped(event: Event, start: int, end: int, launched: bool) -> Event | None:
     if event.get("ph") == "M" or "ts" not in event:
         return event
     last = event["ts"] + event.get("dur", 0)
     if category(event) == "trace":
-        first = max(begin, event["ts"])
+        first = max(start, event["ts"])
         return {**event, "ts": first, "dur": max(0, min(end, last) - first)} if event.get("ph") == "X" else event
     if on_device(event):
-        return event if event["ts"] >= begin and (event["ts"] < end or launched) else None
-    if not begin <= event["ts"] < end:
+        return event if event["ts"] >= start and (event["ts"] < end or launched) else None
+    if not start <= event["ts"] < end:
         return None
     return {**event, "dur": min(end, last) - event["ts"]} if "dur" in event else event

@@ -49,13 +49,13 @@ class NsightRecording:
             where = ' WHERE "end" IS NOT NULL' if "end" in columns else ""
             self.database.execute(f'UPDATE "{name}" SET {", ".join(changes)}{where}')
 
-    def cut(self, begin: int, end: int) -> None:
-        """Drop rows that begin outside; work that was launched inside is written though it runs later."""
-        launched = f'SELECT correlationId FROM "{_RUNTIME}" WHERE "start" >= {begin} AND "start" < {end}'
+    def cut(self, start: int, end: int) -> None:
+        """Drop rows that start outside; work that was launched inside is written though it runs later."""
+        launched = f'SELECT correlationId FROM "{_RUNTIME}" WHERE "start" >= {start} AND "start" < {end}'
         for name in [*self.tables]:
             late = f" AND correlationId NOT IN ({launched})" if name in WORK and _RUNTIME in self.tables else ""
             self.database.execute(
-                f'DELETE FROM "{name}" WHERE "start" < {begin} OR ("start" >= {end}{late if name in WORK else ""})'
+                f'DELETE FROM "{name}" WHERE "start" < {start} OR ("start" >= {end}{late if name in WORK else ""})'
             )
 
     def repeat(self, times: int) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 #: A moment in ns to another one; never turns the order of two moments round.
 Warp = Callable[[int], int]
 
-#: Begin and end, in ns.
+#: Start and end, in ns.
 Window = tuple[int, int]
 
 
@@ -29,8 +29,8 @@ class Recording(Protocol):
     def warp(self, host: Warp, device: Warp) -> None:
         """Move host and device events in time."""
 
-    def cut(self, begin: int, end: int) -> None:
-        """Leave what a recorder that ran from begin to end would have written."""
+    def cut(self, start: int, end: int) -> None:
+        """Leave what a recorder that ran from start to end would have written."""
 
     def repeat(self, times: int) -> None:
         """Record the whole job so many times, one after the other."""
@@ -49,10 +49,10 @@ def unmoved(time: int) -> int:
 
 def stretched(window: Window, factor: float) -> Warp:
     """A stretch of time lasts longer, and everything after it comes later."""
-    begin, end = window
-    longer = round((end - begin) * (factor - 1))
+    start, end = window
+    longer = round((end - start) * (factor - 1))
 
     def warp(time: int) -> int:
-        return time + round(max(0, min(time, end) - begin) / max(1, end - begin) * longer)
+        return time + round(max(0, min(time, end) - start) / max(1, end - start) * longer)
 
     return warp

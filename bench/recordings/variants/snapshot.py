@@ -41,15 +41,15 @@ class SnapshotRecording:
                 if "time_us" in entry:
                     entry["time_us"] = host(entry["time_us"] * 1000) // 1000
 
-    def cut(self, begin: int, end: int) -> None:
-        """Forget the entries before begin, as a full ring does; the end belongs to the state and can't be cut."""
+    def cut(self, start: int, end: int) -> None:
+        """Forget the entries before start, as a full ring does; the end belongs to the state and can't be cut."""
         if end < self.window()[1]:
             raise NotApplicableError
         for history in self.histories:
-            history[:] = [entry for entry in history if entry.get("time_us", begin) * 1000 >= begin]
+            history[:] = [entry for entry in history if entry.get("time_us", start) * 1000 >= start]
 
     def repeat(self, times: int) -> None:
-        """Not done: a program that does all again begins with what it had at the end."""
+        """Not done: a program that does all again starts with what it had at the end."""
         del times
         raise NotApplicableError
 

@@ -18,9 +18,9 @@ def part(first: float, last: float) -> Change:
     """The recorder ran for this part of the window only."""
 
     def change(recording: Recording) -> None:
-        begin, end = recording.window()
-        length = end - begin
-        recording.cut(begin + round(first * length), end if last == 1 else begin + round(last * length))
+        start, end = recording.window()
+        length = end - start
+        recording.cut(start + round(first * length), end if last == 1 else start + round(last * length))
 
     return change
 
@@ -52,14 +52,14 @@ def device_clock(microseconds: int) -> Change:
 
 def device_drift(recording: Recording) -> None:
     """The device's clock gains 50 µs per second."""
-    begin, _ = recording.window()
-    recording.warp(unmoved, lambda time: time + (time - begin) // 20_000)
+    start, _ = recording.window()
+    recording.warp(unmoved, lambda time: time + (time - start) // 20_000)
 
 
 def slower(recording: Recording) -> None:
     """Everything takes 1.3 times as long."""
-    begin, end = recording.window()
-    warp = stretched((begin, 2 * end), 1.3)
+    start, end = recording.window()
+    warp = stretched((start, 2 * end), 1.3)
     recording.warp(warp, warp)
 
 
@@ -85,25 +85,25 @@ def three_times(recording: Recording) -> None:
 
 def idle_around(recording: Recording) -> None:
     """Five seconds without work before and after, with the context made and the profiler stopped there."""
-    begin, end = recording.window()
+    start, end = recording.window()
     if isinstance(recording, KinetoRecording):
         for timeline in recording.files.values():
             call = next((e for e in timeline.timed if e.get("cat") in ("cuda_runtime", "Runtime")), None)
             if call is None:
                 raise NotApplicableError
-            for name, start, length in (
-                ("cudaFree", begin - _IDLE, 300_000_000),
+            for name, at, length in (
+                ("cudaFree", start - _IDLE, 300_000_000),
                 ("cudaDeviceSynchronize", end + _IDLE, 5_000),
             ):
                 args = {"cbid": 0, "correlation": 4_000_000_000 + len(name), "External id": 0}
-                timeline.events.append({**call, "name": name, "ts": start, "dur": length, "args": args})
+                timeline.events.append({**call, "name": name, "ts": at, "dur": length, "args": args})
         return
     if not isinstance(recording, NsightRecording) or "CUPTI_ACTIVITY_KIND_RUNTIME" not in recording.tables:
         raise NotApplicableError
     table = "CUPTI_ACTIVITY_KIND_RUNTIME"
     columns = recording.tables[table]
-    for moment, length in ((begin - _IDLE, 300_000_000), (end + _IDLE, 5_000)):
-        name = "cuCtxCreate" if moment < begin else "cuCtxDestroy"
+    for moment, length in ((start - _IDLE, 300_000_000), (end + _IDLE, 5_000)):
+        name = "cuCtxCreate" if moment < start else "cuCtxDestroy"
         number = recording.string(name)
         values = {"start": moment, "end": moment + length, "nameId": number, "correlationId": 4_000_000_000 + length}
         chosen = ", ".join(str(values.get(column, f'"{column}"')) for column in columns)

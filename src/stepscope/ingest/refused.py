@@ -18,7 +18,7 @@ from stepscope.readers.sqlite.pages import MAGIC as SQLITE
 _HINT: Final = (
     "give a recording of a profiler, such as trace.json or trace.json.gz of torch.profiler, or a folder of them"
 )
-#: How stepscope's own reports begin.
+#: How stepscope's own reports start.
 _REPORT: Final = re.compile(rb'\s*\{\s*"schema":\s*"stepscope\.')
 #: Most files named in the error if none of many is a recording.
 _NAMED: Final = 5
@@ -47,12 +47,12 @@ class Skipped:
 
 
 def is_report(head: bytes) -> bool:
-    """Whether content that begins with `head` is a report of stepscope."""
+    """Whether content that starts with `head` is a report of stepscope."""
     return _REPORT.match(head) is not None
 
 
 def skipped(source: Source, head: bytes, damage: Damage) -> Skipped:
-    """Describe a file that no reader recognises, whose unpacked content begins with `head`."""
+    """Describe a file that no reader recognises, whose unpacked content starts with `head`."""
     place = Path(str(source))
     if is_report(head):
         return Skipped(place, "is what stepscope wrote about a recording")

@@ -41,16 +41,16 @@ class Intervals:
     @classmethod
     def union_of(cls, starts: ArrayLike, ends: ArrayLike) -> Intervals:
         """The union of any intervals: unsorted, overlapping, touching or empty (`end <= start`)."""
-        begin, finish = _times(starts), _times(ends)
-        real = finish > begin
+        start, finish = _times(starts), _times(ends)
+        real = finish > start
         if not real.all():
-            begin, finish = begin[real], finish[real]
-        if not begin.size:
+            start, finish = start[real], finish[real]
+        if not start.size:
             return cls.empty()
         # i starts precede the i-th one. If i ends do too, nothing is open there, whichever end is whose.
-        begin, finish = _ascending(begin), _ascending(finish)
-        apart = np.flatnonzero(begin[1:] > finish[:-1])
-        return cls(begin[np.append(0, apart + 1)], finish[np.append(apart, begin.size - 1)])
+        start, finish = _ascending(start), _ascending(finish)
+        apart = np.flatnonzero(start[1:] > finish[:-1])
+        return cls(start[np.append(0, apart + 1)], finish[np.append(apart, start.size - 1)])
 
     @classmethod
     def union_of_all(cls, sets: Iterable[Intervals]) -> Intervals:
@@ -108,8 +108,8 @@ class Intervals:
 
     def within(self, starts: ArrayLike, ends: ArrayLike) -> Times:
         """Nanoseconds covered in each of n windows, int64[n]; windows may overlap, and may be empty."""
-        begin = _times(starts)
-        return self._before(np.maximum(_times(ends), begin)) - self._before(begin)
+        start = _times(starts)
+        return self._before(np.maximum(_times(ends), start)) - self._before(start)
 
     def at(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Whether each instant is covered, bool[n]."""
@@ -156,8 +156,8 @@ def partition(layers: Sequence[Intervals], lo: int, hi: int) -> tuple[Times, Tim
     covering = covering[settled]
     lowest = covering & -covering
     first = np.flatnonzero(np.append(True, lowest[1:] != lowest[:-1]))
-    begins = cuts[settled[first]]
-    return begins, np.append(begins[1:], hi), np.log2(lowest[first]).astype(np.int64)
+    starts = cuts[settled[first]]
+    return starts, np.append(starts[1:], hi), np.log2(lowest[first]).astype(np.int64)
 
 
 def overlay(
@@ -172,10 +172,10 @@ def overlay(
     count = np.maximum(np.searchsorted(tile_starts, ends, side="left") - first, 0)
     interval = np.repeat(np.arange(starts.size), count)
     tile = np.arange(interval.size) - np.repeat(np.cumsum(count) - count - first, count)
-    begins = np.maximum(starts[interval], tile_starts[tile])
+    lefts = np.maximum(starts[interval], tile_starts[tile])
     finishes = np.minimum(ends[interval], tile_ends[tile])
-    real = begins < finishes
-    return begins[real], finishes[real], interval[real], tile[real]
+    real = lefts < finishes
+    return lefts[real], finishes[real], interval[real], tile[real]
 
 
 def distinct(values: Times) -> Times:

@@ -34,7 +34,7 @@ EVENTS = TableSchema(
     (
         ident("id", "Position among the recording's events, counted from 0."),
         RANK,
-        ns("ts", "Begin."),
+        ns("ts", "Start."),
         ns(
             "dur",
             "Duration; null if the recording has none (an instant, or an event never closed).",
@@ -73,7 +73,7 @@ KERNELS = TableSchema(
     (
         ident("event", "The event."),
         RANK,
-        ns("ts", "Begin."),
+        ns("ts", "Start."),
         ns("dur", "Duration."),
         Column("track", "int32", "Device queue, a row of `tracks`.", "id"),
         _DEVICE,
@@ -273,10 +273,10 @@ STEPS = TableSchema(
         text(
             "source",
             "profiler (ProfilerStep#N), annotation (the user's), passes (of a network, several in one recorded step or "
-            "in the recording), requests (from the begin of one to that of the next), inferred (a repeated sequence) "
+            "in the recording), requests (from the start of one to that of the next), inferred (a repeated sequence) "
             "or whole (the trace as one step).",
         ),
-        ns("ts", "Begin on the host."),
+        ns("ts", "Start on the host."),
         ns("dur", "Duration on the host."),
         ns("end", "End including the last device work launched in it."),
         flag(
@@ -286,7 +286,7 @@ STEPS = TableSchema(
         ),
         ns(
             "begin",
-            "Begin on the devices: that on the host, or the end of the work of earlier steps and of before the "
+            "Start on the devices: that on the host, or the end of the work of earlier steps and of before the "
             "recording if that is later.",
         ),
         flag("typical", "Whether it is one of the steps that everything said per step is about."),

@@ -64,7 +64,7 @@ def foreign_tables(names: Iterable[str]) -> Foreign:
     return Foreign(f"an SQLite database that no profiler wrote which stepscope reads{of}", _NSIGHT)
 
 
-def _begins(*starts: bytes) -> Callable[[bytes], bool]:
+def _starts(*starts: bytes) -> Callable[[bytes], bool]:
     """A test whether content starts with one of these; unless they are text themselves, it must not be text."""
     return lambda head: head.startswith(starts) and (not _is_text(head) or head.startswith((b"<", b"%")))
 
@@ -117,7 +117,7 @@ _PACKED: Final = Foreign("packed in a way that is not read", _UNPACK)
 
 _ALIKE: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
     # The magic number of torch.save before it wrote zip archives.
-    (_begins(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), _CHECKPOINT),
+    (_starts(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), _CHECKPOINT),
     (_has(rb'"bazel_version"', rb'"cat"\s*:\s*"build phase marker"'), Foreign("a build profile of Bazel",
      "it is of no training or inference job; " + _NOTHING)),
     (_has(rb'"cat"\s*:\s*"(?:[^"]*,)?(?:disabled-by-default-)?devtools\.timeline', rb'"source"\s*:\s*"DevTools"'),
@@ -125,21 +125,21 @@ _ALIKE: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
 )  # fmt: skip
 _CONTENTS: Final[tuple[tuple[Callable[[bytes], bool], Foreign], ...]] = (
     (_is_core, Foreign("a core dump", "give a recording of a profiler; a debugger reads core dumps")),
-    (_begins(b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe"), Foreign("a program or a library", _NOTHING)),
-    (_begins(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"), _IMAGE),
+    (_starts(b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe"), Foreign("a program or a library", _NOTHING)),
+    (_starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"), _IMAGE),
     (lambda head: head.startswith(b"RIFF") and head[8:12] == b"WEBP", _IMAGE),
-    (_begins(b"%PDF-"), Foreign("a PDF document", _NOTHING)),
-    (_begins(b"<svg", b"<?xml", b"<!DOCTYPE", b"<html", b"<!doctype"), Foreign("a page or drawing in HTML or XML",
+    (_starts(b"%PDF-"), Foreign("a PDF document", _NOTHING)),
+    (_starts(b"<svg", b"<?xml", b"<!DOCTYPE", b"<html", b"<!doctype"), Foreign("a page or drawing in HTML or XML",
      "give the recording that it was made from")),
-    (_begins(b"(\xb5/\xfd"), Foreign("packed with Zstandard, which is not read", "unpack it first: zstd -d FILE")),
-    (_begins(b"\x04\"M\x18"), Foreign("packed with LZ4, which is not read", "unpack it first: lz4 -d FILE")),
-    (_begins(b"7z\xbc\xaf", b"Rar!"), _PACKED),
+    (_starts(b"(\xb5/\xfd"), Foreign("packed with Zstandard, which is not read", "unpack it first: zstd -d FILE")),
+    (_starts(b"\x04\"M\x18"), Foreign("packed with LZ4, which is not read", "unpack it first: lz4 -d FILE")),
+    (_starts(b"7z\xbc\xaf", b"Rar!"), _PACKED),
     (lambda head: head[257:262] == b"ustar", Foreign("a tar archive, which is not read", "unpack it: tar xf FILE")),
-    (_begins(b"NVR\0"), Foreign("a report of Nsight Compute, which is about single kernels",
+    (_starts(b"NVR\0"), Foreign("a report of Nsight Compute, which is about single kernels",
      "record the whole job with nsys profile, and give nsys export --type sqlite of its report")),
-    (_begins(b"PAR1", b"ARROW1"), Foreign("one table of an export, or a table of something else",
+    (_starts(b"PAR1", b"ARROW1"), Foreign("one table of an export, or a table of something else",
      "give the whole folder of nsys export --type parquetdir")),
-    (_begins(b"\x93NUMPY", b"\x89HDF"), Foreign("an array or model, and holds no times", _PYTORCH)),
+    (_starts(b"\x93NUMPY", b"\x89HDF"), Foreign("an array or model, and holds no times", _PYTORCH)),
     (lambda head: b"brain.Event:" in head[:128], Foreign("an event file of TensorBoard, which holds no trace",
      "give the *.pt.trace.json that torch.profiler wrote beside it")),
 )  # fmt: skip

@@ -19,13 +19,13 @@ KINDS = {"compute": COMPUTE, "comm": COMM, "copy": COPY, "set": COPY}
 IDLE = 10
 
 
-_begin, _end = attrgetter("begin"), attrgetter("end")
+_start, _end = attrgetter("start"), attrgetter("end")
 
 
 class Placed(NamedTuple):
     """An activity with what is needed to explain a gap before it."""
 
-    begin: int
+    start: int
     end: int
     kind: int
     submitted: int
@@ -35,7 +35,7 @@ class Placed(NamedTuple):
 class Piece(NamedTuple):
     """A stretch of device time: its label, and which kinds ran (a bit per kind)."""
 
-    begin: int
+    start: int
     end: int
     label: int
     running: int
@@ -46,18 +46,18 @@ class Sweep:
 
     __slots__ = ("_log", "_pending", "pieces", "reached")
 
-    def __init__(self, log: HostLog, begin: int) -> None:
+    def __init__(self, log: HostLog, start: int) -> None:
         self._log = log
         self._pending: list[Placed] = []
         self.pieces: list[Piece] = []
-        self.reached = begin
+        self.reached = start
 
     def add(self, placed: Placed) -> None:
         """An activity was placed."""
         self._pending.append(placed)
 
     def advance(self, until: int) -> None:
-        """Settle everything before ``until``, which no later activity will begin before.
+        """Settle everything before ``until``, which no later activity will start before.
 
         An idle stretch at the end stays open: its cause is known once the activity that ends it is.
         """
@@ -68,16 +68,16 @@ class Sweep:
         running = [0, 0, 0]
         edges: list[tuple[int, int, int, int]] = []
         for index, p in enumerate(pending):
-            if p.begin >= until:
+            if p.start >= until:
                 break
-            edges.append((max(p.begin, self.reached), 1, p.kind, index))
+            edges.append((max(p.start, self.reached), 1, p.kind, index))
             edges.append((min(p.end, until), -1, p.kind, index))
         edges.sort()
         for time, delta, kind, index in edges:
             if time > self.reached:
                 self._close(time, running, index)
             running[kind] += delta
-        self._pending = [p for p in pending if p.end > self.reached or p.begin >= until]
+        self._pending = [p for p in pending if p.end > self.reached or p.start >= until]
 
     def finish(self, until: int) -> None:
         """No activity will follow: settle all, and explain the time up to ``until`` by the host alone."""
@@ -95,13 +95,13 @@ class Sweep:
             self._idle(self.reached, time, self._pending[index])
         self.reached = time
 
-    def _idle(self, begin: int, end: int, starter: Placed | None) -> None:
-        submitted = end if starter is None else min(max(starter.submitted, begin), end)
+    def _idle(self, start: int, end: int, starter: Placed | None) -> None:
+        submitted = end if starter is None else min(max(starter.submitted, start), end)
         refilling = False
-        for start, stop, kind in self._log.between(begin, submitted):
+        for left, right, kind in self._log.between(start, submitted):
             refilling |= kind == causes.SYNC
             charged = causes.SYNC if refilling and kind in causes.REFILL else kind
-            self.pieces.append(Piece(start, stop, IDLE + charged, 0))
+            self.pieces.append(Piece(left, right, IDLE + charged, 0))
         if submitted < end and starter is not None:
             cause = causes.DEPENDENCY if starter.bound == records.DEPENDENCY else causes.LAUNCH_LATENCY
             self.pieces.append(Piece(submitted, end, IDLE + cause, 0))
@@ -115,29 +115,29 @@ class Sweep:
             del self.pieces[:keep]
 
 
-def split(pieces: list[Piece], begin: int, end: int) -> dict[str, object]:
+def split(pieces: list[Piece], start: int, end: int) -> dict[str, object]:
     """The budget of a window, in ns, from pieces in order; parts add up to ``total_ns`` exactly.
 
     Time outside all pieces counts as idle of unknown cause.
     """
     sums = [0] * (IDLE + len(causes.NAMES))
     comm = copy = covered = 0
-    first = bisect_right(pieces, begin, key=_end)
-    last = bisect_left(pieces, end, key=_begin)
+    first = bisect_right(pieces, start, key=_end)
+    last = bisect_left(pieces, end, key=_start)
     for left, right, label, running in pieces[first:last]:
-        length = (right if right < end else end) - (left if left > begin else begin)
+        length = (right if right < end else end) - (left if left > start else start)
         covered += length
         sums[label] += length
         if running & 2:
             comm += length
         if running & 4:
             copy += length
-    sums[IDLE + causes.UNKNOWN] += end - begin - covered
+    sums[IDLE + causes.UNKNOWN] += end - start - covered
     idle = {name: sums[IDLE + cause] for cause, name in enumerate(causes.NAMES) if sums[IDLE + cause]}
     return {
-        "begin": begin,
+        "begin": start,
         "end": end,
-        "total_ns": end - begin,
+        "total_ns": end - start,
         "compute_ns": sums[COMPUTE],
         "exposed_comm_ns": sums[COMM],
         "exposed_copy_ns": sums[COPY],

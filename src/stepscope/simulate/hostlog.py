@@ -10,7 +10,7 @@ from stepscope.simulate import causes
 class HostLog:
     """Contiguous intervals of host time, each with one cause.
 
-    ``ends[i]`` is where interval ``i`` with ``kinds[i]`` ends; it begins where the one before ended.
+    ``ends[i]`` is where interval ``i`` with ``kinds[i]`` ends; it starts where the one before ended.
     """
 
     __slots__ = ("ends", "kinds")
@@ -27,17 +27,17 @@ class HostLog:
             self.ends.append(end)
             self.kinds.append(kind)
 
-    def between(self, begin: int, end: int) -> list[tuple[int, int, int]]:
-        """Pieces (begin, end, kind) that cover ``[begin, end)``; ``UNKNOWN`` after the log's end."""
+    def between(self, start: int, end: int) -> list[tuple[int, int, int]]:
+        """Pieces (start, end, kind) that cover ``[start, end)``; ``UNKNOWN`` after the log's end."""
         pieces = []
-        index = bisect_right(self.ends, begin)
-        while begin < end:
+        index = bisect_right(self.ends, start)
+        while start < end:
             if index >= len(self.ends):
-                pieces.append((begin, end, causes.UNKNOWN))
+                pieces.append((start, end, causes.UNKNOWN))
                 break
             until = min(end, self.ends[index])
-            pieces.append((begin, until, self.kinds[index]))
-            begin = until
+            pieces.append((start, until, self.kinds[index]))
+            start = until
             index += 1
         return pieces
 

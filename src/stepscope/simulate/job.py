@@ -101,7 +101,7 @@ class SimJob:
         first_use_ns: host time that the first launch of each kernel takes on top: its code is loaded.
         library_copies: with its first launch, a library copies 112 bytes of pageable memory to the device.
         record_start: the recording holds the start of the job and its warm-up steps too.
-        start_edge: recording begins while device work of the step before still runs; its launches are not recorded.
+        start_edge: recording starts while device work of the step before still runs; its launches are not recorded.
         device_clock_ns: the device's clock is ahead of the host's by this much.
         device_clock_ppm: and gains this many parts in a million on it.
         clock_tick_ns: recorded times are rounded down to a multiple of this.

@@ -48,7 +48,7 @@ class Lens:
         if isinstance(record, (Memory, Segment)):
             return record._replace(ts=at(record.ts))
         if isinstance(record, (Span, Call, Wait, Activity, Flow, DeviceSpan, Frame, Overhead)):
-            return record._replace(begin=at(record.begin), end=at(record.end))
+            return record._replace(start=at(record.start), end=at(record.end))
         return record
 
     def _of_host(self, time: int) -> int:

@@ -34,7 +34,7 @@ class Stage:
 
     @property
     def first(self) -> bool:
-        """Whether it begins the model."""
+        """Whether it starts the model."""
         return self.index == 0
 
     @property
@@ -51,12 +51,12 @@ def stage_of(job: SimJob, rank: int) -> Stage:
     # The stages before the last one share the others evenly, the earlier ones taking what is left over.
     share, over = divmod(job.layers - last, max(job.stages - 1, 1))
     sizes = [share + (i < over) for i in range(job.stages - 1)] + [last if job.stages > 1 else job.layers]
-    begin = sum(sizes[:index])
+    start = sum(sizes[:index])
     replicas = tuple(range(index * width, (index + 1) * width))
     alone = job.stages == 1
     return Stage(
         index,
-        range(begin, begin + sizes[index]),
+        range(start, start + sizes[index]),
         Group("0", "default_pg", replicas) if alone else Group(f"{1 + index}", "DATA_PARALLEL_GROUP", replicas),
         Group(f"{1 + job.stages + place}", "PIPELINE_MODEL_PARALLEL_GROUP", tuple(range(place, job.ranks, width))),
     )

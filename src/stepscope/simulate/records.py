@@ -18,7 +18,7 @@ LATENCY, DEPENDENCY, BUSY = 0, 1, 2
 class Span(NamedTuple):
     """An operator or annotation on a host thread; ``sequence`` links forward and backward (-1: none)."""
 
-    begin: int
+    start: int
     end: int
     thread: int
     spec: OpSpec
@@ -33,7 +33,7 @@ class Call(NamedTuple):
     ``queue`` is the one that it fills, marks, lets wait or waits for (-1: none, or all); ``event`` the mark (-1: none).
     """
 
-    begin: int
+    start: int
     end: int
     thread: int
     name: str
@@ -48,7 +48,7 @@ class Call(NamedTuple):
 class Wait(NamedTuple):
     """A host thread is blocked in a call of the operating system."""
 
-    begin: int
+    start: int
     end: int
     thread: int
     name: str
@@ -58,7 +58,7 @@ class Wait(NamedTuple):
 class Activity(NamedTuple):
     """A kernel, copy, set or collective on a device queue; ``node`` is its place in a graph (0: none)."""
 
-    begin: int
+    start: int
     end: int
     queue: int
     spec: KernelSpec
@@ -111,8 +111,8 @@ class Flow(NamedTuple):
     """From a forward operator to its backward."""
 
     id: int
-    begin: int
-    begin_thread: int
+    start: int
+    start_thread: int
     end: int
     end_thread: int
 
@@ -120,7 +120,7 @@ class Flow(NamedTuple):
 class DeviceSpan(NamedTuple):
     """An annotation as the device saw it: first to last activity launched inside on one queue."""
 
-    begin: int
+    start: int
     end: int
     queue: int
     spec: OpSpec
@@ -131,7 +131,7 @@ class DeviceSpan(NamedTuple):
 class Frame(NamedTuple):
     """A Python function call; ``parent`` is the caller's ``id`` (0: none)."""
 
-    begin: int
+    start: int
     end: int
     thread: int
     name: str
@@ -143,7 +143,7 @@ class Frame(NamedTuple):
 class Overhead(NamedTuple):
     """Time the profiler itself took from the host."""
 
-    begin: int
+    start: int
     end: int
     name: str
 

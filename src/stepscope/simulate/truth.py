@@ -15,19 +15,19 @@ class Step:
     """A recorded step: host interval and the end of the last activity launched in it."""
 
     number: int
-    begin: int
+    start: int
     end: int = 0
-    device_begin: int = 0
+    device_start: int = 0
     device_end: int = 0
     typical: bool = True
 
 
 @dataclass(slots=True)
 class RankTruth:
-    """Collects one rank's truth from ``begin`` on; ``log`` is the rank's host log."""
+    """Collects one rank's truth from ``start`` on; ``log`` is the rank's host log."""
 
     log: HostLog
-    begin: int
+    start: int
     sweep: Sweep = field(init=False)
     kernels: dict[KernelSpec, list[int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -40,30 +40,30 @@ class RankTruth:
     last: int = 0
 
     def __post_init__(self) -> None:
-        self.sweep = Sweep(self.log, self.begin)
+        self.sweep = Sweep(self.log, self.start)
 
-    def activity(self, begin: int, end: int, spec: KernelSpec, submitted: int, bound: int) -> None:
+    def activity(self, start: int, end: int, spec: KernelSpec, submitted: int, bound: int) -> None:
         """An activity was placed on the device."""
-        self.sweep.add(Placed(begin, end, KINDS[spec.kind], submitted, bound))
+        self.sweep.add(Placed(start, end, KINDS[spec.kind], submitted, bound))
         row = self.kernels.get(spec)
         if row is None:
-            self.kernels[spec] = [1, end - begin]
+            self.kernels[spec] = [1, end - start]
         else:
             row[0] += 1
-            row[1] += end - begin
-        if self.first < 0 or begin < self.first:
-            self.first = begin
+            row[1] += end - start
+        if self.first < 0 or start < self.first:
+            self.first = start
         if end > self.last:
             self.last = end
         step = self.current
         if step is not None:
-            if not step.device_begin or begin < step.device_begin:
-                step.device_begin = begin
+            if not step.device_start or start < step.device_start:
+                step.device_start = start
             if end > step.device_end:
                 step.device_end = end
 
-    def begin_step(self, number: int, now: int, *, typical: bool = True) -> None:
-        """A recorded step begins on the host; it is typical unless it belongs to the warm-up or an edge."""
+    def start_step(self, number: int, now: int, *, typical: bool = True) -> None:
+        """A recorded step starts on the host; it is typical unless it belongs to the warm-up or an edge."""
         self.current = Step(number, now, typical=typical)
 
     def end_step(self, now: int) -> None:
@@ -91,25 +91,25 @@ class RankTruth:
             self.waiting.pop(0)
             self.steps.append(self._row(step, span_end))
             self.previous_end = max(self.previous_end, span_end)
-        oldest = self.waiting[0].begin if self.waiting else self.host_end
+        oldest = self.waiting[0].start if self.waiting else self.host_end
         self.sweep.forget(min(oldest, self.previous_end))
         self.log.forget(self.sweep.reached)
 
     def _row(self, step: Step, span_end: int) -> dict[str, Any]:
         pieces = self.sweep.pieces
-        tile_begin = self.previous_end if self.previous_end >= 0 else step.begin
+        tile_start = self.previous_end if self.previous_end >= 0 else step.start
         device_end = step.device_end or step.end
         return {
             "step": step.number,
             "typical": step.typical,
-            "host_begin": step.begin,
+            "host_begin": step.start,
             "host_end": step.end,
-            "device_begin": step.device_begin or None,
+            "device_begin": step.device_start or None,
             "device_end": step.device_end or None,
-            "host": split(pieces, step.begin, step.end),
-            "span": split(pieces, step.begin, span_end),
-            "tile": split(pieces, tile_begin, span_end),
-            "device": split(pieces, step.device_begin or step.begin, device_end),
+            "host": split(pieces, step.start, step.end),
+            "span": split(pieces, step.start, span_end),
+            "tile": split(pieces, tile_start, span_end),
+            "device": split(pieces, step.device_start or step.start, device_end),
         }
 
     def document(self) -> dict[str, Any]:

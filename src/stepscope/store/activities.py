@@ -9,7 +9,7 @@ from stepscope.model.tables import KERNELS
 
 #: About the launch; all null if there is none, or it is not among the events.
 LAUNCH_COLUMNS: Final = (
-    ns("launch_ts", "Begin of the launch; null if the recording does not tell the launch.", nullable=True),
+    ns("launch_ts", "Start of the launch; null if the launch is not recorded.", nullable=True),
     ns("launch_dur", "Its duration; null if not recorded.", nullable=True),
     Column("launch_track", "int32", "Its thread, a row of `tracks`.", "id", True),
     Column("launch_name_id", "int32", "Its name, a row of `names`.", "id", True),
@@ -18,7 +18,7 @@ LAUNCH_COLUMNS: Final = (
 
 #: About the operator; all null likewise.
 OP_COLUMNS: Final = (
-    ns("op_ts", "Begin of the operator; null if the recording does not tell the operator.", nullable=True),
+    ns("op_ts", "Start of the operator; null if the operator is not recorded.", nullable=True),
     Column("op_track", "int32", "Its thread, a row of `tracks`.", "id", True),
     Column("op_name_id", "int32", "Its name, a row of `names`.", "id", True),
 )

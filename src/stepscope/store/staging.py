@@ -44,7 +44,7 @@ RAW_EVENTS: Final = TableSchema(
     "One row per recorded interval or instant that has a usable time.",
     (
         ident("id", "Position among the recording's events, counted from 0."),
-        ns("ts", "Begin, on the recording's clock."),
+        ns("ts", "Start, on the recording's clock."),
         ns("dur", "Duration; null if not recorded or not usable.", nullable=True),
         Column("track", "int32", "Row of `tracks`.", "id"),
         Column("name_id", "int32", "Row of `names`.", "id"),

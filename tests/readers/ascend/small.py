@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 #: µs; sums with it need all digits of the recorded times.
-BEGIN = 1_700_000_000_000_000
+START = 1_700_000_000_000_000
 PROCESS, WORKER = 3_000_000, 3_000_001
 HARDWARE, COMM, CANN, OVERLAP = ((PROCESS << 10) | (index << 5) | 3 for index in (13, 15, 7, 23))
 GROUP = "10.0.0.1%eth0_60000_0_1"
@@ -20,7 +20,7 @@ OP, QUEUE, NODE, ACL = 50001, 50002, 10000, 20000
 
 def at(microseconds: float) -> str:
     """A time as the trace writes it."""
-    return f"{BEGIN + int(microseconds)}.{round(microseconds % 1 * 1000):03d}"
+    return f"{START + int(microseconds)}.{round(microseconds % 1 * 1000):03d}"
 
 
 def span(pid: int, tid: int, name: str, ts: float, dur: float, **more: Any) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def write_database(path: Path) -> Path:
         return strings.setdefault(text, len(strings))
 
     def ns(microseconds: float) -> int:
-        return BEGIN * 1000 + round(microseconds * 1000)
+        return START * 1000 + round(microseconds * 1000)
 
     main, worker = PROCESS << 32 | PROCESS, PROCESS << 32 | WORKER
     tables: dict[str, tuple[str, list[tuple[Any, ...]]]] = {

@@ -62,7 +62,7 @@ def test_step_budget_agrees_with_step_trace_times(opened: Any, level: str, rank:
     """Computing, Communication and Not Overlapped are compute, communication and exposed communication of the step.
 
     Free is defined differently: the profiler counts from the first to the last kernel and takes copies for idle time,
-    while a step here begins on the host and has exposed copies apart.
+    while a step here starts on the host and has exposed copies apart.
     """
     trace = opened(level, rank)
     [step] = [r for r in analyses()["step_budget"].run(trace).records() if r["step"] is not None]
@@ -81,13 +81,13 @@ def test_step_budget_agrees_with_step_trace_times(opened: Any, level: str, rank:
     assert last - first - busy.total == pytest.approx(recorded["Free"], abs=kernels)
     # The two are given in doubles of µs since 1970, which resolve a quarter of a µs.
     assert last - first == pytest.approx(recorded["Stage"], abs=500)
-    begin = trace.scalar("SELECT ts FROM steps")
+    start = trace.scalar("SELECT ts FROM steps")
     # Ascend's own figure is between the two clocks as they are; here the device's is aligned to the host's.
     shift = sum(
         int(re.findall(r"shifted by (-?\d+) ns", row["effect"])[0])
         for row in trace.sql("SELECT effect FROM health WHERE code = 'clocks-aligned'").to_pylist()
     )
-    assert first - begin == pytest.approx(recorded["Preparing"] + shift, abs=500)
+    assert first - start == pytest.approx(recorded["Preparing"] + shift, abs=500)
 
 
 @pytest.mark.parametrize(("level", "rank"), TEXT)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from readers.ascend.small import BEGIN, at, write_csv
+from readers.ascend.small import START, at, write_csv
 from readers.conformance import open_fresh
 from stepscope.analyses.registry import analyses
 from stepscope.readers.ascend.vocabulary import group_hash
@@ -27,7 +27,7 @@ def operation(start: float, elapse_ms: float, moved_ms: float, size_mb: float) -
     link = {"Transit Size(MB)": size_mb, "Transit Time(ms)": moved_ms, "Bandwidth(GB/s)": 20.0}
     return {
         "Communication Time Info": {
-            "Start Timestamp(us)": BEGIN + start, "Elapse Time(ms)": elapse_ms, "Transit Time(ms)": 0,
+            "Start Timestamp(us)": START + start, "Elapse Time(ms)": elapse_ms, "Transit Time(ms)": 0,
             "Wait Time(ms)": 0, "Idle Time(ms)": elapse_ms,
         },
         "Communication Bandwidth Info": {"HCCS": link, "SDMA": link, "RDMA": {"Transit Size(MB)": 0}},
@@ -145,7 +145,7 @@ def test_sums_of_a_database_serve_as_well(tmp_path: Path) -> None:
         )
         connection.execute(
             "INSERT INTO CommAnalyzerTime VALUES ('hcom_allReduce__097_5_1', '1', ?, 10.0, 0, 0, 0, 0, 'step13', "
-            "'collective')", [BEGIN + 50.0],
+            "'collective')", [START + 50.0],
         )  # fmt: skip
         connection.execute(
             "CREATE TABLE StepTraceTime (deviceId, step, computing, communication_not_overlapped, overlapped, "
@@ -174,11 +174,11 @@ def test_one_file_of_a_common_name_is_a_result_by_what_it_holds(tmp_path: Path, 
 
 
 def test_steps_of_kernel_details_have_their_numbers(tmp_path: Path) -> None:
-    """A step reaches to the begin of the next one, but not over work that is of no step."""
+    """A step reaches to the start of the next one, but not over work that is of no step."""
     rows = [
         {"Step Id": step, "Name": "Mul", "Type": "Mul", "Accelerator Core": "AI_VECTOR_CORE",
-         "Start Time(us)": at(begin) + "\t", "Duration(us)": "10"}
-        for step, begin in (("7", 0), ("7", 50), ("8", 100), ("8", 160), ("", 300), ("9", 400))
+         "Start Time(us)": at(start) + "\t", "Duration(us)": "10"}
+        for step, start in (("7", 0), ("7", 50), ("8", 100), ("8", 160), ("", 300), ("9", 400))
     ]  # fmt: skip
     write_csv(tmp_path / "kernel_details.csv", rows)
     with open_fresh(tmp_path) as trace:
@@ -200,7 +200,7 @@ def test_sums_of_more_than_the_events_are_told(tmp_path: Path) -> None:
     """Tables that were cut after some rows look whole; what the profiler counted tells that they are not."""
     output = write_sums(tmp_path)
     kernel = {"Name": "Mul", "Type": "Mul", "Accelerator Core": "AI_VECTOR_CORE", "Duration(us)": "10"}
-    rows = [{**kernel, "Start Time(us)": at(begin) + "\t"} for begin in (0, 50)]
+    rows = [{**kernel, "Start Time(us)": at(start) + "\t"} for start in (0, 50)]
     reduce = {**kernel, "Name": "hcom_allReduce__097_5_1", "Accelerator Core": "HCCL", "Start Time(us)": at(90) + "\t"}
     write_csv(output / "kernel_details.csv", [*rows, reduce])
     counts = [{"OP Type": "Mul", "Core Type": "AI_VECTOR_CORE", "Count": "5"},
@@ -217,7 +217,7 @@ def test_a_table_of_another_week_is_told(tmp_path: Path) -> None:
     from readers.ascend.small import write_text
 
     output = write_text(tmp_path)
-    record = {"Component": "APP", "Timestamp(us)": f"{BEGIN - 14 * 86_400_000_000}.000\t", "Total Reserved(MB)": "1"}
+    record = {"Component": "APP", "Timestamp(us)": f"{START - 14 * 86_400_000_000}.000\t", "Total Reserved(MB)": "1"}
     write_csv(output / "memory_record.csv", [record])
     assert _health(tmp_path)["samples-misplaced"] == 1
 

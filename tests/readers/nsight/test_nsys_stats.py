@@ -132,7 +132,7 @@ def test_the_longest_names_agree(report, second):
     if report == "cuda_gpu_kern_sum":
         rows = [row for row in rows if row["kind"] in ("compute", "comm")]
     total = sum(row["total_ns"] for row in rows)
-    # There, processes are not told apart, names are cut off, and several kernels may begin alike.
+    # There, processes are not told apart, names are cut off, and several kernels may start alike.
     together: dict[str, list[dict]] = {}
     for row in rows:
         together.setdefault(row["name"], []).append(row)

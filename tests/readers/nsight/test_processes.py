@@ -137,7 +137,7 @@ def test_a_simulated_host_is_the_same_as_its_ranks(tmp_path):
     job = SimJob(ranks=2, steps=2, layers=1, with_stack=True)
     simulate(job, tmp_path / "single", "nsight")
     simulate(job, tmp_path / "host.sqlite", "nsight-host")
-    # Sessions begin at different times, and ids of strings differ; what the tables say does not.
+    # Sessions start at different times, and ids of strings differ; what the tables say does not.
     with open_fresh(tmp_path / "single") as single, open_fresh(tmp_path / "host.sqlite") as host:
         assert host.ranks == single.ranks == (0, 1)
         for rank in host.ranks:

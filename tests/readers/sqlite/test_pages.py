@@ -210,9 +210,9 @@ def test_a_tree_that_leads_into_itself_ends(path):
     with closing(sqlite3.connect(path)) as connection:
         [(root,)] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'x'").fetchall()
     data = bytearray(path.read_bytes())
-    begin = (root - 1) * 512
-    assert data[begin] == 5
-    data[begin + 8 : begin + 12] = root.to_bytes(4, "big")
+    start = (root - 1) * 512
+    assert data[start] == 5
+    data[start + 8 : start + 12] = root.to_bytes(4, "big")
     path.write_bytes(data)
     file = PageFile.open(path)
     with pytest.raises(UnreadableError):

@@ -114,8 +114,8 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
         f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE ({moved} - {first} AS ts) FROM ({inner})"
     )
     move_moments(staging, -first)
-    begin, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
-    amount = f"{begin} ns" if begin == last else f"{begin} ns at the begin and {last} ns at the end"
+    start, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
+    amount = f"{start} ns" if start == last else f"{start} ns at the start and {last} ns at the end"
     seen = "device activities began before their launch, or ended after the call that waited for them"
     if found.late:
         seen = "launches onto an idle device began much later than they could have, the quickest of them too"
@@ -217,7 +217,7 @@ def _shift(staging: Staging, overview: Overview) -> Shift | None:
         return found
     early, returned = (0, 0) if found is None else (found.early, found.returned)
     shifted = Shift(known - ns, 0.0, early, returned, int(work["stop"].max(initial=0)), late.size)
-    # Where other work would begin before its launch, an idle device is slow to begin, and its clock is right.
+    # Where other work would start before its launch, an idle device is slow to start, and its clock is right.
     wrong = int((shifted.at(least.at) < least.bound).sum())
     return found if wrong > _ODD * least.bound.size else shifted
 

@@ -14,7 +14,7 @@ from stepscope.model.intervals import Times
 
 #: Idle time of the device before work that counts as launched onto an idle device, in ns.
 _IDLE_NS: Final = 20_000
-#: So many launches tell. In 40 recordings of NVIDIA, AMD and Ascend the quickest tenth begins 24 µs at most after the
+#: So many launches tell. In 40 recordings of NVIDIA, AMD and Ascend the quickest tenth starts 24 µs at most after the
 #: call returned, mostly 1 to 5.
 _CASES: Final = 20
 _QUICK: Final = 0.1

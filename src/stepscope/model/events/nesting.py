@@ -126,8 +126,8 @@ def is_outer_first(ts: Times, end: Times) -> bool:
 def outer_first(ts: Times, end: Times) -> NDArray[np.int64]:
     """Positions sorted by start, longest first among equal starts; stable for equal intervals."""
     order = np.argsort(ts, kind="stable")  # events are recorded almost in order, and this sort merges what is in order
-    begins = ts[order]
-    again = begins[1:] == begins[:-1]
+    starts = ts[order]
+    again = starts[1:] == starts[:-1]
     if not again.any():
         return order
     tied = np.flatnonzero(np.append(again, False) | np.append(False, again))
@@ -149,20 +149,20 @@ def _count_and_clip(ts: Times, end: Times) -> tuple[NDArray[np.int32], Times, Ti
         late = np.flatnonzero((depth > 0) & (end > end[parent]))
         if last_round or not late.size:
             break
-        begin, limit = ts[late], end[parent[late]]
-        believable = begin < limit
-        sibling = believable & (limit - begin < end[late] - limit) & (ts[parent[late]] < begin)
-        doubtful = np.where(sibling, begin + 1, np.where(believable, limit, begin))
+        start, limit = ts[late], end[parent[late]]
+        believable = start < limit
+        sibling = believable & (limit - start < end[late] - limit) & (ts[parent[late]] < start)
+        doubtful = np.where(sibling, start + 1, np.where(believable, limit, start))
         excess = Intervals.union_of(doubtful, np.where(sibling, limit, end[late]))
         moving = np.zeros(ts.size, np.bool_)
         moving[late] = True
         settled = nearest(moving, depth, parent)[parent[late]] < 0
-        sure = believable & ~excess.at(begin) & settled
+        sure = believable & ~excess.at(start) & settled
         if not sure.any():
             break
         inside, beside = sure & ~sibling, sure & sibling
         end[late[inside]] = limit[inside]
-        np.minimum.at(end, parent[late[beside]], begin[beside])
+        np.minimum.at(end, parent[late[beside]], start[beside])
     return depth, parent, late
 
 
@@ -177,8 +177,8 @@ def _open_intervals(ts: Times, end: Times) -> NDArray[np.int32]:
     if instant.size:
         at = ts[instant]
         first = np.append(True, at[1:] != at[:-1])  # of those that start together
-        begin = instant[first]
-        beside = (begin > 0) & (ts[begin - 1] == ts[begin])  # something that lasts starts there; else what ends is open
+        start = instant[first]
+        beside = (start > 0) & (ts[start - 1] == ts[start])  # something that lasts starts there; else what ends is open
         alone = instant[~beside[np.cumsum(first) - 1]]
         alone = alone[ends[ended[alone] - 1] == ts[alone]]
         ending = ended[alone] - np.searchsorted(ends, ts[alone], side="left")
@@ -208,7 +208,7 @@ def _last_of_previous_level(depth: NDArray[np.int32]) -> Times:
     """
     by_level = _by_level(depth)
     deeper = np.append(False, depth[1:] > depth[:-1])[by_level]
-    last = np.maximum.accumulate(np.where(deeper, np.arange(depth.size), 0))  # every level begins with a deeper one
+    last = np.maximum.accumulate(np.where(deeper, np.arange(depth.size), 0))  # every level starts with a deeper one
     parent = np.empty(depth.size, np.int64)
     parent[by_level] = by_level[last] - 1
     return parent
@@ -227,23 +227,23 @@ def _same_cluster(marked: Times, ts: Times, end: Times) -> Times:
 
 def _repair(where: Times, ts: Times, end: Times, depth: NDArray[np.int32], parent: Times) -> None:
     """Nest the events at positions `where` with a stack, in place."""
-    stack: list[tuple[int, int, int]] = []  # (position, begin, clipped end), ends never increase upwards
+    stack: list[tuple[int, int, int]] = []  # (position, start, clipped end), ends never increase upwards
     for lo in range(0, where.size, _CHUNK):
         chunk = where[lo : lo + _CHUNK]
         ends, depths, parents = end[chunk].tolist(), [0] * chunk.size, [-1] * chunk.size
         cut: dict[int, int] = {}
-        for i, (position, begin) in enumerate(zip(chunk.tolist(), ts[chunk].tolist(), strict=True)):
+        for i, (position, start) in enumerate(zip(chunk.tolist(), ts[chunk].tolist(), strict=True)):
             finish = ends[i]
-            closes_at = begin if finish > begin else begin - 1
+            closes_at = start if finish > start else start - 1
             while stack and stack[-1][2] <= closes_at:
                 stack.pop()
-            while stack and stack[-1][1] < begin and stack[-1][2] - begin < finish - stack[-1][2]:
-                cut[stack.pop()[0]] = begin
+            while stack and stack[-1][1] < start and stack[-1][2] - start < finish - stack[-1][2]:
+                cut[stack.pop()[0]] = start
             if stack:
                 parents[i], _, limit = stack[-1]
                 depths[i] = len(stack)
                 if finish > limit:
                     ends[i] = finish = limit
-            stack.append((position, begin, finish))
+            stack.append((position, start, finish))
         end[chunk], depth[chunk], parent[chunk] = ends, depths, parents
         end[list(cut)] = list(cut.values())

@@ -17,14 +17,14 @@ class Stretch:
     """A half-open time range of some threads; None stands for the recording's start or end."""
 
     tracks: tuple[int, ...]
-    begin: int | None = None
+    start: int | None = None
     stop: int | None = None
 
     @property
     def condition(self) -> str:
         """SQL condition on columns `track` and `ts` that selects the stretch."""
         tests = [f"track IN ({', '.join(map(str, self.tracks))})"]
-        tests += [] if self.begin is None else [f"ts >= {self.begin}"]
+        tests += [] if self.start is None else [f"ts >= {self.start}"]
         tests += [] if self.stop is None else [f"ts < {self.stop}"]
         return " AND ".join(tests)
 

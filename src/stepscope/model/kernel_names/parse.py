@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stepscope.model.kernel_names import mangled
 
-# The qualified name ends where its template arguments or parameters begin.
+# The qualified name ends where its template arguments or parameters start.
 _HEAD = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{[^{}]*\}|[^<(\s\[{]|\{)+")
 _RETURN = re.compile(r"(?:__global__ |static |inline )*(?:void|auto|int) ")
 _SUFFIX = re.compile(r"(?:\.kd| \[clone .*\]|\.constprop.*)$")

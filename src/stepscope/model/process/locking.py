@@ -28,8 +28,8 @@ if sys.platform == "win32":
 
     def unlock(descriptor: int, position: int) -> None:
         """Let go of a position that this process has locked."""
-        begin = position * _SHARERS
-        for first, size in ((begin, _SHARERS), *((begin + slot, 1) for slot in range(_SHARERS))):
+        start = position * _SHARERS
+        for first, size in ((start, _SHARERS), *((start + slot, 1) for slot in range(_SHARERS))):
             os.lseek(descriptor, first, os.SEEK_SET)
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_UNLCK, size)

@@ -118,11 +118,11 @@ def take_sums_for_events(staging: Staging, end: int | None) -> bool:
         return False
     reach = 0
     for i, (step, ns, first, last) in enumerate(found):
-        begin = (end or _SOME_DAY) - sum(row[1] for row in found[i:]) if first is None else min(first, last - ns)
-        begin = max(begin, min(reach, first or reach))
+        start = (end or _SOME_DAY) - sum(row[1] for row in found[i:]) if first is None else min(first, last - ns)
+        start = max(start, min(reach, first or reach))
         number = step if step and step.isdigit() else None
-        connection.execute(_STEP, [i, begin, ns, f"ProfilerStep#{number}" if number else "step"])
-        reach = begin + ns
+        connection.execute(_STEP, [i, start, ns, f"ProfilerStep#{number}" if number else "step"])
+        reach = start + ns
     connection.execute(_COLLECTIVES.format(first=len(found)))
     connection.execute("INSERT INTO ascend_collectives SELECT i, NULL, NULL, NULL FROM ascend_device")
     staging.observe(

@@ -39,7 +39,7 @@ def argument_slices(
         first: int64[m + 1], index in `braces` of the `{` of each of m events, and of what follows them.
         close: int64[m], position of each event's own `}`.
     """
-    begin = np.zeros(close.size, dtype=np.int32)
+    start = np.zeros(close.size, dtype=np.int32)
     length = np.zeros(close.size, dtype=np.int32)
     chosen = np.flatnonzero(np.diff(first) == 2)
     inner = braces[first[chosen] + 1]
@@ -48,9 +48,9 @@ def argument_slices(
     end = _step_back(raw, close[chosen] - 1)
     good = (raw.take(colon) == ord(":")) & (raw.take(end) == ord("}")) & (key >= WORD) & (end - inner >= _SHORT)
     good &= words_at(raw, key - (WORD - 1)) >> _BITS_BEFORE_KEY == _KEY_WORD
-    begin[chosen[good]] = inner[good]
+    start[chosen[good]] = inner[good]
     length[chosen[good]] = (end - inner + 1)[good]
-    return begin, length
+    return start, length
 
 
 def _step_back(raw: NDArray[np.uint8], place: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -62,7 +62,7 @@ def collective_name(recorded: str) -> str:
 
 
 def finish(staging: Staging, metadata: list[tuple[str, str, str, str]]) -> None:
-    """Stage collectives, flows, counters, begin-end pairs and names of threads."""
+    """Stage collectives, flows, counters, start-end pairs and names of threads."""
     add_pairs(staging)
     staging.connection.execute(_GRIDS_IN_THREADS)
     _stage_collectives(staging)

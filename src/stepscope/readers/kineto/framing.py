@@ -53,7 +53,7 @@ class Pieces:
         slot: Buffer to be reused once the pieces are decoded.
         flat: Whether each piece has no nested object; false also if that would need a look into strings.
         flow: Whether each piece certainly is the flow of a launch.
-        args_begin: Offset of each piece's arguments in the text.
+        args_start: Offset of each piece's arguments in the text.
         args_length: Length of the arguments; 0 if it must be found by parsing.
     """
 
@@ -62,7 +62,7 @@ class Pieces:
     offsets: NDArray[np.int32]
     flat: NDArray[np.bool_]
     flow: NDArray[np.bool_]
-    args_begin: NDArray[np.int32]
+    args_start: NDArray[np.int32]
     args_length: NDArray[np.int32]
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ def _fewer(pieces: Pieces) -> Iterator[Pieces]:
             offsets=pieces.offsets[first : first + most + 1],
             flat=pieces.flat[rows],
             flow=pieces.flow[rows],
-            args_begin=pieces.args_begin[rows],
+            args_start=pieces.args_start[rows],
             args_length=pieces.args_length[rows],
         )
 
@@ -237,15 +237,15 @@ class Framer:
         starts = braces[ordinal]
         self._give_up(raw, np.append(0, starts), close, whole=whole, within=within)
         flat = np.diff(ordinal, prepend=-2) == 1
-        begin, length = argument_slices(raw, braces, ordinal, close[1:])
+        start, length = argument_slices(raw, braces, ordinal, close[1:])
         flow = self._flows.find(text, starts[:-1], close[1:], flat[1:])
         if whole:
             starts, flat = np.append(starts, len(text)), np.append(flat, False)
         # The first piece starts at 0, maybe before its brace: the parser finds its arguments, and those at the end.
         edges = (int(len(ordinal) > 0), int(whole))
-        begin, length, flow = np.pad(begin, edges), np.pad(length, edges), np.pad(flow, edges)
+        start, length, flow = np.pad(start, edges), np.pad(length, edges), np.pad(flow, edges)
         offsets = np.concatenate([[0], starts]).astype(np.int32)
-        return Pieces(text, slot, offsets, flat, flow, begin, length)
+        return Pieces(text, slot, offsets, flat, flow, start, length)
 
     def _find(self, raw: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Positions of braces except one at the very start, indices of those starting a piece, and the `}` before each.
@@ -256,14 +256,14 @@ class Framer:
             braces = np.flatnonzero(raw == ord("{"))
             braces = braces[braces > 0]
             ordinal, close = self._boundaries.find(raw, braces)
-            begin = np.append(0, braces[ordinal])[: close.size]
-            short = close - begin < _LEAST
+            start = np.append(0, braces[ordinal])[: close.size]
+            short = close - start < _LEAST
             # A few occur in lists in the arguments of events.
             if np.count_nonzero(short) <= SIZES.short_pieces:
                 break
             self.short += int(np.count_nonzero(short))
             edges = np.zeros(raw.size + 1, np.int8)
-            np.add.at(edges, begin[short], 1)
+            np.add.at(edges, start[short], 1)
             np.add.at(edges, close[short] + 1, -1)
             raw[np.cumsum(edges[:-1], dtype=np.int8) > 0] = ord(" ")
         return braces, ordinal, close

@@ -38,27 +38,27 @@ class LaunchFlowFinder:
         self._shapes: list[_Shape] = []
 
     def find(
-        self, text: memoryview, begin: NDArray[np.int64], close: NDArray[np.int64], flat: NDArray[np.bool_]
+        self, text: memoryview, start: NDArray[np.int64], close: NDArray[np.int64], flat: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Whether each piece certainly is a launch flow, bool[n].
 
         Args:
             text: The text of the pieces.
-            begin: int64[n], position of each piece's `{`.
+            start: int64[n], position of each piece's `{`.
             close: int64[n], position of its closing `}`.
             flat: bool[n], whether a piece has no `{` beside its first one.
         """
-        found = np.zeros(begin.size, dtype=np.bool_)
-        left = np.flatnonzero(flat & (close - begin >= 4 * WORD))
+        found = np.zeros(start.size, dtype=np.bool_)
+        left = np.flatnonzero(flat & (close - start >= 4 * WORD))
         for shape in self._shapes:
-            left = _mark(text, begin, close, left, shape, found)
+            left = _mark(text, start, close, left, shape, found)
         for _ in range(_TRIES):
             if not left.size or len(self._shapes) == _MOST_SHAPES:
                 break
             index = left[left.size // 2]
-            shapes = _shapes(bytes(text[begin[index] : close[index]]))
+            shapes = _shapes(bytes(text[start[index] : close[index]]))
             for shape in shapes:
-                rest = _mark(text, begin, close, left, shape, found)
+                rest = _mark(text, start, close, left, shape, found)
                 if rest.size < left.size - 1:
                     self._shapes.append(shape)
                 left = rest
@@ -68,7 +68,7 @@ class LaunchFlowFinder:
 
 def _mark(
     text: memoryview,
-    begin: NDArray[np.int64],
+    start: NDArray[np.int64],
     close: NDArray[np.int64],
     left: NDArray[np.int64],
     shape: _Shape,
@@ -77,7 +77,7 @@ def _mark(
     """Mark the pieces in `left` that match a shape; returns the others."""
     raw = np.frombuffer(text, np.uint8)
     same = left
-    for anchor, places in zip((begin, close), shape, strict=True):
+    for anchor, places in zip((start, close), shape, strict=True):
         for offset, word in places:
             same = same.compress(words_at(raw, anchor.take(same) + offset) == np.uint64(word))
     found[same] = True

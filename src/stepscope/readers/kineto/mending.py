@@ -216,12 +216,12 @@ def _is_alone(piece: bytes) -> bool:
 
 def _extent(chunk: Chunk, index: int, left: dict[int, bool]) -> int:
     """Index of the first piece from `index` on that is an event, whole or broken."""
-    while index in left and not (not left[index] and begins_event(chunk[index])):
+    while index in left and not (not left[index] and starts_event(chunk[index])):
         index += 1
     return index
 
 
-def begins_event(piece: bytes) -> bool:
+def starts_event(piece: bytes) -> bool:
     """Whether a broken piece is the start of an event, not the end of one: its phase is at the outer level."""
     phase = _PHASE.search(piece)
     if phase is None or _KEY_FIRST.match(piece) is None:

@@ -23,7 +23,7 @@ _LONG_SPACE: Final = re.compile(_MUCH_SPACE + b" *")
 _STRING: Final = rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)*"'
 #: A string from its first backslash on.
 _FROM_BACKSLASH: Final = re.compile(rb'(?:\\[^\0]?[^"\\\0]*)+"?')
-#: After an even number of backslashes, one that begins no escape.
+#: After an even number of backslashes, one that starts no escape.
 _BAD_ESCAPE: Final = re.compile(rb'(?<!\\)(?:\\\\)*\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _HALF_SURROGATE: Final = re.compile(
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
@@ -70,7 +70,7 @@ def _clean_characters(data: bytes) -> bytes:
 
 
 def double_backslashes(data: bytes) -> bytes:
-    r"""Double all backslashes, but those before quotes, of strings that have one which begins no escape."""
+    r"""Double all backslashes, but those before quotes, of strings that have one which starts no escape."""
     return _change_raw(data, lambda text: text.replace(b"\\", b"\\\\").replace(b'\\\\"', b'\\"'))
 
 
@@ -80,7 +80,7 @@ def double_all_backslashes(data: bytes) -> bytes:
 
 
 def _change_raw(data: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Change every string that has a backslash which begins no escape, from its first backslash on."""
+    """Change every string that has a backslash which starts no escape, from its first backslash on."""
     out: list[bytes] = []
     done = 0
     start = data.find(b"\\")

@@ -25,16 +25,16 @@ def add_pairs(staging: Staging) -> None:
         if phase == "B":
             stack.append((index, ts, cat, name))
         elif stack:
-            begun, begin, begin_cat, begin_name = stack.pop()
-            found.append((begun, begin, ts - begin, track, begin_cat, begin_name))
+            begun, start, start_cat, start_name = stack.pop()
+            found.append((begun, start, ts - start, track, start_cat, start_name))
         else:
             unmatched += 1
     for (pid, tid), stack in open_events.items():
         track = staging.track("host", process=pid, thread=tid)
-        found += [(index, begin, None, track, cat, name) for index, begin, cat, name in stack]
+        found += [(index, start, None, track, cat, name) for index, start, cat, name in stack]
     _insert(staging, found)
     staging.observe(
-        "ends-unmatched", "info", unmatched, "end events have no begin",
+        "ends-unmatched", "info", unmatched, "end events have no begin event",
         "what they ended began before the recording and is missing",
     )  # fmt: skip
 

@@ -33,23 +33,23 @@ class Slices:
     Attributes:
         buffers: The buffers of the texts.
         buffer: int32[n], index of the buffer.
-        begin: int32[n], offset in it in bytes.
+        start: int32[n], offset in it in bytes.
         length: int32[n], in bytes; -1 for none.
     """
 
     buffers: tuple[Buffer, ...]
     buffer: NDArray[np.int32]
-    begin: NDArray[np.int32]
+    start: NDArray[np.int32]
     length: NDArray[np.int32]
 
     def __len__(self) -> int:
-        return len(self.begin)
+        return len(self.start)
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Slices:
         """Some of the rows, by position or by a mask."""
         if rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)
-        return Slices(self.buffers, self.buffer.take(rows), self.begin.take(rows), self.length.take(rows))
+        return Slices(self.buffers, self.buffer.take(rows), self.start.take(rows), self.length.take(rows))
 
     def or_else(self, other: Slices) -> Slices:
         """These rows, with missing texts taken from the same rows of `other`."""
@@ -58,7 +58,7 @@ class Slices:
         return Slices(
             (*self.buffers, *other.buffers),
             np.where(none, other_buffer, self.buffer),
-            np.where(none, other.begin, self.begin),
+            np.where(none, other.start, self.start),
             np.where(none, other.length, self.length),
         )
 
@@ -66,14 +66,14 @@ class Slices:
     def array(self) -> pa.Array:
         """The texts as Arrow views over the same memory."""
         views = np.zeros(len(self), dtype=_VIEW)
-        views["length"], views["buffer"], views["offset"] = np.maximum(self.length, 0), self.buffer, self.begin
+        views["length"], views["buffer"], views["offset"] = np.maximum(self.length, 0), self.buffer, self.start
         known, short = self.length >= 0, self.length <= _INLINE
         for number, buffer in enumerate(self.buffers):
             raw = np.frombuffer(buffer, dtype=np.uint8)
             mine = self.buffer == number
             far = np.flatnonzero(mine & ~short)
-            views["prefix"][far] = words_at(raw, self.begin.take(far)).astype(np.uint32)
-            _write_inline(views, np.flatnonzero(mine & short & known), raw, self.begin, self.length)
+            views["prefix"][far] = words_at(raw, self.start.take(far)).astype(np.uint32)
+            _write_inline(views, np.flatnonzero(mine & short & known), raw, self.start, self.length)
         validity = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
         buffers = [validity, pa.py_buffer(views), *map(pa.py_buffer, self.buffers)]
         return pa.Array.from_buffers(pa.string_view(), len(self), buffers)
@@ -83,7 +83,7 @@ def _write_inline(
     views: NDArray[np.void],
     rows: NDArray[np.intp],
     raw: NDArray[np.uint8],
-    begin: NDArray[np.int32],
+    start: NDArray[np.int32],
     length: NDArray[np.int32],
 ) -> None:
     if not rows.size:
@@ -92,7 +92,7 @@ def _write_inline(
         raw = np.zeros(1, np.uint8)
     place = np.arange(_INLINE)
     inside = place < length[rows][:, None]
-    texts = np.where(inside, raw[np.where(inside, begin[rows][:, None] + place, 0)], 0).astype(np.uint8)
+    texts = np.where(inside, raw[np.where(inside, start[rows][:, None] + place, 0)], 0).astype(np.uint8)
     views.view(np.uint8).reshape(-1, _VIEW.itemsize)[rows, _VIEW.itemsize - _INLINE :] = texts
 
 

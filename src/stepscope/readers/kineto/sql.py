@@ -98,7 +98,7 @@ def counters_sql(source: str, *, exact: bool) -> str:
 
 
 def ends_sql(source: str, *, exact: bool) -> str:
-    """Gathers begin and end events of the Chrome format, to be paired when all are known."""
+    """Gathers start and end events of the Chrome format, to be paired when all are known."""
     return f"""
     INSERT INTO kineto_ends
     SELECT i, ph, ts, {PROCESS}, {THREAD}, cat, name FROM ({columns_sql(source, exact=exact)}) WHERE ts IS NOT NULL

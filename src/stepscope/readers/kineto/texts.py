@@ -42,7 +42,7 @@ class Texts:
         return len(self.ids)
 
     def numbered(self, first: int) -> Texts:
-        """With ids that begin at `first` where they begin at 0."""
+        """With ids that start at `first` where they start at 0."""
         return replace(self, ids=self.ids + first)
 
     def lay_out(self) -> None:
@@ -77,14 +77,14 @@ def chunk_texts(chunk: Chunk) -> Texts:
     parts = chunk.parts
     buffers = tuple(part.text for part in parts)
     buffer = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
-    begin = np.concatenate([part.offsets[:-1] for part in parts])
+    start = np.concatenate([part.offsets[:-1] for part in parts])
     length = np.concatenate([np.diff(part.offsets) for part in parts])
-    args_begin = np.concatenate([part.args_begin for part in parts])
+    args_start = np.concatenate([part.args_start for part in parts])
     args_length = np.concatenate([part.args_length for part in parts])
     return Texts(
         np.arange(len(buffer)),
-        Slices(buffers, buffer, begin, length),
-        Slices(buffers, buffer, args_begin, np.where(args_length > 0, args_length, -1).astype(np.int32)),
+        Slices(buffers, buffer, start, length),
+        Slices(buffers, buffer, args_start, np.where(args_length > 0, args_length, -1).astype(np.int32)),
         np.concatenate([part.flat for part in parts]),
         np.concatenate([part.flow for part in parts]),
     )
@@ -112,10 +112,10 @@ def mended_texts(pieces: Texts, mended: Mended) -> Texts:
 def _with(slices: Slices, more: Sequence[bytes | None]) -> Slices:
     """Texts with further ones behind them."""
     length = np.array([-1 if text is None else len(text) for text in more], np.int32)
-    begin = np.concatenate([[0], np.cumsum(np.maximum(length, 0))]).astype(np.int32)[: len(more)]
+    start = np.concatenate([[0], np.cumsum(np.maximum(length, 0))]).astype(np.int32)[: len(more)]
     return Slices(
         (*slices.buffers, b"".join(text for text in more if text is not None)),
         np.append(slices.buffer, np.full(len(more), len(slices.buffers), np.int32)),
-        np.append(slices.begin, begin),
+        np.append(slices.start, start),
         np.append(slices.length, length),
     )

@@ -50,20 +50,20 @@ def stretches(recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None) -
         if stage == "START":
             open_ones.setdefault(key, []).append(time)
         elif open_ones.get(key):
-            begin = open_ones[key].pop()
-            found.append(_stretch(key, begin, max(0, time - begin)))
+            start = open_ones[key].pop()
+            found.append(_stretch(key, start, max(0, time - start)))
         else:
             unmatched += 1
-    for key, begins in open_ones.items():
-        unmatched += len(begins)
-        found += [_stretch(key, begin, None) for begin in begins]
+    for key, starts in open_ones.items():
+        unmatched += len(starts)
+        found += [_stretch(key, start, None) for start in starts]
     return sorted(found, key=lambda stretch: (stretch.ts, -(stretch.dur or 0))), unmatched
 
 
-def _stretch(key: tuple[str, int], begin_us: int, dur_us: int | None) -> Stretch:
+def _stretch(key: tuple[str, int], start_us: int, dur_us: int | None) -> Stretch:
     name, on = key
     category = "step" if _STEP.match(name) else "dataloader" if _LOADER.search(name) else "annotation"
-    return Stretch(name, on, category, begin_us * 1000, None if dur_us is None else dur_us * 1000)
+    return Stretch(name, on, category, start_us * 1000, None if dur_us is None else dur_us * 1000)
 
 
 def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) -> list[Stretch]:
@@ -77,13 +77,13 @@ def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) 
     if span_ns is None or any(one.category == "step" for one in annotated):
         return []
     ends = _fewest([one for one in annotated if (found := _OPTIMIZER.match(one.name)) and found[1] == "step"])
-    begins = _fewest([one for one in annotated if (found := _OPTIMIZER.match(one.name)) and found[1] == "zero_grad"])
+    starts = _fewest([one for one in annotated if (found := _OPTIMIZER.match(one.name)) and found[1] == "zero_grad"])
     if ends:
         stops = [one.ts + (one.dur or 0) for one in ends]
-        cleared = [one.ts for one in begins if one.ts < ends[0].ts]
+        cleared = [one.ts for one in starts if one.ts < ends[0].ts]
         return _steps([min(cleared, default=min(span_ns[0], ends[0].ts)), *stops], ends[0].device)
     batches = _fewest([one for one in annotated if one.category == "dataloader"])
-    marks = begins if len(begins) > 1 else batches
+    marks = starts if len(starts) > 1 else batches
     if len(marks) < 2:
         return []
     return _steps([*(one.ts for one in marks), max(span_ns[1], marks[-1].ts)], marks[0].device)
@@ -96,5 +96,5 @@ def _fewest(marks: list[Stretch]) -> list[Stretch]:
 
 
 def _steps(bounds: list[int], device: int) -> list[Stretch]:
-    filled = [(begin, end) for begin, end in pairwise(bounds) if end > begin]
-    return [Stretch(f"step {i}", device, "step", begin, end - begin) for i, (begin, end) in enumerate(filled)]
+    filled = [(start, end) for start, end in pairwise(bounds) if end > start]
+    return [Stretch(f"step {i}", device, "step", start, end - start) for i, (start, end) in enumerate(filled)]

@@ -38,10 +38,10 @@ def stage_marks(
     connection.execute(
         "CREATE TEMP TABLE stated (ts BIGINT, dur BIGINT, track INTEGER, name VARCHAR, category VARCHAR)"
     )
-    for device, (begin, dur) in spans.items():
+    for device, (start, dur) in spans.items():
         track = staging.track("host", process=f"device {device}", thread="allocator")
         name = "memory snapshot" if dur is None else "memory history"
-        connection.execute("INSERT INTO stated VALUES (?, ?, ?, ?, 'other')", [begin, dur, track, name])
+        connection.execute("INSERT INTO stated VALUES (?, ?, ?, ?, 'other')", [start, dur, track, name])
         connection.execute(_INSTANTS_SQL, [origin, track, device])
     tracks = {
         device: staging.track("host", process=f"device {device}", thread="annotations")

@@ -61,15 +61,15 @@ def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
         add(found, here)
         timed = times.get(device)
         mended += wrong
-        begin = 0 if timed is None else int(timed[0]) - origin
-        spans[device] = (origin + begin, None if end is None else end - begin)
+        start = 0 if timed is None else int(timed[0]) - origin
+        spans[device] = (origin + start, None if end is None else end - start)
         staging.connection.execute("INSERT INTO devices BY NAME SELECT ?::INTEGER AS device, true AS used", [device])
     stage_marks(staging, spans, [*annotated, *marked_steps(annotated, span)], origin)
     [stacks] = staging.one("SELECT count(*) FROM call_stacks")
     observe_history(staging, found, [history.counts[part] for part in parts.values()], mended, cut=bool(loaded.cut))
     observe_content(staging, loaded, history, entries=sum(history.counts), timed=span is not None, stacked=stacks > 0)
-    staging.observe("annotations-unmatched", "info", unmatched, "begins or ends of annotations have no counterpart",
-                    "those without an end have no duration, those without a begin are left out")  # fmt: skip
+    staging.observe("annotations-unmatched", "info", unmatched, "starts or ends of annotations have no counterpart",
+                    "those without an end have no duration, those without a start are left out")  # fmt: skip
 
 
 def _span(times: dict[int, Int | None]) -> tuple[int, int] | None:

@@ -25,8 +25,8 @@ def encoding_of(start: bytes) -> str:
     if marked or len(start) < MARK_BYTES:
         return marked
     # Without a byte order mark: by the position of zeros, as in RFC 4627.
-    begins = (name for name in _UNMARKED for first in _FIRST if start.startswith(first.encode(name)))
-    return next(begins, "")
+    starts = (name for name in _UNMARKED for first in _FIRST if start.startswith(first.encode(name)))
+    return next(starts, "")
 
 
 def to_utf8(blocks: Iterable[bytes], encoding: str, damage: Damage) -> Iterator[bytes]:

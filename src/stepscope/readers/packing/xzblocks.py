@@ -29,7 +29,7 @@ class _Block(NamedTuple):
 
     place: int
     stop: int
-    begin: int
+    start: int
     end: int
 
 
@@ -48,14 +48,14 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
     if first.whole:
         return
     blocks = _blocks(file)
-    if not blocks or blocks[-1].begin < done:
+    if not blocks or blocks[-1].start < done:
         damage.ends(first.messages[0])
         return
     for block in blocks:
-        if block.begin < done:
+        if block.start < done:
             continue
-        missing += block.begin - done
-        done = block.begin
+        missing += block.start - done
+        done = block.start
         file.seek(0)
         head = file.read(_EDGE)
         file.seek(block.place)
@@ -84,14 +84,14 @@ def _blocks(file: IO[bytes]) -> list[_Block]:
     numbers = _numbers(file.read(length))
     if next(numbers, 1) != 0:
         return []
-    found, place, begin = [], _EDGE, 0
+    found, place, start = [], _EDGE, 0
     for _ in range(next(numbers, 0)):
         packed, plain = next(numbers, 0), next(numbers, 0)
         if not packed or place + packed > size:
             return []
         stop = place + -(-packed // 4) * 4
-        found.append(_Block(place, stop, begin, begin + plain))
-        place, begin = stop, begin + plain
+        found.append(_Block(place, stop, start, start + plain))
+        place, start = stop, start + plain
     return found if place == size - _EDGE - length else []
 
 

@@ -123,24 +123,24 @@ def _listed(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
     at = tail.rfind(b"PK\5\6")
     if at < 0:
         raise _DirectoryError
-    _, number, length, begin = _END.unpack_from(tail, at)
+    _, number, length, start = _END.unpack_from(tail, at)
     end = size - len(tail) + at
     if at >= _LOCATOR.size and tail[at - _LOCATOR.size :][:4] == b"PK\6\7":
         _, place = _LOCATOR.unpack_from(tail, at - _LOCATOR.size)
         if place > size:
             raise _DirectoryError
         file.seek(place)
-        magic, number, length, begin = _END_64.unpack(file.read(_END_64.size))
+        magic, number, length, start = _END_64.unpack(file.read(_END_64.size))
         if magic != b"PK\6\6":
             raise _DirectoryError
         end = place
     if number > most:
         raise _refuse(path, f"has {number:,} members, more than the limit of {most:,}")
     # Data may precede the archive, which its offsets do not count.
-    before = end - begin - length
+    before = end - start - length
     if before < 0 or length > size:
         raise _DirectoryError
-    file.seek(begin + before)
+    file.seek(start + before)
     return list(_entries(file.read(length), number, before, size))
 
 
@@ -192,19 +192,19 @@ def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
         at = data.find(MAGIC)
         while at >= 0 and at + LOCAL.size <= size:
             flags, method, checksum, packed, plain, named, extra = LOCAL.unpack_from(data, at)
-            begin = at + LOCAL.size + named + extra
-            if named > _LONGEST_NAME or method not in _METHODS or begin > size:
+            start = at + LOCAL.size + named + extra
+            if named > _LONGEST_NAME or method not in _METHODS or start > size:
                 at = data.find(MAGIC, at + 1)
                 continue
             name = data[at + LOCAL.size : at + LOCAL.size + named].decode("utf-8", "replace")
-            plain, packed = _wide(data[begin - extra : begin], plain, packed)
+            plain, packed = _wide(data[start - extra : start], plain, packed)
             streamed = bool(flags & _STREAMED) and not packed
-            following = data.find(MAGIC, begin if streamed else min(begin + packed, size))
+            following = data.find(MAGIC, start if streamed else min(start + packed, size))
             told: tuple[int | None, int | None] = (plain, checksum)
-            bytes_ = min(packed, size - begin)
+            bytes_ = min(packed, size - start)
             if streamed:
                 end = size if following < 0 else following
-                told, bytes_ = _behind(data[max(begin, end - _BEHIND.size) : end], end - begin)
+                told, bytes_ = _behind(data[max(start, end - _BEHIND.size) : end], end - start)
             members.append(
                 Member(name, at, method, bytes_, *told, bool(flags & _ENCRYPTED), bool(flags & _ENDED)),
             )

@@ -167,10 +167,10 @@ def count_cells(leaves: Leaves) -> int:
 
 
 def _counts(leaves: Leaves) -> Int:
-    begins = np.arange(0, leaves.data.size - 16, leaves.size)
-    if (leaves.data[begins] != _LEAF).any():
+    starts = np.arange(0, leaves.data.size - 16, leaves.size)
+    if (leaves.data[starts] != _LEAF).any():
         raise UnreadableError("its tree")
-    counts: Int = leaves.data[begins + 3].astype(np.int64) << 8 | leaves.data[begins + 4]
+    counts: Int = leaves.data[starts + 3].astype(np.int64) << 8 | leaves.data[starts + 4]
     if counts.size and int(counts.max()) * 2 + 8 > leaves.size:
         raise UnreadableError("its pages")
     return counts

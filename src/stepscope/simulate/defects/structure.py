@@ -62,8 +62,8 @@ def leaked_warmup(data: bytes) -> Damaged:
     """Work from before the first step is recorded, its launches are not."""
     document = Document.parse(data)
     chosen = document.find("kernel", every=8)
-    begins = [number(document.events[i], "ts") for i in document.find("user_annotation")]
-    first = min(begins, default=number(document.events[document.find()[0]], "ts"))
+    starts = [number(document.events[i], "ts") for i in document.find("user_annotation")]
+    first = min(starts, default=number(document.events[document.find()[0]], "ts"))
     leaked = []
     for place, index in enumerate(chosen):
         event = with_number(document.events[index], "ts", first - 50_000_000 + 20_000 * place)

@@ -59,7 +59,7 @@ def overflowing_durations(data: bytes) -> Damaged:
 
 
 def negative_durations(data: bytes) -> Damaged:
-    """Intervals that end before they begin."""
+    """Intervals that end before they start."""
     document = Document.parse(data)
     chosen = document.find("cpu_op", "kernel", every=6)
     return _changed(

@@ -21,11 +21,11 @@ SEGMENT_CALLS = ("cudaMalloc", "cudaFree")
 
 def _call(r: RankState, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> Call:
     """Make a runtime call that takes ``ns``; the record is returned, not yet written."""
-    begin = r.now
+    start = r.now
     r.correlation += 1
     r.spend(ns, cause)
     external = r.stack[-1][2] if r.stack else 0
-    return Call(begin, r.now, r.thread, name, r.correlation, external, launches, r.step)
+    return Call(start, r.now, r.thread, name, r.correlation, external, launches, r.step)
 
 
 def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> Call:
@@ -41,26 +41,26 @@ def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> Call:
     return call
 
 
-def _place(r: RankState, spec: KernelSpec, index: int, call: Call, duration: int, begin: int = -1) -> int:
-    """Put an activity on a queue and write it; returns its end. ``begin`` is given for a collective."""
+def _place(r: RankState, spec: KernelSpec, index: int, call: Call, duration: int, start: int = -1) -> int:
+    """Put an activity on a queue and write it; returns its end. ``start`` is given for a collective."""
     queue = r.queues[index]
-    start, bound = queue.start(call.end)
-    if begin < 0:
-        begin = start
-    end = begin + duration
+    earliest, bound = queue.start(call.end)
+    if start < 0:
+        start = earliest
+    end = start + duration
     queue.add(end)
     queue.last[r.thread] = end
-    _open_marks(r, queue, index, begin)
-    r.buffer.append(Activity(begin, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step))
-    r.truth.activity(begin, end, spec, call.end, bound)
+    _open_marks(r, queue, index, start)
+    r.buffer.append(Activity(start, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step))
+    r.truth.activity(start, end, spec, call.end, bound)
     return end
 
 
-def _open_marks(r: RankState, queue: Queue, index: int, begin: int) -> None:
+def _open_marks(r: RankState, queue: Queue, index: int, start: int) -> None:
     if queue.opening:
         for mark in queue.opening:
             if mark.thread == r.thread:
-                mark.first[index] = begin
+                mark.first[index] = start
         queue.opening = [mark for mark in queue.opening if mark.thread != r.thread]
 
 
@@ -89,14 +89,14 @@ def replay(r: RankState, i: ins.Replay) -> None:
     """Launch a graph: one call, many kernels back to back."""
     queue = r.queues[i.queue]
     call = _submit(r, "cudaGraphLaunch", i.queue)
-    begin, bound = queue.start(call.end)
-    _open_marks(r, queue, i.queue, begin)
+    start, bound = queue.start(call.end)
+    _open_marks(r, queue, i.queue, start)
     submitted = call.end
     for node, spec in enumerate(i.kernels, 1):
-        end = begin + r.device_ns(spec)
-        r.buffer.append(Activity(begin, end, i.queue, spec, call.correlation, call.external, node, 0, r.step))
-        r.truth.activity(begin, end, spec, submitted, bound)
-        begin = end + GRAPH_GAP_NS
+        end = start + r.device_ns(spec)
+        r.buffer.append(Activity(start, end, i.queue, spec, call.correlation, call.external, node, 0, r.step))
+        r.truth.activity(start, end, spec, submitted, bound)
+        start = end + GRAPH_GAP_NS
     queue.add(end)
     queue.last[r.thread] = end
 
@@ -115,15 +115,15 @@ def arrive(r: RankState, i: ins.Collect) -> tuple[int, Callable[[int], None]]:
     """Launch a collective; returns when it starts here, and what to do once its end is known."""
     queue = r.queues[i.queue]
     call = _submit(r, "cudaLaunchKernelExC", i.queue)
-    begin, _ = queue.start(call.end)
+    start, _ = queue.start(call.end)
     group = i.kernel.collective.group if i.kernel.collective is not None else ""
     r.sequences[group] += 1
     r.collectives = r.sequences[group]
 
     def finish(end: int) -> None:
-        _place(r, i.kernel, i.queue, call, end - begin, begin)
+        _place(r, i.kernel, i.queue, call, end - start, start)
 
-    return begin, finish
+    return start, finish
 
 
 def record_event(r: RankState, i: ins.RecordEvent) -> None:
@@ -149,7 +149,7 @@ def synchronise(r: RankState, i: ins.Sync) -> None:
     queues = r.queues if i.queue < 0 else [r.queues[i.queue]]
     call = _call(r, name, r.job.call_ns, causes.SYNC)
     drained = max(queue.free for queue in queues)
-    if drained > call.begin:
+    if drained > call.start:
         r.until(drained + r.job.sync_return_ns, causes.SYNC)
     r.buffer.append(call._replace(end=r.now, queue=i.queue))
 
@@ -204,9 +204,9 @@ def empty_cache(r: RankState, _: ins.EmptyCache) -> None:
 
 def _flush(r: RankState) -> None:
     """The profiler needs a new buffer and stops the host for it."""
-    begin = r.now
+    start = r.now
     r.spend(r.job.buffer_flush_ns, causes.PROFILER)
-    r.buffer.append(Overhead(begin, r.now, "Activity Buffer Request"))
+    r.buffer.append(Overhead(start, r.now, "Activity Buffer Request"))
     r.flush_at = r.correlation + r.job.buffer_flush_ops
 
 

@@ -18,8 +18,8 @@ _COLLATE = ("aten::empty", "aten::select", "aten::copy_", "aten::stack", "aten::
 
 
 def enter(r: RankState, i: ins.Enter) -> None:
-    """Begin an operator or annotation."""
-    begin = r.now
+    """Start an operator or annotation."""
+    start = r.now
     r.external += 1
     spec, sequence = i.spec, i.sequence
     if spec.kind == "op":
@@ -36,13 +36,13 @@ def enter(r: RankState, i: ins.Enter) -> None:
     if sequence >= 0:
         sequence += r.sequence_base
         if not spec.backward:
-            r.forward[sequence] = (begin, r.thread)
+            r.forward[sequence] = (start, r.thread)
         else:
             origin = r.forward.pop(sequence, None)
             if origin is not None:
                 r.flow += 1
-                r.buffer.append(Flow(r.flow, origin[0], origin[1], begin, r.thread))
-    r.stack.append((spec, begin, r.external, sequence, slot, mark))
+                r.buffer.append(Flow(r.flow, origin[0], origin[1], start, r.thread))
+    r.stack.append((spec, start, r.external, sequence, slot, mark))
     r.spend(r.job.op_ns, causes.OP)
     if r.recording and r.job.profiler_op_ns:
         r.spend(r.job.profiler_op_ns, causes.PROFILER)
@@ -52,9 +52,9 @@ def enter(r: RankState, i: ins.Enter) -> None:
 
 def leave(r: RankState, _: object) -> None:
     """End the innermost operator or annotation."""
-    spec, begin, external, sequence, slot, mark = r.stack.pop()
+    spec, start, external, sequence, slot, mark = r.stack.pop()
     r.spend(r.job.op_ns >> 2, causes.OP)
-    span = Span(begin, r.now, r.thread, spec, external, sequence, r.step)
+    span = Span(start, r.now, r.thread, spec, external, sequence, r.step)
     if slot >= 0:
         r.buffer[slot] = span
         r.open_ops -= 1
@@ -70,12 +70,12 @@ def interrupt(r: RankState) -> None:
     """A garbage collection or a pause of the process, between two operators."""
     job, due = r.job, r.alarm
     if job.gc_interval_ops and due % job.gc_interval_ops == 0:
-        begin = r.now
+        start = r.now
         r.spend(job.gc_pause_ns, causes.GC)
         if job.with_stack:
             r.frame_id += 1
             parent = r.frames[-1][2] if r.frames else 0
-            r.buffer.append(Frame(begin, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
+            r.buffer.append(Frame(start, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
     if job.pause_interval_ops and due == next_pause(job, due - 1):
         r.spend(job.pause_ns, causes.PYTHON)
     r.alarm = next_alarm(job, r.operators)
@@ -108,11 +108,11 @@ def frame_in(r: RankState, i: ins.FrameIn) -> None:
 
 def frame_out(r: RankState, _: ins.FrameOut) -> None:
     """Leave the innermost Python function."""
-    name, begin, number, parent = r.frames.pop()
+    name, start, number, parent = r.frames.pop()
     if not r.job.with_stack:
         return
     r.spend(r.job.python_ns >> 4, causes.PYTHON)
-    r.buffer.append(Frame(begin, r.now, MAIN, name, number, parent, r.step))
+    r.buffer.append(Frame(start, r.now, MAIN, name, number, parent, r.step))
 
 
 def next_batch(r: RankState, _: ins.NextBatch) -> None:

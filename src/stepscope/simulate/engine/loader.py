@@ -11,7 +11,7 @@ class Loader:
     """Batches in order: batch ``i`` is made by worker ``i mod N``, which starts once the batch was asked for.
 
     With ``N`` workers and a prefetch factor ``p``, batch ``i`` is asked for when batch ``i - N p`` is taken; the first
-    ones when the job begins to iterate.
+    ones when the job starts to iterate.
     """
 
     __slots__ = ("_ready", "_rng", "_taken", "job", "next_index")

@@ -51,13 +51,13 @@ class Queue:
 
     def start(self, submitted: int) -> tuple[int, int]:
         """Start of an activity submitted now, and what bound it."""
-        begin, bound = submitted + self.latency, LATENCY
+        start, bound = submitted + self.latency, LATENCY
         after = self.free + self.gap
-        if after > begin:
-            begin, bound = after, BUSY
-        if self.ready > begin:
-            begin, bound = self.ready, DEPENDENCY
-        return begin, bound
+        if after > start:
+            start, bound = after, BUSY
+        if self.ready > start:
+            start, bound = self.ready, DEPENDENCY
+        return start, bound
 
     def add(self, end: int) -> None:
         """The submitted activity ends then."""

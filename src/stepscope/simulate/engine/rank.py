@@ -77,16 +77,16 @@ class Rank(RankState):
         if recording:
             # What still ran when recording began makes the first step longer than the others.
             edge = self.job.start_edge and self.step == self.job.warmup_steps
-            self.truth.begin_step(self.step, self.now, typical=self.step >= self.job.warmup_steps and not edge)
+            self.truth.start_step(self.step, self.now, typical=self.step >= self.job.warmup_steps and not edge)
         mark = self.job.mark_steps
         if mark:
             host.enter(self, ins.Enter(OpSpec(self.job.step_name.format(self.step), "annotation")))
-        for start in range(0, len(actions), CHUNK):
-            for effect, instruction in actions[start : start + CHUNK]:
+        for first in range(0, len(actions), CHUNK):
+            for effect, instruction in actions[first : first + CHUNK]:
                 if type(instruction) is ins.Collect:
-                    begin, finish = calls.arrive(self, instruction)
-                    end = yield (instruction.kernel, begin)
-                    finish(end or begin + instruction.kernel.duration_ns)
+                    start, finish = calls.arrive(self, instruction)
+                    end = yield (instruction.kernel, start)
+                    finish(end or start + instruction.kernel.duration_ns)
                 else:
                     effect(instruction)
             yield None

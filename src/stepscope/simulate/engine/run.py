@@ -54,7 +54,7 @@ class Simulation:
             requests = [waiting[rank] for rank in between]
             arrived = [request for request in requests if request is not None and _between(request) == between]
             if len(arrived) == len(between):
-                end = max(begin for _, begin in arrived) + max(kernel.duration_ns for kernel, _ in arrived)
+                end = max(start for _, start in arrived) + max(kernel.duration_ns for kernel, _ in arrived)
                 for rank in between:
                     waiting[rank], answers[rank], settled = None, end, True
         if not settled:

@@ -96,6 +96,6 @@ class RankState:
 
     def close_mark(self, spec: OpSpec, external: int, mark: Mark) -> None:
         """Write the device-side copies of an annotation that ends."""
-        for index, begin in mark.first.items():
+        for index, start in mark.first.items():
             end = self.queues[index].last[mark.thread]
-            self.buffer.append(DeviceSpan(begin, end, index, spec, external, self.step))
+            self.buffer.append(DeviceSpan(start, end, index, spec, external, self.step))

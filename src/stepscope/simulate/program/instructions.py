@@ -9,7 +9,7 @@ from stepscope.simulate.specs import KernelSpec, OpSpec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enter:
-    """Begin an operator or annotation; ``sequence`` is its autograd number within the step (-1: none)."""
+    """Start an operator or annotation; ``sequence`` is its autograd number within the step (-1: none)."""
 
     spec: OpSpec
     sequence: int = -1

@@ -77,22 +77,22 @@ def _devices(job: SimJob) -> list[dict[str, object]]:
 
 def footer(job: SimJob, events: Events, path: Path) -> str:
     """Names of processes and threads, the recorded window, and the object's last fields."""
-    begin, end = micros(events.first + events.shift), micros(max(events.last, 1) + events.shift)
-    rows = [_process(events.pid, "python3", "CPU", events.pid, begin)]
-    rows.append(_process(events.index, "python3", f"GPU {events.index}", 5_000_000 + events.index, begin))
+    start, end = micros(events.first + events.shift), micros(max(events.last, 1) + events.shift)
+    rows = [_process(events.pid, "python3", "CPU", events.pid, start)]
+    rows.append(_process(events.index, "python3", f"GPU {events.index}", 5_000_000 + events.index, start))
     for stream in events.streams:
-        rows.append(_thread(events.index, stream, f"stream {stream} ", stream, begin))
+        rows.append(_thread(events.index, stream, f"stream {stream} ", stream, start))
     for tid in events.tids:
-        rows.append(_thread(events.pid, tid, f"thread {tid} (python3)", tid, begin))
+        rows.append(_thread(events.pid, tid, f"thread {tid} (python3)", tid, start))
     span = max(1, events.last - events.first)
     rows.append(
-        f'  {{\n    "ph": "X", "cat": "Trace", "ts": {begin}, "dur": {span / 1000:.3f},\n    "pid": "Spans", '
+        f'  {{\n    "ph": "X", "cat": "Trace", "ts": {start}, "dur": {span / 1000:.3f},\n    "pid": "Spans", '
         '"tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)",\n'
         '    "args": {\n      "Op count": 0\n    }\n  },\n'
-        f'  {{\n    "name": "process_sort_index", "ph": "M", "ts": {begin},\n    "pid": "Spans", "tid": 0,\n'
+        f'  {{\n    "name": "process_sort_index", "ph": "M", "ts": {start},\n    "pid": "Spans", "tid": 0,\n'
         '    "args": {\n      "sort_index": 536870912\n    }\n  },\n'
         '  {\n    "name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g",\n    "pid": "Traces", '
-        f'"tid": "Trace PyTorch Profiler", "ts": {begin}\n  }},\n'
+        f'"tid": "Trace PyTorch Profiler", "ts": {start}\n  }},\n'
         '  {\n    "name": "Record Window End", "ph": "i", "s": "g",\n    "pid": "", "tid": "", '
         f'"ts": {end}\n  }}\n'
     )

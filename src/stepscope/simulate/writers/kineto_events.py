@@ -95,22 +95,22 @@ class Events:
         }
 
     def _span(self, r: Span) -> str:
-        begin, end, thread, spec, external, sequence, _ = r
+        start, end, thread, spec, external, sequence, _ = r
         key = (spec, thread)
         parts = self._heads.get(key)
         if parts is None:
             parts = self._span_parts(spec, thread)
             if spec.kind == "op":
                 self._heads[key] = parts
-        ts = str(begin + self.shift)
+        ts = str(start + self.shift)
         number = self.number = self.number + 1
         linked = ""
         if sequence >= 0:
             linked = f'"Sequence number": {sequence}, "Fwd thread id": {1 if spec.backward else 0}, '
         if not self.first:
-            self.first = begin
+            self.first = start
         return (
-            f'{parts[0]}{ts[:-3]}.{ts[-3:]}, "dur": {(end - begin) / 1000:.3f},\n    "args": {{\n      '
+            f'{parts[0]}{ts[:-3]}.{ts[-3:]}, "dur": {(end - start) / 1000:.3f},\n    "args": {{\n      '
             f'"External id": {external}, {linked}"Record function id": 0, {parts[1]}'
             f'"Ev Idx": {number}{_CLOSE}'
         )
@@ -129,15 +129,15 @@ class Events:
         )
 
     def _call(self, r: Call) -> str:
-        begin, end, thread, name, correlation, external, launches, *_ = r
+        start, end, thread, name, correlation, external, launches, *_ = r
         parts = self._calls.get((name, thread))
         if parts is None:
             parts = self._calls[name, thread] = self._call_parts(name, thread)
-        ts = str(begin + self.shift)
+        ts = str(start + self.shift)
         stamp = f"{ts[:-3]}.{ts[-3:]}"
         linked = f'"External id": {external}, ' if external else ""
         text = (
-            f'{parts[0]}{stamp}, "dur": {(end - begin) / 1000:.3f},\n    "args": {{\n      {linked}{parts[1]}'
+            f'{parts[0]}{stamp}, "dur": {(end - start) / 1000:.3f},\n    "args": {{\n      {linked}{parts[1]}'
             f'"correlation": {correlation}\n    }}\n  }},\n'
         )
         if not launches:
@@ -157,7 +157,7 @@ class Events:
         return self._head("X", "cuda_runtime", name, self.pid, self.tids[thread]), field
 
     def _activity(self, r: Activity) -> str:
-        begin, end, queue, spec, correlation, external, node, sequence, _ = r
+        start, end, queue, spec, correlation, external, node, sequence, _ = r
         parts = self._kernels.get((spec, queue))
         if parts is None:
             stream = self.streams[queue]
@@ -165,18 +165,18 @@ class Events:
             head = self._head("X", category, spec.name, self.index, stream)
             parts = head, kernel_args(spec, self.device, self.index, stream)
             self._kernels[spec, queue] = parts
-        ts = str(begin + self.shift)
+        ts = str(start + self.shift)
         stamp = f"{ts[:-3]}.{ts[-3:]}"
         linked = f'"External id": {external}, ' if external else ""
         graph = f', "graph id": 1, "graph node id": {node}' if node else ""
         if spec.collective is not None:
             graph = f', "Seq": {sequence}'
         elif spec.kind in ("copy", "set"):
-            graph = f', "memory bandwidth (GB/s)": {spec.bytes / max(end - begin, 1):.6f}'
+            graph = f', "memory bandwidth (GB/s)": {spec.bytes / max(end - start, 1):.6f}'
         if end > self.last:
             self.last = end
         return (
-            f'{parts[0]}{stamp}, "dur": {(end - begin) / 1000:.3f},\n    "args": {{\n      {linked}{parts[1]}'
+            f'{parts[0]}{stamp}, "dur": {(end - start) / 1000:.3f},\n    "args": {{\n      {linked}{parts[1]}'
             f', "correlation": {correlation}{graph}\n    }}\n  }},\n'
             f'  {{\n    "ph": "f", "id": {correlation}, "pid": {self.index}, "tid": {self.streams[queue]}, '
             f'"ts": {stamp},\n    "cat": "ac2g", "name": "ac2g", "bp": "e"\n  }},\n'
@@ -196,8 +196,8 @@ class Events:
     def _flow(self, r: Flow) -> str:
         common = '"cat": "fwdbwd", "name": "fwdbwd"'
         return (
-            f'  {{\n    "ph": "s", "id": {r.id}, "pid": {self.pid}, "tid": {self.tids[r.begin_thread]}, '
-            f'"ts": {micros(r.begin + self.shift)},\n    {common}\n  }},\n'
+            f'  {{\n    "ph": "s", "id": {r.id}, "pid": {self.pid}, "tid": {self.tids[r.start_thread]}, '
+            f'"ts": {micros(r.start + self.shift)},\n    {common}\n  }},\n'
             f'  {{\n    "ph": "f", "id": {r.id}, "pid": {self.pid}, "tid": {self.tids[r.end_thread]}, '
             f'"ts": {micros(r.end + self.shift)},\n    {common}, "bp": "e"\n  }},\n'
         )
@@ -205,7 +205,7 @@ class Events:
     def _device_span(self, r: DeviceSpan) -> str:
         head = self._head("X", "gpu_user_annotation", r.spec.name, self.index, self.streams[r.queue])
         return (
-            f'{head}{micros(r.begin + self.shift)}, "dur": {(r.end - r.begin) / 1000:.3f},\n    "args": {{\n'
+            f'{head}{micros(r.start + self.shift)}, "dur": {(r.end - r.start) / 1000:.3f},\n    "args": {{\n'
             f'      "External id": {r.external}\n    }}\n  }},\n'
         )
 
@@ -217,13 +217,13 @@ class Events:
         if module and not module[22:].isdigit():
             module = ', "Python module id": 0'
         return (
-            f'{head}{micros(r.begin + self.shift)}, "dur": {(r.end - r.begin) / 1000:.3f},\n    "args": {{\n'
+            f'{head}{micros(r.start + self.shift)}, "dur": {(r.end - r.start) / 1000:.3f},\n    "args": {{\n'
             f'      "Python parent id": {parent}, "Python id": {r.id}{module}, "Ev Idx": {number}{_CLOSE}'
         )
 
     def _overhead(self, r: Overhead) -> str:
         head = self._head("X", "overhead", r.name, -1, 0)
-        return f'{head}{micros(r.begin + self.shift)}, "dur": {(r.end - r.begin) / 1000:.3f}\n  }},\n'
+        return f'{head}{micros(r.start + self.shift)}, "dur": {(r.end - r.start) / 1000:.3f}\n  }},\n'
 
 
 def _nothing(_: Segment | Past | Wait) -> str:

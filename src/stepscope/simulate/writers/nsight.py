@@ -32,7 +32,7 @@ class NsightWriter:
     """One rank's export; holds no more than the records it is given."""
 
     def __init__(self, job: SimJob, rank: int, out: Path, session: int | None = None) -> None:
-        """Begin the export of ``rank``, as its own session or in that of the rank ``session`` of the same host."""
+        """Start the export of ``rank``, as its own session or in that of the rank ``session`` of the same host."""
         self._job, self._rank = job, rank
         self._session = rank if session is None else session
         self._alone = session is None

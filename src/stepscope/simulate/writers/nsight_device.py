@@ -38,7 +38,7 @@ class DeviceRows:
 
     def activity(self, r: Activity) -> None:
         """A kernel, collective, copy or set."""
-        queue = self._queue(r.begin, r.end, r.queue, r.correlation, 0)
+        queue = self._queue(r.start, r.end, r.queue, r.correlation, 0)
         node = _FIRST_NODE + r.node if r.node else None
         if r.spec.kind == "copy":
             ends = [_MEMORY_KINDS[end] for end in re.findall(r"\w+", r.spec.name)[2:]]
@@ -55,11 +55,11 @@ class DeviceRows:
                 (*queue, *before, self._grids, None, node, 0, *graph, *after)
             )
 
-    def _queue(self, begin: int, end: int, index: int, correlation: int, green: int | None) -> tuple[Any, ...]:
+    def _queue(self, start: int, end: int, index: int, correlation: int, green: int | None) -> tuple[Any, ...]:
         who = self._who
         stream = who.streams[index] if index >= 0 else _NO_STREAM
         return (
-            begin + who.shift, end + who.shift, who.index, who.context, green, stream, correlation, who.process
+            start + who.shift, end + who.shift, who.index, who.context, green, stream, correlation, who.process
         )  # fmt: skip
 
     def _kernel(self, spec: KernelSpec) -> tuple[Any, ...]:
@@ -78,13 +78,13 @@ class DeviceRows:
         kind = _SYNC_TYPES.get(r.name)
         if kind is not None:
             event = self._events.get(r.event, _NO_EVENT) if r.event >= 0 else _NO_EVENT
-            queue = self._queue(r.begin, r.end, r.queue, r.correlation, None)
+            queue = self._queue(r.start, r.end, r.queue, r.correlation, None)
             mark = event if r.event >= 0 else 0
             self._table("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION").append((*queue, None, kind, event, mark))
         elif r.name == "cudaEventRecord":
             self._marks += 1
             self._events[r.event] = self._marks
-            queue = self._queue(r.begin, r.end, r.queue, r.correlation, None)[2:]
+            queue = self._queue(r.start, r.end, r.queue, r.correlation, None)[2:]
             self._table("CUPTI_ACTIVITY_KIND_CUDA_EVENT").append((0, *queue, self._marks, self._marks))
 
     def segment(self, r: Segment, correlation: int) -> None:

@@ -44,7 +44,7 @@ class HostRows:
             number = self._calls[r.name] = self._database.text(f"{r.name}_v{version}")
         thread = self._who.threads[r.thread]
         self._table("CUPTI_ACTIVITY_KIND_RUNTIME").append(
-            (r.begin + shift, r.end + shift, enums.RUNTIME, thread, r.correlation, number, 0, None)
+            (r.start + shift, r.end + shift, enums.RUNTIME, thread, r.correlation, number, 0, None)
         )
 
     def span(self, r: Span) -> None:
@@ -66,23 +66,23 @@ class HostRows:
 
     def _push_pop(self, r: Span | Frame, text: str) -> None:
         who = self._who
-        row = Range(r.begin + who.shift, r.end + who.shift, enums.PUSH_POP, who.threads[r.thread], text)
+        row = Range(r.start + who.shift, r.end + who.shift, enums.PUSH_POP, who.threads[r.thread], text)
         self._table("NVTX_EVENTS").append(row.row())
 
     def wait(self, r: Wait) -> None:
         """A blocking call of the operating system."""
-        if r.end - r.begin < _SHORTEST_NS:
+        if r.end - r.start < _SHORTEST_NS:
             return
         shift, thread = self._who.shift, self._who.threads[r.thread]
         name = self._database.text(r.name)
-        times = (r.begin + shift, r.end + shift)
+        times = (r.start + shift, r.end + shift)
         self._table("OSRT_API").append((*times, enums.OS_RUNTIME, thread, None, name, 0, 0, None, None))
 
     def overhead(self, r: Overhead) -> None:
         """The profiler's own time."""
         shift = self._who.shift
         name = self._database.text("Buffer flush")
-        row = (r.begin + shift, r.end + shift, enums.OVERHEAD, self._who.threads[0], 0, name, enums.BUFFER_FLUSH)
+        row = (r.start + shift, r.end + shift, enums.OVERHEAD, self._who.threads[0], 0, name, enums.BUFFER_FLUSH)
         self._table("CUPTI_ACTIVITY_KIND_OVERHEAD").append(row)
 
     def _sizes(self, spec: OpSpec) -> str:

@@ -43,7 +43,7 @@ def add_call(database: Database, who: Identity, around: Span, what: Collective) 
     """
     size = min(what.elements_in, what.elements_out) * DTYPE_BYTES[what.dtype]
     payload = {_COMMUNICATOR: _communicator(what.ranks), _SIZE: size}
-    times = around.begin + who.shift, around.end + who.shift
+    times = around.start + who.shift, around.end + who.shift
     name = database.text(CALLS[what.name])
     row = Range(*times, enums.PUSH_POP, who.threads[around.thread], None, name, DOMAIN, json.dumps(payload))
     database.table("NVTX_EVENTS").append(row.row())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 class Range(NamedTuple):
     """A range or a declaration; its text is given as such or, if registered, by its id."""
 
-    begin: int
+    start: int
     end: int | None
     kind: int
     thread: int
@@ -19,5 +19,5 @@ class Range(NamedTuple):
 
     def row(self) -> tuple[Any, ...]:
         """The table's columns."""
-        head = (self.begin, self.end, self.kind, None, None, None, self.text, self.thread, None)
+        head = (self.start, self.end, self.kind, None, None, None, self.text, self.thread, None)
         return (*head, self.text_id, self.domain, None, None, None, None, None, None, None, self.payload, None)

@@ -30,7 +30,7 @@ _SETTINGS: Final[dict[str, Any]] = {
 
 
 class SnapshotWriter:
-    """One rank's snapshot. As PyTorch it holds the whole history, which begins with the job.
+    """One rank's snapshot. As PyTorch it holds the whole history, which starts with the job.
 
     Annotations are those of the recorded steps. What the allocator is given back is reusable at once, as all of it
     was used on one stream.
@@ -82,11 +82,11 @@ class SnapshotWriter:
         )
 
     def _external(self) -> list[dict[str, Any]]:
-        """Begins and ends of the annotations in order of time; at one time inner ones end first and begin last."""
+        """Starts and ends of the annotations in order of time; at one time inner ones end first and start last."""
         marks: list[tuple[tuple[int, int, int], str, Span]] = []
         for r in self._annotations:
-            marks.append(((r.begin, 1, r.begin - r.end), "START", r))
-            marks.append(((r.end, 0, r.end - r.begin), "END", r))
+            marks.append(((r.start, 1, r.start - r.end), "START", r))
+            marks.append(((r.end, 0, r.end - r.start), "END", r))
         marks.sort(key=lambda mark: mark[0])
         return [
             {"stage": stage, "name": r.spec.name, "device": self._device, "time_us": (key[0] + self._shift) // 1000}

@@ -41,10 +41,10 @@ class Layout:
 
     def document(self) -> list[dict[str, Any]]:
         """The segments, by address."""
-        begins = sorted(self.segments)
-        held: dict[int, list[Memory]] = {address: [] for address in begins}
+        starts = sorted(self.segments)
+        held: dict[int, list[Memory]] = {address: [] for address in starts}
         for address in sorted(self.used):
-            held[begins[bisect_right(begins, address) - 1]].append(self.used[address])
+            held[starts[bisect_right(starts, address) - 1]].append(self.used[address])
         return [self._segment(self.segments[address], blocks) for address, blocks in held.items()]
 
     def _segment(self, segment: Segment, used: list[Memory]) -> dict[str, Any]:

@@ -111,8 +111,8 @@ def _unlaunched(activities: Activities) -> NDArray[np.bool_]:
 def _warm_up(derived: Derived) -> NDArray[np.bool_]:
     """Whether each activity has no launch and precedes the first step marked by the profiler, bool[n]."""
     steps, found = derived.steps, derived.activities
-    begin = int(steps.starts[0]) if steps.source == "profiler" and steps.starts.size else 0
-    return _unlaunched(found) & (found.ts + found.dur <= begin)
+    start = int(steps.starts[0]) if steps.source == "profiler" and steps.starts.size else 0
+    return _unlaunched(found) & (found.ts + found.dur <= start)
 
 
 def _migrations(derived: Derived) -> NDArray[np.bool_]:

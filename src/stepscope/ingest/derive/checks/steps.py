@@ -58,5 +58,5 @@ def partial_steps(derived: Derived) -> Observation | None:
     if not count:
         return None
     return Observation(
-        "steps-partial", "info", count, "steps are cut by the recording's begin or end", "they are not typical"
+        "steps-partial", "info", count, "steps are cut by the recording's start or end", "they are not typical"
     )

@@ -58,15 +58,15 @@ def trains(staging: Staging) -> bool:
     return bool(found)
 
 
-def within_one_call(staging: Staging, begins: Times) -> bool:
+def within_one_call(staging: Staging, starts: Times) -> bool:
     """Whether one module or operator contains several of the start times, as a model contains its layers.
 
     Args:
         staging: The recording.
-        begins: int64[n], start times in ns, ascending, at least two.
+        starts: int64[n], start times in ns, ascending, at least two.
     """
-    calls = staging.connection.execute(_CALLS_SQL, [int(np.diff(begins).min())]).fetchnumpy()
-    contained = np.searchsorted(begins, calls["stop"]) - np.searchsorted(begins, calls["ts"])
+    calls = staging.connection.execute(_CALLS_SQL, [int(np.diff(starts).min())]).fetchnumpy()
+    contained = np.searchsorted(starts, calls["stop"]) - np.searchsorted(starts, calls["ts"])
     return bool((contained >= 2).any())
 
 

@@ -116,9 +116,9 @@ class Steps:
         mine = np.flatnonzero((activities.step >= 0) & (activities.kind != SYNC))
         end = self.stops.copy()
         np.maximum.at(end, activities.step[mine], activities.ts[mine] + activities.dur[mine])
-        begin = self._begins(activities, end)
+        start = self._starts(activities, end)
         partial = np.array([step.partial for step in self.steps], np.bool_)
-        roles = roles_of(np.maximum(end - begin, 0), self.stops - self.starts, partial, self.source)
+        roles = roles_of(np.maximum(end - start, 0), self.stops - self.starts, partial, self.source)
         columns = {
             "step": self.called,
             "name": pa.array([step.name for step in self.steps], pa.string()),
@@ -128,30 +128,30 @@ class Steps:
             "dur": self.stops - self.starts,
             "end": end,
             "partial": pa.array(partial),
-            "begin": begin,
+            "begin": start,
             "typical": pa.array(roles.typical, pa.bool_()),
             "role": pa.array(roles.role, pa.string()),
             "reason": pa.array(roles.reason, pa.string()),
         }
         return pa.table(columns)
 
-    def _begins(self, activities: Activities, end: Times) -> Times:
+    def _starts(self, activities: Activities, end: Times) -> Times:
         """Start of each step on the devices, int64[n] in ns."""
-        begin: Times = self.starts.copy()
-        if not begin.size:
-            return begin
-        earlier = backlog_end(activities, int(end[0] - begin[0]))
+        start: Times = self.starts.copy()
+        if not start.size:
+            return start
+        earlier = backlog_end(activities, int(end[0] - start[0]))
         working = activities.kind != SYNC
         if self.source == "whole" and working.any():
             first = int(activities.ts[working].min())
             # The recorded backlog counts as use of the device: it delays no other step.
             queued = backlog(activities.by_track, activities.track, activities.launch >= 0) & working
             earlier = first if earlier is None or queued.any() else max(first, earlier)
-        begin[1:] = np.maximum(begin[1:], np.maximum.accumulate(end)[:-1])
+        start[1:] = np.maximum(start[1:], np.maximum.accumulate(end)[:-1])
         if earlier is not None:
             # The recording may end before any of the step's own work starts.
-            begin = np.where(begin < earlier, np.minimum(earlier, np.maximum(end, begin)), begin)
-        return begin
+            start = np.where(start < earlier, np.minimum(earlier, np.maximum(end, start)), start)
+        return start
 
 
 #: Sources of steps in order of precedence: what must be recorded, the search, and the value of column `source`.
@@ -172,7 +172,7 @@ SOURCES: Final = (
         "what is done between two rounds belongs to the first",
     )),
     ("requests", request_steps, "annotation", (
-        "requests overlap on several threads: each counts from its begin to the begin of the next",
+        "requests overlap on several threads: each counts from its start to the start of the next",
         "lengths are those of one request among others, and no latencies",
     )),
     ("passes", network_passes, "module", (

@@ -40,21 +40,21 @@ WHERE c.direction IN ('HtoD', 'DtoH') AND e.ts >= ? AND e.ts < ?
 """
 
 
-def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], begins: Times) -> bool:
+def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], starts: Times) -> bool:
     """Whether a period of kernels is a step, since it does what no layer does.
 
     Args:
         staging: The recording.
         period: int64[n], names of the kernels of one period.
-        begins: int64[k], start of each period's first kernel on the device in ns, ascending.
+        starts: int64[k], start of each period's first kernel on the device in ns, ascending.
     """
     names = staging.connection.execute(
         "SELECT name FROM names WHERE list_contains($some, name_id)", {"some": np.unique(period).tolist()}
     ).fetchall()
     if any(classify(name).op_class in _ONCE for (name,) in names) or repeats(period) >= _OFTEN:
         return True
-    [copies] = staging.one(_COPIES_SQL, [int(begins[0]), int(begins[-1])])
-    return bool(copies >= begins.size - 1)
+    [copies] = staging.one(_COPIES_SQL, [int(starts[0]), int(starts[-1])])
+    return bool(copies >= starts.size - 1)
 
 
 def are_layers(staging: Staging, starts: Times) -> bool:

@@ -59,8 +59,8 @@ def optimized_steps(staging: Staging) -> list[Step]:
     rarest = set(names[number == number.min()].tolist())
     ender = next(name for name in reversed(marks["name"].astype(str).tolist()) if name in rarest)
     ends = marks["stop"][marks["name"].astype(str) == ender]
-    begin = min(int(work[0]), int(marks["ts"][0]))
-    edges = np.concatenate(([begin], ends, [max(int(done.max()), int(ends[-1]))]))
+    earliest = min(int(work[0]), int(marks["ts"][0]))
+    edges = np.concatenate(([earliest], ends, [max(int(done.max()), int(ends[-1]))]))
     given = counts_between(work, edges)
     inner = given[1:-1] if ends.size > 1 else given[:1]
     if ends.size < 2 or (given[:-1] == 0).any():

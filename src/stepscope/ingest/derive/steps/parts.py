@@ -53,18 +53,18 @@ def steps_of_parts(staging: Staging) -> list[Step]:
     mine = (part >= 0) & (rows["track"] == track)
     kept = {name: values[mine] for name, values in rows.items()}
     outer = outermost(kept["ts"], kept["stop"])
-    begins, updates = (np.flatnonzero(outer & (part[mine] == one)) for one in (first, _UPDATE))
-    steps = _rounds(kept, begins[:: _micro_batches(begins, updates)])
+    starts, updates = (np.flatnonzero(outer & (part[mine] == one)) for one in (first, _UPDATE))
+    steps = _rounds(kept, starts[:: _micro_batches(starts, updates)])
     given: Times = staging.connection.execute(_LAUNCHES_SQL).fetchnumpy()["ts"]
     inside = sum(int(np.diff(np.searchsorted(given, (step.ts, step.ts + step.dur)))[0]) for step in steps)
     enough = inside >= _COVER * given.size if given.size else True
     return steps if len(steps) >= _FEWEST and enough else []
 
 
-def _micro_batches(begins: NDArray[np.int64], updates: NDArray[np.int64]) -> int:
+def _micro_batches(starts: NDArray[np.int64], updates: NDArray[np.int64]) -> int:
     """Number of passes per update of the weights, if it is constant; else 1."""
-    passes = np.diff(np.searchsorted(begins, np.append(-1, updates)))
-    same = passes.size > 1 and (passes == passes[0]).all() and passes.sum() == begins.size
+    passes = np.diff(np.searchsorted(starts, np.append(-1, updates)))
+    same = passes.size > 1 and (passes == passes[0]).all() and passes.sum() == starts.size
     return max(int(passes[0]), 1) if same else 1
 
 
@@ -73,9 +73,9 @@ def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[Ste
     steps = []
     edges = np.append(first, rows["ts"].size)
     for number, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
-        begin, stop = int(rows["ts"][low]), int(rows["stop"][low:high].max())
+        start, stop = int(rows["ts"][low]), int(rows["stop"][low:high].max())
         following = int(rows["ts"][high]) if high < rows["ts"].size else stop
-        if following - stop <= stop - begin:
+        if following - stop <= stop - start:
             stop = max(stop, following)
-        steps.append(Step(f"{rows['name'][low]} {number}", None, begin, stop - begin))
+        steps.append(Step(f"{rows['name'][low]} {number}", None, start, stop - start))
     return steps

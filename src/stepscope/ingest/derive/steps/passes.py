@@ -58,7 +58,7 @@ def passes_of(staging: Staging, steps: list[Step]) -> list[Step]:
             # From one pass to the next: work between two passes belongs to the loop.
             edges = np.append(ts[mine], last)
             times = zip(edges[:-1].tolist(), np.diff(edges).tolist(), strict=True)
-            return [Step(f"{name} {i}", None, begin, length) for i, (begin, length) in enumerate(times)]
+            return [Step(f"{name} {i}", None, start, length) for i, (start, length) in enumerate(times)]
     return steps
 
 

@@ -63,7 +63,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
     if source == "whole":
         return Roles(["window"] * length.size, [None] * length.size)
     if source == "requests":
-        text = "the recording begins or ends within it"
+        text = "the recording starts or ends within it"
         return Roles(
             [("partial" if cut else "typical") for cut in partial], [(text if cut else None) for cut in partial]
         )
@@ -72,7 +72,7 @@ def roles_of(length: Times, host: Times, partial: NDArray[np.bool_], source: str
     role = ["typical"] * length.size
     reason: list[str | None] = [None] * length.size
     for step in np.setdiff1d(np.arange(length.size), complete).tolist():
-        role[step], reason[step] = "partial", "the recording begins or ends within it"
+        role[step], reason[step] = "partial", "the recording starts or ends within it"
     first, last = int(complete[0]), int(complete[-1])
     for step in _unlike(length[complete], complete):
         longer = length[step] > _others(length, complete, step)

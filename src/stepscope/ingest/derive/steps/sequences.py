@@ -37,7 +37,7 @@ WHERE t.kind = '{kind}' AND e.category = '{category}' GROUP BY 1 ORDER BY count(
 
 #: Kernels of a queue with the time of each launch: the kernel's own start where no launch is recorded.
 _KERNELS_SQL: Final = """
-SELECT e.name_id, e.ts, e.ts + coalesce(e.dur, 0) AS stop, coalesce(l.ts, e.ts) AS begin,
+SELECT e.name_id, e.ts, e.ts + coalesce(e.dur, 0) AS stop, coalesce(l.ts, e.ts) AS called,
     coalesce(l.stop, e.ts) AS done, l.ts IS NOT NULL AS launched
 FROM raw_events e LEFT JOIN (
     SELECT h.correlation, min(h.ts) AS ts, max(h.ts + coalesce(h.dur, 0)) AS stop
@@ -50,7 +50,7 @@ WHERE e.track = ? AND e.category IN ('kernel', 'collective') ORDER BY e.ts, e.id
 #: The same with copies, for loops of one kernel and copies.
 _WORK_SQL: Final = _KERNELS_SQL.replace("('kernel', 'collective')", "('kernel', 'collective', 'copy', 'set')")
 _OPERATORS_SQL: Final = """
-SELECT name_id, ts, ts + coalesce(dur, 0) AS stop, ts AS begin, ts + coalesce(dur, 0) AS done, true AS launched
+SELECT name_id, ts, ts + coalesce(dur, 0) AS stop, ts AS called, ts + coalesce(dur, 0) AS done, true AS launched
 FROM raw_events WHERE track = ? AND category = 'op' ORDER BY ts, dur DESC, id
 """
 
@@ -95,7 +95,7 @@ class Sequence:
         durs: int64[n], durations in ns.
         starts: int64[n], start of each in ns.
         gaps: int64[n], idle time before each in ns.
-        begins: int64[n], start of its launch on the host in ns.
+        host_starts: int64[n], start of its launch on the host in ns.
         ends: int64[n], end of its launch in ns.
         launched: bool[n], whether the launch is recorded; if not, both are the activity's own start.
     """
@@ -104,7 +104,7 @@ class Sequence:
     durs: Times
     starts: Times
     gaps: Times
-    begins: Times
+    host_starts: Times
     ends: Times
     launched: NDArray[np.bool_]
 
@@ -171,12 +171,12 @@ def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: in
 
 def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
     """Whether periods of a network's kernels are whole passes, not layers."""
-    begins, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
-    if np.median(gaps[1:]) >= _PAUSE * np.median(np.diff(begins)):
+    starts, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
+    if np.median(gaps[1:]) >= _PAUSE * np.median(np.diff(starts)):
         return True
     middle = cuts.positions.size // 2
     period = sequence.names[cuts.positions[middle - 1] : cuts.positions[middle]]
-    return does_what_layers_do_not(staging, period, begins)
+    return does_what_layers_do_not(staging, period, starts)
 
 
 def _grows(lengths: Times) -> bool:
@@ -195,7 +195,7 @@ def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
         rows["stop"] - rows["ts"],
         rows["ts"],
         gaps,
-        rows["begin"],
+        rows["called"],
         rows["done"],
         rows["launched"],
     )
@@ -204,7 +204,7 @@ def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
 def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
     """Whether one module or operator contains several of the periods, as a model contains its layers."""
     launched = cuts.positions[sequence.launched[cuts.positions]]
-    inner = np.sort(sequence.begins[launched])[1:]
+    inner = np.sort(sequence.host_starts[launched])[1:]
     if inner.size < 2:
         return False
     calls = staging.connection.execute(_WRAPPERS_SQL, [int(np.diff(inner).min())]).fetchnumpy()
@@ -215,9 +215,9 @@ def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
 def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
     """Host intervals of the steps: each ends where the next starts, the last one when its last call returns."""
     # Work launched before the recording has only the device's time, which is later than the host's.
-    begins = np.minimum.accumulate(sequence.begins[cuts.positions][::-1])[::-1]
-    last = max(int(sequence.ends[cuts.positions[-1] :].max()), int(begins[-1]) + 1)
-    lengths = np.diff(np.append(begins, last))
-    columns = zip(begins.tolist(), lengths.tolist(), cuts.partial.tolist(), strict=True)
-    steps = [(begin, length, cut) for begin, length, cut in columns if length > 0]
-    return [Step(f"inferred step {i}", None, begin, length, cut) for i, (begin, length, cut) in enumerate(steps)]
+    starts = np.minimum.accumulate(sequence.host_starts[cuts.positions][::-1])[::-1]
+    last = max(int(sequence.ends[cuts.positions[-1] :].max()), int(starts[-1]) + 1)
+    lengths = np.diff(np.append(starts, last))
+    columns = zip(starts.tolist(), lengths.tolist(), cuts.partial.tolist(), strict=True)
+    steps = [(start, length, cut) for start, length, cut in columns if length > 0]
+    return [Step(f"inferred step {i}", None, start, length, cut) for i, (start, length, cut) in enumerate(steps)]

@@ -21,7 +21,7 @@ _PREFIXES = {"acl": "AscendCL", "node": "Node", "runtime": "Runtime", "hccl": "H
 class Api(NamedTuple):
     """A call of one of CANN's layers; times are the job's."""
 
-    begin: int
+    start: int
     end: int
     thread: int
     level: str
@@ -37,18 +37,18 @@ def connection(call: Call, which: int) -> int:
 
 
 def api_calls(place: Place, host: HostStep) -> list[Api]:
-    """All calls of a step that the level of the recording shows, in order of begin."""
+    """All calls of a step that the level of the recording shows, in order of start."""
     found: list[Api] = []
     for task in host.tasks.values():
         found += _of_task(place, task)
     found += [_direct(place, call) for call in host.direct]
     if place.everything:
         found += [inner for api in found for inner in _runtime(api)]
-    return sorted(found, key=lambda api: (api.begin, -api.end, api.connection))
+    return sorted(found, key=lambda api: (api.start, -api.end, api.connection))
 
 
 def launch_of(place: Place, task: Task) -> Api:
-    """The call from which the flow to the task's work begins."""
+    """The call from which the flow to the task's work starts."""
     calls = _of_task(place, task)
     return next((api for api in calls if api.level == "node"), calls[0])
 
@@ -60,7 +60,7 @@ def api_events(place: Place, calls: list[Api]) -> list[str]:
         events.cann(
             f"{_PREFIXES[api.level]}@{'launch' if api.level == 'node' else api.name}",
             (pid, api.thread),
-            (place.stamp(api.begin), api.end - api.begin),
+            (place.stamp(api.start), api.end - api.start),
             f'{{"Thread Id": {api.thread}, "Mode": "{api.mode}", "level": "{api.level}", '
             f'"id": "{"0" if api.level == "node" else api.name}", "item_id": "{api.item}", '
             f'"connection_id": {api.connection}}}',
@@ -70,29 +70,29 @@ def api_events(place: Place, calls: list[Api]) -> list[str]:
 
 
 def _of_task(place: Place, task: Task) -> list[Api]:
-    begin, end = task.handed_over, task.call.end
+    start, end = task.handed_over, task.call.end
     # Some of the time goes to the queue, and some of the call's to what comes before the launch. The device has the
     # task when the launch ends, so that nothing follows it.
-    begin += (end - begin) // 8
-    inside = begin + (end - begin) // 4, end
+    start += (end - start) // 8
+    inside = start + (end - start) // 4, end
     call, thread = task.call, place.queue_thread
     spec = task.specs[0] if task.specs else None
     public = connection(call, PUBLIC)
     if call.event >= 0:
         name = "aclrtStreamWaitEvent" if task.name == "wait_event" else "aclrtRecordEvent"
-        return [Api(begin, end, thread, "acl", name, "ACL_RTS", "0", public)]
+        return [Api(start, end, thread, "acl", name, "ACL_RTS", "0", public)]
     if spec is None or spec.kind == "copy" or task.name == vocabulary.GRAPH:
         name = "aclrtMemcpyAsync" if spec is not None and spec.kind == "copy" else vocabulary.GRAPH
-        return [Api(begin, end, thread, "acl", name, "ACL_RTS", "0", public)]
+        return [Api(start, end, thread, "acl", name, "ACL_RTS", "0", public)]
     if spec.collective is not None:
         name = spec.name
         return [
-            Api(begin, end, thread, "acl", name, "HOST_HCCL", name, public),
-            Api(begin, end, thread, "node", name, "launch", name, connection(call, LAUNCH)),
+            Api(start, end, thread, "acl", name, "HOST_HCCL", name, public),
+            Api(start, end, thread, "node", name, "launch", name, connection(call, LAUNCH)),
             Api(*inside, thread, "hccl", "Launch_Ffts", "Launch_Ffts", "0", connection(call, INNER)),
         ]
     return [
-        Api(begin, end, thread, "acl", task.name, "ACL_NN", "0", public),
+        Api(start, end, thread, "acl", task.name, "ACL_NN", "0", public),
         Api(*inside, thread, "node", "launch", "launch", spec.name, connection(call, LAUNCH)),
     ]
 
@@ -100,7 +100,7 @@ def _of_task(place: Place, task: Task) -> list[Api]:
 def _direct(place: Place, call: Call) -> Api:
     name = "aclrtMemcpy" if call.launches else vocabulary.call(call.name)
     mode = "ACL_NN" if name.startswith("aclnn") else "ACL_RTS"
-    return Api(call.begin, call.end, place.threads[call.thread], "acl", name, mode, "0", connection(call, PUBLIC))
+    return Api(call.start, call.end, place.threads[call.thread], "acl", name, mode, "0", connection(call, PUBLIC))
 
 
 def _runtime(api: Api) -> Iterator[Api]:
@@ -110,9 +110,9 @@ def _runtime(api: Api) -> Iterator[Api]:
     else:
         name = vocabulary.RUNTIME.get(api.name)
     if name is not None:
-        margin = (api.end - api.begin) // 8
+        margin = (api.end - api.start) // 8
         number = api.connection // 4 * 4 + RUNTIME
-        yield Api(api.begin + margin, api.end, api.thread, "runtime", name, "0", "0", number)
+        yield Api(api.start + margin, api.end, api.thread, "runtime", name, "0", "0", number)
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class ApiStatistic:
     def add(self, calls: list[Api]) -> None:
         """Count further calls."""
         for api in calls:
-            spent = api.end - api.begin
+            spent = api.end - api.start
             row = self._sums[api.level, "launch" if api.level == "node" else api.name]
             row.count += 1
             row.total += spent

@@ -25,7 +25,7 @@ _REDUCING: Final = {"allreduce": (True, False), "_reduce_scatter_base": (True,),
 class Part(NamedTuple):
     """One task of a collective; times are the job's, ``source`` and ``target`` ranks of the group."""
 
-    begin: int
+    start: int
     end: int
     plane: int
     name: str
@@ -57,7 +57,7 @@ def planes(job: SimJob) -> int:
 
 
 def parts(job: SimJob, rank: int, work: Work) -> list[Part]:
-    """The parts of a collective of two ranks or more, in order of begin.
+    """The parts of a collective of two ranks or more, in order of start.
 
     Until all ranks are there a rank waits on every plane; from then on the transfer's time is split evenly between
     the phases.
@@ -65,7 +65,7 @@ def parts(job: SimJob, rank: int, work: Work) -> list[Part]:
     what = work.spec.collective
     if what is None or len(what.ranks) < 2:
         return []
-    transfer = min(work.spec.duration_ns, work.end - work.begin)
+    transfer = min(work.spec.duration_ns, work.end - work.start)
     phases = _REDUCING[what.name]
     arrived = work.end - transfer
     found = [_local_copy(job, rank, work, what)]
@@ -73,11 +73,11 @@ def parts(job: SimJob, rank: int, work: Work) -> list[Part]:
     peers = _peers(job, rank)
     for plane, (peer, remote) in enumerate(peers, 1):
         for i, reducing in enumerate(phases):
-            # The first phase begins once all ranks are there, a later one once the peer has the phase before.
-            start = edges[i] if i else work.begin
-            begin = min(start + _SIGNAL, edges[i + 1]) if i else edges[0]
-            found += _phase(_Link(plane, rank, peer, remote), reducing, (start, begin, edges[i + 1]), what)
-    return sorted(found, key=lambda part: (part.begin, part.plane))
+            # The first phase starts once all ranks are there, a later one once the peer has the phase before.
+            start = edges[i] if i else work.start
+            moving = min(start + _SIGNAL, edges[i + 1]) if i else edges[0]
+            found += _phase(_Link(plane, rank, peer, remote), reducing, (start, moving, edges[i + 1]), what)
+    return sorted(found, key=lambda part: (part.start, part.plane))
 
 
 class _Link(NamedTuple):
@@ -99,17 +99,17 @@ def _local_copy(job: SimJob, rank: int, work: Work, what: Collective) -> Part:
     """The rank's own share is copied within the device, read and written, while it waits for the others."""
     share = what.bytes // len(what.ranks)
     copying = 3 * _SIGNAL + int(2 * share / DEVICES[job.device].bandwidth * 1e9)
-    return Part(work.begin, min(work.begin + copying, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)
+    return Part(work.start, min(work.start + copying, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)
 
 
 def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[Part]:
-    """Tell the peer, wait for it, move the data: from the phase's start over the begin of moving to its end."""
-    start, begin, end = times
-    told = min(start + _SIGNAL, begin)
+    """Tell the peer, wait for it, move the data: from the phase's start over the start of moving to its end."""
+    start, moving, end = times
+    signalled = min(start + _SIGNAL, moving)
     share = what.bytes // len(what.ranks)
     transport, name = ("RDMA", "RDMASend") if link.remote else ("SDMA", "Reduce_Inline" if reducing else "Memcpy")
     wire = "ROCE" if link.remote else "HCCS"
     ends = link.plane, link.source, link.target
-    signal = Part(start, told, ends[0], "Notify_Record", *ends[1:], transport, "INVALID_TYPE", 0)
-    wait = Part(told, begin, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0)
-    return [signal, wait, Part(begin, end, ends[0], name, *ends[1:], transport, wire, share)]
+    signal = Part(start, signalled, ends[0], "Notify_Record", *ends[1:], transport, "INVALID_TYPE", 0)
+    wait = Part(signalled, moving, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0)
+    return [signal, wait, Part(moving, end, ends[0], name, *ends[1:], transport, wire, share)]

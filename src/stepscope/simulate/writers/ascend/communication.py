@@ -34,7 +34,7 @@ class Communication:
         self._links: dict[tuple[str, str], list[Entry]] = defaultdict(list)
 
     def add(self, work: Work, step: str) -> None:
-        """Take a collective, in order of begin; ``step`` is empty outside of steps, where none is listed."""
+        """Take a collective, in order of start; ``step`` is empty outside of steps, where none is listed."""
         if not step and self._place.job.mark_steps:
             return
         if step != self._step:
@@ -81,12 +81,12 @@ def _time_info(place: Place, work: Work, found: list[Part]) -> Entry:
     master = [part for part in found if part.plane == _MASTER]
     moves = [part for part in master if _moves(part)]
     waits = [part for part in master if part.name == "Notify_Wait"]
-    first = moves[0].begin if moves else work.end
-    transit, wait = (sum(part.end - part.begin for part in listed) for listed in (moves, waits))
-    early = sum(part.end - part.begin for part in waits if part.begin < first)
-    elapse = work.end - work.begin
+    first = moves[0].start if moves else work.end
+    transit, wait = (sum(part.end - part.start for part in listed) for listed in (moves, waits))
+    early = sum(part.end - part.start for part in waits if part.start < first)
+    elapse = work.end - work.start
     return {
-        "Start Timestamp(us)": (work.begin + place.shift) / 1000,
+        "Start Timestamp(us)": (work.start + place.shift) / 1000,
         "Elapse Time(ms)": elapse / 1e6,
         "Transit Time(ms)": transit / 1e6,
         "Wait Time(ms)": wait / 1e6,
@@ -105,7 +105,7 @@ def _bandwidth_info(found: list[Part]) -> dict[str, Entry]:
         if not _moves(part):
             continue
         link = "RDMA" if part.transport == "RDMA" else part.link
-        spent, size = (part.end - part.begin) / 1e6, part.bytes / 1e6
+        spent, size = (part.end - part.start) / 1e6, part.bytes / 1e6
         for name in (link, *(("SDMA",) if link != "RDMA" else ())):
             sums[name]["Transit Size(MB)"] += size
             sums[name]["Transit Time(ms)"] += spent
@@ -162,7 +162,7 @@ def _link_infos(found: list[Part]) -> dict[str, Entry]:
             f"{part.source}-{part.target}", {"Transport Type": kind, "Transit Size(MB)": 0, "Transit Time(ms)": 0}
         )
         entry["Transit Size(MB)"] += part.bytes / 1e6
-        entry["Transit Time(ms)"] += (part.end - part.begin) / 1e6
+        entry["Transit Time(ms)"] += (part.end - part.start) / 1e6
     return {link: _with_bandwidth(entry) for link, entry in sums.items()}
 
 

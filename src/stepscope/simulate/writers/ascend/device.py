@@ -20,7 +20,7 @@ class Work(NamedTuple):
     ``number`` counts the stream's tasks, ``node`` is the place in a graph (0: none), ``sequence`` counts collectives.
     """
 
-    begin: int
+    start: int
     end: int
     stream: int
     number: int
@@ -34,7 +34,7 @@ class Work(NamedTuple):
 class Mark(NamedTuple):
     """A task that only marks or waits for an event."""
 
-    begin: int
+    start: int
     end: int
     stream: int
     number: int
@@ -80,17 +80,17 @@ class Streams:
         number = self._number(a.queue)
         self._ends[a.queue] = a.end
         stream = self._place.streams[a.queue]
-        return Work(a.begin, a.end, stream, number, a.spec, call, operator, a.node, a.sequence)
+        return Work(a.start, a.end, stream, number, a.spec, call, operator, a.node, a.sequence)
 
     def _mark(self, call: Call) -> Mark:
         """An event is over when its queue gets to it; a wait lasts until the event it waits for is."""
-        begin = end = max(call.end, self._ends[call.queue])
+        start = end = max(call.end, self._ends[call.queue])
         waits = call.name == "cudaStreamWaitEvent"
         if waits:
-            end = max(begin, self._events.get(call.event, 0))
+            end = max(start, self._events.get(call.event, 0))
         else:
-            self._events[call.event] = begin
-        return Mark(begin, end, self._place.streams[call.queue], self._number(call.queue), waits, call)
+            self._events[call.event] = start
+        return Mark(start, end, self._place.streams[call.queue], self._number(call.queue), waits, call)
 
     def _number(self, queue: int) -> int:
         self._numbers[queue] += 1
@@ -98,7 +98,7 @@ class Streams:
 
 
 class InOrder:
-    """Brings work into the order of its begins, as far as nothing earlier can follow."""
+    """Brings work into the order of its starts, as far as nothing earlier can follow."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, int, Work]] = []
@@ -108,10 +108,10 @@ class InOrder:
         """Take further work, in any order."""
         for item in work:
             self._count += 1
-            heapq.heappush(self._waiting, (item.begin, item.end, self._count, item))
+            heapq.heappush(self._waiting, (item.start, item.end, self._count, item))
 
     def until(self, time: int) -> Iterator[Work]:
-        """Work that begins before a time, in order."""
+        """Work that starts before a time, in order."""
         while self._waiting and self._waiting[0][0] < time:
             yield heapq.heappop(self._waiting)[3]
 

@@ -53,14 +53,14 @@ def _work(place: Place, work: Work) -> str:
     if place.everything and spec.kind == "copy":
         args += f', "data size(Byte)": {spec.bytes}, "memcpy direction": "{_DIRECTIONS[spec.direction]}"'
     row = place.process(HARDWARE), work.stream
-    return events.cann(spec.name, row, (place.stamp(work.begin), work.end - work.begin), f"{{{args}}}")
+    return events.cann(spec.name, row, (place.stamp(work.start), work.end - work.start), f"{{{args}}}")
 
 
 def _mark(place: Place, mark: Mark) -> str:
     name = "EVENT_WAIT" if mark.waits else "EVENT_RECORD"
     args = _task(f"{name}_SQE", (mark.stream, mark.number), connection(mark.call, PUBLIC))
     row = place.process(HARDWARE), mark.stream
-    return events.cann(name, row, (place.stamp(mark.begin), mark.end - mark.begin), f"{{{args}}}")
+    return events.cann(name, row, (place.stamp(mark.start), mark.end - mark.start), f"{{{args}}}")
 
 
 def _collective(place: Place, work: Work) -> list[str]:
@@ -73,11 +73,11 @@ def _collective(place: Place, work: Work) -> list[str]:
         args += f', "data_type": "{vocabulary.HCCL[what.dtype]}", "alg_type": "MESH-RING", "count": {count}'
     row = place.process(COMMUNICATION), 0
     name = collective_name(work)
-    texts = [events.cann(name, row, (place.stamp(work.begin), work.end - work.begin), args + "}")]
+    texts = [events.cann(name, row, (place.stamp(work.start), work.end - work.start), args + "}")]
     for sub, part in enumerate(parts(place.job, place.rank, work)):
         kind = _ON_STREAM.get(part.name, "SDMA")
         text = _task(kind, (work.stream, work.number), number, INVALID, sub)
-        times = place.stamp(part.begin), part.end - part.begin
+        times = place.stamp(part.start), part.end - part.start
         texts.append(events.cann(kind, (place.process(HARDWARE), work.stream), times, f"{{{text}}}"))
         if place.details:
             texts.append(_part(place, work, part, sub))
@@ -87,7 +87,7 @@ def _collective(place: Place, work: Work) -> list[str]:
 def _part(place: Place, work: Work, part: Part, sub: int) -> str:
     what = work.spec.collective
     assert what is not None
-    spent = part.end - part.begin
+    spent = part.end - part.start
     rate = part.bytes / spent if spent else 0.0
     dtype = vocabulary.HCCL[what.dtype] if part.name == "Reduce_Inline" else "INVALID_TYPE"
     args = (
@@ -98,22 +98,22 @@ def _part(place: Place, work: Work, part: Part, sub: int) -> str:
         f'"bandwidth(GB/s)": {rate}, "model id": {INVALID}}}'
     )
     row = place.process(COMMUNICATION), part.plane + 1
-    return events.cann(part.name, row, (place.stamp(part.begin), spent), args)
+    return events.cann(part.name, row, (place.stamp(part.start), spent), args)
 
 
 def _flow(place: Place, work: Work, host: HostStep) -> list[str]:
-    """From a call to the task it launched: a collective has a number of its own, kernels of a graph share one begin."""
+    """From a call to the task it launched: a collective has a number of its own, kernels of a graph share one start."""
     task = host.tasks.get(work.call.correlation)
     number = work_connection(work)
     if is_collective(work):
         number, row = (number << 32) - 1, (place.process(COMMUNICATION), 0)
     else:
         row = place.process(HARDWARE), work.stream
-    begin, thread = work.call.begin, place.threads[work.call.thread]
+    start, thread = work.call.start, place.threads[work.call.thread]
     if task is not None:
         launch = launch_of(place, task)
-        begin, thread = launch.begin, launch.thread
-    texts = [events.host_to_device("f", number, (row, place.stamp(work.begin)))]
+        start, thread = launch.start, launch.thread
+    texts = [events.host_to_device("f", number, (row, place.stamp(work.start)))]
     if work.node <= 1:
-        texts.insert(0, events.host_to_device("s", number, ((place.process(CANN), thread), place.stamp(begin))))
+        texts.insert(0, events.host_to_device("s", number, ((place.process(CANN), thread), place.stamp(start))))
     return texts

@@ -13,7 +13,7 @@ Row = tuple[int, int]  # process and thread of the trace
 
 
 def framework(cat: str, name: str, row: Row, times: tuple[str, int], args: str) -> str:
-    """An interval of the framework; ``times`` are the begin as text and the length in ns, ``args`` is JSON."""
+    """An interval of the framework; ``times`` are the start as text and the length in ns, ``args`` is JSON."""
     return (
         f'{{"ph": "X", "name": {json.dumps(name)}, "pid": {row[0]}, "tid": {row[1]}, "ts": "{times[0]}", '
         f'"dur": {micros(times[1])}, "cat": "{cat}", "args": {args}}}'

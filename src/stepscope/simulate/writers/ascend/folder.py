@@ -73,7 +73,7 @@ class AscendWriter:
         window = _window(records, host, device)
         self._summaries.add(window, device.work, calls, records.host_end)
         self._count(records, host, device)
-        self._span = [min(self._span[0], window.host_begin), max(self._span[1], window.end, records.host_end)]
+        self._span = [min(self._span[0], window.host_start), max(self._span[1], window.end, records.host_end)]
 
     def _count(self, records: StepRecords, host: HostStep, device: DeviceStep) -> None:
         self._counts["cpu_op"] += len(host.operators)
@@ -88,10 +88,10 @@ class AscendWriter:
         """Finish all files and put the folder in its place."""
         for step in self._steps.last():
             self._step(step)
-        begin, end = min(self._span[0], self._span[1]), self._span[1]
+        start, end = min(self._span[0], self._span[1]), self._span[1]
         pid = self._place.process(FREQUENCY)
         clock = {"MHz": self._place.megahertz}
-        for time in (begin, end):
+        for time in (start, end):
             self._trace.cann([events.counter("AI Core Freq", pid, self._place.stamp(time), clock)])
         self._trace.cann(self._summaries.finish())
         self._trace.join()
@@ -121,10 +121,10 @@ class AscendWriter:
 def _window(records: StepRecords, host: HostStep, device: DeviceStep) -> StepWindow:
     """The step's window on the device; without a mark of the step, from its first operator on."""
     mark = next((o for o in host.operators if o.is_step), None)
-    first = host.operators[0].begin if host.operators else records.host_end
-    begin, end = (mark.begin, mark.end) if mark else (first, records.host_end)
+    first = host.operators[0].start if host.operators else records.host_end
+    start, end = (mark.start, mark.end) if mark else (first, records.host_end)
     if not device.work:
-        return StepWindow(records.number, begin, begin, end)
+        return StepWindow(records.number, start, start, end)
     last = device.work[-1].call.correlation
     done = max(work.end for work in device.work if work.call.correlation == last)
-    return StepWindow(records.number, begin, device.work[0].begin, max(done, end))
+    return StepWindow(records.number, start, device.work[0].start, max(done, end))

@@ -27,7 +27,7 @@ class Operator:
     """
 
     name: str
-    begin: int
+    start: int
     end: int
     thread: int
     spec: OpSpec | None = None
@@ -70,7 +70,7 @@ class HostStep:
     """One step on the host.
 
     Attributes:
-        operators: in order of begin, outer ones first.
+        operators: in order of start, outer ones first.
         tasks: by correlation of the call.
         direct: calls that bypass the queue.
     """
@@ -85,7 +85,7 @@ def arrange(place: Place, records: StepRecords) -> HostStep:
     launched: dict[int, list[Activity]] = defaultdict(list)
     for activity in records.activities:
         launched[activity.correlation].append(activity)
-    operators = [Operator(r.spec.name, r.begin, r.end, r.thread, r.spec, r.sequence) for r in records.spans]
+    operators = [Operator(r.spec.name, r.start, r.end, r.thread, r.spec, r.sequence) for r in records.spans]
     tasks: dict[int, Task] = {}
     direct: list[Call] = []
     _waiting_first(place, records, launched)
@@ -96,10 +96,10 @@ def arrange(place: Place, records: StepRecords) -> HostStep:
         if not name:
             direct.append(call)
             continue
-        wrapper = Operator(name, call.begin, _handed_over(call), call.thread)
+        wrapper = Operator(name, call.start, _handed_over(call), call.thread)
         operators.append(wrapper)
         tasks[call.correlation] = Task(call, name, specs, wrapper)
-    operators.sort(key=lambda o: (o.begin, -o.end))
+    operators.sort(key=lambda o: (o.start, -o.end))
     _nest(operators)
     if place.job.with_stack:
         _add_stacks(operators, records.frames)
@@ -119,8 +119,8 @@ def _waiting_first(place: Place, records: StepRecords, launched: dict[int, list[
             copies[call.thread] = call
         elif call.name == "cudaStreamSynchronize" and call.thread in copies:
             copy = copies.pop(call.thread)
-            done = max(copy.begin, launched.pop(copy.correlation)[0].begin - place.job.launch_latency_ns)
-            calls += [call._replace(begin=copy.begin, end=done), copy._replace(begin=done, end=call.end)]
+            done = max(copy.start, launched.pop(copy.correlation)[0].start - place.job.launch_latency_ns)
+            calls += [call._replace(start=copy.start, end=done), copy._replace(start=done, end=call.end)]
         else:
             calls.append(call)
     records.calls = calls
@@ -134,7 +134,7 @@ def _is_waited_for(place: Place, work: list[Activity]) -> bool:
 
 
 def _handed_over(call: Call) -> int:
-    return call.begin + (call.end - call.begin) // 3
+    return call.start + (call.end - call.start) // 3
 
 
 def _nest(operators: list[Operator]) -> None:
@@ -145,7 +145,7 @@ def _nest(operators: list[Operator]) -> None:
             around.pop()
         if around:
             operator.parent = around[-1]
-            around[-1].inner_ns += operator.end - operator.begin
+            around[-1].inner_ns += operator.end - operator.start
         if operator.spec is not None:
             nested = operator.parent is not None and operator.parent.name.startswith(("aten::", "npu::"))
             operator.name = vocabulary.operator(operator.spec, nested)
@@ -158,7 +158,7 @@ def _charge(tasks: dict[int, Task], activities: list[Activity]) -> None:
         task = tasks.get(activity.correlation)
         if task is None:
             continue
-        spent = activity.end - activity.begin
+        spent = activity.end - activity.start
         on_core = spent if activity.spec.kind == "compute" and vocabulary.task_type(activity.spec) == "AI_CORE" else 0
         operator: Operator | None = task.operator
         task.operator.own_ns += spent
@@ -171,12 +171,12 @@ def _charge(tasks: dict[int, Task], activities: list[Activity]) -> None:
 
 def _add_stacks(operators: list[Operator], frames: list[Frame]) -> None:
     """Give each operator the Python functions around it, innermost first; autograd's thread runs none."""
-    ordered = sorted((f for f in frames if f.name != "Python GC"), key=lambda f: (f.begin, -f.end))
+    ordered = sorted((f for f in frames if f.name != "Python GC"), key=lambda f: (f.start, -f.end))
     open_: list[Frame] = []
     following = iter(ordered)
     upcoming = next(following, None)
     for operator in operators:
-        while upcoming is not None and upcoming.begin <= operator.begin:
+        while upcoming is not None and upcoming.start <= operator.start:
             open_.append(upcoming)
             upcoming = next(following, None)
         open_ = [frame for frame in open_ if frame.end >= operator.end]

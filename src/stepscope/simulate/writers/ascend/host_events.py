@@ -26,16 +26,16 @@ def host_events(place: Place, host: HostStep, records: StepRecords) -> list[str]
 
 
 def flow_to_work(place: Place, work: Work) -> list[str]:
-    """The flow from an operator to its work on the device, known by when that begins."""
+    """The flow from an operator to its work on the device, known by when that starts."""
     operator = work.operator
     if operator is None:
         return []
-    key = work.begin + place.shift
+    key = work.start + place.shift
     row = (place.process(COMMUNICATION), 0) if is_collective(work) else (place.process(HARDWARE), work.stream)
-    source = (place.pid, place.threads[operator.thread]), place.stamp(operator.begin)
+    source = (place.pid, place.threads[operator.thread]), place.stamp(operator.start)
     return [
         events.flow("s", "torch_to_npu", "async_npu", key, source),
-        events.flow("f", "torch_to_npu", "async_npu", key, (row, place.stamp(work.begin))),
+        events.flow("f", "torch_to_npu", "async_npu", key, (row, place.stamp(work.start))),
     ]
 
 
@@ -49,7 +49,7 @@ def _operator(place: Place, o: Operator) -> str:
     if o.stack:
         fields["Call stack"] = o.stack
     row = place.pid, place.threads[o.thread]
-    return events.framework("cpu_op", o.name, row, (place.stamp(o.begin), o.end - o.begin), json.dumps(fields))
+    return events.framework("cpu_op", o.name, row, (place.stamp(o.start), o.end - o.start), json.dumps(fields))
 
 
 @lru_cache(maxsize=4096)
@@ -62,13 +62,13 @@ def _inputs(spec: OpSpec) -> dict[str, str]:
 def _queue(place: Place, task: Task) -> list[str]:
     """A task is put on the queue inside its operator, and taken off by the thread that calls CANN."""
     call, end = task.call, task.handed_over
-    margin = (end - call.begin) // 8
+    margin = (end - call.start) // 8
     key = call.correlation
     args = f'{{"correlation_id": {key}}}'
     here, there = (place.pid, place.threads[call.thread]), (place.pid, place.queue_thread)
-    put, taken = place.stamp(call.begin + margin), place.stamp(end)
+    put, taken = place.stamp(call.start + margin), place.stamp(end)
     return [
-        events.framework("enqueue", "Enqueue", here, (put, end - call.begin - 2 * margin), args),
+        events.framework("enqueue", "Enqueue", here, (put, end - call.start - 2 * margin), args),
         events.flow("s", "enqueue_to_dequeue", "async_task_queue", key, (here, put)),
         events.framework("dequeue", f"Dequeue@{task.name}", there, (taken, call.end - end), args),
         events.flow("f", "enqueue_to_dequeue", "async_task_queue", key, (there, taken)),
@@ -76,18 +76,18 @@ def _queue(place: Place, task: Task) -> list[str]:
 
 
 def _forward_to_backward(place: Place, host: HostStep, records: StepRecords) -> list[str]:
-    numbers = {(o.begin, o.thread): o.sequence for o in host.operators if o.sequence >= 0}
+    numbers = {(o.start, o.thread): o.sequence for o in host.operators if o.sequence >= 0}
     texts = []
     for flow in records.flows:
         number = numbers.get((flow.end, flow.end_thread), flow.id)
-        for end, time, thread in (("s", flow.begin, flow.begin_thread), ("f", flow.end, flow.end_thread)):
+        for end, time, thread in (("s", flow.start, flow.start_thread), ("f", flow.end, flow.end_thread)):
             where = (place.pid, place.threads[thread]), place.stamp(time)
             texts.append(events.flow(end, "fwdbwd", "fwdbwd", number, where))
     return texts
 
 
 def _frame(place: Place, f: Frame) -> str:
-    times = place.stamp(f.begin), f.end - f.begin
+    times = place.stamp(f.start), f.end - f.start
     if f.name == "Python GC":
         return events.framework("GC", "GC", (place.process(GC), place.pid), times, "{}")
     fields: dict[str, object] = {"Python id": f.id, "Python parent id": f.parent or None}

@@ -22,7 +22,7 @@ _LONG = (
 
 
 class KernelDetails:
-    """Rows of kernels and collectives, in order of their begins."""
+    """Rows of kernels and collectives, in order of their starts."""
 
     def __init__(self, place: Place, output: Output) -> None:
         self._place = place
@@ -34,10 +34,10 @@ class KernelDetails:
 
     def add(self, work: Work, step: str) -> None:
         """Append a row; ``step`` is empty outside of steps."""
-        spent = work.end - work.begin
-        wait = max(0, work.begin - self._end) if self._end else 0
+        spent = work.end - work.start
+        wait = max(0, work.start - self._end) if self._end else 0
         self._end = work.end
-        times = f"{self._place.stamp(work.begin)}\t,{trimmed(spent)},{trimmed(wait) if wait else 0}"
+        times = f"{self._place.stamp(work.start)}\t,{trimmed(spent)},{trimmed(wait) if wait else 0}"
         name = collective_name(work) if is_collective(work) else work.spec.name
         row = self._long(work, name, times) if self._place.details else f"{name},N/A,N/A,{times},0"
         self._file.write(f"{step},{row}\r\n" if self._steps else f"{row}\r\n")
@@ -51,7 +51,7 @@ class KernelDetails:
         size, beside = metrics.blocks(spec, device)
         kind = vocabulary.core(spec)
         state = "N/A" if kind == "AI_CPU" else "dynamic"
-        counted = ",".join(metrics.counters(spec, work.end - work.begin, device, self._place.megahertz))
+        counted = ",".join(metrics.counters(spec, work.end - work.start, device, self._place.megahertz))
         task = f"{1 if work.node else INVALID},{work.number % 65536},{work.stream}"
         context = "0" if kind.startswith("MIX") else "N/A"
         return (

@@ -18,7 +18,7 @@ class OpStatistic:
 
     def add(self, work: Work) -> None:
         """Count a kernel."""
-        spent = work.end - work.begin
+        spent = work.end - work.start
         row = self._sums[vocabulary.op_type(work.spec), vocabulary.core(work.spec)]
         row[:] = row[0] + 1, row[1] + spent, min(row[2], spent), max(row[3], spent)
 
@@ -61,10 +61,10 @@ class AiCpuTimes:
         """Append a row, if the kernel ran there: an eighth of its time goes to dispatching it, another to copying."""
         if vocabulary.core(work.spec) != "AI_CPU":
             return
-        spent = work.end - work.begin
+        spent = work.end - work.start
         part = spent // 8
         self._lines.append(
-            f"{self._place.stamp(work.begin)},{work.spec.name},{micros(spent - 2 * part)},{micros(part)},"
+            f"{self._place.stamp(work.start)},{work.spec.name},{micros(spent - 2 * part)},{micros(part)},"
             f"{micros(spent - part)},{micros(part)},{micros(spent)},{work.stream},{work.number % 65536}\n"
         )
 

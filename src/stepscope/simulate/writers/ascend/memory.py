@@ -84,11 +84,11 @@ class _Owners:
         self._operators: tuple[list[Operator], list[Operator]] = ([], [])
         for operator in operators:
             self._operators[operator.thread].append(operator)
-        self._begins = [[o.begin for o in listed] for listed in self._operators]
+        self._starts = [[o.start for o in listed] for listed in self._operators]
 
     def of(self, record: Memory) -> str:
         """Its name; empty outside of operators."""
-        index = bisect_right(self._begins[record.thread], record.ts) - 1
+        index = bisect_right(self._starts[record.thread], record.ts) - 1
         operator = self._operators[record.thread][index] if index >= 0 else None
         while operator is not None and (operator.end < record.ts or operator.name == "empty_tensor"):
             operator = operator.parent

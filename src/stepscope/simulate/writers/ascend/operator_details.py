@@ -32,6 +32,6 @@ class OperatorDetails:
         shapes = ""
         if self._shapes and o.spec is not None and o.name != "empty_tensor":
             shapes = vocabulary.shapes(o.spec.inputs).replace("\r", "")
-        spent = o.end - o.begin
+        spent = o.end - o.start
         times = (spent - o.inner_ns, spent, o.own_ns, o.total_ns, o.own_core_ns, o.total_core_ns)
         return (o.name, shapes, o.stack.replace("\r", ""), *(time / 1000 for time in times))

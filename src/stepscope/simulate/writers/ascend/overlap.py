@@ -20,22 +20,22 @@ class StepWindow:
     """A step as the device saw it: from its first work to the end of its last, or of the step on the host."""
 
     number: int
-    host_begin: int
-    begin: int
+    host_start: int
+    start: int
     end: int
 
 
 def step_at(windows: list[StepWindow], time: int) -> StepWindow | None:
-    """The first step that holds a time; windows are in order of begin."""
+    """The first step that holds a time; windows are in order of start."""
     for window in windows[-3:]:
-        if window.begin <= time <= window.end:
+        if window.start <= time <= window.end:
             return window
     return None
 
 
 @dataclass(slots=True)
 class Overlap:
-    """Gathers begins and ends of kernels and collectives: 16 bytes each."""
+    """Gathers starts and ends of kernels and collectives: 16 bytes each."""
 
     place: Place
     times: dict[bool, tuple[array[int], array[int]]] = field(
@@ -44,12 +44,12 @@ class Overlap:
 
     def add(self, work: Work) -> None:
         """Take a kernel or collective."""
-        begins, ends = self.times[is_collective(work)]
-        begins.append(work.begin)
+        starts, ends = self.times[is_collective(work)]
+        starts.append(work.start)
         ends.append(work.end)
 
     def rows(self) -> dict[str, list[tuple[int, int]]]:
-        """Begins and ends of the events of each row."""
+        """Starts and ends of the events of each row."""
         computing, communication = (Intervals.union_of(*self.times[kind]) for kind in (False, True))
         busy = computing | communication
         free = Intervals(busy.ends[:-1], busy.starts[1:])
@@ -64,14 +64,14 @@ def overlap_events(place: Place, rows: dict[str, list[tuple[int, int]]]) -> list
     """The rows as events."""
     pid = place.process(OVERLAP)
     return [
-        events.cann(name, (pid, row), (place.stamp(begin), end - begin))
+        events.cann(name, (pid, row), (place.stamp(start), end - start))
         for row, (name, pieces) in enumerate(rows.items())
-        for begin, end in pieces
+        for start, end in pieces
     ]
 
 
 def step_times(place: Place, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> str:
-    """Text of ``step_trace_time.csv``: a step has the events that begin in it; without steps there is one row."""
+    """Text of ``step_trace_time.csv``: a step has the events that start in it; without steps there is one row."""
     lines = [
         "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
         "Communication(Not Overlapped and Exclude Receive),Preparing\r\n"
@@ -79,22 +79,22 @@ def step_times(place: Place, rows: dict[str, list[tuple[int, int]]], steps: list
     marked = place.job.mark_steps
     taken = 0
     for step in steps if marked else steps[:1]:
-        # An event belongs to the first step that it begins in.
-        begin, end = (max(step.begin, taken), step.end) if marked else (step.begin, 1 << 62)
+        # An event belongs to the first step that it starts in.
+        start, end = (max(step.start, taken), step.end) if marked else (step.start, 1 << 62)
         taken = end
-        inside = {name: _within(pieces, begin, end) for name, pieces in rows.items()}
+        inside = {name: _within(pieces, start, end) for name, pieces in rows.items()}
         flat = [piece for pieces in inside.values() for piece in pieces]
         if not flat:
             continue
         computing, comm, exposed, free = (sum(e - b for b, e in inside[name]) for name in ROWS)
         stage = max(e for _, e in flat) - min(b for b, _ in flat)
-        first = min((b for name in ROWS[:2] for b, _ in inside[name]), default=step.host_begin)
+        first = min((b for name in ROWS[:2] for b, _ in inside[name]), default=step.host_start)
         values = (computing, exposed, comm - exposed, comm, free, stage)
         numbers = ",".join(trimmed(value) for value in values)
         label = str(step.number) if marked else ""
-        lines.append(f"{label},{numbers},0,{trimmed(exposed)},{trimmed(max(0, first - step.host_begin))}\r\n")
+        lines.append(f"{label},{numbers},0,{trimmed(exposed)},{trimmed(max(0, first - step.host_start))}\r\n")
     return "".join(lines)
 
 
-def _within(pieces: list[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:
-    return pieces[bisect_left(pieces, (begin, 0)) : bisect_left(pieces, (end, 0))]
+def _within(pieces: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    return pieces[bisect_left(pieces, (start, 0)) : bisect_left(pieces, (end, 0))]

@@ -1,4 +1,4 @@
-"""Files drawn from the device's work in the order of its begins."""
+"""Files drawn from the device's work in the order of its starts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Summaries:
         self._ai_cpu = AiCpuTimes(place) if place.everything else None
 
     def add(self, step: StepWindow, work: list[Work], calls: list[Api], until: int) -> None:
-        """Take a step; no work of a later one begins before ``until``."""
+        """Take a step; no work of a later one starts before ``until``."""
         self._steps.append(step)
         self._apis.add(calls)
         self._order.add([item for item in work if item.spec.kind in ("compute", "comm")])
@@ -36,7 +36,7 @@ class Summaries:
 
     def _release(self, until: int) -> None:
         for work in self._order.until(until):
-            window = step_at(self._steps, work.begin) if self._place.job.mark_steps else None
+            window = step_at(self._steps, work.start) if self._place.job.mark_steps else None
             step = str(window.number) if window else ""
             self._kernels.add(work, step)
             self._overlap.add(work)
