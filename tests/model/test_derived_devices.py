@@ -46,6 +46,21 @@ def test_tf32_is_no_faster_than_fp32_on_geforce_cards_and_absent_before_ampere()
 
 
 @pytest.mark.parametrize(
+    ("name", "capability", "sms", "mhz", "fp32"),
+    [
+        ("Tesla K80", "3.7", 13, 875, 4.37),
+        ("GeForce GTX TITAN X", "5.2", 24, 1075, 6.6),
+        ("NVIDIA GeForce GTX 1080 Ti", "6.1", 28, 1582, 11.34),
+    ],
+)
+def test_devices_before_volta_have_no_matrix_units(name: str, capability: str, sms: int, mhz: int, fp32: float) -> None:
+    known = described(row(name, capability, sms, mhz))
+    assert known is not None
+    assert known.vector["fp32"] / 1e12 == pytest.approx(fp32, rel=0.01)
+    assert known.matrix == {}
+
+
+@pytest.mark.parametrize(
     "lacking",
     [
         row("X", None, 48, 1770),
@@ -53,7 +68,7 @@ def test_tf32_is_no_faster_than_fp32_on_geforce_cards_and_absent_before_ampere()
         row("X", "8.6", 48, None),
         row(None, "8.6", 48, 1770),
         row("A100 MIG 1g.5gb", "8.0", 14, 1410),
-        row("X", "6.1", 28, 1582),
+        row("X", "2.0", 14, 1150),
     ],
 )
 def test_without_what_it_takes_nothing_is_derived(lacking: dict[str, object]) -> None:

@@ -158,6 +158,39 @@ _MOVED_ONCE: Final = Action(
     page="pinned-memory",
     needs=("other python",),
 )
+_DEVICE_POINTERS: Final = Action(
+    "Give MPI pointers to device memory where it is built for that, so that nothing goes through the host",
+    before="cudaMemcpy(halo, d_halo, n, cudaMemcpyDeviceToHost);\nMPI_Send(halo, ...);",
+    after="MPI_Send(d_halo, ...);   // a CUDA-aware MPI; ompi_info --parsable -l 9 --all | grep cuda",
+    page="pinned-memory",
+    needs=("kernels of its own",),
+)
+_HOST_DATA: Final = Action(
+    "Give MPI pointers to device memory where it is built for that, so that nothing goes through the host",
+    before="#pragma acc update host(halo[0:n])\nMPI_Send(halo, ...);",
+    after="#pragma acc host_data use_device(halo)   // Fortran: !$acc host_data use_device(halo)\nMPI_Send(halo, ...);",
+    page="pinned-memory",
+    needs=("openacc",),
+)
+_DEVICE_PTR: Final = Action(
+    "Give MPI pointers to device memory where it is built for that, so that nothing goes through the host",
+    before="#pragma omp target update from(halo[0:n])\nMPI_Send(halo, ...);",
+    after="#pragma omp target data use_device_ptr(halo)\nMPI_Send(halo, ...);",
+    page="pinned-memory",
+    needs=("openmp",),
+)
+_WHOLE_STEP: Final = Action(
+    "Hand the device more per call: compile the whole step as one function, and give it larger batches",
+    page="fewer-launches",
+    needs=("other python",),
+)
+_WRITER: Final = Action(
+    "Read and write in a second thread, from a copy, while the device computes the next steps",
+    before="write_frame(file, u, n);\nstep(u);",
+    after="written.wait();\nwritten = std::async(std::launch::async, write_frame, file, copy_of(u), n);\nstep(u);",
+    page="prefetching",
+    needs=("native",),
+)
 
 #: llama.cpp is built and run, not written: what can be changed are options.
 _LAYERS: Final = Action(
@@ -199,6 +232,8 @@ OVERLAPPING: Final = (_STREAMS, _NOWAIT, _ASYNC, _LAYERS)
 PACKING: Final = (_REGION, _REGION_ACC, _PACKED, _LAYERS)
 WAITING: Final = (_NOWAIT, _ASYNC, _IN_ORDER)
 HANDING_OVER: Final = (_EVENTS, _NOWAIT, _ASYNC)
-LAUNCHING: Final = (_GRAPH, _MERGED, _REPLAYED, READ_OFTEN)
+LAUNCHING: Final = (_GRAPH, _MERGED, _WHOLE_STEP, _REPLAYED, READ_OFTEN)
+MESSAGES: Final = (_DEVICE_POINTERS, _HOST_DATA, _DEVICE_PTR)
+WRITING: Final = (_WRITER,)
 ALLOCATING: Final = (_POOL, _REGION, _REGION_ACC)
 MULTIPLYING: Final = (_NARROWER, _HALF)

@@ -79,6 +79,7 @@ def test_calls_of_the_operating_system_tell_where_no_functions_are_recorded() ->
     facts.host("other", "read", 100, 50)
     write = facts.host("other", "fsync", 200, 300)
     facts.host("other", "fsync", 300, 100, thread="other")
+    facts.host("other", "write", 1_000, 5_000_001)  # a file
     assert Signals.of(facts.trace())(frames.logging).events.tolist() == [write]
 
 

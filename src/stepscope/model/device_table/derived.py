@@ -1,9 +1,9 @@
 """Peak rates of NVIDIA devices missing from the table, computed from SMs, clock and compute capability.
 
 A rate is operations per SM and clock, by compute capability (CUDA C++ Programming Guide, throughput of
-native arithmetic instructions; architecture whitepapers of Turing, Ampere GA102, Ada and Blackwell for tensor cores),
-times SMs, times the highest clock. On GeForce and TITAN cards tensor cores that add up in fp32 run at half
-their rate, so that TF32 is no faster than fp32 there.
+native arithmetic instructions; architecture whitepapers of Kepler to Turing, Ampere GA102, Ada and Blackwell for
+tensor cores), times SMs, times the highest clock. On GeForce and TITAN cards tensor cores that add up in fp32 run at
+half their rate, so that TF32 is no faster than fp32 there.
 """
 
 from __future__ import annotations
@@ -15,8 +15,16 @@ from typing import Final
 from stepscope.model.device_table.device import Device
 
 #: FLOP per SM and clock by compute capability: fp64 and fp32 on ordinary units, then 16 bits on tensor
-#: cores with sums in fp32 (of cards for workstations and servers), and whether these know TF32 and bf16.
+#: cores with sums in fp32 (of cards for workstations and servers; 0 where there are none), and whether these know TF32
+#: and bf16.
 _PER_CLOCK: Final = {
+    "3.0": (16, 384, 0, False),
+    "3.5": (128, 384, 0, False),
+    "3.7": (128, 384, 0, False),
+    "5.0": (8, 256, 0, False),
+    "5.2": (8, 256, 0, False),
+    "6.0": (64, 128, 0, False),
+    "6.1": (8, 256, 0, False),
     "7.0": (64, 128, 1024, False),
     "7.2": (4, 128, 1024, False),
     "7.5": (4, 128, 1024, False),
@@ -27,7 +35,9 @@ _PER_CLOCK: Final = {
     "9.0": (128, 256, 4096, True),
     "12.0": (4, 256, 1024, True),
 }
-_MAX_THREADS: Final = {"7.5": 1024, "7.0": 2048, "7.2": 2048, "8.0": 2048, "9.0": 2048}
+_MAX_THREADS: Final = {"7.5": 1024} | dict.fromkeys(
+    ("3.0", "3.5", "3.7", "5.0", "5.2", "6.0", "6.1", "7.0", "7.2", "8.0", "9.0"), 2048
+)
 _HALVED: Final = re.compile(r"GeForce|TITAN(?! V)|^NVIDIA RTX \d0\d0( |$)(?!Ada|Gen)", re.IGNORECASE)
 
 
@@ -55,7 +65,7 @@ def derived(
     fp64, fp32, sixteen, has_tf32 = _PER_CLOCK[capability]
     per_flop = units * clock_hz
     tensor = sixteen // 2 if _HALVED.search(name) else sixteen
-    matrix = {"fp16": tensor * per_flop}
+    matrix = {"fp16": tensor * per_flop} if tensor else {}
     if has_tf32:
         matrix |= {"bf16": tensor * per_flop, "tf32": tensor // 2 * per_flop}
     return Device(

@@ -37,6 +37,7 @@ import numpy as np
 from stepscope.analyses.idle.host_work import MPI_CALL
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.model.events.change import Change, Stretches
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -67,12 +68,7 @@ _MESSAGES: Final = (
         page="streams",
         needs=("kernels of its own",),
     ),
-    Action(
-        "Give MPI pointers to device memory where it is built for that, so that nothing goes through the host",
-        before="cudaMemcpy(halo, d_halo, n, cudaMemcpyDeviceToHost);\nMPI_Send(halo, ...);",
-        after="MPI_Send(d_halo, ...);   // a CUDA-aware MPI; ompi_info --parsable -l 9 --all | grep cuda",
-        page="pinned-memory",
-    ),
+    *native.MESSAGES,
     Action("Send fewer and larger messages, and reduce once in many iterations; see which rank the others wait for"),
 )
 #: Calls of MPI that make up so much of it are what it is about.

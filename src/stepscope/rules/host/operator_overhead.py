@@ -33,6 +33,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -100,6 +101,7 @@ RULE = Rule(
         ),
     ),
     check=check,
+    elsewhere=native.LAUNCHING,
     symptom_of=(
         "HST007",
         "HST008",

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
+from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -71,5 +72,6 @@ RULE = Rule(
     "file-waits",
     thresholds=(Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),),
     check=check,
+    elsewhere=native.WRITING,
     symptom_of=("HST006",),
 )

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.events.columns import Spans
+from stepscope.analyses.idle.host_work import MPI_CALL
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.signals.copies.transfers import (
     DEVICE,
     DTOD,
@@ -126,6 +127,20 @@ def round_trips(s: Signals) -> Transfers:
     held = large.between(PAGEABLE) | large.blocking | (large.wait >= 0)
     pairs = _pairs(large, np.flatnonzero(large.to(DTOH) & held), np.flatnonzero(large.to(HTOD)))
     return large.where(pairs)
+
+
+@signal("share")
+def messages_between(s: Signals) -> float:
+    """The part of the round trips between whose copies the host calls MPI: what it got goes to other processes."""
+    found = s(round_trips)
+    if not found.event.size:
+        return 0.0
+    spans, names = Spans(s.trace), s.trace.once(names_by_id)
+    messages = [name_id for name_id, name in names.items() if MPI_CALL.match(name)]
+    at = np.sort(spans.ts[np.isin(spans.name, messages)])
+    away, back = found.ts[0::2] + found.dur[0::2], found.called[1::2]
+    between = np.searchsorted(at, np.maximum(back, away)) > np.searchsorted(at, away)
+    return float(between.mean())
 
 
 def _pairs(found: Transfers, away: Ids, back: Ids) -> NDArray[np.int64]:

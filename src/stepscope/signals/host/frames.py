@@ -43,6 +43,8 @@ _NOT: Final = re.compile(r"(^|/)torch/(profiler|autograd/profiler|_dynamo|_induc
 _WRITES: Final = frozenset(
     ("write", "pwrite", "pwrite64", "writev", "fsync", "fdatasync", "fwrite", "fflush", "fputs", "puts")
 )
+#: A call that writes for longer writes a file, and no line of a log.
+_LONGEST_LINE_NS: Final = 5_000_000
 #: That calls of the operating system are recorded shows by any of these.
 _SYSTEM: Final = _WRITES | {"read", "poll", "ioctl", "futex", "mmap", "openat", "sem_timedwait", "pthread_cond_wait"}
 
@@ -92,7 +94,7 @@ def logging(s: Signals) -> Logging:
         return _found(s, "python", {i: name for i, name in python.items() if is_logging(name)})
     other = dict(names_of(s.trace, ("other",)))
     if not _SYSTEM.isdisjoint(other.values()):
-        return _found(s, "other", {i: name for i, name in other.items() if name in _WRITES})
+        return _found(s, "other", {i: name for i, name in other.items() if name in _WRITES}, _LONGEST_LINE_NS)
     raise MissingInputError(
         "the recording has neither Python functions nor calls of the operating system",
         hint="record with with_stack=True (Nsight Systems: --trace=cuda,nvtx,osrt)",
@@ -112,11 +114,13 @@ def is_logging(name: str) -> bool:
     return any(pattern.search(name) for pattern in (_LIBRARIES, _FUNCTIONS, _BUILTINS))
 
 
-def _found(s: Signals, category: str, names: dict[int, str]) -> Logging:
+def _found(s: Signals, category: str, names: dict[int, str], longest_ns: int | None = None) -> Logging:
     rows = s.trace.columns(_FRAMES_SQL, {"names": list(names), "category": category, "threads": _threads(s)})
     loop = s.trace.columns(_LOOP_SQL)["ts"]
     held = np.searchsorted(loop, rows["stop"]) > np.searchsorted(loop, rows["ts"])
     held |= _sending(s).at(rows["ts"])
+    if longest_ns is not None:
+        held |= rows["stop"] - rows["ts"] > longest_ns
     rows = {column: values[~held] for column, values in rows.items()}
     outer = apart(rows["ts"], rows["stop"])
     dur = (rows["stop"] - rows["ts"])[outer]
