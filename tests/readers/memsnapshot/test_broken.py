@@ -56,12 +56,12 @@ def test_random_damage_gives_a_trace_or_one_sentence(tmp_path: Path) -> None:
     data = _data(1500)
     chosen = random.Random(2)
     opened_ones = 0
-    for _ in range(rounds(20, 6)):
+    for _ in range(rounds(20, 8)):
         damaged = bytearray(data)
         for _ in range(chosen.choice([1, 20])):
             damaged[chosen.randrange(2, len(data))] = chosen.randrange(256)
         opened_ones += _tried(tmp_path / "damaged.pickle", bytes(damaged))
-    assert opened_ones > 2
+    assert opened_ones > rounds(2, 0)
 
 
 def test_a_cut_recording(tmp_path: Path) -> None:

@@ -82,11 +82,28 @@ class TestWhyTheHostWaits:
         facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
         assert kinds(facts) == [kind]
 
-    def test_a_copy_long_before_tells_nothing(self) -> None:
+    @pytest.mark.parametrize(("after", "kind"), [(0, "scalar"), (50_000, "scalar"), (50_001, "stream")])
+    def test_a_copy_whose_call_returned_long_before_tells_nothing(self, after: int, kind: str) -> None:
         facts = busy_step()
         copy(facts, 1000, "DtoH", 4)
-        facts.host("sync", "cudaStreamSynchronize", 52_000, 3000)
-        assert kinds(facts) == ["stream"]
+        facts.host("sync", "cudaStreamSynchronize", 1010 + after, 3000)
+        assert kinds(facts) == [kind]
+
+    def test_only_what_its_own_thread_launched_last_tells(self) -> None:
+        facts = busy_step()
+        copy(facts, 1000, "DtoH", 4)
+        facts.kernel("k", 600_000, 10, launch=(1_500, 10))
+        facts.host("sync", "cudaStreamSynchronize", 2_000, 3000)
+        copy(facts, 10_000, "DtoH", 4)
+        facts.host("sync", "cudaStreamSynchronize", 10_020, 3000, thread="2")
+        assert kinds(facts) == ["stream", "stream"]
+
+    @pytest.mark.parametrize(("bytes_", "kind"), [(0, "scalar"), (16, "scalar"), (17, "copy")])
+    def test_a_number_has_up_to_16_bytes(self, bytes_: int, kind: str) -> None:
+        facts = busy_step()
+        copy(facts, 1000, "DtoH", bytes_)
+        facts.host("sync", "cudaStreamSynchronize", 1020, 3000)
+        assert kinds(facts) == [kind]
 
     def test_a_large_copy_from_pageable_memory_has_to_wait(self) -> None:
         facts = busy_step()
