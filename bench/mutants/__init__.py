@@ -1,0 +1,1 @@
+"""How many small mistakes in signals, analyses and rules the tests notice."""
