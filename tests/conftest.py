@@ -14,14 +14,13 @@ from series import WHOLE, drawn
 from stepscope.model.sizes import SIZES
 from support import STORES
 
-#: Folders whose tests of small traces run on both sides of every switch on size.
-_BOTH_SIDES = ("analyses", "ingest", "signals", "store")
+#: Folders whose tests of small traces run on both sides of every switch on size; in a sample, one of so many tests
+#: on that of the large.
+_BOTH_SIDES = {"analyses": 8, "signals": 8, "ingest": 2, "store": 2}
 #: Sizes at which the smallest trace is handled as a large one is.
 LARGE = {"nested_events": 2, "joined_activities": 1, "concurrent_events": 1, "kept_bytes": 0}
 #: Functions that open real recordings.
 _REAL = {"shared", "recorded_trace"}
-#: Of these a test of one in four runs on the side of the large in a sample; what derives and stores runs on both.
-_SAMPLED = ("analyses", "signals")
 
 settings.register_profile("sample", max_examples=25)
 settings.register_profile("whole", max_examples=200)
@@ -37,14 +36,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run tests of small traces once as they are, and once as if what they read were large."""
+    """Run tests of small traces as they are, and all or a sample of them as if what they read were large."""
     parts = Path(str(metafunc.definition.path)).relative_to(Path(__file__).parent).parts
     # The step graph's own limits are tested where it is.
     named = set(metafunc.function.__code__.co_names)
     if parts[0] in _BOTH_SIDES and not _REAL & named and "stepgraph" not in parts:
         helpers = (getattr(getattr(metafunc.module, name, None), "__code__", None) for name in named)
         real = any(_REAL & set(code.co_names) for code in helpers if code is not None)
-        large = WHOLE or (not real and (parts[0] not in _SAMPLED or drawn(metafunc.definition.nodeid, 4)))
+        large = WHOLE or (not real and drawn(metafunc.definition.nodeid, _BOTH_SIDES[parts[0]]))
         sides = ["small", pytest.param("large", marks=pytest.mark.series)]
         metafunc.parametrize("sizes", sides if large else sides[:1], indirect=True)
 

@@ -38,8 +38,8 @@ def cases() -> list[Any]:
     """Every change of every job; in a sample each change of one of them, by turns."""
     return [
         pytest.param(kind, name, marks=pytest.mark.series)
-        for turn, name in enumerate(HARMLESS)
         for place, kind in enumerate(JOBS)
+        for turn, name in enumerate(HARMLESS)
         if WHOLE or turn % len(JOBS) == place
     ]
 
