@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,14 @@ from stepscope.rules.registry import all_rules
 from stepscope.rules.rule import Draft
 from stepscope.rules.settings import Settings
 from stepscope.signals import Signals
+
+_UNIT = r"%|[nµm]?s\b|[KMGTP]i?B(?:/s)?\b|B(?:/s)?\b|bytes\b|[KMGTP]?FLOP/s|MHz\b"
+_FACT = re.compile(rf"(?<![\w.])\d(?:[\d,.]*\d)?(?: (?:{_UNIT}))?|[A-Za-z]\w*(?:::|_|\.)\w[\w.:()]*")
+
+
+def figures(summary: str) -> list[str]:
+    """The figures with their units and the names of code in a summary, sorted: what it states, in whatever words."""
+    return sorted(one.rstrip(".:") for one in _FACT.findall(summary))
 
 
 def drafts(code: str, given: Mapping[Any, Any], limits: Mapping[str, float] | None = None) -> list[Draft]:

@@ -1,4 +1,4 @@
-"""What `import stepscope` offers: open a recording, ask it, report on it."""
+"""The Python API, `import stepscope`: open a recording, query it, report on it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trace:
 
     @property
     def recordings(self) -> dict[int, Recording]:
-        """What each rank's recording says of itself."""
+        """Source and attributes of each rank's recording."""
         return self._trace.recordings
 
     def rank(self, rank: int) -> Trace:
@@ -64,7 +64,7 @@ class Trace:
         return self._trace.table("steps")
 
     def findings(self, *, steps: Sequence[int] = (), ranks: Sequence[int] = ()) -> tuple[Finding, ...]:
-        """What is wrong, the most expensive first, as in a report.
+        """The findings, the most expensive first, as in a report.
 
         Raises:
             UserError: There is no such step or rank.
@@ -79,7 +79,7 @@ class Trace:
         overlap: Sequence[str] | str = (),
         rank: int | None = None,
     ) -> dict[str, Prediction]:
-        """What a change would make of the mean step, by the change in words; without one, what each part is worth.
+        """Predictions of the mean step, by the change in words; without a change, the estimated saving of each part.
 
         Args:
             scale: As after `--scale` of `stepscope whatif`, for example `kernel:gemm=0.5`.

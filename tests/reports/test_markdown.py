@@ -19,7 +19,7 @@ Device X · rank 0 of 2 · 1,234 events
 
 ## Findings
 
-prices are what a step of 9.00 ms would save
+prices are estimated savings of a step of 9.00 ms
 
 ### 1. The step waits for gemm (1.50 ms per step, 16.7 %, 2 ranks)
 

@@ -14,7 +14,7 @@ from stepscope.reports.build import build_report
 
 OTHER = [{"ph": "X", "cat": "http", "name": f"GET /{n % 7}", "pid": 1, "tid": 1, "ts": n * 1000, "dur": 700}
          for n in range(200)]  # fmt: skip
-WORDS = ("✓", "nothing is wrong", "PyTorch", "torch", "activities=", "prof.step", "record_shapes")
+WORDS = ("✓", "no problem found", "PyTorch", "torch", "activities=", "prof.step", "record_shapes")
 
 
 def page(path: Path) -> tuple[str, set[str]]:

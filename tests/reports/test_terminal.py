@@ -16,7 +16,7 @@ Health ────────────────────────�
  ✗ the recording gemm ends early → sums are too low
  · 12 events were renamed
 
-Findings ────────────────────────── prices are what a step of 9.00 ms would save
+Findings ───────────────────── prices are estimated savings of a step of 9.00 ms
  1  The step waits for gemm            DAT001  1.50 ms per step, 16.7 %, 2 ranks
     1.50 ms go to gemm.
     → Load gemm in worker processes

@@ -1,4 +1,4 @@
-"""What a report needs, imported while the recording is being read: reading leaves a core idle now and then."""
+"""Import the modules that a report needs while the recording is read, on a core that reading leaves idle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def import_ahead() -> None:
-    """Import what makes and shows a report, in a thread of its own.
+    """Import the modules that build and show a report, in a thread of its own.
 
     Started before anything is being read, it would make that begin later: both would hold the interpreter in turns.
     """
@@ -28,5 +28,5 @@ def _import() -> None:
     try:
         all_rules()
     except UserError:
-        # A broken rule of a third party is told when the rules are asked for.
+        # A broken rule of a third party is reported when the rules are loaded.
         return

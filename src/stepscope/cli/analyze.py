@@ -44,7 +44,7 @@ def analyze(
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
-    """Say what is wrong with a recording, and then where each step's time went and why.
+    """Show what is wrong with a recording, where each step's time went, and why.
 
     Prints a report to the terminal, or writes the files asked for instead.
     """

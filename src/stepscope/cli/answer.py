@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 #: Batches that wait to be written.
 _WAITING: Final = 2
-#: How often the thread that waits looks whether it has been interrupted.
+#: How often the waiting thread checks for an interrupt, s.
 _LOOK_SECONDS: Final = 0.1
-#: A query that does not stop so soon is inside one function, which DuckDB can't leave: the process ends without it.
+#: A query that does not stop within this time is inside a function that DuckDB can't interrupt: the process ends.
 _STOP_SECONDS: Final = 0.7
 
 
@@ -87,7 +87,7 @@ class Answer:
         except (MemoryError, duckdb.Error) as error:  # raised where the answer is read
             self._put(error)
         except Exception as error:
-            # Arrow hands on what DuckDB says once the first rows are there.
+            # DuckDB's errors arrive with the first rows.
             self._put(duckdb.Error(str(error)))
 
     def _put(self, item: pa.Schema | pa.RecordBatch | Exception | None) -> None:
@@ -110,7 +110,7 @@ def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterato
     """The result of a query; errors of the database become sentences.
 
     Args:
-        trace: What is asked.
+        trace: The trace to query.
         sql: One statement that only reads.
         timeout: Seconds after which it is stopped; 0 for never.
         memory_mb: What the process may use beyond what it has; 0 for all there is.

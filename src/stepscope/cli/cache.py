@@ -1,4 +1,4 @@
-"""``stepscope cache``: what is kept of recordings that were read."""
+"""``stepscope cache``: list or remove stored recordings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import typer
 
 from stepscope.cli.options import Store
 
-cache = typer.Typer(help="Look at what is kept of recordings that were read, or remove it.", no_args_is_help=False)
+cache = typer.Typer(help="List or remove the stored copies of recordings.", no_args_is_help=False)
 
 
 @cache.command("ls")

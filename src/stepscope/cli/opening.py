@@ -14,7 +14,7 @@ from stepscope.model.process.leaving import before_leaving
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
 
-#: Nobody wants to see the bar of something shorter.
+#: Shorter work shows no progress bar, s.
 _SHOWN_AFTER_SECONDS: Final = 2.0
 
 Report = Callable[[str, int, int], None]
@@ -35,7 +35,7 @@ def open_input(
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
         locked: For the SQL of strangers.
-        meanwhile: Called while a recording is being read, if any has to be; again and again.
+        meanwhile: Called repeatedly while a recording is being read.
     """
     from stepscope.ingest import Options, open_trace
 

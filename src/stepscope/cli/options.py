@@ -9,8 +9,8 @@ import typer
 
 PathList = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recordings, or folders of them.")]
 OnePath = Annotated[Path, typer.Argument(metavar="PATH", help="A recording, or a folder of them.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Read the input anew, and keep nothing.")]
-Store = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Keep what was read in this folder.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Read the input again, and store nothing.")]
+Store = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Folder for stored recordings.")]
 Steps = Annotated[
     list[int] | None,
     typer.Option("--step", metavar="N", help="Only this step, by its recorded number; may be repeated."),

@@ -1,4 +1,4 @@
-"""Write results: to a file that appears only when it is complete, through to what is none, or to standard output."""
+"""Write results: to a file that appears only when it is complete, to a pipe or device, or to standard output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``stepscope rules``: what is looked for, how it is decided, and what to do about it."""
+"""``stepscope rules``: the rules, how they decide, and what to do about their findings."""
 
 from __future__ import annotations
 

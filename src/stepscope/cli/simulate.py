@@ -1,4 +1,4 @@
-"""``stepscope simulate``: write the recording of a job whose truth is known."""
+"""``stepscope simulate``: write the recording of a simulated job, with the ground truth about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Format = Annotated[str, typer.Option(help="Format of the recording.")]
 Ranks = Annotated[int | None, typer.Option(min=1, help="Data-parallel ranks.")]
 Steps = Annotated[int | None, typer.Option(min=1, help="Recorded steps.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the job and of its noise.")]
-SizeMb = Annotated[int | None, typer.Option(min=1, help="As many steps as give each rank this many MB.")]
+SizeMb = Annotated[int | None, typer.Option(min=1, help="Record as many steps as fill this many MB per rank.")]
 FaultNames = Annotated[
     list[str] | None, typer.Option("--fault", metavar="NAME", help="Fault to inject; may be repeated.")
 ]
@@ -38,7 +38,7 @@ def simulate(
     defect: DefectNames = None,
     set_: Settings = None,
 ) -> None:
-    """Simulate a training job and write its recording, with the truth about it beside it."""
+    """Simulate a training job and write its recording, with the ground truth beside it."""
     from stepscope.simulate import DEFECTS, FAULTS, PRESETS, WRITERS
     from stepscope.simulate import simulate as run
     from stepscope.simulate.settings import with_settings

@@ -1,4 +1,4 @@
-"""Unfinished outputs beside their targets: their names tell whose they are, so that the next command can clear up."""
+"""Unfinished outputs beside their targets, named after their process, so that the next command can remove leftovers."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ Remove = Annotated[
 ]
 Overlap = Annotated[
     list[str] | None,
-    typer.Option("--overlap", metavar="comm|copy", help="Let it no longer hold up other device work."),
+    typer.Option("--overlap", metavar="comm|copy", help="Assume it overlaps fully with compute."),
 ]
-Rank = Annotated[int | None, typer.Option("--rank", metavar="N", help="Ask the recording of this rank.")]
+Rank = Annotated[int | None, typer.Option("--rank", metavar="N", help="Predict for this rank.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -37,7 +37,7 @@ def whatif(
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
-    """Say how long a step would take if something were faster, slower, gone or out of the way.
+    """Predict how long a step would take if something were faster, slower, gone or overlapped.
 
     Without a change, list what the step would save at most for each part of the job.
     """
@@ -79,7 +79,7 @@ def _text(rank: int, ranks: int, changes: list[tuple[str, Prediction]]) -> str:
         times = f"{duration(found.new_ns):>10}  {duration(found.saved_ns):>10}"
         lines.append(f"{visible(name):{width}}  {times}  {share:>11}  {more:>10}")
     if base.residual is None:
-        lines += ["", "No host is recorded: what it needed between two activities is taken to stay as it is."]
+        lines += ["", "No host is recorded: gaps between activities are assumed to stay as recorded."]
     else:
         lines += ["", f"Unchanged, the graph misses the recorded steps by {percent(base.residual, 2)}."]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,6 @@
 """A small recording that comes with stepscope: a simulated training job with a slow data loader.
 
-It was written by the simulator; `python -m stepscope.demo` writes it anew.
+It was written by the simulator; `python -m stepscope.demo` rewrites it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From an open trace to a report: every analysis of every rank, and why some have no answer."""
+"""Build a report from an open trace: run every analysis on every rank, and note those that lack their input."""
 
 from __future__ import annotations
 

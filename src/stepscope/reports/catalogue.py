@@ -15,7 +15,7 @@ Groups = Mapping[str, tuple[TableSchema, ...]]
 _TITLES: Final = {
     "canonical": (
         "Canonical tables",
-        "What every recording becomes, and what `stepscope query` and `Trace.sql` read. Times are integer nanoseconds "
+        "Every recording is read into these; `stepscope query` and `Trace.sql` query them. Times are integer ns "
         "since the trace's origin. `(rank, id)` names an event.",
     ),
     "report": (

@@ -1,4 +1,4 @@
-"""What is wrong with the input or missing from it."""
+"""Lines of health: problems of the input, what it lacks, and tables that were not computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepscope.model.recording import Recording
 from stepscope.model.trace import Trace
 from stepscope.reports.hints import how_to_mark, how_to_record
 
-#: From what makes numbers wrong to what is good to know.
+#: From wrong numbers to information.
 SEVERITIES: Final = ("error", "warning", "info")
 
 
@@ -25,9 +25,9 @@ class HealthLine:
     Attributes:
         code: Stable name of the observation.
         severity: error (numbers are wrong), warning (some are missing or approximate) or info.
-        message: What was seen.
+        message: The observation.
         effect: What it means for the numbers, and what to record next time.
-        count: How many times it was seen.
+        count: How often it occurs.
         rank: Rank concerned; None for the input as a whole.
     """
 
@@ -95,14 +95,14 @@ class Abstention:
         return tuple(replace(one, partly=silent[one.table] < ranks) for one in together.values())
 
 
-#: Observations of steps that nobody marked.
+#: Observations about steps that are not marked.
 _UNMARKED: Final = ("steps-none", "steps-inferred", "steps-loaded")
 #: That of a recording of the host alone.
 _NO_DEVICE: Final = "no-device"
 
 
 def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Program]) -> list[HealthLine]:
-    """What was observed while the input was read, errors first."""
+    """Observations of the readers, errors first."""
     lines = [
         HealthLine(code, severity, message, effect, count) for code, severity, count, message, effect in trace.notes
     ]

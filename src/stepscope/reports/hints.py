@@ -1,4 +1,4 @@
-"""How what a recording lacks is recorded of the program at hand, and whether it could hold it at all."""
+"""Hints on how to record a missing input for the program at hand, or that its recordings can't hold it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACTIVITIES: Final = {"xpu": "XPU", "mtia": "MTIA"}
 
 
 def how_to_record(needs: Input, reader: str, program: Program) -> str | None:
-    """What to do for an input to be there next time; None if the recording of such a program never has it."""
+    """How to record an input next time; None if recordings of such a program never have it."""
     how = source_of(reader).how(needs, program.pytorch)
     # A loop without a recorded loader may have none: only where there is one is more of it worth asking for.
     if how is None or (needs == "loader" and not program.loader):
@@ -29,7 +29,7 @@ def how_to_record(needs: Input, reader: str, program: Program) -> str | None:
 
 
 def how_to_mark(program: Program) -> str:
-    """How steps are marked so that they are recorded; empty for programs whose steps are not the user's to mark."""
+    """How to mark steps so that they are recorded; empty for programs whose steps users can't mark."""
     if program.kind in ("serving", "diffusion"):
         return ""
     source = source_of(program.recorder)

@@ -1,4 +1,4 @@
-"""The report as one page that needs nothing else: no network, no other file, no server.
+"""The report as one self-contained HTML page: no network, no other file, no server.
 
 Its policy admits one style sheet and one script, both inside the page and named by their hash, so that nothing in a
 recording could run even if it got into the page unescaped.

@@ -1,4 +1,4 @@
-"""Tables of many ranks summed up: rows that agree in some columns become one."""
+"""Sum tables over ranks: rows that agree in some columns become one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rollup(table: Table, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of the table grouped by `keys`, the largest total first.
 
     Counts, totals and bytes are added, `min_ns` and `max_ns` are the least and greatest, `mean_ns` and `share` follow
-    from the sums. What can't be told from the rows, such as a median, is None in groups of several rows.
+    from the sums. What does not follow from the rows, such as a median, is None in groups of several rows.
     """
     keys = [key for key in keys if key in table.schema.names]
     if not keys or not len(table):

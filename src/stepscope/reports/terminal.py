@@ -25,9 +25,9 @@ _GLYPHS: Final = ("█", "▓", "▒", "·")
 _ASCII_GLYPHS: Final = ("#", "=", "-", ".")
 _COLOURS: Final = ("green", "magenta", "yellow", "red")
 _WIDEST: Final = 200
-#: A terminal that says it is narrower does not know its width.
+#: A terminal that reports a smaller width does not know it.
 _NARROWEST: Final = 20
-#: Width where nobody tells one, as in a pipe.
+#: Width where none is known, as in a pipe.
 _PIPED: Final = 100
 _LABEL: Final = 34
 

@@ -1,4 +1,4 @@
-"""What the rules say about a whole trace."""
+"""The findings of a whole trace, and what they explain."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Final
 from stepscope.rules.finding import Finding
 from stepscope.signals.recording.accounting import Account
 
-#: Findings that the times of this recording are not those of the job: the profiler's own cost, and too little recorded.
+#: Findings that recorded times are not the job's: profiler overhead, and too little recorded.
 _OF_THE_RECORDING: Final = ("REC002", "REC013")
-#: A step of which the device computes nothing for this much more than the findings account for is not explained.
+#: A step is unexplained if its lost share exceeds what the findings explain by this much.
 _LARGE: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Unasked:
-    """A rule that could not look, and what to record next time so that it can.
+    """A rule that lacked its input, and what to record next time.
 
     Attributes:
         code: The rule.
@@ -40,11 +40,11 @@ class Diagnosis:
 
     Attributes:
         findings: Ranked by what they cost, advice last.
-        unasked: Rules that had nothing to look at.
-        asked: Number of rules that could look at one rank at least.
+        unasked: Rules that lacked their input.
+        asked: Number of rules that had their input on one rank at least.
         step_ns: Mean length of the typical steps on the slowest rank, ns; None without steps.
-        accounts: What the typical step of each rank goes to, by rank; none for ranks without device activity.
-        ranks: Number of ranks that were looked at.
+        accounts: Where the typical step of each rank goes, by rank; none for ranks without device activity.
+        ranks: Number of ranks that were analysed.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -61,7 +61,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Whether rules could judge the typical step of every rank, and it goes to what the device is for.
+        """Whether every rank's typical step could be judged and goes to useful device work.
 
         A finding with a price says otherwise, and so does one about memory that is sure.
         """
@@ -81,9 +81,9 @@ class Diagnosis:
 
     @property
     def unexplained(self) -> Account | None:
-        """The typical step that goes to waiting most, where findings don't say why; else None.
+        """The typical step with the largest lost share, where findings with a price do not explain it; else None.
 
-        Where it goes to the recording itself, or too little of the job is in it, the finding about that says so.
+        None, too, where profiler overhead or a too small recording explains it.
         """
         if any(one.code in _OF_THE_RECORDING for one in self.shown):
             return None

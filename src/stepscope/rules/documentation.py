@@ -1,4 +1,4 @@
-"""The headings that every rule's documentation has, and the page made of it."""
+"""The documentation page of a rule: its headings, thresholds and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finding: what is slow, why, what to change, and what that is worth."""
+"""A finding: what is slow, why, what to change, and the estimated saving."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ FAMILIES: Final = (
     "recording",
 )  # fmt: skip
 
-#: What a finding is about: high costs a tenth of the step or more, or the program fails over it; medium three
-#: hundredths, low less; advice has no price in time.
+#: High costs a tenth of the step or more, or makes the program fail; medium three hundredths, low less; advice has no
+#: price in time.
 SEVERITIES: Final = ("high", "medium", "low", "advice")
 
-#: What becomes of the program over a finding, whatever it cost before.
+#: Whether a finding makes the program fail, whatever it costs before.
 Fate = Literal["", "failed", "will fail"]
 
 Platform = Literal["cuda", "rocm", "npu", "xpu", "cpu", "other"]
 
 
-#: What a remedy may presuppose of the program; `stepscope.rules.fitting` says of which programs it holds.
+#: What a remedy may presuppose of the program; `stepscope.rules.fitting` decides for which programs it holds.
 Need = Literal[
     "pytorch", "python", "other python", "native", "kernels of its own", "directives", "openmp", "openacc", "cuda",
     "rocm", "cuda or rocm", "npu", "may train", "trains", "infers", "serves", "loop of its own", "loads",
@@ -52,13 +52,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a reader can check a finding by.
+    """What a finding rests on, for checking it.
 
     Attributes:
         ranks: Ranks on which it was seen.
         steps: Steps it was seen in, as in `steps`; empty for all.
-        ranges: Begin and end, in ns since the trace's origin, of the longest stretches.
-        events: Ids of events, the most telling first, of the rank in front.
+        ranges: Start and end, in ns since the trace's origin, of the longest stretches.
+        events: Ids of events of the first rank, the most relevant first.
         rows: Rows of the report's tables: `{"table": ..., "where": {column: value}}`.
         numbers: Signals and what they measured, with the thresholds they were held against.
     """
@@ -82,7 +82,7 @@ class Finding:
         severity: One of `SEVERITIES`.
         title: What is wrong, a short phrase.
         summary: What was seen and why it matters, one to three sentences with figures.
-        cost_ns: What the typical step would save, once what stands above it on the same rank is fixed; null where the
+        cost_ns: What the typical step would save, once the findings above it on the same rank are fixed; null where the
             price is not one of time.
         gain_ceiling: T / (T - cost) - 1; null without cost.
         confidence: Between 0 and 1.
@@ -96,7 +96,7 @@ class Finding:
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
             is certain and simple to change.
         share: `cost_ns` as a share of the typical step; null without a price.
-        fate: What becomes of the program over it, which puts it first; mostly nothing.
+        fate: Whether it makes the program fail, which puts it first; mostly empty.
         waiting: Whether the device computes nothing in `taken_ns`.
         recorded_share: What would be saved as a share of the recorded time, where it is no part of a typical step;
             null elsewhere.

@@ -1,7 +1,7 @@
-"""Which remedies fit a program: what an action presupposes, by what its rule says and by its own words.
+"""Keep the actions that fit a program, by what they presuppose: stated by the rule, or implied by their own words.
 
-A rule lists what can be done, for every kind of program that it may meet. Whoever runs the rules keeps what fits. What
-the recording does not tell rules nothing out, but for frameworks: the code of one is shown for its own programs only.
+A rule lists actions for every kind of program. Unknown facts about the program rule nothing out, except frameworks:
+code for a framework is shown for its own programs only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stepscope.ingest.inputs import source_of
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action, Need
 
-#: What a remedy may presuppose, and of which programs it holds.
+#: What a remedy may presuppose, and the programs for which it holds.
 CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "pytorch": lambda p: p.pytorch,
     "python": lambda p: p.language == "python",
@@ -50,7 +50,7 @@ CONDITIONS: Final[Mapping[Need, Callable[[Program], bool]]] = {
     "gradients are reduced": lambda p: p.trains and "pipeline" not in p.parallel,
 }
 
-#: What words of an action presuppose. Each is looked for in what it says, and in the code before and after.
+#: What an action presupposes by its words: searched in its text and in its code before and after.
 _WORDS: Final[tuple[tuple[Need, re.Pattern[str]], ...]] = (
     (
         "pytorch",
@@ -102,7 +102,7 @@ def needs(action: Action) -> frozenset[Need]:
     """What an action presupposes."""
     text = "\n".join((action.text, action.before, action.after))
     implied = {need for need, pattern in _WORDS if pattern.search(text)}
-    # How a compiled program is compiled otherwise looks like how another one is compiled.
+    # An action for compiled programs shows how to compile differently, which reads like how to compile.
     return frozenset(implied - {"not compiled"} if "compiled" in action.needs else implied) | frozenset(action.needs)
 
 

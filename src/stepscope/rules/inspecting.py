@@ -1,4 +1,4 @@
-"""From a finding about a kernel to what is inside it: the vendor's profiler, at the launch that was seen."""
+"""The command of the vendor's kernel profiler, for the launch that a finding names."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LONGEST: Final = 80
 
 
 def command(registered: Registered, draft: Draft, signals: Signals) -> str:
-    """The command that profiles the most telling launch of a finding's first kernel; empty if it is about none.
+    """The command that profiles the most relevant launch of a finding's first kernel; empty if it concerns none.
 
-    Launches are counted from the beginning of the recording, over all that have the same name to the profiler: without
-    template arguments and parameters.
+    Launches are counted from the start of the recording, over all kernels with the same base name (without template
+    arguments and parameters), since the profiler counts them so.
     """
     if registered.family not in _FAMILIES or not draft.events.size:
         return ""

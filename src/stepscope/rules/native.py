@@ -58,9 +58,9 @@ _LOCKED_BY_COMPILER_ACC: Final = Action(
     needs=("openacc", "cuda"),
 )
 _STREAMS: Final = Action(
-    "Copy the next piece on a stream of its own while a kernel works on this one",
+    "Copy the next chunk on a stream of its own while a kernel works on this one",
     before="cudaMemcpy(d, a, n, cudaMemcpyHostToDevice);\nwork<<<g, b>>>(d, n);",
-    after="for (int i = 0; i < pieces; ++i) {\n"
+    after="for (int i = 0; i < chunks; ++i) {\n"
     "  cudaMemcpyAsync(d + i * m, a + i * m, bytes, cudaMemcpyHostToDevice, stream[i % 2]);\n"
     "  work<<<g, b, 0, stream[i % 2]>>>(d + i * m, m);   // host memory must be page-locked\n}",
     page="streams",
@@ -133,7 +133,7 @@ _NARROWER: Final = Action(
 )
 
 _HALF: Final = Action(
-    "Let products take operands in half precision, or round them to TF32",
+    "Give matrix multiplications operands in half precision, or round them to TF32",
     after='tf.keras.mixed_precision.set_global_policy("mixed_float16")   # JAX: arrays in bfloat16; CuPy: CUPY_TF32=1',
     page="amp",
     needs=("other python", "cuda"),
@@ -215,7 +215,7 @@ READ_OFTEN: Final = Action(
     needs=("llama.cpp",),
 )
 
-#: What keeps data on the device, and what makes copies of it quick.
+#: Actions that keep data on the device, and that make copies fast.
 COPYING: Final = (
     _REGION,
     _REGION_ACC,

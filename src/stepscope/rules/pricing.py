@@ -1,4 +1,4 @@
-"""What a finding costs: the time the mean step would save on the rank's dependency graph."""
+"""The price of a finding: the time the mean step would save on the rank's dependency graph."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Priced:
     Attributes:
         registered: The rule.
         draft: What it said.
-        ranks: Ranks concerned, the one with the highest price in front.
+        ranks: Ranks concerned, the one with the highest price first.
         cost_ns: Per step; None for advice.
         step_ns: Mean length of the typical step, which the cost is a part of; None where the recording has none.
         inspect: Command that looks inside the kernel that it is about; empty if it is about none.
-        rest_ns: What remains of the cost once the findings above it are fixed; None where that was not asked.
+        rest_ns: Remaining cost once the findings above it are fixed; None where that was not computed.
         removed_ns: What the remedy takes away per step, whether the step is shorter by it or something else takes as
             long; None where no change of the graph expresses it.
     """
@@ -42,7 +42,7 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
     """Price a draft; one without a change keeps the price that its rule gave it.
 
     The graph is that of the whole recording, since a step follows the one before it, and its counted steps are some of
-    the typical ones: what it saves is told as a share of these, and holds of the typical step.
+    the typical ones: the saving is computed as a share of these, and applied to the typical step.
     """
     cost, length, removed = draft.cost_ns, signals.maybe(step_ns), None
     if draft.change is not None:

@@ -1,4 +1,4 @@
-"""From what rules said, rank by rank, to one list of findings: merged over ranks, symptoms below causes, by cost."""
+"""Rank findings: merge them over ranks, put symptoms below causes, order by cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepscope.rules.remaining import share_events
 
 #: Least cost as a share of the step of each severity.
 _SEVERITIES: Final = ((0.1, "high"), (0.03, "medium"), (0.0, "low"))
-#: The causes of a symptom must together be worth this part of its cost to explain it, and the foremost one that part.
+#: The causes of a symptom must together cost this part of its cost to explain it, and the largest one the second part.
 _EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
@@ -30,7 +30,7 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
     """The findings, the most expensive first, then advice, the surest first.
 
     Args:
-        found: What rules said, in any order.
+        found: Priced drafts of rules, in any order.
         least: Share of the step below which a finding is not shown unasked.
     """
     merged = _over_ranks(found)
@@ -38,19 +38,19 @@ def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
     above = _above(merged, findings)
     for position, cause in _repeating(merged, findings, above).items():
         above[position] = cause
-    # What is shown of each is what the ones above it leave.
+    # Each shows the price that remains after the ones above it.
     left = [_left(one, finding, least) for one, finding in zip(merged, findings, strict=True)]
     return tuple(sorted(_folded(findings, left, above), key=_order))
 
 
 def leading(found: Sequence[Priced], least: float) -> list[int]:
-    """Positions of the findings that are no symptom of another one."""
+    """Positions of the findings that are not a symptom of another one."""
     above = _above(found, [_finding(one, least) for one in found])
     return [position for position in range(len(found)) if position not in above]
 
 
 def _order(finding: Finding) -> tuple[bool, bool, int, bool, float, str, str]:
-    """What the program fails over, then by cost; advice by how sure it is, what to record next time after that."""
+    """Failures of the program first, then by cost; advice by confidence, what to record next time last."""
     weight = _weight(finding)
     advice = finding.cost_ns is None and not weight
     sure = finding.confidence if advice else 0.0

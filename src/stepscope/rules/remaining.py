@@ -1,4 +1,4 @@
-"""What each finding still saves once those above it are fixed: prices that count the same time do not add up."""
+"""The price that remains of each finding once those above it are fixed, so that no time is counted twice."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from stepscope.model.events.change import EVERY_HOST_EVENT, Change
 from stepscope.rules.pricing import Priced
 from stepscope.signals import Signals
 
-#: Beyond so many findings the rest is worth little whatever remains of it.
+#: Findings beyond so many are worth little and keep their price.
 _MOST: Final = 12
 
 
 def after_others(found: Sequence[Priced], signals: Signals, least: float) -> list[Priced]:
-    """Say of each finding of a rank what remains of its price once those above it are fixed.
+    """Set the remaining price of each finding of a rank once those above it are fixed.
 
     Args:
         found: Findings of one rank, none of them a symptom of another one.
         signals: The rank's.
-        least: Share of the step below which nobody asks.
+        least: Share of the step below which remaining prices are not computed.
     """
     rest = {id(one): one for one in found}
     worth = [one for one in found if _counts(one, least)]
@@ -38,7 +38,7 @@ def after_others(found: Sequence[Priced], signals: Signals, least: float) -> lis
     except MissingInputError:
         return list(found)
     fixed, saved, number = Change(), 0, 0
-    # What remains of one shrinks as others are fixed: only the topmost has to be asked again.
+    # Remaining prices only shrink as others are fixed: only the topmost has to be computed again.
     queue = [(-(one.cost_ns or 0), place, 0) for place, one in enumerate(worth)]
     heapify(queue)
     while queue:

@@ -1,4 +1,4 @@
-"""What a rule is, and what it says before its price is known."""
+"""Rules, and their drafts of findings before these are priced."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Draft:
     """What a rule found on one rank, or in the job.
 
     Attributes:
-        title: What is wrong, a short phrase; the same on every rank, so that ranks can be merged.
+        title: What is wrong, a short phrase; the same on every rank, which merges ranks.
         summary: What was seen and why it matters, with figures.
         actions: What to do, the most promising first.
         change: What the remedy does to the step; it is priced on the step's dependency graph.
@@ -56,14 +56,14 @@ class Draft:
         recorded_share: What is to be saved as a share of the recorded time, where it is no part of a step and has no
             price.
         confidence: Between 0 and 1.
-        events: The most telling events, at most a few dozen.
-        ranges: Begin and end of the longest stretches.
+        events: The most relevant events, at most a few dozen.
+        ranges: Start and end of the longest stretches.
         steps: Steps it was seen in; empty for all.
         rows: Rows of tables, see `Evidence`.
         numbers: Signals that decided, and their values.
         always: Show it however little it costs: it is certain, and simple to change.
-        fate: The program failed over it, or will before long, whatever it costs until then: it comes first.
-        key: Tells apart several findings of one rule on one rank.
+        fate: Whether it made the program fail, or will before long, which puts it first.
+        key: Distinguishes several findings of one rule on one rank.
         ranks: Ranks concerned, for rules about the whole job; else the rank it was found on.
     """
 
@@ -105,7 +105,7 @@ class Rule:
     Attributes:
         code: Three letters of the family and a number, for example `DAT001`.
         name: The problem, in words joined by hyphens.
-        thresholds: What it decides by.
+        thresholds: Its thresholds, which users may set.
         check: Looks at one rank, and yields what it finds.
         job_check: Looks at all ranks together; a rule has one of the two.
         reads: Signals that `job_check` reads; others are not at hand by then.
@@ -128,7 +128,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A rule with what its place in the tree says about it.
+    """A rule with its family and documentation, which follow from its module.
 
     Attributes:
         rule: The rule.

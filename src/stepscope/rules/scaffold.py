@@ -43,7 +43,7 @@ FAMILY = "{family}"
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the signal against its threshold."""
+    """Compare the signal with its threshold."""
     share = s(wait_share)
     if share < limits["min_share"]:
         return

@@ -1,4 +1,4 @@
-"""Which rules run and what they decide by: the defaults, `stepscope.toml`, and the command line, in that order."""
+"""Settings of rules and thresholds: defaults, then `stepscope.toml`, then the command line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Settings:
         ]
 
     def selecting(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Settings:
-        """The same with rules selected, in place of those selected so far, or ignored besides those ignored so far.
+        """The same with rules selected, instead of those selected so far, or ignored besides those ignored so far.
 
         Raises:
             UserError: There is no such rule or family.

@@ -1,4 +1,4 @@
-"""Which rules say nothing since the recording holds too little for what they would say."""
+"""Rules that are withheld because the recording holds too little for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAMILIES: Final = {"few": (*_RUNNING, "data"), "first use": _RUNNING, "thinned"
 
 
 def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals]) -> MissingInputError | None:
-    """Why a rule is not asked: what is recorded of all these ranks is too little. Whoever selects rules asks them."""
+    """Why a rule is not run: too little is recorded on all these ranks. Rules selected by name always run."""
     if settings.select:
         return None
     found = [signals.maybe(verdict) for signals in ranks]

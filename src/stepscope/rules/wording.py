@@ -1,4 +1,4 @@
-"""How rules say how often and where, and how the same thing is written for each platform."""
+"""Phrases of summaries, how often and where, and code of actions for each platform."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from stepscope.signals.host.synchronisation import Place
 
-#: Of a recording without steps the same is true of the time in which devices were in use.
+#: A recording without steps has the time in which devices were in use instead.
 _WITHOUT_STEPS: Final = (
     (re.compile(r" (?:per|in each|in every|during the) step\b"), ""),
     (re.compile(r"\bof (?:the|each|a) step\b"), "of the time"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import npu_totals
 from stepscope.signals.ascend.npu_totals import Total
@@ -20,9 +20,7 @@ def given(waits: int, kind: str = "acl") -> dict[object, object]:
 
 def test_a_wait_for_every_other_launch() -> None:
     (draft,) = drafts("ASC014", given(100))
-    assert draft.summary == (
-        "100 waits of the host come with 200 launches, and take 9.00 ms of the recording, the longest 300 µs."
-    )
+    assert figures(draft.summary) == ["100", "200", "300 µs", "9.00 ms"]
 
 
 def test_fewer_waits_are_as_usual_and_inner_layers_are_not_counted() -> None:

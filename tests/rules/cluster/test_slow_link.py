@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rule_support import job_drafts
+from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication.link_rates import Group, Pair, groups, pairs
 from stepscope.signals.shared import job
@@ -36,7 +36,7 @@ def grouped(slow_ns: int, number: int = 3) -> dict[int, dict[Any, Any]]:
 
 def test_a_slow_pair_is_found_with_what_it_costs() -> None:
     (draft,) = job_drafts("CLU002", ring(200_000))
-    assert draft.summary == "Between ranks 2 and 3 (HCCS) data moves at 5.00 GB/s, 50 % of what others of its kind get."
+    assert figures(draft.summary) == ["2", "3", "5.00 GB/s", "50 %"]
     assert draft.cost_ns == 50_000
     assert draft.ranks == (2, 3)
     assert "hccn_tool" in draft.actions[0].after

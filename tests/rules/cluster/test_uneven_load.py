@@ -4,17 +4,14 @@ import numpy as np
 import pytest
 
 from cluster_support import rank
-from rule_support import job_drafts
+from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import cluster
 
 
 def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:
     (draft,) = job_drafts("CLU004", {0: rank(300_000), 1: rank(300_000), 2: rank(0, work=1.6)})
-    assert draft.summary == (
-        "The rank with most work has 1.33 times the mean to compute in each step, and the ranks wait for each other "
-        "for 20.0 % of the step. Rank 2 comes last."
-    )
+    assert figures(draft.summary) == ["1.33", "2", "20.0 %"]
     assert draft.cost_ns == 200_000
     assert draft.ranks == (2, 0, 1)
 

@@ -69,7 +69,7 @@ def test_on_one_rank_alone_the_best_of_several_calls_decides() -> None:
     assert drafts("COM002", given(4e9, NETWORK, count=4, told=False)) == []
     (draft,) = drafts("COM002", given(4e9, NETWORK, count=5, told=False))
     assert "at best" in draft.summary
-    assert "waiting for other ranks can't be told from transfer" in draft.summary
+    assert "can't be distinguished from transfer" in draft.summary
     assert draft.confidence == 0.5
 
 

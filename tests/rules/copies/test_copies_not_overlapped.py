@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts, findings
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Finding
 from support import Facts
@@ -21,10 +21,7 @@ def found(beside: bool, step_ns: int = 3_000_000) -> list[Finding]:
 
 def test_copies_while_nothing_is_computed_are_found() -> None:
     (finding,) = found(beside=False)
-    assert finding.summary == (
-        "Copies of 1.00 MiB per step between host and device take 100 µs; for 100 µs of it the device does nothing "
-        "else (3.3 % of the step)."
-    )
+    assert figures(finding.summary) == ["1.00 MiB", "100 µs", "100 µs", "3.3 %"]
     assert "torch.cuda.stream(side)" in finding.actions[0].after
 
 

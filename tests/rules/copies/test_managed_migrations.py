@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts, findings
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
 from stepscope.rules.finding import Finding
@@ -30,10 +30,7 @@ def found(migrations: int, *, pause: int = 20 * US, kind: str = "managed") -> li
 
 def test_kernels_that_wait_for_pages_are_found() -> None:
     (finding,) = found(20)
-    assert finding.summary == (
-        "1.14 MiB per step move to the device in 20 migrations while 1 kernel that touches them waits: 580 µs of each "
-        "step, where one copy would take 100 µs."
-    )
+    assert figures(finding.summary) == ["1", "1.14 MiB", "100 µs", "20", "580 µs"]
     assert finding.cost_ns == 480 * US
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.copies.copying import pageable
 from stepscope.signals.copies.transfers import Transfers, pinned_rate, transfers
@@ -26,10 +26,7 @@ def given(found: Transfers, step_ns: int = 1_000_000, **more: object) -> dict[ob
 
 def test_copies_and_the_host_s_waiting_are_told_with_what_pinning_changes() -> None:
     (draft,) = drafts("CPY001", given(copies(COPY)))
-    assert draft.summary == (
-        "1 copy per step, 1.00 MiB in all, goes through the driver's buffer at 2.62 GB/s, and the host waits 400 µs "
-        "for it. From page-locked memory it is taken to come to 10.0 GB/s."
-    )
+    assert figures(draft.summary) == ["1", "1.00 MiB", "10.0 GB/s", "2.62 GB/s", "400 µs"]
     assert draft.change is not None
     # 2 µs and 1 MiB at 10 GB/s, of 400 µs.
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([10], 0.27)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
 from stepscope.signals.copies.copying import messages_between, round_trips
@@ -20,10 +20,7 @@ def given(pairs: int, steps: int) -> dict[object, object]:
 
 def test_copies_there_and_back_go_away() -> None:
     (draft,) = drafts("CPY005", given(1, 1))
-    assert draft.summary == (
-        "Once per step, data are copied to the host and as many bytes back, 1.00 MiB each way; the copies take "
-        "200 ns, and the host waits 320 ns."
-    )
+    assert figures(draft.summary) == ["1.00 MiB", "200 ns", "320 ns"]
     assert draft.change is not None
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([10, 11], 0.0)]
     assert draft.change.unblocked.tolist() == [50, 51, 88]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.copies.copying import Packed, packed, small
 from stepscope.signals.shared import job
@@ -18,10 +18,7 @@ def given(per_step: float) -> dict[object, object]:
 
 def test_all_but_one_go_away_with_their_operators_and_waits() -> None:
     (draft,) = drafts("CPY003", given(12.0))
-    assert draft.summary == (
-        "12 copies per step to the device have 3.00 KiB in all; the host waits 1.53 µs for them. All but one per "
-        "step take 9.20 µs of host and device."
-    )
+    assert figures(draft.summary) == ["1.53 µs", "12", "3.00 KiB", "9.20 µs"]
     assert draft.most_ns == 9_200
     assert draft.change is not None
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([11, 12], 0.0)]

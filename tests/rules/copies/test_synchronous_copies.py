@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.copies.copying import synchronous
 from stepscope.signals.shared import job
@@ -22,9 +22,7 @@ def given(step_ns: int, platform: str = "cuda", steps: int = 1) -> dict[object, 
 
 def test_a_copy_by_a_waiting_call_is_found() -> None:
     (draft,) = drafts("CPY002", given(10_000))
-    assert draft.summary == (
-        "1 copy per step, 1.00 MiB in all, is done by calls that return only afterwards; the host waits 1.00 µs."
-    )
+    assert figures(draft.summary) == ["1", "1.00 MiB", "1.00 µs"]
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [50]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.data import data
 from stepscope.signals.shared import job
@@ -28,7 +28,7 @@ def given(
 
 def test_batches_that_come_late_now_and_then_are_found() -> None:
     (draft,) = drafts("DAT005", given())
-    assert draft.summary.startswith("3 of 12 batches came late, after up to 100 µs; half of all waits took no more")
+    assert figures(draft.summary) == ["1.00 µs", "100 µs", "12", "3"]
     assert draft.events.tolist() == [8, 1, 5]
     assert draft.cost_ns == 200_000
 

@@ -20,15 +20,15 @@ def given(preparing: float, reading: float = 0.0, wait: float = 0.5) -> dict[obj
 
 def test_preparation_that_takes_most_of_the_wait_is_found_with_what_it_is() -> None:
     (draft,) = drafts("DAT004", given(0.9))
-    assert draft.title == "Preparing a batch takes the time"
-    assert draft.summary.endswith("is spent in images.py(3): load, aten::stack.")
+    assert draft.title == "Preparing batches is the bottleneck"
+    assert draft.summary.endswith("images.py(3): load, aten::stack.")
     assert draft.change is not None
     assert draft.change.host[0].events.tolist() == [3]
 
 
 def test_reading_is_told_apart() -> None:
     (draft,) = drafts("DAT004", given(0.1, 0.8))
-    assert draft.title == "Reading a batch takes the time"
+    assert draft.title == "Reading batches is the bottleneck"
     assert draft.key != drafts("DAT004", given(0.9))[0].key
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication.replicas import Replicas, replicas, replicating_share
 from stepscope.signals.shared import job
@@ -16,9 +16,7 @@ def given(devices: int, platform: str = "cuda") -> dict[object, object]:
 
 def test_one_process_for_several_devices_is_found() -> None:
     (draft,) = drafts("HST009", given(4))
-    assert draft.summary == (
-        "One process computes on 4 devices, and hands out and gathers tensors for 25.0 % of the step."
-    )
+    assert figures(draft.summary) == ["25.0 %", "4"]
     assert draft.change is not None
     assert draft.change.device[0].events.tolist() == [9]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Platform, Program
 from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding
@@ -32,11 +32,18 @@ def alike(name: str, role: str, share: float, efficiency: float | None = None) -
 
 def test_it_names_classes_and_kernels_with_their_rates_and_has_no_price() -> None:
     (draft,) = drafts("KRN015", given())
-    assert draft.summary == (
-        "They run for 90.0 % of it: matrix products 70 %. The most time goes to ampere_bf16_gemm of "
-        "[[4096,4096],[4096,4096]] (70 % of the step: 2 times 350 ns, 200 TFLOP/s, 40 % of what the device allows). "
-        "Faster or fewer kernels are what would shorten the step."
-    )
+    assert figures(draft.summary) == [
+        "2",
+        "200 TFLOP/s",
+        "350 ns",
+        "40 %",
+        "4096,4096",
+        "4096,4096",
+        "70 %",
+        "70 %",
+        "90.0 %",
+        "ampere_bf16_gemm",
+    ]
     assert (draft.change, draft.cost_ns) == (None, None)
     assert draft.taken_ns == 350  # of two steps
     assert draft.events.tolist() == [7, 3]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.kernels.streams import Apart, apart
 from stepscope.signals.shared import job
@@ -16,10 +16,7 @@ def given(of_step: float) -> dict[object, object]:
 
 def test_kernels_that_wait_for_another_queue_are_found() -> None:
     (draft,) = drafts("KRN014", given(0.1))
-    assert draft.summary == (
-        "The device has 2 queues with compute, but 2 small kernels per step wait 1.00 µs for kernels of another queue "
-        "that leave room for them."
-    )
+    assert figures(draft.summary) == ["1.00 µs", "2", "2"]
     assert draft.events.tolist() == [4, 3]
     assert draft.change is not None
     assert draft.change.overlapped.tolist() == [3, 4]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.kernels.precision import Narrower, in_tf32
 from stepscope.signals.shared import job
@@ -18,9 +18,7 @@ def given(of_step: float, platform: str = "cuda") -> dict[object, object]:
 
 def test_one_line_turns_it_on() -> None:
     (draft,) = drafts("KRN002", given(0.4))
-    assert draft.summary == (
-        "Products in fp32 take 4.00 µs per step (40.0 %) on ordinary units; as TF32 they would take about 500 ns."
-    )
+    assert figures(draft.summary) == ["4.00 µs", "40.0 %", "500 ns"]
     assert 'set_float32_matmul_precision("high")' in draft.actions[0].after
     assert draft.change is not None
     assert draft.change.device[0].factor == 0.12

@@ -24,7 +24,7 @@ def given(calls: DriverCalls, told: bool | None = None) -> dict[object, object]:
 
 def test_memory_given_back_unasked_and_taken_again_is_found() -> None:
     (draft,) = drafts("MEM005", given(driver_calls(4)))
-    assert "Memory is given back once per step where no operator asks for any, and taken anew" in draft.summary
+    assert "Memory is given back once per step where no operator asks for any" in draft.summary
     assert "empty_cache" in draft.actions[0].before
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [1, 3, 5, 7]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memory_support import driver_calls
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import driver_memory, memory
 from stepscope.signals.memory.memory import Growth
@@ -53,7 +53,7 @@ def test_three_rises_of_a_mebibyte_are_the_least() -> None:
 def test_a_snapshot_names_who_keeps_it() -> None:
     row = {"place": "train.py(12): loop", "bytes_per_step": 3 * MIB, "bytes": 30 * MIB, "stack": 4}
     (draft,) = drafts("MEM006", {memory.unreturned: (row,)})
-    assert draft.summary == "train.py(12): loop leaves 3.00 MiB behind in each step, 30.0 MiB so far."
+    assert figures(draft.summary) == ["3.00 MiB", "30.0 MiB", "train.py(12)"]
 
 
 def test_a_snapshot_without_steps_tells_of_rounds_and_claims_no_more() -> None:

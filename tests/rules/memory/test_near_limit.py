@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import memory
 from stepscope.signals.memory.memory import Peak
@@ -17,7 +17,7 @@ def given(share: float) -> dict[object, object]:
 
 def test_a_nearly_full_device_is_found() -> None:
     (draft,) = drafts("MEM001", given(0.95))
-    assert draft.summary == "At the peak 76.0 GiB are in use, 95.0 % of what the device has."
+    assert figures(draft.summary) == ["76.0 GiB", "95.0 %"]
     assert "checkpoint" in draft.actions[0].after
     assert draft.change is None
 

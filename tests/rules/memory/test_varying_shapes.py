@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memory_support import driver_calls
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import driver_memory, memory
 from stepscope.signals.memory.driver_memory import DriverCalls
@@ -22,10 +22,7 @@ def given(same: float | None, calls: DriverCalls) -> dict[object, object]:
 
 def test_sizes_that_never_repeat_and_memory_taken_for_them_are_found() -> None:
     (draft,) = drafts("MEM004", given(0.1, driver_calls(4, "tt")))
-    assert draft.summary == (
-        "Only 10.0 % of the bytes that a step allocates are of sizes that the step before had; 6 times memory was "
-        "taken from the driver after the first step, 2.00 GiB in the end."
-    )
+    assert figures(draft.summary) == ["10.0 %", "2.00 GiB", "6"]
     assert draft.change is not None
     assert draft.change.host[0].events.size == 8
 

@@ -24,12 +24,12 @@ def given(verdict: enough.Verdict | None) -> dict[object, object]:
     [
         ("few", "Too little is recorded to say what is slow", "Warm up"),
         ("first use", "What is recorded is the first use", "Warm up"),
-        ("thinned", "The recording is incomplete: events were taken out", "as it was written"),
+        ("thinned", "The recording is incomplete: events were removed", "as it was written"),
     ],
 )
 def test_it_says_why_nothing_is_said(kind: str, title: str, does: str) -> None:
     (draft,) = job_drafts("REC013", {0: given(enough.Verdict(kind, "Seen."))})
-    assert (draft.title, draft.summary, draft.cost_ns) == (title, "Seen. Nothing is said of what is slow.", None)
+    assert (draft.title, draft.summary, draft.cost_ns) == (title, "Seen. Findings about time are withheld.", None)
     assert does in draft.actions[0].text
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts, findings
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.host import synchronisation as sync
 from stepscope.signals.shared import job
@@ -34,10 +34,7 @@ def given(rate: float, platform: str = "cuda") -> dict[object, object]:
 
 def test_waits_for_the_whole_device_are_found_with_their_line() -> None:
     (draft,) = drafts("SYN001", given(3.0))
-    assert draft.summary == (
-        "The host waits until the device has finished everything, 3 times per step (in train.py(9): step): it is "
-        "blocked for 300 ns of each step, and then the device waits for new work."
-    )
+    assert figures(draft.summary) == ["3", "300 ns", "train.py(9)"]
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [4]
     assert draft.rows == ({"table": "synchronisations", "where": {"name": "cudaDeviceSynchronize", "operator": None}},)

@@ -38,7 +38,7 @@ def test_reads_are_found_with_their_place_and_only_theirs_are_unblocked() -> Non
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [0, 2]
     assert [part.events.tolist() for part in draft.change.host + draft.change.device] == [[70], [80]]
-    assert draft.summary.endswith("reaches it. The reads take 4.50 µs with all that belongs to them.")
+    assert draft.summary.endswith("The reads take 4.50 µs with all that belongs to them.")
     assert draft.most_ns == 4_500
 
 

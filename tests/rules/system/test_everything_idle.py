@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared import job
@@ -21,7 +21,8 @@ def given(share: float, steps: int = 5) -> dict[object, object]:
 
 def test_a_host_that_waits_too_is_found() -> None:
     (draft,) = drafts("SYS003", given(0.4))
-    assert draft.summary == "For 80 ns of each step (40.0 %) the device is idle and the program waits in futex."
+    assert figures(draft.summary) == ["40.0 %", "80 ns"]
+    assert "futex" in draft.summary
     assert draft.rows == ({"table": "os_runtime", "where": {"name": "futex"}},)
 
 

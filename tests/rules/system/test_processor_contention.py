@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared import job
@@ -19,10 +19,7 @@ def given(share: float) -> dict[object, object]:
 
 def test_time_without_a_processor_is_found() -> None:
     (draft,) = drafts("SYS001", given(0.1))
-    assert draft.summary == (
-        "For 100 ns of each step (10.0 %) the device is idle and the thread that feeds it is ready, but on no "
-        "processor, 2 times in the recording."
-    )
+    assert figures(draft.summary) == ["10.0 %", "100 ns", "2"]
     assert draft.ranges == ((500, 900), (0, 100))
 
 

@@ -33,7 +33,7 @@ FROM spans s JOIN names n USING (name_id) JOIN tracks t USING (track)
 
 
 def lines(traces: Sequence[Trace]) -> Iterator[str]:
-    """The text of a Chrome trace of one or more ranks, piece by piece.
+    """The text of a Chrome trace of one or more ranks, in chunks.
 
     Args:
         traces: Traces of one rank each.

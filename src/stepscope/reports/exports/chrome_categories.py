@@ -1,4 +1,4 @@
-"""The category by which PyTorch's traces would name an event, so that it is read back as what it is."""
+"""The category that PyTorch's traces give an event, so that reading it back gives the same event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Chrome trace says beside its events: names of processes and threads, devices, groups, the clock."""
+"""Metadata of a Chrome trace: names of processes and threads, devices, groups, the clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stepscope.reports.exports.chrome_tracks import Places
 
 
 def document_head(traces: Sequence[Trace], shift: int) -> str:
-    """The beginning of the document, up to its events, whose times are `shift` ns later than in the traces."""
+    """The document up to its events, whose times are `shift` ns later than in the traces."""
     head: dict[str, Any] = {"schemaVersion": 1, "displayTimeUnit": "ns"}
     if len(traces) == 1:
         [recording] = traces[0].recordings.values()

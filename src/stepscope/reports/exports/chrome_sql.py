@@ -35,7 +35,7 @@ def microseconds(expression: str) -> str:
 _TIME: Final = microseconds("(e.ts + $shift)")
 _PLACE: Final = {"pid": "p.pid", "tid": "p.tid", "ts": _TIME}
 
-#: Keys that a recording's own arguments lack where its format tells the same otherwise.
+#: Keys that a recording's arguments lack where its format holds the value elsewhere.
 _MISSING_KEYS: Final = ", ".join(
     f"""CASE WHEN {column} IS NOT NULL AND (args IS NULL OR (args->>'$."{key}"') IS NULL) """
     f"""THEN '"{key}":' || {column} END"""
@@ -45,7 +45,7 @@ _MISSING_KEYS: Final = ", ".join(
 _MAYBE_DURATION: Final = f"""coalesce(',"dur":' || {microseconds("e.dur")}, '')"""
 _MAYBE_ARGS: Final = """CASE WHEN missing = '' AND original = '' THEN '' ELSE ',"args":{' || missing
     || CASE WHEN missing <> '' AND original <> '' THEN ',' ELSE '' END || original || '}' END"""
-#: Traces of 2021 spell an argument otherwise, and are told by this category.
+#: Traces of 2021 name an argument differently, and are recognised by this category.
 _CATEGORY: Final = """CASE WHEN c.cat = 'cpu_op' AND contains(args, '"Input dims"') THEN 'Operator' ELSE c.cat END"""
 _EVENT: Final = json_object(
     {
@@ -77,7 +77,7 @@ _HALF_ARROW: Final = json_object(
     {"ph": text("half.ph"), "id": "number", "cat": text("f.kind"), "name": text("f.kind"), **_PLACE}, tail="half.more"
 )
 
-#: Two events per arrow, numbered from $first on.
+#: Two events per flow, numbered from $first on.
 FLOWS: Final = f"""
 SELECT {_HALF_ARROW} AS line
 FROM (

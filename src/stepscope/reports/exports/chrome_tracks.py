@@ -1,4 +1,4 @@
-"""Where events go in a Chrome trace: numbers of processes and threads, and extra threads for what overlaps."""
+"""Places of events in a Chrome trace: numbers of processes and threads, and extra threads for overlapping events."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the events of one rank go.
+    """The process and thread of each event of one rank.
 
     Attributes:
         threads: All threads.
         processes: Names by number.
         events: Arrow table (id, pid, tid).
-        host_pid: The process that what has no track is put to.
+        host_pid: The process of events without a track.
     """
 
     threads: tuple[Thread, ...]

@@ -30,8 +30,8 @@ def lines(trace: Trace, time: Time) -> Iterator[str]:
 
     Args:
         trace: The trace of one rank.
-        time: `host`: time of each host frame less that of its children. `device`: time of kernels, copies and sets
-            under the host frames that launched them; what has no known launch stands alone.
+        time: `host`: time of each host frame less that of its children. `device`: time of kernels, copies and memsets
+            under the host frames that launched them, or alone if their launch is unknown.
     """
     named = trace.rows("SELECT name_id, name FROM names")
     frames = {row["name_id"]: _frame(row["name"]) for row in named}
@@ -119,5 +119,5 @@ def _sums(path: NDArray[np.int64], values: NDArray[np.int64], size: int) -> list
 
 
 def _frame(name: str) -> str:
-    """A name that can't be taken for two frames, or for a count."""
+    """A name without separators, so that it can't be parsed as two frames or a count."""
     return visible(name).replace(";", ":").strip() or "(no name)"

@@ -1,4 +1,4 @@
-"""Tracks on which every event lies within another or beside it, as timeline viewers need them."""
+"""Split tracks into lanes on which events only nest or follow each other, as timeline viewers require."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from stepscope.model.events.nesting import nest
 
 
 def lanes(ts: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """The lane of each event of one track, int32[n]; 0 for all if no two events are in each other's way.
+    """The lane of each event of one track, int32[n]; 0 for all if none overlap without nesting.
 
     On a lane events are disjoint, or one that `holds` encloses the other wholly. An event goes to the first lane
     where it fits.
 
     Args:
-        ts: int64[n] begins.
-        end: int64[n] ends.
+        ts: int64[n] start times.
+        end: int64[n] end times.
         holds: bool[n], whether other events may lie within the event: true on threads, false for work of a device.
     """
     result = np.zeros(ts.size, np.int32)

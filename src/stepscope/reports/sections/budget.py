@@ -1,4 +1,4 @@
-"""Where the time went: the budget of each step, or of the telling ones where there are many."""
+"""Where the time went: the budget of each step, or of selected ones where there are many."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_BARS: Final = 12
 #: Steps that are not typical and are named one by one.
 _MOST_NAMED: Final = 6
 _ROLES: Final = {
-    "partial": "the recording begins or ends within",
+    "partial": "the recording starts or ends within",
     "warm-up": "longer than the steps after",
     "edge": "with what the profiler's start or stop adds",
-    "outlier": "much unlike the others",
+    "outlier": "far from the others in length",
 }
 
 
@@ -59,7 +59,7 @@ def budget(report: Contents, top: int) -> Section:
 
 
 def step_rows(report: Contents) -> list[dict[str, Any]]:
-    """Rows of the budget that are about a typical step, or what comes closest to that."""
+    """Rows of the budget for typical steps, or the closest to that."""
     if "step_budget" not in report.tables:
         return []
     rows = report.tables["step_budget"].records()
@@ -68,7 +68,7 @@ def step_rows(report: Contents) -> list[dict[str, Any]]:
 
 
 def has_steps(report: Contents) -> bool:
-    """Whether what is said is said per step, and not of the time in which devices were in use."""
+    """Whether times are per step, rather than of the time in which devices were in use."""
     rows = report.tables["step_budget"].records() if "step_budget" in report.tables else []
     return not rows or any(row["step"] is not None and row.get("role") != "window" for row in rows)
 
@@ -84,7 +84,7 @@ def left_out(report: Contents) -> int:
 
 
 def _atypical(report: Contents) -> Iterator[Line]:
-    """What the steps that are not typical are, and how long."""
+    """A line for each kind of steps that are not typical, with their lengths."""
     if "step_budget" not in report.tables or not left_out(report):
         return
     rows = [

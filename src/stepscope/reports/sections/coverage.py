@@ -1,4 +1,4 @@
-"""What the recording covers, in a few words: how much was recorded, how busy the device was, which steps count."""
+"""Coverage of the recording: how much was recorded, how busy the device was, which steps count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stepscope.reports.units import duration, percent
 _WORTH: Final = 0.1
 _OUTSIDE: Final = ("start-up", "between", "after")
 _NAMES: Final = {"start-up": "before the steps", "between": "between the steps", "after": "after the steps"}
-#: Ranks of which one takes this many times the mean are not alike.
+#: A rank whose step takes this many times the mean is named.
 _CLEARLY: Final = 1.05
 
 
@@ -27,7 +27,7 @@ def covered(report: Contents) -> Iterator[str]:
     totals: dict[int, int] = {}
     for row in rows:
         totals[row["rank"]] = totals.get(row["rank"], 0) + row["total_ns"]
-    # What is said of the parts is said of the rank that most was recorded of.
+    # Parts outside the steps are those of the rank with the longest recording.
     rank, longest = max(totals.items(), key=lambda item: (item[1], -item[0]))
     if longest:
         yield f"{duration(longest)} recorded"
@@ -39,7 +39,7 @@ def _steps(report: Contents) -> Iterator[str]:
     rows = step_rows(report)
     total = sum(row["total_ns"] for row in rows)
     if not total:
-        # Nothing of a device is recorded: what is known of a step is how long the host took.
+        # Without a recorded device, the length of a step is that on the host.
         lengths = [row["end_ns"] - row["start_ns"] for row in rows if row["step"] is not None]
         if lengths:
             yield f"{plural(len(lengths), 'typical step')} of {duration(sum(lengths) // len(lengths))} on the host"
@@ -59,7 +59,7 @@ def _steps(report: Contents) -> Iterator[str]:
 
 
 def _slowest(rows: list[dict[str, Any]], mean: int) -> str:
-    """On which rank steps are longest, where that is clearly more than the mean: prices are about that one."""
+    """The rank with the longest steps, where clearly longer than the mean: prices are about that one."""
     lengths: dict[int, list[int]] = {}
     for row in rows:
         lengths.setdefault(row["rank"], []).append(row["total_ns"])

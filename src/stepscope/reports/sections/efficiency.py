@@ -12,7 +12,7 @@ from stepscope.reports.sections.views import EFFICIENCY
 from stepscope.reports.text import visible
 from stepscope.reports.units import duration, percent, quantity
 
-#: Share of the time of matrix kernels whose operations must be known for an MFU to mean anything.
+#: Share of the time of matrix kernels whose FLOPs must be known for an MFU to be meaningful.
 _COVERED: Final = 0.8
 
 
@@ -27,7 +27,7 @@ def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
 
 
 def _mfu(report: Contents) -> Iterator[Line]:
-    """Over all steps: operations done, as a share of what the peak would have allowed in their time."""
+    """MFU over all steps: FLOPs done over what the peak allows in their time."""
     rows = _rows(report, "mfu")
     rows = [row for row in rows if row["step"] is not None] or rows
     time = sum(row["total_ns"] for row in rows)
@@ -37,7 +37,7 @@ def _mfu(report: Contents) -> Iterator[Line]:
         return
     covered = min((row["covered"] for row in rows if row["covered"] is not None), default=0.0)
     if covered < _COVERED:
-        yield Line(f"MFU unknown: the operations of only {percent(covered)} of the time of matrix kernels are known")
+        yield Line(f"MFU unknown: FLOPs are known for only {percent(covered)} of the time of matrix kernels")
         return
     rate = quantity(1e9 * flops / time, "FLOP/s")
     if len(peaks) != 1:
@@ -54,13 +54,13 @@ def _tensor_cores(report: Contents) -> Iterator[Line]:
     unused = sum(row["unused_ns"] for row in rows)
     unknown = total - used - unused
     if total and not used + unused:
-        yield Line("whether matrix units were used is not known: no name of a kernel that could use them tells")
+        yield Line("use of tensor cores unknown: no kernel name shows it")
     elif total:
         least = "at least " if percent(used / total) != percent((used + unknown) / total) else ""
         notes = [f"{duration(unused)} ran without"] if unused else []
         notes += [f"of {duration(unknown)} it is not known"] if least else []
         yield Line(
-            f"matrix units were used in {least}{percent(used / total)} of the time of kernels that could use them "
+            f"tensor cores were used in {least}{percent(used / total)} of the time of kernels that could use them "
             f"({duration(used)} of {duration(total)})",
             ", ".join(notes),
         )
@@ -74,4 +74,4 @@ def _short_kernels(report: Contents) -> Iterator[Line]:
     if number and short:
         share = sum(row["count"] for row in short) / number
         of_time = sum(row["total_ns"] for row in short) / time if time else 0.0
-        yield Line(f"{percent(share)} of the kernels are shorter than 10 µs, and make {percent(of_time)} of their time")
+        yield Line(f"{percent(share)} of the kernels are shorter than 10 µs and take {percent(of_time)} of kernel time")

@@ -1,4 +1,4 @@
-"""The few numbers that a reader wants first, at the head of a page."""
+"""Key figures at the head of a page."""
 
 from __future__ import annotations
 

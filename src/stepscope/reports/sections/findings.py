@@ -1,4 +1,4 @@
-"""What is slow, why, what to change and what that is worth: what most readers came for."""
+"""The findings: what is slow, why, what to change, and the estimated saving."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from stepscope.signals.host.longest_gaps import Gap
 _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": "plain"}
 #: Least number of findings shown, whatever the number of rows asked for.
 _FEW: Final = 8
-#: A smaller share is not worth a word.
+#: Smaller shares are not listed.
 _LEAST: Final = 0.01
 
 
 def findings(report: Contents, top: int) -> Section:
-    """The findings worth showing; a job without any is told so."""
+    """The findings worth showing, or that there are none."""
     diagnosis = report.diagnosis
     if diagnosis is None or not (diagnosis.asked or diagnosis.findings):
         return Section("Findings", ())
@@ -49,12 +49,12 @@ def findings(report: Contents, top: int) -> Section:
 
 
 def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
-    """Whether all is well, and if not, and no finding says why, what is known of it."""
+    """Whether the job is healthy; if not, and no finding explains it, where its time goes."""
     of = "the step" if marked else "the time"
     looked = f"{plural(diagnosis.asked, 'rule')} looked"
     if diagnosis.healthy:
         computed = min(1 - one.lost for one in diagnosis.accounts.values())
-        text = f"the device computes for {percent(computed)} of {of}, and no rule found a cost of 1 % ({looked})"
+        text = f"the device computes for {percent(computed)} of {of}, and no rule found a saving of 1 % ({looked})"
         yield Line(text, tone="good")
         return
     one, explained = diagnosis.unexplained, diagnosis.explained
@@ -68,9 +68,9 @@ def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
         if one.idle >= _LEAST and one.gaps:
             yield Line(f"the longest gaps: {'; '.join(map(_gap, one.gaps))}", tone="info")
     elif one is not None:
-        yield Line(f"no rule found a cost of 1 % of {of} ({looked})", tone="plain")
+        yield Line(f"no rule found a saving of 1 % of {of} ({looked})", tone="plain")
     if one is not None and not one.known_device:
-        yield Line("the device is unknown here: its kernels were not held against what it can do", tone="info")
+        yield Line("the device is not in the device table: its kernels were not compared with its peaks", tone="info")
     if not diagnosis.accounts and not diagnosis.shown:
         yield Line(f"no rule found anything, but none could judge the device's time ({looked})", tone="info")
 
@@ -88,7 +88,7 @@ def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
     if not priced or not step:
         return ""
     what = f"a step of {duration(step)}" if marked else f"{duration(step)} of use of the device"
-    return f"prices are what {what} would save"
+    return f"prices are estimated savings of {what}"
 
 
 def _item(number: int, finding: Finding, per_step: str, looks: bool) -> Item:

@@ -19,7 +19,7 @@ from stepscope.reports.units import duration
 #: So many passes in a row tell how fast they come.
 _PASSES: Final = 3
 _NO_DEVICE = "no device activity"
-#: What is at hand of a recording without events, by the code of health that says so.
+#: What a recording without events holds, by its code of health.
 _PARTLY = {"totals-only": "totals only", "memory-only": "records of memory only"}
 _VERSIONS = (
     ("cuda_runtime_version", "CUDA"),
@@ -61,7 +61,7 @@ def facts(report: Contents) -> tuple[str, ...]:
 def _program(report: Contents) -> str:
     """What ran; of ranks that differ, what most of them are."""
     programs = report.programs.values()
-    # A rank of which only sums are at hand does not show what it does.
+    # A rank with totals only does not show what it does.
     known = [program for program in programs if program.kind != "unknown"] or list(programs)
     said = Counter(str(program) for program in known if str(program))
     return ", ".join(filter(None, (cut(said.most_common(1)[0][0], 100), _passes(report)))) if said else ""

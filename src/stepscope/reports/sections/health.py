@@ -1,4 +1,4 @@
-"""Health, the first thing to know; and what was not computed, the last."""
+"""Sections on health and on tables that were not computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def health(report: Contents, top: int) -> Section:
     unsaid = UNSAID if is_snapshot(report) else ()
     lines = [line for line in report.health if line.code != _NOT_COMPUTED and line.code not in unsaid]
     if not lines:
-        return Section("Health", (Line("nothing is wrong with the recording, as far as it tells", tone="good"),))
+        return Section("Health", (Line("no problem found in the recording", tone="good"),))
     grouped: dict[tuple[str, str, str], list[HealthLine]] = {}
     for line in lines:
         grouped.setdefault((line.code, line.severity, line.effect), []).append(line)

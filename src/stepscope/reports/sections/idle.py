@@ -14,13 +14,13 @@ from stepscope.reports.units import duration, percent
 _LEAST: Final = 0.0005
 _MEANING: Final = {
     "data_wait": "the host waited for the data loader",
-    "synchronisation": "the host waited for the device, which then had to be refilled",
+    "synchronisation": "the host waited for the device, then had to launch new work",
     "allocation": "the host got memory from the driver",
     "host_dispatch": "the host had not launched the next work yet",
     "launch_latency": "launched, but not started yet",
     "dependency": "queued behind an event or another stream",
     "profiler_overhead": "the profiler's own work",
-    "unknown": "the recording does not tell",
+    "unknown": "not known from the recording",
 }
 _HEADINGS: Final = (
     Heading("", number=False, rank=5, bar=True),
@@ -55,7 +55,7 @@ def idle(report: Contents, top: int) -> Section:
 def _worth_showing(
     found: dict[str, dict[str | None, tuple[int, int]]], total: int
 ) -> dict[str, dict[str | None, tuple[int, int]]]:
-    """Without what would be shown as 0.0 %, unless nothing else is left."""
+    """Rows of more than 0.0 %, or all if there are none."""
     kept = {
         cause: {detail: value for detail, value in details.items() if value[0] >= _LEAST * total} or details
         for cause, details in found.items()

@@ -1,4 +1,4 @@
-"""What phases of the program the step is made of: on the host, on the devices, and idle."""
+"""Phases of the step: on the host, busy on the devices, and idle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MEANING: Final = {
     "data_loading": "the loop waited for its next batch",
     "preprocessing": "preparing inputs and copying them to the device",
     "optimizer": "with zeroing, scaling and clipping of gradients",
-    "checkpointing": "computing activations anew, or saving the model",
+    "checkpointing": "recomputing activations, or saving the model",
     "mixed": "prefill and decode in one batch",
     "rest": "outside of all phases",
 }

@@ -1,4 +1,4 @@
-"""What a page says of memory snapshots, which have neither device activity nor steps that cost time."""
+"""Parts of a page for memory snapshots, which have neither device activity nor steps that cost time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stepscope.reports.text import visible
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _WIDTH: Final = 60
-#: Purposes below this share of the peak are not worth a word.
+#: Purposes below this share of the peak are not listed.
 _LEAST: Final = 0.02
-#: What was there before a recording and stays is the model, as a rule.
+#: Memory older than the recording is mostly the model.
 _KEPT: Final = " (parameters and states, as a rule)"
 #: Of health, what is about events and steps, which snapshots are no recordings of.
 UNSAID: Final = frozenset({"events-read", "steps-none"})
@@ -49,7 +49,7 @@ def _length(report: Contents) -> str:
 
 
 def verdict(report: Contents) -> Line | None:
-    """That nothing is wrong, where a history supports that; else what is known. None where findings say what is."""
+    """That no problem was found, if a history supports that; else what is known. None where there are findings."""
     diagnosis = report.diagnosis
     if diagnosis is None or any(one.family == "memory" for one in diagnosis.shown):
         return None
@@ -112,7 +112,7 @@ def _makeup(report: Contents) -> str:
 
 
 def lacks_history(report: Contents) -> bool:
-    """Whether only the moment of a snapshot is known."""
+    """Whether the snapshot has no history."""
     return any(line.code == "no-history" for line in report.health)
 
 

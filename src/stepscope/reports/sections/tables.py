@@ -1,4 +1,4 @@
-"""Tables of the report as grids: a few columns of the best known ones, all of those that were asked for."""
+"""Tables of the report as grids: some columns of the main ones, all columns of those that were asked for."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def besides(report: Contents, top: int) -> Section:
 
 
 def memory(report: Contents, top: int) -> Section:
-    """Peaks and who held them; what the allocator made of the device's memory."""
+    """Peaks and who held them; how the allocator used the device's memory."""
     found = grids(report, MEMORY, top)
     if lacks_history(report):
-        # Nothing is known of a peak: what was in use at that moment is all.
+        # Without a history the peak is unknown: rows are of the snapshot's moment.
         found = tuple(
             replace(grid, caption=grid.caption.replace("at the peak", "at the moment of the snapshot"))
             for grid in found if grid.table != "memory_peaks"

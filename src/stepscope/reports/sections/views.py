@@ -1,4 +1,4 @@
-"""How the best known tables are shown in short."""
+"""Short views of the main tables: columns, order and number of rows."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ BESIDES: Final = (
     View("dataloader", "Data loading", columns=("total_ns", "count", "per_step_ns", "share_of_steps"), rows=5),
     View(
         "recorded_totals",
-        "Operators by type, as the profiler summed them up",
+        "Operators by type, by the profiler's own totals",
         ("name",),
         ("total_ns", "share", "count", "mean_ns", "min_ns", "max_ns"),
         rows=10,
@@ -130,7 +130,7 @@ BESIDES: Final = (
     ),
     View(
         "recorded_totals",
-        "Calls, as the profiler summed them up",
+        "Calls, by the profiler's own totals",
         ("name",),
         ("total_ns", "share", "count", "mean_ns", "min_ns", "max_ns"),
         rows=10,
@@ -138,7 +138,7 @@ BESIDES: Final = (
     ),
     View(
         "recorded_totals",
-        "Links between ranks of groups, as the profiler summed them up",
+        "Links between ranks of groups, by the profiler's own totals",
         ("name",),
         ("total_ns", "share", "bytes", "bandwidth"),
         rows=8,
@@ -146,7 +146,7 @@ BESIDES: Final = (
     ),
     View(
         "recorded_summary",
-        "The profiler's own sums",
+        "The profiler's own totals",
         ("source",),
         ("recorded_ns", "computed_ns", "difference_ns"),
         order="recorded_ns",
@@ -204,7 +204,7 @@ MEMORY: Final = (
     ),
     View(
         "cache_flushes",
-        "Cache given back to the device",
+        "Cache returned to the driver",
         ("place", "cause"),
         ("segments", "bytes", "requested_bytes"),
         "bytes",
@@ -222,7 +222,7 @@ MEMORY: Final = (
     ),
 )
 
-#: Every table that a page shows something of.
+#: Every table with a view on a page.
 SHOWN: Final = frozenset(
     {"program", "serving", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
     | {"allocator_timeline"}

@@ -1,11 +1,11 @@
-"""There is a version made for NPUs of what the job uses.
+"""The optimizer has a fused version for NPUs.
 
 ## What it finds
 Optimizers for which torch_npu has a fused version, where the job runs PyTorch's own.
 
 ## Why it matters
 The fused versions keep parameters, gradients and states in one stretch of memory each, and update them with a few
-kernels in place of several per tensor or list of tensors.
+kernels instead of several per tensor or list of tensors.
 
 ## How it decides
 The optimizer's step takes at least `min_share` of the step on the host, and its name is one of those with a fused

@@ -1,12 +1,12 @@
-"""Operators run on the AI CPU in place of the AI cores.
+"""Operators run on the AI CPU instead of AI cores.
 
 ## What it finds
 Kernels that the device's own small CPU cores carry out, because the library has no version of the operator for the AI
 cores with these data types.
 
 ## Why it matters
-The AI CPU is made for control, not for arithmetic: a conversion that an AI core does in microseconds takes it a
-hundred or more, and kernels behind it in the queue wait.
+The AI CPU is made for control, not for arithmetic: a conversion of a few microseconds on an AI core takes a hundred or
+more, and the kernels behind it on the stream wait.
 
 ## How it decides
 Kernels on the core AI_CPU, or with that in their name, of which one takes at least `min_longest`. The price is what

@@ -44,7 +44,7 @@ _EVEN = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold blocks against cores."""
+    """Compare the number of blocks with the number of cores."""
     counts, found = s(units), s(cores)
     if not counts:
         raise MissingInputError(

@@ -41,7 +41,7 @@ _COOL = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the clock during kernels against the highest."""
+    """Compare the clock during kernels with the highest."""
     found, speed = s(kernels), s(clock)
     if not speed.size:
         return

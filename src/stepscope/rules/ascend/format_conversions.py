@@ -5,8 +5,8 @@
 back.
 
 ## Why it matters
-They compute nothing. Convolutions and matrix products of older interfaces want private formats; each such operator
-then drags conversions of its inputs and outputs along.
+They compute nothing. Convolutions and matrix multiplications of older interfaces want private formats; each such
+operator then drags conversions of its inputs and outputs along.
 
 ## How it decides
 Conversions must take `min_share` of the device's compute time. The price is what the step would save without them.
@@ -41,7 +41,7 @@ _KEEP = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the conversions against all kernels."""
+    """Compare the conversions with all kernels."""
     if (found := s.maybe(conversions)) is None:
         yield from _in_totals(s, limits)
         return

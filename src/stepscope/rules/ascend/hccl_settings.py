@@ -6,10 +6,10 @@ communication is exposed.
 
 ## Why it matters
 HCCL picks algorithm, buffers and service class by itself, and picks well. Values that suited another cluster or
-release are a common cause of slow collectives; a buffer smaller than the message makes HCCL send it in pieces.
+release are a common cause of slow collectives; a buffer smaller than the message makes HCCL split it into chunks.
 
 ## How it decides
-Transfers of collectives that nothing is computed behind take at least `min_share` of the step. Then each variable is
+Exposed transfers of collectives take at least `min_share` of the step. Then each variable is
 looked at: `HCCL_ALGO` set; `HCCL_RDMA_TC` or `HCCL_RDMA_SL` set where RDMA is used; `HCCL_DETERMINISTIC` on;
 `HCCL_BUFFSIZE` (200 MB if unset) smaller than the largest message. It is advice; the communication itself is priced
 by the rules of its own family.
@@ -48,8 +48,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     actions = [*_unset(s, told), *_buffers(s, told.get("HCCL_BUFFSIZE", ""))]
     if actions:
         yield Draft(
-            title="Settings of HCCL stand in the way",
-            summary=f"Transfers that nothing is computed behind take {percent(share)} of the step, with "
+            title="HCCL settings may slow communication down",
+            summary=f"Exposed transfers take {percent(share)} of the step, with "
             f"{len(actions)} setting{'s' * (len(actions) > 1)} of HCCL that may slow them down.",
             actions=tuple(actions),
             confidence=0.5,

@@ -1,4 +1,4 @@
-"""Each launch waits, because a variable for debugging is set.
+"""Every launch waits for the device, because ASCEND_LAUNCH_BLOCKING is set.
 
 ## What it finds
 `ASCEND_LAUNCH_BLOCKING=1` in the recorded environment.

@@ -1,4 +1,4 @@
-"""Totals of the host's calls show memory that is taken from the driver while the job runs.
+"""Device memory is taken from the driver while the job runs, by totals of the host's calls.
 
 ## What it finds
 Much time in calls that take device memory from the driver and give it back, by the totals of `api_statistic.csv`,

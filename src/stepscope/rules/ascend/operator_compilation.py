@@ -2,7 +2,7 @@
 
 ## What it finds
 Calls of the runtime's old interface that looks an operator up, compiles it if it is not in the cache, and executes it
-(`aclopCompileAndExecute`), in place of the library's compiled operators.
+(`aclopCompileAndExecute`), instead of the library's compiled operators.
 
 ## Why it matters
 Even without compiling anything such a call takes the host many times as long as a call of the library (`aclnn...`),
@@ -15,7 +15,7 @@ hand, at least `min_calls` calls in the recording, or more time in them than in 
 
 ## What to try
 Switch compilation at run time off, and let operators keep PyTorch's memory formats: most of these calls come with
-private formats of convolutions and matrix products.
+private formats of convolutions and matrix multiplications.
 
 ## Known limits
 Operators that the library lacks still need this way. The first steps compile what later ones find in the cache;

@@ -1,4 +1,4 @@
-"""Settings that would speed up dispatch are not in force.
+"""Settings that would speed up dispatch are off.
 
 ## What it finds
 An NPU that waits for the host to dispatch operators, in a job that leaves settings for that unused.
@@ -75,9 +75,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions.append(_CACHE)
     if actions:
         yield Draft(
-            title="Settings that speed up dispatch are not in force",
+            title="Settings that speed up dispatch are off",
             summary=f"For {percent(idle)} of the step the NPU waits for operators to be dispatched or launched, and "
-            f"{len(actions)} settings that make that faster are not in force.",
+            f"{len(actions)} settings that speed this up are off.",
             actions=tuple(actions),
             confidence=0.6,
             rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),

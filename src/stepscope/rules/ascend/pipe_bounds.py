@@ -1,13 +1,13 @@
-"""Kernels keep no pipe of their cores busy, or only those that move data.
+"""Kernels keep no pipe of their cores busy, or only the data-moving ones.
 
 ## What it finds
 Types of kernels in which no pipe (cube, vector, scalar, the units that move data) is busy for long, and such in which
 those that move data are the limit.
 
 ## Why it matters
-A kernel can't be faster than its busiest pipe. One whose busiest pipe works a third of the time waits on itself most
-of the time: for scalar code, for pieces that are too small, for formats that don't suit. One that only moves data
-would be free if it were part of its neighbour.
+A kernel can't be faster than its busiest pipe. One whose busiest pipe works a third of the time is limited by something
+else: scalar code, tiles that are too small, unsuitable formats. One that only moves data would cost nothing if it were
+fused with its neighbour.
 
 ## How it decides
 Types of kernels with at least `min_type` of the device's compute time, in kernels of at least `min_ns`. If the
@@ -16,7 +16,7 @@ it were busy for `bound`. Where moving data takes `moving` or more of the time o
 advice: what computes so little can be part of a neighbour.
 
 ## What to try
-Larger and evenly divisible shapes, half precision, formats that need no conversion, fused operators in place of
+Larger and evenly divisible shapes, half precision, formats that need no conversion, fused operators instead of
 sequences.
 
 ## Known limits
@@ -94,7 +94,7 @@ def _moving(found: NpuKernels, moving: NDArray[np.float64], limits: Limits) -> D
     mean = float(np.average(moving, weights=found.dur))
     return Draft(
         title="Vector kernels are bound by moving data",
-        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) move data for "
+        summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) only move data for "
         f"{percent(mean)} of their time.",
         actions=(_FUSE,),
         confidence=0.5,

@@ -1,4 +1,4 @@
-"""Totals of the host's calls show waits for the device after most launches.
+"""The host waits for the device after most launches, by totals of its calls.
 
 ## What it finds
 About as many waits for the device as launches, by the totals of `api_statistic.csv`, where the calls themselves are
@@ -8,14 +8,14 @@ not recorded.
 A host that waits after each launch can't prepare the next one meanwhile: host and device take turns.
 
 ## How it decides
-Waits, of the calls' outermost layer, must be at least `min_waits` of the launches. Totals tell no times, so that
+Waits, of the calls' outermost layer, must be at least `min_waits` of the launches. Totals have no times, so that
 nothing is priced.
 
 ## What to try
 Unset `ASCEND_LAUNCH_BLOCKING`; remove synchronisation from hooks, timers and loops.
 
 ## Known limits
-Totals are over the whole recording. What the device did meanwhile is not told.
+Totals are over the whole recording. They do not show what the device did meanwhile.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNSET = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold waits against launches."""
+    """Compare waits with launches."""
     found = s(calls)
     launches, _, _ = added(tuple(one for one in found if (one.kind, one.name) == ("node", "launch")))
     waits, waited, longest = added(of_interface(found, _WAIT))

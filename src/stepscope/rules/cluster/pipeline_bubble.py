@@ -1,29 +1,28 @@
-"""Stages of a pipeline wait for each other.
+"""Pipeline stages wait for each other (bubble).
 
 ## What it finds
 Ranks of a pipeline that wait in sends and receives for the stage before or after theirs, and compute nothing
 meanwhile: the pipeline's bubble.
 
 ## Why it matters
-The first stage has nothing to do until the gradients of its first micro-batch come back, the last one until the first
-activations arrive. With p even stages and m micro-batches, (p - 1) / (m + p - 1) of each step is bubble; stages of
-different length add to that, since all wait for the longest.
+The first stage idles until the gradients of its first micro-batch come back, the last one until the first activations
+arrive. With p even stages and m micro-batches, (p - 1) / (m + p - 1) of each step is bubble; uneven stages add to that,
+since all wait for the longest.
 
 ## How it decides
-Sends and receives in a group that is called a pipeline's, or between two ranks that do nothing else with each other
-(`pipeline.stage`), in a job that trains. What a call lasts beyond moving its data, while nothing is computed, must come
-to `min_share` of the step on the rank at hand that waits least of its stage. Moving is what the library recorded, else
-what the quickest call of the kind took for its size. The price is what four times the micro-batches, or four chunks of
-layers per stage in turn, leave of the mean of all ranks: three quarters of the bubble go. Where stages compute
-different lengths of time, moving layers comes first.
+Sends and receives in a pipeline's process group, or between two ranks that exchange nothing else (`pipeline.stage`), in
+a job that trains. Exposed time of these calls beyond the transfer must reach `min_share` of the step on the rank that
+waits least of its stage. The transfer is what the library recorded, else the quickest call of the kind for its size.
+The price is three quarters of the ranks' mean bubble: what four times the micro-batches, or four chunks of layers per
+stage, remove. Where stages compute for different lengths of time, moving layers comes first.
 
 ## What to try
 More micro-batches per step, smaller ones if the batch is to stay; interleaved stages; layers moved from the longest
 stage (the last one has the head and the loss as well); fewer stages where the model fits into memory.
 
 ## Known limits
-Without the other stages it is not known which stage is the longest. A rank of another stage that is slow looks like
-bubble. A pipeline that infers waits for requests as well, and is not judged.
+Without the other stages the longest one is not known. A slow rank of another stage looks like a bubble. Inference
+pipelines also wait for requests, and are not judged.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from stepscope.signals import Signals
 from stepscope.signals.communication.pipeline import Stage, stage
 from stepscope.signals.shared.job import step_ns
 
-#: What four times the micro-batches leave of a bubble.
+#: Part of a bubble that remains with four times the micro-batches.
 _LEFT = 0.25
 
 _MORE = Action(
@@ -77,24 +76,24 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
             hint="record whole training steps of a job with pipeline parallelism",
         )
     shares = {rank: found[rank].bubble_ns / lengths[rank] for rank in lengths}
-    front = max(shares, key=lambda rank: (shares[rank], -rank))
-    if shares[front] < limits["min_share"]:
+    worst = max(shares, key=lambda rank: (shares[rank], -rank))
+    if shares[worst] < limits["min_share"]:
         return
     slowest, balance = _balance({rank: found[rank] for rank in lengths})
     uneven = balance >= limits["min_ratio"]
     yield Draft(
         title="Stages of the pipeline wait for each other",
         summary=f"The pipeline's bubble: {_who(found, shares)} of the step in sends and receives for "
-        f"{_neighbours(found[front])} (rank {front}: {duration(found[front].bubble_ns)}), computing nothing meanwhile."
-        + _micro_batches(found[front])
+        f"{_neighbours(found[worst])} (rank {worst}: {duration(found[worst].bubble_ns)}), without computing."
+        + _micro_batches(found[worst])
         + (f" Stage {slowest} computes {balance:.2f} times as long as the shortest." if uneven else ""),
         actions=(_MOVE, _MORE, _INTERLEAVE, _FEWER) if uneven else (_MORE, _INTERLEAVE, _MOVE, _FEWER),
         cost_ns=int((1 - _LEFT) * mean(found[rank].bubble_ns for rank in lengths)),
-        confidence=0.9 if found[front].told else 0.7,
-        events=found[front].events,
+        confidence=0.9 if found[worst].told else 0.7,
+        events=found[worst].events,
         rows=tuple({"table": "collectives", "where": {"rank": rank}} for rank in list(lengths)[:4]),
-        numbers={"bubble_share": shares[front], "stage_balance": balance, **limits},
-        ranks=(front, *(rank for rank in lengths if rank != front)),
+        numbers={"bubble_share": shares[worst], "stage_balance": balance, **limits},
+        ranks=(worst, *(rank for rank in lengths if rank != worst)),
     )
 
 
@@ -114,7 +113,7 @@ def _neighbours(one: Stage) -> str:
 
 
 def _micro_batches(one: Stage) -> str:
-    """How many micro-batches a step has, as the first and the last stage tell: they receive once for each."""
+    """Number of micro-batches per step: the first and the last stage receive once for each."""
     if not one.arrivals or one.stages is None or one.position not in (0, one.stages - 1):
         return ""
     number = round(one.arrivals)
@@ -123,7 +122,7 @@ def _micro_batches(one: Stage) -> str:
 
 
 def _balance(found: Mapping[int, Stage]) -> tuple[int, float]:
-    """The stage that computes longest, and how many times as long as the shortest; 1 where not all are at hand."""
+    """The stage that computes longest, and its time over the shortest one's; 1 where not all are recorded."""
     by_stage: dict[int, list[int]] = {}
     for one in found.values():
         if one.position is not None:

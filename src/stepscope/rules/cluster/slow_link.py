@@ -9,11 +9,10 @@ A ring or a tree runs at the pace of its slowest link. One cable that trained do
 wrong switch, one adapter on a far NUMA node halves the bandwidth of all.
 
 ## How it decides
-Two ways, whichever the recordings allow. Transfers recorded by the library (HCCL): the rate of each pair of ranks,
-against the median of at least `min_pairs` pairs over the same kind of link (`link_rates.pairs`). Else groups: the time
-of collectives of the same kind, size and number of ranks, against the median of at least `min_pairs` groups, where the
-shortest participant's duration counts (`link_rates.groups`). One that is `min_drop` slower is reported. The price is
-the time that the slow ones take beyond the usual, as far as nothing is computed meanwhile.
+A pair or group that is slower than the median by `min_drop` is reported. With transfers recorded by the library (HCCL):
+the rate of each pair of ranks, among at least `min_pairs` pairs over the same kind of link (`link_rates.pairs`). Else
+the time of collectives of the same kind, size and number of ranks, by their shortest participant, among at least
+`min_pairs` groups (`link_rates.groups`). The price is the exposed time that the slow ones take beyond the median.
 
 ## What to try
 Compare the link's state and error counters with its neighbours'; run the communication benchmark of the vendor between
@@ -51,7 +50,7 @@ _STATE_CUDA = (
 
 @dataclass(frozen=True, slots=True)
 class _Slow:
-    """A slow pair or group: what it is, its rate over the usual one, what it costs per step, and its ranks."""
+    """A slow pair or group: its name, its rate over the median, its cost per step, and its ranks."""
 
     what: str
     ratio: float
@@ -73,12 +72,12 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     if not slow:
         return
     slow.sort(key=lambda one: (-one.cost_ns, one.what))
-    front = slow[0]
+    slowest = slow[0]
     state = _STATE.get(ranks[min(ranks)].maybe(platform) or "", _STATE_CUDA)
     yield Draft(
         title="One link is slower than the others",
-        summary=f"Between {front.what} data moves at {quantity(front.rate, 'bytes/s')}, "
-        f"{percent(front.ratio, 0)} of what others of its kind get"
+        summary=f"Between {slowest.what} data moves at {quantity(slowest.rate, 'bytes/s')}, "
+        f"{percent(slowest.ratio, 0)} of the rate of similar links"
         + (f"; {len(slow) - 1} more are slow too." if len(slow) > 1 else "."),
         actions=(
             Action(
@@ -87,7 +86,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         ),
         cost_ns=int(max(one.cost_ns for one in slow)),
         confidence=0.8,
-        numbers={"rate": front.rate, "of_usual": front.ratio, **limits},
+        numbers={"rate": slowest.rate, "of_usual": slowest.ratio, **limits},
         ranks=tuple(dict.fromkeys(rank for one in slow for rank in one.ranks if rank in ranks)) or tuple(ranks),
     )
 

@@ -8,8 +8,8 @@ A synchronous job runs at the pace of its slowest device: each collective ends w
 that is throttled, too hot, shared with another process or partly broken slows down all of them.
 
 ## How it decides
-Of each collective, a rank's wait is its own duration less that of its shortest participant, so that no clock of one
-host is compared with another's. The ranks that wait less than 0.3 of what the others wait come last
+A rank's wait in a collective is its own duration less that of the shortest participant, so that clocks of different
+hosts are never compared. The ranks that wait less than 0.3 of what the others wait come last
 (`cluster.waited_ns`); the others must wait `min_wait` of their step. Kernels of the same name that run equally often on
 all ranks must take `min_ratio` times as long on the late ranks (`cluster.kernels`), while these have no more to compute
 (`cluster.work`). The price is the least that one of the waiting ranks would save on its dependency graph without
@@ -17,7 +17,7 @@ waiting.
 
 ## What to try
 Compare clocks, temperatures and error counters of the device with its neighbours'; look for other processes on it; run
-a plain matrix product on each device. Take the host out of the job if the device stays slow.
+a plain matrix multiplication on each device. Take the host out of the job if the device stays slow.
 
 ## Known limits
 Needs the recordings of all ranks of a group, over the same steps. Where the same kernels have different sizes on

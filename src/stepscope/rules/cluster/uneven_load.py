@@ -5,11 +5,11 @@ Ranks that wait for others which have more to compute: longer sequences, more to
 embedding table, an additional layer; or which wait longer for their batches.
 
 ## Why it matters
-Each step takes as long as the rank with most work. What the others wait is lost on all of them, and a faster device
+Each step takes as long as on the rank with most work. All others lose the time that they wait, and a faster device
 would not help.
 
 ## How it decides
-The waits of all ranks, exposed and per step, must come to `min_wait` of the step in the mean (`cluster.waited_ns`). The
+The waits of all ranks, exposed and per step, must come to `min_wait` of the step on average (`cluster.waited_ns`). The
 work of each rank and step is the FLOPs of its operators where shapes are recorded, else the blocks of its kernels
 (`cluster.work`): over the steps, the largest must be `min_ratio` times the mean of the ranks. The price is the mean of
 what the ranks would save on their dependency graphs without waiting, since even work is the mean, not the least. Late
@@ -17,7 +17,7 @@ ranks with as much work as the others that wait `min_wait` of the step longer fo
 at the least that one of the waiting ranks would save.
 
 ## What to try
-Distribute by cost in place of count: tokens in place of samples, batches of similar length on all ranks at the same
+Distribute by cost instead of count: tokens instead of samples, batches of similar length on all ranks at the same
 step. Balance experts; split large tables by their use; move layers between stages.
 
 ## Known limits
@@ -40,7 +40,7 @@ from stepscope.signals import Signals
 from stepscope.signals.communication.cluster import gain_ns, waited_share, work
 
 _BY_COST = Action(
-    "Distribute by cost in place of count, and give all ranks batches of similar length at the same step",
+    "Distribute by cost instead of count, and give all ranks batches of similar length at the same step",
     before="sampler = DistributedSampler(dataset)",
     after="sampler = LengthGroupedSampler(lengths, num_replicas=world_size, rank=rank, max_tokens=16_384)",
     page="uneven-load",

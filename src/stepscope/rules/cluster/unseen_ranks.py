@@ -4,22 +4,22 @@
 Waiting in collectives on every rank at hand, in a job that has more ranks.
 
 ## Why it matters
-The time is lost on all ranks, and nothing that is changed on the recorded ones brings it back: they are the ones that
-wait. Overlapping the collectives does not help either, since it is not the transfer that takes the time.
+The time is lost on all ranks, and no change on the recorded ones recovers it, since these are the ones that wait.
+Overlapping the collectives does not help either: the wait takes the time, not the transfer.
 
 ## How it decides
-The library's own records of its transfers tell waiting from transfer. Waiting that all recorded ranks do in the same
-collectives (`cluster.unseen_ns`) must come to `min_wait` of the step, and the job must have ranks that are not at hand
-(`cluster.ranks_missing`): one of these came later than all that were recorded. Where the library's waits tell for whom
-they were (`awaited.peers`), the rank is named that took up most of them, if it is not one of those at hand. The price
-is the least that one of the recorded ranks would save on its dependency graph without waiting.
+The communication library's records distinguish waiting from transfer. Waiting that all recorded ranks do in the same
+collectives (`cluster.unseen_ns`) must reach `min_wait` of the step, and the job must have ranks that were not recorded
+(`cluster.ranks_missing`): one of these arrived after all recorded ones. Where the library records which rank a wait was
+for (`awaited.peers`), the missing rank with most of the waiting is named. The price is the least that one of the
+recorded ranks would save on its dependency graph without waiting.
 
 ## What to try
 Record the same steps on all ranks and open them together: the late one is then named, with what is different about it.
 
 ## Known limits
-A step that was recorded right after a pause of one rank (a checkpoint, an evaluation, the profiler's own start) waits
-for that, and only once. Recordings in which transfers are not told from waiting are spoken of by REC006.
+A step right after a pause of one rank (a checkpoint, an evaluation, the profiler's own start) waits once, for that.
+Recordings that do not distinguish transfers from waiting are the subject of REC006.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RECORD = Action(
     page="slow-ranks",
 )
 _LOOK = Action(
-    "Look at the ranks that are not here for what one of them does and the others don't: loading from a slower disk, "
+    "Look for what one of the missing ranks does and the others don't: loading from a slower disk, "
     "logging, checkpoints, evaluation",
     page="slow-ranks",
 )
@@ -70,7 +70,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
         summary=f"{seen}collectives, most of it for {_listed(named)}, which {'was' if len(named) == 1 else 'were'} "
         "not recorded."
         if named
-        else f"{seen}collectives before transfers begin: a rank that was not recorded comes later.",
+        else f"{seen}collectives before transfers start: a rank that was not recorded arrives later.",
         actions=(_RECORD, _look(named)),
         cost_ns=gains.get(least),
         confidence=0.9 if named else 0.8,
@@ -82,7 +82,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
 
 
 def _named(ranks: Mapping[int, Signals], waits: Mapping[int, float]) -> tuple[int, ...]:
-    """The rank, or the few, that most of the waiting was for; none if that is not told, or one of them is at hand."""
+    """The rank, or the few, that most of the waiting was for; none if unknown, or if one of them was recorded."""
     awaited: Counter[int] = Counter()
     for rank in waits:
         awaited.update(ranks[rank].maybe(peers) or {})

@@ -1,12 +1,12 @@
-"""Collectives last many times as long as their like.
+"""Collectives last many times as long as comparable ones.
 
 ## What it finds
-Collectives during which nothing is computed and which take many times as long as others show to be enough, in
-recordings that do not tell waiting from transfer.
+Exposed collectives that take many times as long as comparable ones, in recordings that do not distinguish waiting from
+transfer.
 
 ## Why it matters
-A collective ends when the last rank has come. One that lasts a hundred times as long as the next one does not move a
-hundred times as much: somebody came late, or the sender of a broadcast was not ready.
+A collective ends when the last rank has arrived. One that lasts a hundred times as long as the next one does not move a
+hundred times the data: a rank arrived late, or the sender of a broadcast was not ready.
 
 ## How it decides
 Where sizes are recorded, a collective that takes five times what the quickest of its kind and group took for its size,
@@ -53,7 +53,7 @@ _LATE = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what stands out against the step."""
+    """Compare what stands out with the step."""
     found = s(calls)
     waited = np.where(found.long, np.minimum(found.exposed, found.dur - found.transfer), 0)
     cost = int(waited.sum()) // found.steps
@@ -64,10 +64,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     first, number = order[0], int(np.count_nonzero(waited))
     kind = str(found.name[first])
     yield Draft(
-        title="Collectives last many times as long as their like",
-        summary=f"{_which(number, kind)} {duration(cost)} of each step ({percent(share)}) beyond what others show to "
-        f"be enough, and nothing is computed meanwhile: {_longest(found, int(first))}. Most likely it waits for "
-        f"{'its sender' if kind == 'broadcast' else 'a rank that comes late'}; the recording itself does not tell.",
+        title="Collectives last many times as long as comparable ones",
+        summary=f"{_which(number, kind)} {duration(cost)} of each step ({percent(share)}) longer than comparable ones, "
+        f"without overlapping compute: {_longest(found, int(first))}. Most likely it waits for "
+        f"{'its sender' if kind == 'broadcast' else 'a rank that arrives late'}; the recording alone can't confirm it.",
         actions=(_SENDER, _RECORD) if kind == "broadcast" else (_LATE, _RECORD),
         cost_ns=cost,
         confidence=0.6,
@@ -83,10 +83,10 @@ def _which(number: int, kind: str) -> str:
 
 def _longest(found: Calls, at: int) -> str:
     needed = max(int(found.transfer[at]), 1)
-    size = "for its size" if found.bytes[at] > 0 else "at most elsewhere"
+    size = "of comparable ones" if found.bytes[at] > 0 else "of the longest others"
     return (
         f"the longest lasts {duration(int(found.dur[at]))}, {found.dur[at] / needed:.0f} times the "
-        f"{duration(needed)} that are enough {size}"
+        f"{duration(needed)} {size}"
     )
 
 

@@ -1,12 +1,11 @@
-"""Gradients are exchanged in many small pieces.
+"""Gradients are exchanged in many small collectives.
 
 ## What it finds
-Reductions of gradients, or gathers and scatters of sharded parameters, that are so small that each is over before the
-speed of the link matters.
+Reductions of gradients, or gathers and scatters of sharded parameters, that are so small that latency dominates them.
 
 ## Why it matters
-Every collective has a latency of tens of microseconds however little it carries, and the host has to issue each.
-Hundreds of small ones keep the link busy with starting and stopping, and end later than a few large ones.
+Every collective has a latency of tens of microseconds whatever its size, and the host has to issue each. Hundreds of
+small ones take longer than a few large ones with the same bytes.
 
 ## How it decides
 A call counts as small if it carries less than a default bucket (25 MiB) and the link, at its usual rate, would need
@@ -19,8 +18,8 @@ Leave `bucket_cap_mb` at its default of 25 or raise it; wrap larger units in FSD
 one by one can be fused into flat ones.
 
 ## Known limits
-Whether the launching thread does the backward pass decides what counts as gradients. Larger buckets begin later in
-the backward pass; the graph prices the same order with shorter transfers.
+Collectives launched by the thread of the backward pass count as gradients. Larger buckets start later in the backward
+pass; the graph prices the recorded order with shorter transfers.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _FSDP = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the small exchanges against the step."""
+    """Compare the small exchanges with the step."""
     found = s(gradients)
     share = found.ns_per_step / s(step_ns)
     if found.per_step < limits["min_calls"] or share < limits["min_share"]:
@@ -58,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     sharded = bool((found.calls.name == "reduce_scatter").any())
     mean = int(found.calls.bytes.mean())
     yield Draft(
-        title="Gradients are exchanged in small pieces",
+        title="Gradients are exchanged in many small collectives",
         summary=f"{found.per_step:,.0f} collectives per step carry {quantity(mean, 'bytes')} of gradients on average "
         f"and take {duration(found.ns_per_step)} ({percent(share)} of the step); in messages of 25 MiB the same bytes "
         f"would take {percent(found.time_factor)} of that.",

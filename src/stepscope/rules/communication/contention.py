@@ -1,26 +1,25 @@
 """Matrix multiplications run slower while collectives run beside them.
 
 ## What it finds
-Kernels of the matrix units that take clearly longer whenever communication overlaps them than equal kernels do
-without. On NPUs also transfers of collectives that are slower while a matrix multiplication runs.
+Tensor-core kernels that take clearly longer while communication overlaps them than equal kernels do without it. On
+NPUs also transfers of collectives that are slower while a matrix multiplication runs.
 
 ## Why it matters
-Hidden communication is not free: its kernels occupy multiprocessors and memory bandwidth that the computation beside
-them would use. Where the loss exceeds what overlapping gains, both would be faster one after the other.
+Overlapped communication is not free: its kernels occupy SMs or CUs and memory bandwidth that the compute kernels
+would use. Where the loss exceeds the gain of overlapping, both are faster one after the other.
 
 ## How it decides
-Equal kernels (same name, grid and shapes of the inputs) are compared: those beside which a collective ran for more
-than half of their time against the median of those beside which none ran, at least three of each. All together must
-be slower by `min_slowdown`. The price is what the step would save if they ran as fast as alone. Transfers recorded by
-HCCL are compared alike: those during matrix multiplications against the others, or against `usual_rate` if there are
-none.
+Equal kernels (same name, grid and input shapes) are compared: those that a collective overlapped for more than half of
+their time with the median of those without overlap, at least three of each. All together must be slower by
+`min_slowdown`. The price is what the step would save if they ran as fast as alone. Transfers recorded by HCCL are
+compared in the same way: those during matrix multiplications with the others, or with `usual_rate` if there are none.
 
 ## What to try
-Give communication fewer multiprocessors (`NCCL_MAX_CTAS`, `NCCL_MAX_NCHANNELS`), let copy engines or switches do it
+Give communication fewer SMs (`NCCL_MAX_CTAS`, `NCCL_MAX_NCHANNELS`), let copy engines or switches do it
 (NCCL's user buffers and zero-CTA collectives), or move the largest collectives next to kernels that leave units free.
 
 ## Known limits
-Throttled clocks look alike if they coincide with communication.
+Clock throttling that coincides with communication looks the same.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ from stepscope.signals.communication.contention import crowded
 from stepscope.signals.shared.job import platform
 
 _CTAS = Action(
-    "Let communication occupy fewer multiprocessors",
+    "Let communication occupy fewer SMs",
     before="NCCL_MAX_CTAS unset",
     after="export NCCL_MAX_CTAS=8   # fewer until collectives, no longer hidden, become the bottleneck",
     page="overlapping-communication",
 )
 _AIV = Action(
-    "Take transfers out of the way of matrix multiplications: fused operators that compute and communicate in turns",
+    "Fuse the collective with the matrix multiplication: such operators compute and communicate in turns",
     before="out = torch.matmul(x, w)\ndist.all_reduce(out)",
     after="out = torch_npu.npu_mm_all_reduce_base(x, w, hcom, reduce_op='sum')",
     page="hccl-settings",
@@ -55,7 +54,7 @@ _AIV = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what runs at the same time against what runs alone."""
+    """Compare what runs at the same time with what runs alone."""
     looked = [_kernels(s, limits), _transfers(s, limits)]
     for draft in looked:
         yield from draft
@@ -67,8 +66,8 @@ def _kernels(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Communication slows matrix multiplications down",
-        summary=f"{found.event.size} kernels of the matrix units that run beside collectives take "
-        f"{percent(found.slowdown)} longer than equal ones do alone.",
+        summary=f"{found.event.size} tensor-core kernels that overlap with collectives take "
+        f"{percent(found.slowdown)} longer than equal kernels without overlap.",
         actions=(_AIV if s(platform) == "npu" else _CTAS,),
         change=Change(device=scaled_each(found.event, np.minimum(found.alone / found.dur, 1.0))),
         confidence=0.7,
@@ -95,7 +94,7 @@ def _transfers(s: Signals, limits: Limits) -> Iterator[Draft]:
         change = None
     yield Draft(
         title="Matrix multiplications slow transfers down",
-        summary=f"Transfers during matrix multiplications run at {quantity(beside.rate, 'bytes/s')} in place of "
+        summary=f"Transfers during matrix multiplications run at {quantity(beside.rate, 'bytes/s')} instead of "
         f"{quantity(usual, 'bytes/s')}.",
         actions=(_AIV,),
         change=change,

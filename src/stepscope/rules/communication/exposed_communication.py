@@ -1,32 +1,30 @@
-"""Communication stands in the way of compute.
+"""Communication is exposed: it is not overlapped with compute.
 
 ## What it finds
-Collectives during which the device computes nothing, though there is compute in the step that they could have run
-beside: gradients that are reduced only when the backward pass is over, parameters that are gathered only when their
-layer needs them.
+Collectives during which the device computes nothing, although the step has compute that could overlap them: gradients
+reduced after the whole backward pass, parameters gathered only when their layer needs them.
 
 ## Why it matters
-Links and compute units are different parts of the machine. A transfer that runs while layers are computed costs
-nothing; one that everything waits for costs its whole length, on every rank.
+Links and compute units work independently. A transfer that overlaps compute costs nothing; an exposed one adds its
+whole length to the step, on every rank.
 
 ## How it decides
-The exposed part of collectives, as a share of the step, must reach `min_share`. Only transfer counts: what a
-collective waits for a late rank is another problem, and overlapping it would not help
-(`communication.transfer_share`). Where the recordings of all ranks are at hand, the transfer is the shortest
-participant's time; on one rank alone waiting can't be told apart, which lowers the confidence. The price is what the
-step would save on its dependency graph if other device work did not have to wait for these collectives, and if they
-began as soon as their data is there: the last gradients, which nothing is left to hide, stay exposed. Where that would
-save nothing since they begin at once and run back to back, there is no price, and the remedy is to send less.
+Exposed transfer must reach `min_share` of the step (`communication.transfer_share`). Waiting for a late rank does not
+count: overlapping does not shorten it. With the recordings of all ranks, the transfer is the shortest participant's
+time; with one rank, waiting and transfer can't be distinguished, which lowers the confidence. The price is the saving
+on the step's dependency graph if these collectives started as soon as their data is ready and no device work waited for
+them: the last gradients, with no compute left beside them, stay exposed. Where collectives already start at once and
+run back to back, nothing is left to overlap: then there is no price, and the remedy is to send less.
 
 ## What to try
-Let DistributedDataParallel reduce bucket by bucket during the backward pass in place of one reduction after it; with
+Let DistributedDataParallel reduce bucket by bucket during the backward pass instead of one reduction after it; with
 FSDP, gather the next layer's parameters while this one computes. With gradient accumulation, reduce only once per
 optimizer step. Where the transfers are longer than all the compute there is, send less: bf16 gradients, another
 sharding.
 
 ## Known limits
-Whether the result of a collective was needed at once is not visible: one whose result the next operator reads, as in
-tensor parallelism, can't be overlapped by moving it. The price takes overlapped kernels to run as fast as alone.
+Recordings do not show whether a result was needed at once: a collective whose result the next operator reads, as in
+tensor parallelism, can't be overlapped. The price assumes that overlapped kernels run as fast as alone.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ _ACCUMULATE = Action(
     needs=("gradients are reduced",),
 )
 _COMPRESS = Action(
-    "Send gradients in half the bytes where the link is what takes the time",
+    "Send gradients in half the bytes where the link is the limit",
     before="model = DistributedDataParallel(model)",
     after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
     "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
@@ -120,9 +118,9 @@ _ASIDE = Action(
     page="overlapping-communication",
 )
 _SHARDED = ("all_gather", "reduce_scatter")
-#: Where collectives run for this share of the step, no other order of work hides them.
+#: Where collectives run for this share of the step, there is too little compute to hide them.
 _FULL = 0.8
-#: What is exposed for this share of the step is said though no order of work would hide it.
+#: Communication exposed for this share of the step is reported even if no compute is left to hide it.
 _LARGE = 0.1
 _LESS = Action(
     "Send less, or over a faster link: shard within a host only, in narrower types, more computing per exchange",
@@ -134,7 +132,7 @@ _LESS = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the exposed transfer against the step."""
+    """Compare the exposed transfer with the step."""
     share = s(transfer_share)
     if share < limits["min_share"]:
         return
@@ -145,11 +143,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     exposed = int(found.exposed_transfer.sum()) // found.steps
     busy = s.maybe(link_share)
     full = busy is not None and busy >= _FULL
-    apart = "" if found.known else "; on the recordings at hand, waiting for other ranks can't be told apart from that"
+    unsure = "" if found.known else " Part of it may be waiting for other ranks: one recording can't distinguish that."
     overlapping = Draft(
-        title="Communication stands in the way of compute",
-        summary=f"{duration(exposed)} of each step ({percent(share)}) are "
-        f"collectives, mostly {kind}, that nothing is computed behind{apart}.",
+        title="Communication is not overlapped with compute",
+        summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}), mostly {kind}, "
+        f"is not overlapped with compute.{unsure}",
         actions=_actions(kind, s.maybe(megatron) is True),
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
         most_ns=exposed,
@@ -165,11 +163,11 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if busy is None:
         yield overlapping
         return
-    sooner = "" if full else ", and begin when their data is there"
+    at_once = "" if full else " and start as soon as their data is ready"
     bound = replace(
         overlapping,
-        summary=f"{overlapping.summary} They run for {percent(busy)} of the step{sooner}: no order of work hides "
-        f"{'them' if full else 'more of them'}.",
+        summary=f"{overlapping.summary} Collectives run for {percent(busy)} of the step{at_once}: no compute is left "
+        f"to hide {'them' if full else 'more of them'}.",
         actions=_fewer_bytes(kind) or overlapping.actions,
         change=None,
         most_ns=None,
@@ -199,7 +197,7 @@ def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
 
 
 def _fewer_bytes(kind: str) -> tuple[Action, ...]:
-    """What shortens collectives that nothing hides."""
+    """Actions that shorten exposed collectives."""
     if kind in _SHARDED:
         return _LESS, _ACCUMULATE
     return (_COMPRESS, _ACCUMULATE, _FEWER) if kind in ("all_reduce", "reduce") else ()

@@ -1,7 +1,7 @@
-"""Tensors of a device are exchanged through the host.
+"""Device tensors are exchanged through the host (gloo).
 
 ## What it finds
-Collectives of the gloo backend in a job that computes on devices with a library of their own for that.
+Collectives of the gloo backend in a job whose devices have a communication library of their own.
 
 ## Why it matters
 gloo copies tensors to the host, sends them over TCP at one to a few GB/s, and copies them back; NCCL, RCCL and HCCL
@@ -16,7 +16,7 @@ Initialise the process group with the backend of the device.
 
 ## Known limits
 Collectives of host tensors, for example to agree on file names, belong to gloo; where the recording does not name the
-backends of groups they can't be told apart, and the confidence is low.
+backends of groups they can't be distinguished, and the confidence is low.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BACKENDS = {"cuda": "nccl", "rocm": "nccl", "npu": "hccl", "xpu": "xccl"}
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of gloo's collectives against the step."""
+    """Compare the time of gloo's collectives with the step."""
     backend = _BACKENDS.get(s(platform))
     found = s(on_host)
     inside = found.step >= 0
@@ -55,8 +55,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     per_step = int(found.dur[inside].sum()) // steps
     yield Draft(
         title="Collectives go through the host (gloo)",
-        summary=f"{duration(per_step)} of each step ({percent(share)}) are collectives that gloo carries out on the "
-        f"host, though the devices have {backend.upper()}.",
+        summary=f"Gloo collectives on the host take {duration(per_step)} of each step ({percent(share)}), although the "
+        f"devices have {backend.upper()}.",
         actions=(
             Action(
                 f"Use the {backend} backend for tensors of the devices",

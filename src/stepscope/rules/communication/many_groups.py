@@ -14,7 +14,7 @@ At least `min_same` groups with the same ranks carry collectives; or the buffers
 `min_memory` of its memory. It is advice: it costs memory rather than time.
 
 ## What to try
-Reuse a group in place of creating another with the same ranks; on NPUs size each group's buffers after its largest
+Reuse a group instead of creating another with the same ranks; on NPUs size each group's buffers after its largest
 message.
 
 ## Known limits

@@ -1,8 +1,8 @@
-"""Large collectives run far below the speed of the link.
+"""Large collectives run far below the bandwidth of the link.
 
 ## What it finds
-Collectives of several MiB, for which the speed of the link alone should decide, at a bus bandwidth below what any
-intact link of the kind gives.
+Collectives of several MiB, which should be limited by the link's bandwidth, at a bus bandwidth below what any intact
+link of the kind gives.
 
 ## Why it matters
 A link ten times slower than it should be turns communication that hides behind compute into the longest part of the
@@ -13,9 +13,9 @@ Bus bandwidth (bytes over transfer time, times the factor of the collective) of 
 takes whatever its size, as calls of several sizes tell, does not count. The bandwidth is held against what the link
 must give: between devices of one host with links of their own a fifth of what large collectives usually get there (70 %
 of one direction's rate); over HCCS half of 18 GB/s for each link; else, where ranks may sit on different hosts,
-`min_remote`. Where waiting for other ranks can't be told from transfer, the best of at least `min_calls` calls counts
-in place of the median. The price is what the step would save if these collectives ran at the usual bandwidth, and with
-them smaller ones of the same groups, where it is known what they take besides moving their bytes.
+`min_remote`. Where waiting for other ranks can't be distinguished from transfer, the best of at least `min_calls` calls
+counts instead of the median. The price is what the step would save if these collectives ran at the usual bandwidth, and
+with them smaller ones of the same groups, where it is known what they take besides moving their bytes.
 
 ## What to try
 Look at what the library chose: `NCCL_DEBUG=INFO` (HCCL: `HCCL_ENTRY_LOG_ENABLE=1`) names the transport of each
@@ -66,17 +66,17 @@ _LESS = Action("If the link is all there is, send less: bf16 gradients, accumula
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the bus bandwidth against what such a link must give."""
+    """Compare the bus bandwidth with what such a link must give."""
     found, way = s(large), s(link)
     least = way.least or limits["min_remote"]
     rate, known = s(bandwidth), found.calls.known
     if rate >= least or found.bandwidth.size < (1 if known else limits["min_calls"]):
         return
     reached = f"{quantity(rate, 'bytes/s')} " + ("in the median" if known else "at best")
-    apart = "" if known else "; waiting for other ranks can't be told from transfer on the recordings at hand"
+    apart = "" if known else "; waiting for other ranks can't be distinguished from transfer on the recordings at hand"
     yield Draft(
-        title="Collectives are far slower than the link should be",
-        summary=f"Collectives of up to {quantity(int(found.calls.bytes.max()), 'bytes')} come to a bus bandwidth of "
+        title="Collectives run far below the link's bandwidth",
+        summary=f"Collectives of up to {quantity(int(found.calls.bytes.max()), 'bytes')} reach a bus bandwidth of "
         f"{reached}; over {way.name}, {quantity(way.usual, 'bytes/s')} are usual and {quantity(least, 'bytes/s')} "
         f"the least to expect{apart}.",
         actions=({"npu": _NPU, "rocm": _ROCM}.get(s(platform), _CUDA), _LESS),

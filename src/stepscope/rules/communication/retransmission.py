@@ -1,4 +1,4 @@
-"""Collectives stall for seconds: lost packets are sent again.
+"""Collectives stall for seconds, as when lost packets are sent again.
 
 ## What it finds
 Collectives that take seconds although others of their kind and size take milliseconds, and for which no rank was
@@ -19,7 +19,7 @@ Look for pauses and drops on the switches' and adapters' counters; give the traf
 switches' flow control is set up for. A shorter timeout makes each loss cheaper, and a failure quicker.
 
 ## Known limits
-On one rank alone a stall can't be told from a rank that is seconds late, and is not reported.
+On one rank alone a stall can't be distinguished from a rank that is seconds late, and is not reported.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ _CUDA = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold each transfer against its like."""
+    """Compare each transfer with its like."""
     found = s(calls)
     if not found.told.any():
         raise MissingInputError(
-            "waiting for other ranks can't be told from transfer", hint="give the recordings of all ranks together"
+            "waiting can't be distinguished from transfer", hint="give the recordings of all ranks together"
         )
     usual = _usual(found)
     stalled = found.told & (found.transfer >= limits["min_ns"]) & (found.transfer >= limits["min_ratio"] * usual)
@@ -69,9 +69,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     lost = np.maximum(found.transfer - usual, 0)[stalled]
     yield Draft(
         title="Collectives stall, as if packets were lost",
-        summary=f"{int(stalled.sum())} collectives took up to {duration(int(found.transfer[stalled].max()))} with all "
-        f"ranks there, where others of their size take {duration(int(usual[stalled].min()))}: as long as the timeout "
-        "after which lost packets are sent again.",
+        summary=f"{int(stalled.sum())} collectives took up to {duration(int(found.transfer[stalled].max()))} after all "
+        f"ranks had arrived, where others of their size take {duration(int(usual[stalled].min()))}: as long as the "
+        "timeout after which lost packets are sent again.",
         actions=(_NPU if s(platform) == "npu" else _CUDA,),
         change=Change(device=scaled_each(found.event[stalled], 1 - lost / found.dur[stalled])),
         confidence=0.8,

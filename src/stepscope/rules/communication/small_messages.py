@@ -1,7 +1,7 @@
-"""Many small collectives that are no gradients.
+"""Many small collectives, other than gradients.
 
 ## What it finds
-Collectives of activations, metrics, lengths or counts that are so small that their latency decides what they take.
+Collectives of activations, metrics, lengths or counts that are so small that latency dominates their time.
 
 ## Why it matters
 A reduction of four bytes takes as long as one of a hundred kilobytes, and everything that needs its result waits: a
@@ -50,7 +50,7 @@ _RARELY = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the small messages against the step."""
+    """Compare the small messages with the step."""
     found = s(others)
     share, part = found.ns_per_step / s(step_ns), found.calls.event.size / s(calls).event.size
     if found.per_step < limits["min_calls"] or share < limits["min_share"] or part < limits["min_part"]:

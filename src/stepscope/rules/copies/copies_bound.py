@@ -1,8 +1,8 @@
 """Copies between host and device take most of the step.
 
 ## What it finds
-Steps that move data over the link to the host for longer than they do anything else: weights that are fetched anew for
-every layer, optimizer states kept on the host, results that go to the host as a whole.
+Steps that spend most of their time on copies over the link to the host: weights fetched again for every layer,
+optimizer states kept on the host, results copied to the host as a whole.
 
 ## Why it matters
 The link to the host is a fiftieth of the device's own memory in speed. Copies that take longer than the rest of the
@@ -14,7 +14,7 @@ The price is that of the copies, were they not needed.
 
 ## What to try
 Keep on the device what is used in every step: no offloading, or of what does not fit only. Make what must be sent
-smaller: 16 or 8 bits in place of 32, the rows that are needed in place of the table. Share the model between devices.
+smaller: 16 or 8 bits instead of 32, the rows that are needed instead of the table. Share the model between devices.
 
 ## Known limits
 Which data is sent can't be seen. A recording of a program's start shows how it loads its weights once.
@@ -49,7 +49,7 @@ _SMALLER = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the exposed time of copies against the step."""
+    """Compare the exposed time of copies with the step."""
     found = s(with_host)
     if not found.event.size or share(s, int(found.dur.sum())) < limits["min_share"] or not in_most_steps(s, found):
         return
@@ -59,9 +59,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     size, alone = found.bytes.sum() / steps, exposed // steps
     yield Draft(
         title="Copies between host and device take most of the step",
-        summary=f"{quantity(size, 'bytes')} per step go over the link to the host, and for {duration(alone)} "
-        f"({percent(share(s, exposed))} of the step) the device does nothing else: no other work is long enough to "
-        "hide them.",
+        summary=f"{quantity(size, 'bytes')} per step are copied between host and device, exposed for "
+        f"{duration(alone)} ({percent(share(s, exposed))} of the step): there is too little other work to overlap "
+        "them.",
         actions=(_KEEP, _SMALLER, *_elsewhere(found)),
         change=Change(device=(Scaled(found.event, 0.0),)),
         most_ns=alone,

@@ -1,15 +1,15 @@
-"""Asynchronous copies stand in the way of compute.
+"""Asynchronous copies are not overlapped with compute.
 
 ## What it finds
 Copies between the device and page-locked memory during which the device does nothing else.
 
 ## Why it matters
-Copy engines work beside the multiprocessors. A copy on the queue of the kernels makes these wait; on a queue of its
-own it could run during the step before.
+Copy engines work independently of SMs and CUs. A copy on the stream of the kernels delays these; on a stream of its own
+it could run during the step before.
 
 ## How it decides
 The time of asynchronous copies in which their device computes and communicates nothing must come to `min_share` of the
-step. The price is that of copies that other work passes by.
+step. The price is what the step would save if no other work waited for these copies.
 
 ## What to try
 Copy the next batch on a side stream while this one is computed; for offloaded weights or activations, fetch them a
@@ -36,7 +36,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the exposed time of such copies against the step."""
+    """Compare the exposed time of such copies with the step."""
     found = s(asynchronous)
     if not found.event.size or share(s, int(found.dur.sum())) < limits["min_share"] or not in_most_steps(s, found):
         return
@@ -45,9 +45,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     taken, alone = (duration(ns // steps) for ns in (int(found.dur.sum()), exposed))
     yield Draft(
-        title="Copies are not overlapped",
-        summary=f"Copies of {quantity(found.bytes.sum() / steps, 'bytes')} per step between host and device take "
-        f"{taken}; for {alone} of it the device does nothing else ({percent(share(s, exposed))} of the step).",
+        title="Copies are not overlapped with compute",
+        summary=f"Exposed copies: {alone} of each step ({percent(share(s, exposed))}) are copies between host and "
+        f"device that nothing overlaps, of {taken} and {quantity(found.bytes.sum() / steps, 'bytes')} in all.",
         actions=(_ahead(s(platform)),),
         change=Change(overlapped=found.event),
         most_ns=exposed // steps,

@@ -4,20 +4,20 @@
 Kernels during which pages of managed memory (`cudaMallocManaged`, `-gpu=managed`) move to the device.
 
 ## Why it matters
-A kernel that touches a page which lies on the host stops there: the fault is handled by the driver, the page moves,
-others wait. That takes some tens of microseconds for each group of pages, and reaches a small part of the link's rate.
+A kernel that touches a page on the host faults: the driver handles the fault, the page migrates, and threads wait. That
+takes some tens of microseconds per group of pages, and reaches a small part of the link's rate.
 
 ## How it decides
 The time within kernels from their first migration to their last (`managed.migrations`), without pauses of more than
-100 us, less what the same bytes would take in one piece at the rate of page-locked memory, must come to `min_share` of
-the step. That is the price.
+100 us, less what one copy of the same bytes from page-locked memory would take, must come to `min_share` of the step.
+That is the price.
 
 ## What to try
 Prefetch arrays to the device before the kernel, and back before the host reads them; fill them on the device in the
 first place; say what is only read. Or copy explicitly.
 
 ## Known limits
-What the kernel computes between two migrations can't be told from the handling of faults: the price is an upper bound.
+The kernel's own compute between two migrations is not separable from fault handling: the price is an upper bound.
 Which arrays migrate is not recorded. Where the device can't fault (Windows, WSL) everything moves before the kernel.
 """
 
@@ -51,14 +51,14 @@ _ACTIONS: Final = (
         needs=("kernels of its own",),
     ),
     Action(
-        "Let a data region copy the arrays once in place of managed memory",
+        "Let a data region copy the arrays once instead of managed memory",
         before="nvc -acc -gpu=managed jacobi.c",
         after="nvc -acc jacobi.c   // with #pragma acc data copy(a[0:n]) around the loop",
         page="memory-access",
         needs=("openacc",),
     ),
     Action(
-        "Let a data region copy the arrays once in place of managed memory",
+        "Let a data region copy the arrays once instead of managed memory",
         before="nvc -mp=gpu -gpu=managed jacobi.c",
         after="nvc -mp=gpu jacobi.c   // with #pragma omp target data map(tofrom: a[0:n]) around the loop",
         page="memory-access",
@@ -73,7 +73,7 @@ _ACTIONS: Final = (
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what kernels wait for pages against the step."""
+    """Compare what kernels wait for pages with the step."""
     found = s(migrations)
     if share(s, int(found.saved.sum())) < limits["min_share"]:
         return

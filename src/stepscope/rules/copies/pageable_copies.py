@@ -1,11 +1,11 @@
-"""Copies go to or come from pageable memory.
+"""Copies use pageable host memory.
 
 ## What it finds
 Copies between the device and host memory that is not page-locked, in most steps.
 
 ## Why it matters
-The driver copies such memory piece by piece through a buffer of its own: that is slow, and the call returns only when
-it is done, also where the program asks for an asynchronous copy. Until then the host launches nothing.
+The driver copies such memory in chunks through a staging buffer of its own: that is slow, and the call blocks until it
+is done even where the program asks for an asynchronous copy. Until then the host launches nothing.
 
 ## How it decides
 Copies of 4 KiB and more towards the device, and of 64 KiB and more away from it, must occur in at least half of the
@@ -53,7 +53,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold such copies, and the host's waiting for them, against the step."""
+    """Compare such copies, and the host's waiting for them, with the step."""
     found = s(pageable)
     if not found.event.size:
         everything = s(transfers)
@@ -74,9 +74,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Copies use pageable memory",
         summary=f"{plural(number, 'copy', 'copies')} per step, {quantity(size / steps, 'bytes')} in all, "
-        f"{'goes' if number == 1 else 'go'} through the driver's buffer at {rate}, and the host waits "
+        f"{'goes' if number == 1 else 'go'} through the driver's staging buffer at {rate}, and the host waits "
         f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}. From page-locked memory "
-        f"{'it is' if number == 1 else 'they are'} taken to come to {pinned}.",
+        f"{'it' if number == 1 else 'they'} should reach {pinned}.",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         # Whoever asks for a result waits for it, from whatever memory.
         change=Change(device=scaled_each(found.event, factors), unblocked=found.where(~found.to(DTOH)).held),

@@ -1,4 +1,4 @@
-"""Data go to the host and come back.
+"""Data are copied to the host and back.
 
 ## What it finds
 Copies from the device that the host waits for, followed in the same step by a copy of as many bytes to the device.
@@ -46,7 +46,7 @@ _STAY = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of round trips against the threshold."""
+    """Compare the number of round trips with the threshold."""
     found = s(round_trips)
     steps = s(recorded_steps)
     pairs = found.event.size / 2 / steps

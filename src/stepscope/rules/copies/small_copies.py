@@ -4,11 +4,11 @@
 Many copies per step of less than 64 KiB from the host to the device.
 
 ## Why it matters
-A copy of a few kilobytes takes microseconds on the device however small it is, and the host an operator and a call,
-often with a wait. Ten in one take as long as one.
+A copy of a few kilobytes takes microseconds on the device whatever its size, and costs the host an operator and a call,
+often with a wait. One copy with the data of ten takes as long as one of them.
 
 ## How it decides
-There must be at least `min_copies` of them per step. The price is the step with one copy in place of all: the other
+There must be at least `min_copies` of them per step. The price is the step with one copy instead of all: the other
 copies, their waits, and the operators that do nothing else are gone. It is not higher than what these take together.
 
 ## What to try
@@ -34,7 +34,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of small copies against the threshold."""
+    """Compare the number of small copies with the threshold."""
     found = s(packed)
     if found.per_step < limits["min_copies"]:
         return
@@ -43,9 +43,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     most = (found.host_ns + int(gone.dur.sum())) // steps
     yield Draft(
         title="Many small copies",
-        summary=f"{found.per_step:,.0f} copies per step to the device have {size} in all; the host waits "
-        f"{duration(every.blocked_ns // steps)} for them. All but one per step take {duration(most)} of host "
-        "and device.",
+        summary=f"{found.per_step:,.0f} copies per step to the device carry {size} in all; the host waits "
+        f"{duration(every.blocked_ns // steps)} for them. One copy instead of all would save up to {duration(most)} "
+        "of host and device time.",
         actions=_actions(torch_device(s(platform))),
         change=Change(device=(Scaled(gone.event, 0.0),), host=(Scaled(found.calls, 0.0),), unblocked=gone.held),
         most_ns=most,

@@ -1,4 +1,4 @@
-"""Copies are done by calls that wait for them.
+"""Copies use synchronous calls.
 
 ## What it finds
 Calls such as `cudaMemcpy`, `hipMemcpy` or `aclrtMemcpy`, which return only when the copy is done, between the device
@@ -49,7 +49,7 @@ _TENSORS = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold such copies against the step."""
+    """Compare such copies with the step."""
     found = s(synchronous)
     cost = share(s, int(found.dur.sum()) + found.blocked_ns)
     if not found.event.size or cost < limits["min_share"] or not in_most_steps(s, found):
@@ -59,8 +59,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     size = quantity(found.bytes.sum() / steps, "bytes")
     yield Draft(
         title="Copies are synchronous",
-        summary=f"{plural(number, 'copy', 'copies')} per step, {size} in all, {'is' if number == 1 else 'are'} done by "
-        f"calls that return only afterwards; the host waits {duration(found.blocked_ns // steps)}.",
+        summary=f"{plural(number, 'copy', 'copies')} per step, {size} in all, {'uses' if number == 1 else 'use'} "
+        f"synchronous calls; the host waits {duration(found.blocked_ns // steps)} in them.",
         actions=(
             Action("Copy asynchronously on a stream", before=before, after=after, page="pinned-memory"),
             _TENSORS,

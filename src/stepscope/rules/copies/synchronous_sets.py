@@ -1,21 +1,21 @@
-"""Page-locked or managed memory is set by calls that wait.
+"""Memsets of page-locked or managed memory are synchronous.
 
 ## What it finds
 `cudaMemset` and the like on page-locked or managed memory, during which the host waits.
 
 ## Why it matters
-Sets of device memory return at once. Sets of memory that the host can see return when they are done, after all work
-before them.
+A memset of device memory returns at once. A memset of host-visible memory returns when it is done, after all work
+before it.
 
 ## How it decides
-The recorder must say what kind of memory was set, and the call must have ended after the set did. The time of these
-calls must come to `min_share` of the step. The price is that of calls that don't wait.
+The recording must hold the kind of memory, and the call must end after its memset does. The time of these calls must
+reach `min_share` of the step. The price is what the step would save if they did not wait.
 
 ## What to try
-The asynchronous form on a stream; setting page-locked memory by the CPU; keeping the buffer in device memory.
+The asynchronous form on a stream; filling page-locked memory on the CPU; keeping the buffer in device memory.
 
 ## Known limits
-Of the recorders known here only Nsight Systems notes the kind of memory of sets.
+Only Nsight Systems records the kind of memory of memsets.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ASYNC = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the host's waiting for sets against the step."""
+    """Compare the host's waiting for memsets with the step."""
     found = s(sets)
     cost = share(s, found.blocked_ns)
     if not found.event.size or cost < limits["min_share"]:
@@ -47,9 +47,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     steps = s(recorded_steps)
     number = max(found.event.size // steps, 1)
     yield Draft(
-        title="Sets of memory are synchronous",
-        summary=f"{plural(number, 'set')} of page-locked or managed memory per step "
-        f"{'keeps' if number == 1 else 'keep'} the host waiting for {duration(found.blocked_ns // steps)}.",
+        title="Memsets are synchronous",
+        summary=f"{plural(number, 'memset')} of page-locked or managed memory per step "
+        f"{'blocks' if number == 1 else 'block'} the host for {duration(found.blocked_ns // steps)}.",
         actions=(_ASYNC,),
         change=Change(unblocked=found.held),
         events=found.longest,

@@ -1,12 +1,12 @@
 """Some batches take much longer to load than others.
 
 ## What it finds
-A loader whose workers keep up on average, and still let the job wait now and then: most batches are there when asked
-for, and a few come late, at irregular intervals.
+A loader whose workers keep up on average, while the job still waits for single batches: most are ready when asked for,
+and a few come late, at irregular intervals.
 
 ## Why it matters
-Prefetching levels out differences between batches only as far as it reaches. Beyond that the job stops, and with
-several ranks all of them stop for the one that waits.
+Prefetching hides differences between batches only as far as its queue reaches. Beyond that the job stops, and with
+several ranks all of them wait for the one that waits.
 
 ## How it decides
 At least `min_batches` waits must be recorded. A quarter of them must make up 80 % of all waiting, and the long ones
@@ -46,7 +46,7 @@ _PREFETCH = Action(
     page="prefetching",
 )
 _EVEN = Action(
-    "Make batches equally expensive: group samples of similar length, limit tokens in place of samples",
+    "Make batches equally expensive: group samples of similar length, limit tokens instead of samples",
     before="DataLoader(dataset, batch_size=32, shuffle=True)",
     after="DataLoader(dataset, batch_sampler=LengthGroupedBatches(lengths, max_tokens=16_384))",
     page="data-loading",
@@ -70,8 +70,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     yield Draft(
         title="Some batches come late",
-        summary=f"{late.sum():,} of {late.size:,} batches came late, after up to {duration(int(dur.max()))}; half of "
-        f"all waits took no more than {duration(int(np.median(found.dur)))}.{_ONCE if once else ''}",
+        summary=f"{late.sum():,} of {late.size:,} batches came late, after waits of up to {duration(int(dur.max()))}; "
+        f"the median wait is {duration(int(np.median(found.dur)))}.{_ONCE if once else ''}",
         actions=(_PREFETCH, _EVEN),
         cost_ns=None if once else cost,
         recorded_share=share if once else None,

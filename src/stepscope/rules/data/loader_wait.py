@@ -1,17 +1,17 @@
-"""The step waits for its batch.
+"""The step waits for its batch from the data loader.
 
 ## What it finds
-Time that the training loop spends inside the data loader while the device has nothing to do.
+Time that the training loop spends inside the data loader while the device is idle.
 
 ## Why it matters
 A loader that keeps up costs nothing: its workers prepare the next batches while the device computes the current one.
-Every nanosecond of waiting is a nanosecond in which the most expensive part of the machine is idle.
+While the step waits for its batch, the device is idle.
 
 ## How it decides
 The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. A first wait that is many times
-longer than all later ones starts the loader and is left to DAT002. Stacks tell workers that are late from batches that
-are there and take long to receive (`loading.receiving_share`). The price is what the step would save on its dependency
-graph if batches were there when asked for: a wait that the device spends on queued work is worth nothing.
+longer than all later ones starts the loader and is left to DAT002. Stacks distinguish late workers from batches that
+are ready but slow to receive (`loading.receiving_share`). The price is what the step would save on its dependency graph
+if batches were ready when asked for: a wait that overlaps with device work is worth nothing.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
@@ -69,7 +69,7 @@ _RECEIVE = (
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the wait against the step."""
+    """Compare the wait with the step."""
     share = s(wait_share)
     if share < limits["min_share"]:
         return
@@ -78,14 +78,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     received = (s.maybe(receiving_share) or 0.0) if alone is False else 0.0
     taken_over = received >= limits["min_received"]
-    how = {True: "the main process loads them itself", False: "its workers don't keep up", None: "it comes too late"}
+    how = {True: "the main process loads it itself", False: "the workers don't keep up", None: "it comes too late"}
     text = how[alone]
     if taken_over:
-        text = f"{percent(received)} of that the main process receives batches that are there ({s(receiving).names[0]})"
+        text = f"{percent(received)} of that is receiving batches that are ready ({s(receiving).names[0]})"
     longest = found.longest()
     yield Draft(
         title="The step waits for data",
-        summary=f"{duration(s(wait_ns))} of each step ({percent(share)}) go to waiting for its batch; {text}.",
+        summary=f"The step waits {duration(s(wait_ns))} ({percent(share)} of the step) for its batch; {text}.",
         actions=_RECEIVE if taken_over else (_WORKERS if alone else _MORE, _CHEAPER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         most_ns=s(wait_ns),

@@ -5,8 +5,8 @@ Stretches of milliseconds in which the device is idle because the thread that la
 tokenises input itself, outside any data loader.
 
 ## Why it matters
-Preprocessing of images and video takes the time of many kernels and runs on one core. As long as it stands between two
-pieces of device work, the device can't be busy, however fast it is.
+Preprocessing of images and video takes the time of many kernels and runs on one core. Done between two passes of the
+device, it leaves the device idle.
 
 ## How it decides
 Idle time in which the host calls nothing of the device for milliseconds must come to `min_share` of the step
@@ -19,7 +19,7 @@ Prepare the next input while the device works on this one, in worker processes o
 the device. Store what is prepared the same way each time.
 
 ## Known limits
-What a function does is told by its name and its module. Other work of the host is HST013.
+Functions are recognised by their names and modules. Other work of the host is HST013.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _AHEAD = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold time in which input is prepared against the step."""
+    """Compare time in which input is prepared with the step."""
     share = min(s(own_work_share), s(own_late_share))
     if share < limits["min_share"]:
         return
@@ -57,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     idle = min(round(share * s(step_ns)), found.found.total)
     yield Draft(
         title="The device waits while the host prepares its input",
-        summary=f"For {duration(idle)} of the step ({percent(share)}) the device is idle while the host prepares "
+        summary=f"The device is idle for {duration(idle)} of the step ({percent(share)}) while the host prepares "
         f"input{where(found)}.",
         actions=(_AHEAD, _on_device(torch_device(s(platform)))),
         change=Change(time=(Stretches(found.found.starts, found.found.ends, 0.0),)),

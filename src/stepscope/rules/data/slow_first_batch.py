@@ -50,7 +50,7 @@ _EARLY = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the first wait against the later ones."""
+    """Compare the first wait with the later ones."""
     found = s(waits)
     if not s(odd_first) or found.dur[0] < limits["min_ns"]:
         return

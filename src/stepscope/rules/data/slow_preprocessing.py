@@ -1,4 +1,4 @@
-"""Preparing or reading a batch takes the time.
+"""Preparing or reading a batch makes up most of the wait for data.
 
 ## What it finds
 Where the main process loads its batches itself, the recording shows what it does meanwhile: operators (decoding,
@@ -18,8 +18,8 @@ Preparation: do once what is the same in every epoch and store the result; decod
 batches, on the device. Reading: pack many small files into a few large ones, keep them on a local disk, read ahead.
 
 ## Known limits
-What worker processes do is not recorded; record some steps with `num_workers=0` to see it. Reads are told only where
-calls of the operating system are recorded (Nsight Systems, `--trace=osrt`), and Python code that is neither is not.
+Worker processes are not recorded; record some steps with `num_workers=0` to see their work. Reads are recognised only
+where calls of the operating system are recorded (Nsight Systems, `--trace=osrt`); other Python code is not classified.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ _READ = (
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what runs inside the waits against their length."""
+    """Compare what runs inside the waits with their length."""
     if s(wait_share) < limits["min_wait"]:
         return
     if s(preparing_share) >= limits["min_part"]:
-        yield _draft("Preparing a batch takes the time", s(preparing), s(preparing_share), _PREPARE, limits)
+        yield _draft("Preparing batches is the bottleneck", s(preparing), s(preparing_share), _PREPARE, limits)
     if s(reading_share) >= limits["min_part"]:
-        yield _draft("Reading a batch takes the time", s(reading), s(reading_share), _READ, limits)
+        yield _draft("Reading batches is the bottleneck", s(reading), s(reading_share), _READ, limits)
 
 
 def _draft(title: str, inside: Inside, share: float, actions: tuple[Action, ...], limits: Limits) -> Draft:
     return Draft(
         title=title,
-        summary=f"{percent(share)} of the wait for batches, which the main process loads itself, is spent in "
+        summary=f"The main process loads batches itself and spends {percent(share)} of the wait in "
         f"{', '.join(inside.names)}.",
         actions=actions,
         change=Change(host=(Scaled(inside.events, 0.0),)),

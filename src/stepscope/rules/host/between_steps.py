@@ -53,7 +53,7 @@ _WIDER = Action("Let the marked step reach over it too, so that what it costs is
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the idle time between steps against the time from one to the next."""
+    """Compare the idle time between steps with the time from one to the next."""
     found = s(between)
     if found.share < limits["min_share"]:
         return

@@ -1,4 +1,4 @@
-"""Parts of the model are computed on the host.
+"""Operators of the model run on the host.
 
 ## What it finds
 Operators in the step that launch nothing on the device and take long: sorting, indexing, masks or sums over tensors
@@ -9,8 +9,8 @@ The host computes such things many times slower than the device, and their input
 and forth, each time with a wait.
 
 ## How it decides
-Innermost operators of PyTorch that launch nothing, whose median call takes 50 µs and ten times what operators that call
-nothing usually take, must come to `min_share` of the step (`cpu_operators.working_share`); the loader's own do not
+PyTorch operators that call no other and launch nothing, whose median call takes 50 µs and ten times what such operators
+usually take, must reach `min_share` of the step (`cpu_operators.working_share`); the loader's own do not
 count. The price is what the step would save on its dependency graph if such an operator took what a launch takes.
 
 ## What to try
@@ -41,7 +41,7 @@ _LAUNCH_NS = 10_000
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of such operators against the step."""
+    """Compare the time of such operators with the step."""
     found = s(working)
     if not found.events.size or s(working_share) < limits["min_share"]:
         return
@@ -49,8 +49,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     total = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="Operators run on the host",
-        summary=f"{duration(total)} of each step ({percent(s(working_share))}) go to operators that compute on the "
-        f"host: {', '.join(found.names[:3])}.",
+        summary=f"Operators on the host take {duration(total)} of each step ({percent(s(working_share))}): "
+        f"{', '.join(found.names[:3])}.",
         actions=(
             Action(
                 "Create tensors on the device and keep them there",

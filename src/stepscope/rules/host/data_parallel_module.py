@@ -5,9 +5,9 @@ A model in `torch.nn.DataParallel`: one process copies it to all devices in ever
 the outputs on one of them.
 
 ## Why it matters
-All devices are launched by one Python process, thread after thread under one lock; parameters travel to every device in
-each step; the first device does more than the others and holds more. `DistributedDataParallel` has none of that, on one
-machine too.
+One Python process launches the work of all devices, thread after thread under one lock; every step copies the
+parameters to every device; the first device computes and holds more than the others. `DistributedDataParallel` avoids
+all of that, on one machine too.
 
 ## How it decides
 Its operators or modules are recorded, and one process computes on at least `min_devices` devices (`replicas.replicas`).
@@ -42,7 +42,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     backend = "hccl" if s(platform) == "npu" else "nccl"
     yield Draft(
         title="DataParallel drives several devices from one process",
-        summary=f"One process computes on {found.devices} devices, and hands out and gathers tensors for "
+        summary=f"One process computes on {found.devices} devices, and scatters and gathers tensors for "
         f"{percent(s(replicating_share))} of the step.",
         actions=(
             Action(

@@ -1,4 +1,4 @@
-"""Shapes change from step to step, and code is compiled for each of them.
+"""Changing shapes make the job recompile.
 
 ## What it finds
 Recompilation in steps whose operators have other shapes than those of the steps before.
@@ -49,7 +49,7 @@ _DYNAMIC = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold compilation and the variety of shapes against their thresholds."""
+    """Compare compilation and the variety of shapes with their thresholds."""
     found = s(compilations)
     if not found.events.size or s(compiling_share) < limits["min_share"]:
         return
@@ -57,9 +57,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if variety < limits["min_variety"]:
         return
     yield Draft(
-        title="Changing shapes make the job compile again",
-        summary=f"Over all steps there are {variety:.1f} times the shapes of one step, and "
-        f"{percent(s(compiling_share))} of the time goes to compiling code for them.",
+        title="Changing shapes make the job recompile",
+        summary=f"Compilation takes {percent(s(compiling_share))} of the time; all steps together have {variety:.1f} "
+        f"times the shapes of one step.",
         actions=(_FEW, _DYNAMIC, WHY),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.8,

@@ -1,4 +1,4 @@
-"""Python collects garbage in the middle of steps.
+"""Python's garbage collector stops the host within steps.
 
 ## What it finds
 Runs of Python's garbage collector inside recorded steps, during which the host launches nothing.
@@ -51,15 +51,15 @@ _RARER = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold collections against the step."""
+    """Compare collections with the step."""
     found = s(collections)
     if not found.events.size or s(collecting_share) < limits["min_share"]:
         return
     longest = np.argsort(-found.dur, kind="stable")[:10]
     yield Draft(
         title="Garbage collection stops the host",
-        summary=f"Python collects garbage for {percent(s(collecting_share))} of the step: {found.events.size:,} times "
-        f"in the recording, for up to {duration(int(found.dur.max()))}, and launches nothing meanwhile.",
+        summary=f"Garbage collection takes {percent(s(collecting_share))} of the step: {found.events.size:,} times "
+        f"in the recording, for up to {duration(int(found.dur.max()))}. The host launches nothing meanwhile.",
         actions=(MANUAL, _RARER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         confidence=0.95,

@@ -1,13 +1,13 @@
-"""The host stands still now and then.
+"""The host pauses at irregular intervals.
 
 ## What it finds
-Stretches of a millisecond or more in which the host does nothing that is recorded, at places where it usually goes on
-at once: between two operators, or inside an operator that usually takes microseconds.
+Pauses of a millisecond or more without recorded host activity, at places where the host usually continues at once:
+between two operators, or inside an operator that usually takes microseconds.
 
 ## Why it matters
 Something takes the processor away from the job: another process on the same core, a limit on processor time, a page
-that is not in memory, or Python's garbage collector, if the recording does not show it. The device runs dry meanwhile,
-and in a job of several ranks all wait for the one that stands still.
+fault, or Python's garbage collector, where the recording does not show it. The device idles meanwhile, and in a job of
+several ranks all wait for the paused one.
 
 ## How it decides
 Pauses must take `min_share` of the mean step (`pauses.paused_share`), and there must be at least `min_count` of them.
@@ -53,7 +53,7 @@ _CORES = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold pauses against the step, where the device waits for the host at all."""
+    """Compare pauses with the step, where the device waits for the host at all."""
     if s(late_share) < limits["min_share"]:
         return
     found, share = s(pauses), s(paused_share)
@@ -64,9 +64,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     known = s(collections).events.size > 0
     unless = "" if known else " Garbage collection is not recorded, and may be the cause."
     yield Draft(
-        title="The host stands still now and then",
+        title="The host pauses at irregular intervals",
         summary=f"The host pauses {length.size:,} times for up to {duration(int(length.max()))} ({percent(share)} of "
-        f"the step) without doing anything that is recorded, {found.inside:,} times inside an operator.{unless}",
+        f"the step) without recorded activity, {found.inside:,} times inside an operator.{unless}",
         actions=(_LOOK, _CORES) if known else (MANUAL, _LOOK, _CORES),
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)),
         confidence=0.75,

@@ -1,4 +1,4 @@
-"""The host is at other work while the device has none.
+"""The host does other work while the device is idle.
 
 ## What it finds
 Stretches of milliseconds in which the device is idle and the host launches nothing, because the program does something
@@ -6,8 +6,8 @@ else: bookkeeping, sampling, evaluation, building the next request, a computatio
 length.
 
 ## Why it matters
-Such work is not the price of launching. It neither shrinks with fewer kernels nor with graphs; it goes away when it is
-done while the device works, somewhere else, or not at all.
+Such work is no launch overhead: neither fewer kernels nor graphs reduce it. It has to overlap with device work, move
+elsewhere, or go.
 
 ## How it decides
 Idle time in which no thread that feeds the device calls its runtime for 20 usual times between two launches, and for a
@@ -19,8 +19,8 @@ operator, a function that samples of the processor saw, or a call of the operati
 would save on its dependency graph without that time.
 
 ## What to try
-Do it while the device works: prepare the next piece before waiting for this one, in a second thread, stream or process.
-Do it less often, or on whole arrays in place of element by element.
+Overlap it with device work: prepare the next input before waiting for this one, in a second thread, stream or process.
+Do it less often, or on whole arrays instead of element by element.
 
 ## Known limits
 Without stacks, ranges or samples the recording does not say what the host does, only for how long. What turns input
@@ -50,11 +50,11 @@ from stepscope.signals.system.system import longest
 MIN_SHARE = Threshold("min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and others warn.")
 #: Stretches of this part of the longest are counted.
 _TELLING = 0.1
-#: How long the longest of these stretches are said to be, at most.
+#: At most so many parts of a function are named.
 _LONGEST = 3
 
 _AHEAD = Action(
-    "Do it while the device works: prepare the next piece before waiting for this one, or in a second thread",
+    "Do it while the device works: prepare the next input before waiting for this one, or in a second thread",
     before="work = prepare(i); launch(work); wait()",
     after="launch(work); work = prepare(i + 1); wait()",
     page="prefetching",
@@ -73,7 +73,7 @@ _MESSAGES: Final = (
 )
 #: Calls of MPI that make up so much of it are what it is about.
 _MOSTLY: Final = 0.5
-_LESS = Action("Do it less often, on whole arrays in place of element by element, or on the device")
+_LESS = Action("Do it less often, on whole arrays instead of element by element, or on the device")
 _MARK: Final = {
     "nsight": Action(
         "Find out what it is: mark the parts of the loop with ranges, and sample the stack",
@@ -90,7 +90,7 @@ _MARK: Final = {
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold such stretches against the step, but for those that prepare input."""
+    """Compare such stretches with the step, but for those that prepare input."""
     share = min(s(own_work_share), s(own_late_share))
     if share < limits["min_share"]:
         return
@@ -105,9 +105,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     per = "the step" if s(steps) else "the time in which it is in use"
     messages = share_of_mpi(found) >= _MOSTLY
     yield Draft(
-        title="The device waits for MPI" if messages else "The host is at other work while the device is idle",
-        summary=f"For {percent(share)} of {per} the device is idle while the host launches nothing and calls nothing "
-        f"of the device: {plural(number, 'stretch', 'stretches')} of up to {longest_of(found)}{where(found)}.",
+        title="The device waits for MPI" if messages else "The host does other work while the device is idle",
+        summary=f"For {percent(share)} of {per} the device is idle while the host makes no call of its "
+        f"runtime: {plural(number, 'stretch', 'stretches')} of up to {longest_of(found)}{where(found)}.",
         actions=_MESSAGES
         if messages
         else (_AHEAD, _LESS)

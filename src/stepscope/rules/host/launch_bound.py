@@ -1,12 +1,12 @@
 """The device waits for the host to launch its work.
 
 ## What it finds
-Steps in which the device is idle again and again because its next kernel has not been launched yet: the host, with its
-operators, its Python and its launch calls, takes longer for a step than the device does.
+Steps in which the device idles again and again because its next kernel has not been launched yet: operators, Python and
+launch calls take the host longer than the device's work takes.
 
 ## Why it matters
-The device is the expensive part. In a healthy job the host runs ahead and launches work that waits in the queue; here
-the queue is empty, and a faster device would change nothing.
+In a healthy job the host runs ahead and launched work waits on the stream; here the stream is empty, and a faster
+device would change nothing.
 
 ## How it decides
 Idle time whose cause is dispatch, and the latency of launches into an empty queue, must come to `min_share` of the step
@@ -48,12 +48,12 @@ from stepscope.signals.host.host import (
 from stepscope.signals.host.observing import own_dispatch_share
 from stepscope.signals.shared.job import platform, step_ns, steps
 
-#: What is left of dispatching when a step is a few graphs.
+#: Part of the dispatch time that remains when a step is a few graphs.
 LEFT = 0.1
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold idle time due to dispatch against the step."""
+    """Compare idle time due to dispatch with the step."""
     share = s(own_dispatch_share)
     if share < limits["min_share"] or s(dispatch_gaps) < limits["min_gaps"]:
         return
@@ -63,8 +63,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     pace = f", and the host launches one every {duration(period)}" if period else ""
     yield Draft(
         title="The device waits for the host to launch work",
-        summary=f"For {percent(share)} of the step the device has nothing to do since its next work is not launched "
-        f"yet (operators {percent(s(operators_share))}, Python {percent(s(python_share))}): half of all kernels take "
+        summary=f"For {percent(share)} of the step the device idles because its next work is not launched yet "
+        f"(operators {percent(s(operators_share))}, Python {percent(s(python_share))}): half of all kernels take "
         f"less than {duration(s(kernel_ns))}{pace}.",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),

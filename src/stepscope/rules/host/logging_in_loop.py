@@ -5,12 +5,12 @@ Functions of the step that log, print, draw progress bars or work out metrics, a
 write.
 
 ## Why it matters
-What is logged is looked at once in a while, and worked out in every step. Formatting and writing take host time, values
-of tensors have to be fetched from the device first, and a terminal or a shared file system may make the program wait.
+Logged values are computed in every step, though read rarely. Formatting and writing take host time, values of tensors
+are copied from the device first, and a terminal or a shared file system may block the program.
 
 ## How it decides
 Such functions must take `min_share` of the mean step on the threads that run the steps (`frames.logging_share`); they
-are told by the names of their libraries and of themselves. Functions around a whole turn of the loop do not count. The
+are recognised by their names and those of their libraries. Functions around a whole iteration do not count. The
 price is what the step would save on its dependency graph without them.
 
 ## What to try
@@ -52,14 +52,14 @@ _TOGETHER = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold such functions against the step."""
+    """Compare such functions with the step."""
     found = s(logging)
     if not found.events.size or s(logging_share) < limits["min_share"]:
         return
     rate = found.events.size / s(recorded_steps)
     yield Draft(
         title="Logging takes time in the loop",
-        summary=f"{percent(s(logging_share))} of the step go to logging, printing or metrics, in "
+        summary=f"Logging, printing or metrics take {percent(s(logging_share))} of the step, in "
         f"{rate:,.1f} calls per step: {', '.join(found.names)}.",
         actions=(_RARELY, _TOGETHER),
         change=Change(host=(Scaled(found.events, 0.0),)),

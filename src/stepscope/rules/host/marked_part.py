@@ -1,10 +1,10 @@
-"""One marked part of the program takes much of the host's time.
+"""One marked range of the program takes much of the host's time.
 
 ## What it finds
 In a recording that holds ranges of the program and nothing else: the range that takes most time by itself.
 
 ## Why it matters
-Nothing else is known of such a recording. Where its time goes is what can be said, and what to look into first.
+Such a recording holds nothing else: it only shows in which range the time goes, and so what to look into first.
 
 ## How it decides
 The time of the ranges of the busiest thread (`marked_parts.marked_parts`), each without the ranges inside it, in
@@ -48,7 +48,7 @@ _RECORD: Final = {
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the largest part against the time."""
+    """Compare the largest part with the time."""
     found = s(marked_parts)
     if not found.parts or found.parts[0][1] < limits["min_share"] * found.length_ns:
         return
@@ -58,10 +58,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     more = [(one, ns / found.length_ns) for one, ns in found.parts[1 : 1 + _MORE]]
     others = ", ".join(f"{one} {percent(share)}" for one, share in more if share >= _LEAST)
     yield Draft(
-        title=f"Of the marked parts {name} takes most of the time",
+        title=f"Of the marked ranges {name} takes most of the time",
         summary=f"{name} takes {duration(taken // number)} of {length} ({percent(taken / found.length_ns)}) by itself"
-        f"{f'; after it come {others}' if others else ''}. Only ranges are recorded: it may work on the host, or wait "
-        "for work that earlier parts have launched.",
+        f"{f', followed by {others}' if others else ''}. Only ranges are recorded: it may work on the host, or wait "
+        "for work launched earlier.",
         actions=(_RECORD.get(s.maybe(profiler) or "", _RECORD["any"]),),
         taken_ns=taken // number,
         confidence=0.6,

@@ -1,8 +1,7 @@
 """Operators take unusually long on the host.
 
 ## What it finds
-A host that needs far longer to dispatch an operator, or to make a launch call, than such a call usually takes, while
-the device waits for it.
+A host that takes far longer than usual to dispatch an operator or to make a launch call, while the device waits for it.
 
 ## Why it matters
 The model may be fine: the same program on a faster or less busy host would keep the device busy. Cores in a power
@@ -22,9 +21,9 @@ See what else runs on the cores; bind the process to cores of its own near the d
 clock. Switch off anomaly detection, checks and debug builds. Then launch less.
 
 ## Known limits
-That the profiler slows operators down is told where stacks make those of one thread longer than equal ones of another,
-and where an observer numbers them. Otherwise record once without stacks, shapes and memory, which PyTorch before 1.13
-takes long for: if operators are fast then, nothing is wrong.
+Slowing by the profiler is detected where stacks make operators of one thread longer than equal ones of another, and
+where an observer numbers them. Otherwise record once without stacks, shapes and memory, which are slow to record before
+PyTorch 1.13: if operators are fast then, nothing is wrong.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ _DEBUG = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of operators and calls against what is usual, where the profiler is not what takes it."""
+    """Compare the time of operators and calls with what is usual, where the profiler is not what takes it."""
     profiler = s.maybe(observed)
     if profiler is not None and profiler.cause:
         return

@@ -1,4 +1,4 @@
-"""The optimizer updates one tensor after the other.
+"""The optimizer updates tensors one by one.
 
 ## What it finds
 A step of an optimizer that calls several small operators for each parameter: a model with 200 parameters and Adam makes
@@ -12,15 +12,15 @@ operator also reads and writes its tensors once more, where one pass could do al
 The optimizer's step must call `min_calls` operators or more that update one tensor each (`optimizer.tensor_updates`);
 calls over lists of tensors (`_foreach_`) or fused ones rule it out. The price is what the step would save on its
 dependency graph with a fused optimizer: a few calls on the host, and on the device one pass over parameters, gradients
-and state in place of one per operator.
+and state instead of one per operator.
 
 ## What to try
 `fused=True`, else `foreach=True`, in the optimizers of PyTorch; `NpuFusedAdamW` and its kin on Ascend; the fused
 optimizers of Apex or DeepSpeed.
 
 ## Known limits
-The step is told by the range that optimizers of `torch.optim` record around it. Optimizers of one's own without such a
-range are seen only as short kernels.
+Optimizer steps are recognised by the range that `torch.optim` records around them. Custom optimizers without such a
+range show only as short kernels.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _TINY_NS, _TINY_LEFT = 5_000, 0.1
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of operators on single tensors against the threshold."""
+    """Compare the number of operators on single tensors with the threshold."""
     number = s(tensor_updates)
     if number < limits["min_calls"]:
         return

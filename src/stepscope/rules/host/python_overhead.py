@@ -1,12 +1,12 @@
-"""Python between the operators takes the time.
+"""Python between operators keeps the device waiting.
 
 ## What it finds
 A device that waits for the host while the host runs Python code between two operators: module calls, hooks, loops,
 bookkeeping, conversions.
 
 ## Why it matters
-Python runs on one core, one instruction after the other. Fifty microseconds between two operators are more than a
-kernel of a small layer takes, and no other core and no faster device makes up for them.
+Python runs on one core. Fifty microseconds between two operators exceed the kernel of a small layer, and neither more
+cores nor a faster device make up for them.
 
 ## How it decides
 The device must wait for the host to launch work for `min_share` of the step (`observing.own_dispatch_share`, which is
@@ -59,7 +59,7 @@ _HOOKS = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold waiting for the host against the step, and Python against the rest of the host's work."""
+    """Compare waiting for the host with the step, and Python with the rest of the host's work."""
     share = s(own_dispatch_share)
     if share < limits["min_share"] or s(python_part) < limits["min_part"]:
         return
@@ -69,9 +69,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if gap < limits["min_gap"]:
         return
     yield Draft(
-        title="Python between operators takes the time",
-        summary=f"For {percent(share)} of the step the device waits for the host, which is in Python for "
-        f"{percent(s(python_part))} of the time that it takes to launch work: {duration(gap)} for each operator.",
+        title="Python between operators keeps the device waiting",
+        summary=f"For {percent(share)} of the step the device waits for the host, which spends "
+        f"{percent(s(python_part))} of its launching time in Python: {duration(gap)} per operator.",
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
         most_ns=round(share * s(step_ns)),

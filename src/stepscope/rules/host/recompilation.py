@@ -1,11 +1,11 @@
-"""Code is compiled or loaded while the job runs.
+"""Code is compiled or loaded within steps.
 
 ## What it finds
 Compilation by `torch.compile`, Triton or the device's runtime, and loading of compiled code, inside recorded steps.
 
 ## Why it matters
-Compiling takes from milliseconds to minutes, and the device waits. Once at the start that does not matter; again and
-again, since something the code was compiled for keeps changing, it takes the benefit away.
+Compiling takes milliseconds to minutes, and the device waits. Once at the start is harmless; again and again, because a
+compile-time assumption keeps changing, it costs more than compiled code gains.
 
 ## How it decides
 Such events must take `min_share` of the mean step (`compiling.compiling_share`). Where only one of several steps has
@@ -37,7 +37,7 @@ from stepscope.signals.host.compiling import compilations, compiling_share
 from stepscope.signals.shared.job import recorded_steps
 
 WHY = Action(
-    "Find out what makes the compiler start anew",
+    "Find out what triggers recompilation",
     before="python train.py",
     after='TORCH_LOGS="recompiles,graph_breaks" python train.py',
     page="recompilation",
@@ -52,7 +52,7 @@ _WARM = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold compilation against the step."""
+    """Compare compilation with the step."""
     found = s(compilations)
     if not found.events.size or s(compiling_share) < limits["min_share"]:
         return
@@ -60,7 +60,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     longest = np.argsort(-found.dur, kind="stable")[:20]
     yield Draft(
         title="Code is compiled or loaded in the loop",
-        summary=f"{percent(s(compiling_share))} of the time of the steps go to compiling or loading code, in "
+        summary=f"Compiling or loading code takes {percent(s(compiling_share))} of the time of the steps, in "
         f"{found.steps} of {s(recorded_steps)} steps, for up to {duration(int(found.dur.max()))}: "
         f"{', '.join(found.names)}.",
         actions=(_WARM, WHY) if once else (WHY, _WARM),

@@ -1,12 +1,12 @@
 """Kernels are shorter than their launches.
 
 ## What it finds
-A step made of kernels that take a few microseconds each, less than the host needs to launch the next one, while the
-device waits for the host.
+Steps whose kernels take a few microseconds each, less than the host needs to launch the next one, while the device
+waits for the host.
 
 ## Why it matters
-Launching costs the host the same whatever a kernel does, some 5 to 10 µs with PyTorch's operator around it. Where a
-kernel runs shorter than that, the launch is the work.
+A launch costs the host some 5 to 10 µs with PyTorch's operator around it, whatever the kernel does. Shorter kernels
+can't keep the device busy.
 
 ## How it decides
 Dispatch must leave the device idle for `min_share` of the step (`observing.own_dispatch_share`, which is without what
@@ -16,8 +16,8 @@ between two launches (`host.launch_period_ns`). The price is what the step would
 dispatching took a tenth of its time.
 
 ## What to try
-Fuse: `torch.compile`, fused operators and optimizers, library calls in place of written-out formulas. Launch many at
-once: CUDA graphs. Make each kernel larger: larger batches, several small models or heads in one product.
+Fuse: `torch.compile`, fused operators and optimizers, library calls instead of written-out formulas. Launch many at
+once: CUDA graphs. Make each kernel larger: larger batches, several small models or heads in one GEMM.
 
 ## Known limits
 Short kernels that are launched ahead of time cost little, and are not reported. Profiling makes launches slower.
@@ -40,7 +40,7 @@ from stepscope.signals.shared.job import platform, step_ns, steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold kernels against the time between launches."""
+    """Compare kernels with the time between launches."""
     share = s(own_dispatch_share)
     if share < limits["min_share"] or s(dispatch_gaps) < limits["min_gaps"]:
         return

@@ -1,12 +1,11 @@
-"""The program runs on the host, before the device is used or after.
+"""The host computes before the device is used, or after.
 
 ## What it finds
 Recordings most of which lie before the device's first work or after its last, while the host computes: a model that is
 initialised on the host, a result that is checked or written there.
 
 ## Why it matters
-What happens in these seconds is no part of any step, and no kernel or copy makes up for it. Runs that are short or
-often repeated consist of it.
+This time is no part of any step, so that faster kernels or copies do not reduce it. It dominates short runs.
 
 ## How it decides
 Stretches in which the host runs and calls nothing of the device, without waits for a person, a peer or a point in time,
@@ -62,7 +61,7 @@ _BEFORE: Final = (
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time before and after the device's work against the recording."""
+    """Compare the time before and after the device's work with the recording."""
     found = s(outside)
     share = found.after.found.total / found.recorded_ns
     if share >= limits["min_share"] and found.after.found.total >= limits["min_ns"]:
@@ -77,8 +76,8 @@ def _draft(s: Signals, doing: Doing, share: float, when: str, actions: tuple[Act
     total = doing.found.total
     return Draft(
         title=f"The host computes {when}",
-        summary=f"For {duration(total)}, {percent(share)} of the recording, the program runs on the host {when}, "
-        f"outside of all steps: it calls nothing of the device and waits for nobody{where(doing)}.",
+        summary=f"For {duration(total)}, {percent(share)} of the recording, the program computes on the host {when}, "
+        f"outside of all steps, without calls of the device's runtime{where(doing)}.",
         actions=actions,
         taken_ns=None if s(steps) else total,
         recorded_share=share,

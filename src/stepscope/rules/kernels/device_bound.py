@@ -1,11 +1,10 @@
-"""Compute kernels are most of the step.
+"""Compute kernels take most of the step.
 
 ## What it finds
-Steps of which the device computes most, or one kernel a large part, and the kernels that most of this time goes to.
+Steps in which the device computes most of the time, or one kernel takes a large part, and the kernels with most of it.
 
 ## Why it matters
-What is done on the host, in the loader or in the launches makes such a step little shorter: only kernels that are
-faster or fewer do.
+Changes to the host, the loader or the launches shorten such a step little: only faster or fewer kernels do.
 
 ## How it decides
 Compute kernels must run for `min_busy` of the typical step, or one of them for `min_one`, and classes of them that
@@ -17,8 +16,8 @@ no shorter by their remedy, since the host takes as long, they are shown below t
 half of what they take away would.
 
 ## What to try
-What the class of the foremost kernels calls for: tuned or narrower products, another implementation of attention or of
-experts, fused pointwise operations; and the vendor's profiler for kernels, at the launch that the finding names.
+What the class of the foremost kernels calls for: tuned or narrower GEMMs, another implementation of attention or of
+experts, fused pointwise operations; and the vendor's kernel profiler, at the launch that the finding names.
 
 ## Known limits
 Kernels that run beside each other count each. Efficiency is not known of kernels in graphs, of Triton's and of others
@@ -46,7 +45,7 @@ _MENTIONED: Final = 0.05
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of kernels that might be faster against the step."""
+    """Compare the time of kernels that might be faster with the step."""
     found = s(compute)
     if found.busy < limits["min_busy"] and all(one.share < limits["min_one"] for one in found.kernels):
         return
@@ -60,9 +59,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     named = [one for one in found.kernels if id(one) not in good and one.share >= _MENTIONED][:_NAMED]
     names = tuple(one.name for one in named or found.kernels if one.role == foremost)
     yield Draft(
-        title="Compute kernels are most of the step",
-        summary=f"They run for {percent(found.busy)} of it: {_roles(found)}. {_listed(named)}"
-        "Faster or fewer kernels are what would shorten the step.",
+        title="Compute kernels take most of the step",
+        summary=f"Compute kernels run for {percent(found.busy)} of the step: {_roles(found)}. {_listed(named)}"
+        "Only faster or fewer kernels would shorten the step.",
         actions=advice(foremost, names, s(program), s.maybe(decoding) is True),
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,

@@ -1,11 +1,11 @@
-"""Long kernels leave most places for threads empty.
+"""Long kernels have too few resident threads.
 
 ## What it finds
-Kernels of 100 µs and more that have threads for less than an eighth of the places that multiprocessors have for them,
-or whose grid is too small to fill a quarter of these.
+Kernels of 100 µs and more whose threads fill less than an eighth of what the SMs or CUs hold, or whose grid is too
+small to fill a quarter of it.
 
 ## Why it matters
-A multiprocessor hides the time of memory accesses by switching to other threads. With few of them it waits.
+An SM or CU hides the latency of memory by switching to other threads. With few of them it stalls.
 
 ## How it decides
 Occupancy follows from block size, registers, shared memory and grid (table `occupancy_grids`). It must be below
@@ -18,9 +18,9 @@ live values; spilling costs more than it gains. Shared memory: smaller tiles, na
 blocks, less work per thread, a loop that is split.
 
 ## Known limits
-Low occupancy is right where each thread has enough independent work: matrix products and attention hold tiles in
+Low occupancy is right where each thread has enough independent work: matrix multiplications and attention hold tiles in
 registers and shared memory on purpose and do not count, nor do kernels near the roofline. Persistent kernels have one
-block per multiprocessor by intention. The limit on blocks per multiprocessor is not recorded.
+block per SM on purpose. The limit on blocks per SM is not recorded.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _ACTIONS: Final = {"block size": _BLOCK, "registers": _REGISTERS, "shared memory
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of such kernels against the step."""
+    """Compare the time of such kernels with the step."""
     low = [one for one in s(places) if one.share >= limits["min_share"] and _is_low(one, limits)]
     if not low:
         return
@@ -74,8 +74,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Long kernels have few threads",
         summary=f"{classify(worst.name).short} takes {duration(worst.total_ns // steps)} per step "
-        f"({percent(worst.share)}) and has threads for "
-        f"{percent(worst.occupancy, 0)} of the places on the device; what limits it is {_why(worst)}.",
+        f"({percent(worst.share)}) at an occupancy of "
+        f"{percent(worst.occupancy, 0)}, limited by {_why(worst)}.",
         actions=(_action(worst, s(program)),),
         taken_ns=sum(one.total_ns for one in low) // steps,
         confidence=0.6,

@@ -1,18 +1,18 @@
-"""Pointwise operations in a row that a compiler would fuse.
+"""Chains of pointwise operations are not fused.
 
 ## What it finds
 Three or more pointwise kernels one after another on equally many elements: casts, masks, scalings, sums, and the
 backward of written-out formulas.
 
 ## Why it matters
-Each of them reads its inputs from memory and writes its result there, for the next one to read again. Fused, all of
+Each of them reads its inputs from memory and writes its result there, and the next one reads it again. Fused, all of
 them take about as long as one.
 
 ## How it decides
-On each queue it looks for pointwise operations in a row on equally many elements, with at least two that compute
+On each stream it looks for pointwise operations in a row on equally many elements, with at least two that compute
 something rather than copy or fill. Operations of the optimizer, and those that KRN008 to KRN012 speak of, do not count.
-What fusing would save must reach `min_share` of the step; a fused kernel is taken to be as long as the longest of those
-that it replaces.
+What fusing would save must reach `min_share` of the step; a fused kernel is assumed to take as long as the longest of
+those that it replaces.
 
 ## What to try
 `torch.compile` for the module; where it can't be compiled, in-place and combined operators (`addcmul`, `torch.lerp`,
@@ -20,7 +20,7 @@ that it replaces.
 
 ## Known limits
 Recordings do not say which tensors operators read: kernels on equally many elements next to each other may work on
-unrelated tensors. More than eight of the same in a row are taken to: an operation per tensor is no formula.
+unrelated tensors. More than eight of the same in a row are assumed to: they are one operation per tensor.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NPU = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what fusing would save against the step."""
+    """Compare what fusing would save with the step."""
     action = _NPU if s(platform) == "npu" else _COMPILE
     words = ("Pointwise operations are not fused", "a chain of pointwise operations")
     yield from fused(s, limits, runs, words, (action,))

@@ -1,17 +1,16 @@
-"""Work of several queues runs one after another.
+"""Kernels of different streams do not overlap.
 
 ## What it finds
-Small kernels on one queue of a device that wait, launched and with nothing before them on their queue, while small
-kernels of another queue run.
+Small kernels that are launched and first on their stream, but wait while small kernels of another stream run.
 
 ## Why it matters
-The program put work on several queues to have it run side by side. If something keeps them apart, such as a default
-stream that waits for all others, most of the device is idle all the same.
+The program uses several streams so that their work overlaps. If something serialises them, such as a default stream
+that waits for all others, most of the device stays idle.
 
 ## How it decides
-For each kernel with blocks for less than half of the multiprocessors: the time between its launch (or the end of what
-was before it on its queue) and its begin, as far as kernels of other queues ran then that left as much room. These
-waits must come to `min_share` of the step. The price is that of kernels which others pass by.
+For each kernel with fewer blocks than half of the SMs or CUs: the time between its launch (or the end of its
+predecessor on its stream) and its start, as far as kernels of other streams ran then that left as much room. These
+waits must reach `min_share` of the step. The price is what the step would save if these kernels overlapped.
 
 ## What to try
 Streams that don't wait for the default stream (`cudaStreamNonBlocking`; PyTorch's own are so), no work on the default
@@ -39,17 +38,17 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold such waits against the step."""
+    """Compare such waits with the step."""
     found = s(apart)
     if not found.event.size or found.of_step < limits["min_share"]:
         return
     steps = s(recorded_steps)
     number = max(found.event.size // steps, 1)
     yield Draft(
-        title="Queues run one after another",
-        summary=f"The device has {found.queues} queues with compute, but {plural(number, 'small kernel')} per step "
-        f"{'waits' if number == 1 else 'wait'} {duration(int(found.waited.sum()) // steps)} for kernels of another "
-        "queue that leave room for them.",
+        title="Kernels of different streams do not overlap",
+        summary=f"{plural(number, 'small kernel')} per step {'waits' if number == 1 else 'wait'} "
+        f"{duration(int(found.waited.sum()) // steps)} for kernels of another stream that leave room for them; "
+        f"{found.queues} streams have compute.",
         actions=(_beside(s(platform)),),
         change=Change(overlapped=found.event),
         confidence=0.6,

@@ -1,12 +1,11 @@
-"""Tensors are brought into another layout around operators.
+"""Kernels only convert tensors to another layout.
 
 ## What it finds
 Kernels that do nothing but reorder dimensions for one operator: conversions between NCHW and NHWC around convolutions
 (cuDNN, MIOpen).
 
 ## Why it matters
-They read and write whole activations and compute nothing. In the layout that the operator wants they would not be
-there.
+They read and write whole activations and compute nothing. If tensors had the operator's layout, they would not run.
 
 ## How it decides
 The kernels that are known to do so by their names must take `min_share` of the step, in a program that has
@@ -37,7 +36,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of conversions against the step."""
+    """Compare the time of conversions with the step."""
     if s(platform) == "npu":  # formats of Ascend's own have a rule of their own
         return
     found = s(conversions)
@@ -46,9 +45,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     steps = s(recorded_steps)
     number = max(found.event.size // steps, 1)
     yield Draft(
-        title="Tensors change their layout around operators",
-        summary=f"{plural(number, 'kernel')} per step only {'reorders' if number == 1 else 'reorder'} tensors, "
-        f"{duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}).",
+        title="Kernels only convert tensor layouts",
+        summary=f"{plural(number, 'kernel')} per step only {'converts' if number == 1 else 'convert'} the layout of "
+        f"tensors: {duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}).",
         actions=(_channels_last(torch_device(s(platform))),),
         change=Change(device=(Scaled(found.event, 0.0),), host=(Scaled(found.launches, 0.0),)),
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],

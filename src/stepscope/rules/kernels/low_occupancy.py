@@ -1,23 +1,22 @@
 """Long kernels run on a small part of the device.
 
 ## What it finds
-Kernels of 20 µs and more, other than products, launched with fewer blocks than half of the device's multiprocessors.
+Kernels of 20 µs and more, other than matrix multiplications, with fewer blocks than half of the device's SMs or CUs.
 
 ## Why it matters
-A multiprocessor without a block does nothing until the kernel ends, if nothing else runs beside it.
+An SM or CU without a block idles until the kernel ends, unless another kernel runs beside it.
 
 ## How it decides
-From the recorded grid and the device's number of multiprocessors (table `occupancy_grids`, column `fill`). These
-kernels must take `min_share` of the step. The price is that of spreading them over the device, but never less than
-half of their time, since what makes a kernel have few blocks (a long dimension that is summed up) limits it
-otherwise.
+From the recorded grid and the device's number of SMs or CUs (table `occupancy_grids`, column `fill`). These kernels
+must take `min_share` of the step. The price assumes that they fill the device, but at least half of their time stays,
+since what limits the number of blocks (a long dimension that is summed) has a cost of its own.
 
 ## What to try
 More parallel work per launch: larger batches, one call for several tensors, a reduction in two stages; or other work
-beside it on another stream. Matrix products with few, large blocks are right as they are and do not count.
+beside it on another stream. Matrix multiplications with few, large blocks are right as they are and do not count.
 
 ## Known limits
-Occupancy within a multiprocessor is not judged: for kernels bound by memory a quarter of the threads may be enough.
+Occupancy within an SM is not judged: for kernels bound by memory a quarter of the threads may be enough.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ _BESIDE = Action("Or run independent work beside it", page="streams")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of such kernels against the step."""
+    """Compare the time of such kernels with the step."""
     found = s(sparse)
     if not found.event.size or found.of_step * found.saved < limits["min_share"]:
         return
     worst, taken = found.rows[0], duration(int(found.dur.sum()) // s(recorded_steps))
     yield Draft(
         title="Long kernels use a small part of the device",
-        summary=f"Kernels that take {taken} per step have fewer blocks than half of the multiprocessors; the longest, "
+        summary=f"Kernels that take {taken} per step have fewer blocks than half of the SMs or CUs; the longest, "
         f"{worst['name'][:80]}, has {worst['blocks']:.0f} and leaves {percent(1 - worst['fill'], 0)} of them idle.",
         actions=(_MORE, _BESIDE),
         change=Change(device=scaled_each(found.event, found.factor)),

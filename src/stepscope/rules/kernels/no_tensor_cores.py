@@ -1,27 +1,27 @@
-"""Products run in fp32 where matrix units could do them in 16 bits.
+"""Matrix multiplications run without tensor cores, in fp32.
 
 ## What it finds
-Matrix products, attention and convolutions in fp32 on a device whose matrix units (tensor cores, matrix cores, cube
-units) do them many times faster in bf16 or fp16.
+Matrix multiplications, attention and convolutions in fp32 on a device whose tensor cores (AMD: matrix cores; Ascend:
+cube units) compute them many times as fast in bf16 or fp16.
 
 ## Why it matters
-Most of a device's arithmetic is in its matrix units: on A100 312 of 16-bit against 19.5 TFLOP/s of fp32.
+Most of a device's arithmetic is in its tensor cores: 312 TFLOP/s in 16 bits on A100, compared with 19.5 TFLOP/s in
+fp32.
 
 ## How it decides
-At least `min_unused` of the time of all kernels that could use matrix units must be products in fp32 that don't, or
-that use them at the rate of fp32, and these must take `min_share` of the step. Convolutions that round their operands
-(TF32, HF32) count too: PyTorch has that on by default, at half the rate of 16 bits. The price assumes that each of them
-takes as much less as its least time becomes shorter: the larger of FLOPs / peak and bytes / bandwidth, with the peak of
-the narrower type and half the bytes. For products of unknown size, or on a device whose rates are not known, it is a
-third, and half for rounded ones. In convolutional networks pointwise operations and batch normalisation, which follow
-in type, are taken to be half as long; elsewhere they are not counted.
+At least `min_unused` of the time of all kernels that could use tensor cores must be in fp32, without tensor cores or at
+the rate of fp32, and these must take `min_share` of the step. Convolutions that round their operands (TF32, HF32) count
+too: PyTorch's default, at half the rate of 16 bits. The price scales each kernel by its roofline time, the larger of
+FLOPs / peak and bytes / bandwidth, with the peak of the narrower type and half the bytes. Where sizes or the device's
+peaks are unknown, a kernel takes a third of its time, or half if it is rounded already. In convolutional networks
+pointwise operations and batch normalisation follow in type and take half; elsewhere they are not counted.
 
 ## What to try
 Automatic mixed precision in training; bf16 needs no loss scaling. A model that only infers is loaded in 16 bits. Where
 numbers must stay fp32, TF32 on NVIDIA devices since Ampere.
 
 ## Known limits
-Whether the model tolerates 16 bits only a run can tell. Kernels whose names do not say what they use do not count.
+Only a run shows whether the model tolerates 16 bits. Kernels whose names do not show the units they use do not count.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from stepscope.signals.kernels.precision import in_sixteen_bits
 from stepscope.signals.shared.job import device, infers, platform, recorded_steps
 
 _TF32 = Action(
-    "Or let matrix units multiply fp32 as TF32",
+    "Or multiply fp32 on tensor cores as TF32",
     before="model = Model()",
     after='torch.set_float32_matmul_precision("high")\nmodel = Model()',
     page="amp",
 )
-#: In the name of NVIDIA's and of Ascend's type.
+#: TF32 is NVIDIA's type, HF32 Ascend's.
 _ROUNDED = " or rounded from it (TF32, HF32)"
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold products in fp32 against all products, and against the step."""
+    """Compare the time of fp32 kernels with that of all that could use tensor cores, and with the step."""
     found = s(in_sixteen_bits)
     if not found.event.size or found.of_eligible < limits["min_unused"] or found.of_step < limits["min_share"]:
         return
@@ -58,10 +58,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     tf32 = known is not None and known.vendor == "nvidia" and known.matrix.get("tf32", 0) > known.vector.get("fp32", 0)
     per_step = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
-        title="Products don't use the fast matrix units",
-        summary=f"{percent(found.of_eligible)} of the time of products, attention and convolutions, "
-        f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} the device's "
-        f"matrix units would do them in about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
+        title="Matrix multiplications run without tensor cores",
+        summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
+        f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on tensor "
+        f"cores it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,
@@ -110,10 +110,10 @@ RULE = Rule(
             "min_unused",
             0.5,
             "share",
-            "Mixed precision leaves some products in fp32 by intention; torch-tb-profiler speaks only if all are.",
+            "Mixed precision leaves some GEMMs in fp32 on purpose; torch-tb-profiler reports it only if all are.",
         ),
         Threshold(
-            "min_share", 0.05, "share", "The remedy changes the numbers of the model, which less than this isn't worth."
+            "min_share", 0.05, "share", "The remedy changes numerical results, which a smaller gain does not justify."
         ),
     ),
     check=check,

@@ -1,4 +1,4 @@
-"""Attention runs on kernels of the generation before.
+"""Attention runs on FlashAttention-2 kernels on Hopper.
 
 ## What it finds
 Long launches of FlashAttention-2 on Hopper (H100, H200, GH200).
@@ -9,9 +9,9 @@ asynchronous copies nor the matrix instructions of warp groups.
 
 ## How it decides
 By names of kernels and the recorded compute capability, or names of kernels that run on Hopper alone. Launches of 100
-µs and more must take `min_share` of the step. The price is that of the lower end of what FlashAttention-3 is faster
-by: 1.5 times, forward and backward (Shah et al., "FlashAttention-3", 2024: 1.5 to 2.0 times forward, 1.5 to 1.75
-times backward).
+µs and more must take `min_share` of the step. The price assumes the lower end of FlashAttention-3's speed-up: 1.5
+times, forward and backward (Shah et al., "FlashAttention-3", 2024: 1.5 to 2.0 times forward, 1.5 to 1.75 times
+backward).
 
 ## What to try
 cuDNN's attention, which PyTorch has as a backend, or FlashAttention-3.
@@ -51,14 +51,14 @@ _CUDNN: Final = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of such launches against the step."""
+    """Compare the time of such launches with the step."""
     found = s(older_attention)
     if not found.events.size or found.share < limits["min_share"]:
         return
     yield Draft(
-        title="Attention runs on kernels of the generation before",
+        title="Attention runs on FlashAttention-2 kernels on Hopper",
         summary=f"FlashAttention-2 takes {duration(found.total_ns // s(recorded_steps))} per step "
-        f"({percent(found.share)}); FlashAttention-3, which is made for Hopper, is at least 1.5 times as fast.",
+        f"({percent(found.share)}); FlashAttention-3, made for Hopper, is at least 1.5 times as fast.",
         actions=(_THIRD, _CUDNN),
         change=Change(device=(Scaled(found.events, _REMAINS),)),
         confidence=0.7,

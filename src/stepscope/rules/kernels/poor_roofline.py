@@ -1,7 +1,7 @@
-"""Large operators stay far below what the device allows.
+"""Large operators stay far below the roofline.
 
 ## What it finds
-Operators of 50 µs and more per call that take several times as long as their arithmetic and their memory traffic need.
+Operators of 50 µs and more per call that take several times their roofline time.
 
 ## Why it matters
 Least time is the larger of FLOPs / peak and bytes / bandwidth. Good kernels come to 60 % of it and more; a large
@@ -10,8 +10,8 @@ operator far below has a cause of its own: strided access, a kernel made for oth
 ## How it decides
 By operator and shapes, efficiency (least time over time, table `roofline_shapes`) must be below `max_efficiency`. What
 `reached` of the least time would save must come to `min_share` of the step; that is the price. Lookups, copies and
-updates of parameters do not count, since their least time is not told by their bytes, nor do products with fewer blocks
-of 128 x 128 results than the device has multiprocessors.
+updates of parameters do not count, since their bytes do not determine their least time, nor do GEMMs with fewer tiles
+of 128 x 128 than the device has SMs or CUs.
 
 ## What to try
 Look at the strides first: transposed or sliced operands make kernels read single elements. Then sizes (KRN003), types
@@ -58,7 +58,7 @@ _ACTIONS = {"attention": (_BACKEND,), "gemm": (_STRIDES, _COMPILE, _SIZES)}
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what a usual efficiency would save against the step."""
+    """Compare what a usual efficiency would save with the step."""
     found = s(slow)
     low = found.efficiency < limits["max_efficiency"]
     factor = np.minimum(found.efficiency[low] / limits["reached"], 1.0)

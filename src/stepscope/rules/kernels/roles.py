@@ -14,12 +14,12 @@ from stepscope.rules.native import READ_OFTEN
 
 #: How each class of kernels is written.
 WORDS: Final = MappingProxyType({
-    "gemm": "matrix products", "attention": "attention", "convolution": "convolutions",
+    "gemm": "matrix multiplications", "attention": "attention", "convolution": "convolutions",
     "normalisation": "normalisation", "elementwise": "pointwise operations", "reduction": "reductions",
     "embedding": "lookups", "optimizer": "the optimizer", "collective": "collectives",
     "copy": "concatenation and layout changes", "other": "other kernels",
 })  # fmt: skip
-#: Products of mixtures of experts: vLLM's and SGLang's Triton kernels, AITER's, CUTLASS's grouped ones.
+#: GEMMs of mixtures of experts: vLLM's and SGLang's Triton kernels, AITER's, CUTLASS's grouped ones.
 _EXPERTS: Final = re.compile(r"moe|matmul_ogs|experts?|grouped_?gemm", re.IGNORECASE)
 
 _EXPERTS_ROCM: Final = Action(
@@ -35,13 +35,13 @@ _EXPERTS_CUDA: Final = Action(
     page="tensor-shapes",
 )
 _GEMM_ROCM: Final = Action(
-    "Let the library tune its products for the sizes that occur, or take FP8 where the model bears it",
+    "Let the library tune its GEMMs for the sizes that occur, or use FP8 where the model tolerates it",
     before="python program.py",
     after="PYTORCH_TUNABLEOP_ENABLED=1 PYTORCH_TUNABLEOP_TUNING=1 python program.py   # hipBLASLt and rocBLAS, once",
     page="tensor-shapes",
 )
 _GEMM_CUDA: Final = Action(
-    "Let the compiler try several kernels for each product, or take FP8 where device and model bear it",
+    "Let the compiler try several kernels for each GEMM, or use FP8 where device and model allow it",
     before="model = torch.compile(model)",
     after='model = torch.compile(model, mode="max-autotune-no-cudagraphs")',
     page="tensor-shapes",
@@ -51,14 +51,14 @@ _DECODING: Final = Action(
     page="batch-size",
 )
 _NARROWER: Final = Action(
-    "Use mixed precision: matrix units do products and convolutions in 16 bits several times as fast",
+    "Use mixed precision: tensor cores compute GEMMs and convolutions in 16 bits several times as fast",
     before="loss = loss_fn(model(x), y)",
     after='with torch.autocast("cuda", dtype=torch.float16):   # bf16 since Ampere; convolutions: channels_last, too\n'
     "    loss = loss_fn(model(x), y)",
     page="amp",
 )
 _NARROWER_INFERRING: Final = Action(
-    "Load the model in 16 bits: matrix units do products and convolutions several times as fast then",
+    "Load the model in 16 bits: tensor cores then compute GEMMs and convolutions several times as fast",
     before="model = Model.from_pretrained(name)",
     after="model = Model.from_pretrained(name).half()   # bf16 since Ampere",
     page="amp",

@@ -1,18 +1,17 @@
-"""A product runs at a lower rate than its like.
+"""A matrix multiplication runs at a lower rate than others of its size.
 
 ## What it finds
-Large matrix products of one size that come to fewer FLOP/s than others of about their size, in the same type and the
-same recording.
+Large GEMMs of one size that reach fewer FLOP/s than others of about their size, in the same type and recording.
 
 ## Why it matters
-Libraries have kernels for thousands of sizes and choose by rules of thumb. Where products nearby run at a higher rate,
-the device allows it, and the choice for this size is a poor one.
+Libraries choose among many kernels by heuristics. Where GEMMs of similar size run at a higher rate, the device allows
+it, and the choice for this size is a poor one.
 
 ## How it decides
-Products of 512 and more in every direction, whose arithmetic differs by no more than a factor of 8. One with fewer
-tiles of 128 x 128 than the device has multiprocessors is held to the part of it that it can fill. The product must be
-slower than the others, all of their time taken together, by `min_slower`, and their rate would save `min_share` of the
-step; that is the price.
+GEMMs with M, N and K of at least 512 whose FLOPs differ by no more than a factor of 8. One with fewer tiles of 128 x
+128 than the device has SMs or CUs is compared with the part of the peak that it can fill. It must be slower than the
+others, all of their time taken together, by `min_slower`, and their rate must save `min_share` of the step; that is the
+price.
 
 ## What to try
 Let the library tune its choice for the size (TunableOp, hipBLASLt, `max-autotune`); pad the size; update the library.
@@ -36,16 +35,16 @@ from stepscope.signals.shared.program import program
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare each large product with the others."""
+    """Compare each large GEMM with the others."""
     slower = [one for one in s(uneven) if one.factor <= 1 - limits["min_slower"]]
     if not slower or sum(one.saved for one in slower) < limits["min_share"]:
         return
     worst, steps = slower[0], s(recorded_steps)
     yield Draft(
-        title="A product is slower than its like",
-        summary=f"Products of {_sizes(worst)} take {duration(worst.kernel.total_ns // steps)} per step "
-        f"({percent(worst.kernel.share)}) at {quantity(worst.rate, 'FLOP/s')}, where other products of about that size "
-        f"come to {quantity(worst.like, 'FLOP/s')}{_against(worst)}.",
+        title="A matrix multiplication is slower than others of its size",
+        summary=f"Matrix multiplications of {_sizes(worst)} take {duration(worst.kernel.total_ns // steps)} per step "
+        f"({percent(worst.kernel.share)}) at {quantity(worst.rate, 'FLOP/s')}, where others of about that size reach "
+        f"{quantity(worst.like, 'FLOP/s')}{_against(worst)}.",
         actions=advice("gemm", (worst.kernel.name,), s(program)),
         change=Change(device=tuple(Scaled(one.kernel.events, round(one.factor, 3)) for one in slower)),
         confidence=0.6,
@@ -71,7 +70,7 @@ RULE = Rule(
     "KRN017",
     "slower-than-like",
     thresholds=(
-        Threshold("min_slower", 0.15, "share", "Less is within what rates of products differ by anyway."),
+        Threshold("min_slower", 0.15, "share", "Rates of equally good GEMMs differ by less."),
         Threshold("min_share", 0.02, "share", "The remedy is not known beforehand, so that it must promise something."),
     ),
     check=check,

@@ -1,10 +1,10 @@
-"""The last wave of large products is nearly empty.
+"""The last wave of large GEMMs is nearly empty.
 
 ## What it finds
-Matrix products of a few waves of blocks that are slow because the last wave occupies a part of the device only.
+Matrix multiplications of a few waves of blocks that are slow because the last wave occupies a part of the device only.
 
 ## Why it matters
-The device works on as many blocks at a time as it holds. A product of 1.1 waves takes as long as one of two.
+The device runs as many blocks at a time as it holds. A GEMM of 1.1 waves takes as long as one of two.
 
 ## How it decides
 Waves follow from grid, threads, registers and shared memory (table `occupancy`). A kernel counts if it has at most five
@@ -13,11 +13,11 @@ the device's peak than launches of the same kernel with full or many waves, by a
 explain. What full waves would save must reach `min_share` of the step.
 
 ## What to try
-Sizes that give whole waves, larger batches, fewer and larger products (queries, keys and values in one), `torch.bmm` in
-place of a loop. Newer libraries divide such products evenly (stream-K): update them.
+Sizes that give whole waves, larger batches, fewer and larger GEMMs (queries, keys and values in one), `torch.bmm` in
+place of a loop. Newer libraries divide such GEMMs evenly (stream-K): update them.
 
 ## Known limits
-Products whose FLOPs are not known, and kernels that were not launched with full waves too, can't be compared.
+GEMMs whose FLOPs are not known, and kernels that were never launched with full waves, can't be compared.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from stepscope.signals.shared.job import recorded_steps
 
 _WHOLE = Action("Choose batch, tokens or width so that the blocks fill whole waves", page="tensor-shapes")
 _ONE = Action(
-    "Make one product of several",
+    "Merge several GEMMs into one",
     before="q, k, v = self.q(x), self.k(x), self.v(x)",
     after="q, k, v = self.qkv(x).chunk(3, dim=-1)",
 )
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what full waves would save against the step."""
+    """Compare what full waves would save with the step."""
     found = s(tails)
     if not found.event.size or found.saved < limits["min_share"]:
         return
     taken = duration(int(found.dur.sum()) // s(recorded_steps))
     yield Draft(
-        title="The last wave of products is nearly empty",
-        summary=f"Products that take {taken} per step are slower than others since their blocks don't fill whole "
-        f"waves; the longest, {classify(found.name).short}, has {found.waves:.1f} waves, "
+        title="The last wave of GEMMs is nearly empty",
+        summary=f"GEMMs that take {taken} per step are slower than others because their blocks do not fill whole "
+        f"waves; the longest, {classify(found.name).short}, has {found.waves:.1f} waves, with "
         f"{percent(found.tail, 0)} of their places empty.",
         actions=(_WHOLE, _ONE),
         change=Change(device=scaled_each(found.event, found.factor)),

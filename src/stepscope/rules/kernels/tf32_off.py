@@ -1,22 +1,23 @@
-"""Products in fp32 don't use TF32.
+"""TF32 is off: matrix multiplications in fp32 run without tensor cores.
 
 ## What it finds
-Matrix products (and convolutions, if none of them uses it) in fp32 on ordinary units of an NVIDIA device that has TF32.
+Matrix multiplications (and convolutions, if none of them uses TF32) in fp32 without tensor cores, on an NVIDIA device
+that has TF32.
 
 ## Why it matters
-TF32 rounds the factors to 10 bits of mantissa, multiplies on tensor cores and sums in fp32: on A100 156 in place of
-19.5 TFLOP/s. PyTorch has it off for products since 1.12, and on for convolutions.
+TF32 rounds the operands to 10 bits of mantissa, multiplies on tensor cores and sums in fp32: 156 instead of 19.5
+TFLOP/s on A100. PyTorch has it off for matrix multiplications since 1.12, and on for convolutions.
 
 ## How it decides
-Such products must take `min_share` of the step. The price assumes that each takes as much less as its least time
-becomes shorter (the larger of FLOPs / peak and bytes / bandwidth); products of unknown size become a third.
+Such kernels must take `min_share` of the step. The price scales each by its roofline time (the larger of FLOPs / peak
+and bytes / bandwidth); kernels of unknown size take a third.
 
 ## What to try
 `torch.set_float32_matmul_precision("high")`, once, before training.
 
 ## Known limits
-Products that must be exact to 23 bits should stay as they are. Where most of the model is in fp32, mixed precision
-gains more (KRN001).
+Results that need the 23 bits of fp32 should stay as they are. Where most of the model is in fp32, mixed precision gains
+more (KRN001).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from stepscope.signals.kernels.precision import in_tf32
 from stepscope.signals.shared.job import platform, recorded_steps
 
 _ON = Action(
-    "Let matrix units multiply fp32 as TF32",
+    "Multiply fp32 on tensor cores as TF32",
     before="torch.backends.cuda.matmul.allow_tf32   # False",
     after='torch.set_float32_matmul_precision("high")\ntorch.backends.cudnn.allow_tf32 = True',
     page="amp",
@@ -40,7 +41,7 @@ _ON = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of such products against the step."""
+    """Compare the time of such kernels with the step."""
     if s(platform) != "cuda":
         return
     found = s(in_tf32)
@@ -49,8 +50,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     steps = s(recorded_steps)
     yield Draft(
         title="TF32 is off",
-        summary=f"Products in fp32 take {duration(int(found.dur.sum()) // steps)} per step ({percent(found.of_step)}) "
-        f"on ordinary units; as TF32 they would take about {duration(int((found.dur * found.factor).sum()) // steps)}.",
+        summary=f"Matrix multiplications in fp32 take {duration(int(found.dur.sum()) // steps)} per step "
+        f"({percent(found.of_step)}) without tensor cores; as TF32 they would take about "
+        f"{duration(int((found.dur * found.factor).sum()) // steps)}.",
         actions=(_ON,),
         change=Change(device=scaled_each(found.event, found.factor)),
         events=found.longest,

@@ -1,24 +1,24 @@
-"""Products have sizes that matrix units don't like.
+"""Matrix sizes are not aligned for tensor cores.
 
 ## What it finds
-Matrix products in 16 bits, TF32, or less whose rows begin between multiples of 16 bytes: a vocabulary of 50,257, a
-layer of 1,001 outputs.
+Matrix multiplications in TF32, 16 bits or less whose rows are no multiples of 16 bytes: a vocabulary of 50,257, a layer
+of 1,001 outputs.
 
 ## Why it matters
-Matrix units load pieces of 16 bytes and more. For odd rows libraries take kernels that load single elements, or none
-that uses matrix units.
+Tensor-core kernels load 16 bytes and more at a time. For unaligned rows libraries use kernels that load single
+elements, or kernels without tensor cores.
 
 ## How it decides
-From the recorded shapes and strides, for each product: the distance of rows of both factors and of the result. Where
-products on aligned rows with comparable arithmetic were recorded, the odd ones must be slower than these by
-`min_slower`, padding included, and what that is worth must reach `min_share` of the step. Where there are none to
-compare with, they must take `min_alone` of the step, and the finding has no price.
+From the recorded shapes and strides: the distance between rows of both operands and of the result. Where aligned GEMMs
+with comparable FLOPs were recorded, the unaligned ones must be slower by `min_slower`, padding included, and the saving
+must reach `min_share` of the step. Where there are none to compare with, they must take `min_alone` of the step, and
+the finding has no price.
 
 ## What to try
 Pad the size to a multiple of 64 (at least 8 in 16 bits): the vocabulary, the number of classes, the width of a head.
 
 ## Known limits
-Without recorded strides the last dimension is taken for the length of a row.
+Without recorded strides the last dimension is assumed to be the length of a row.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _PAD = Action(
     page="tensor-shapes",
 )
 _TOKENS = Action(
-    "Let a fused operator compute attention, which does not make the scores; or pad the tokens to a multiple of 8",
+    "Use a fused attention operator, which never writes the scores; or pad the tokens to a multiple of 8",
     before="scores = q @ k.transpose(-2, -1)   # 3,137 tokens",
     after="out = F.scaled_dot_product_attention(q, k, v)",
     page="flash-attention",
 )
-_BATCHED = Action("Pad the size to a multiple of 8 in 16 bits, and mask what is added", page="tensor-shapes")
+_BATCHED = Action("Pad the size to a multiple of 8 in 16 bits, and mask the padding", page="tensor-shapes")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare odd products with aligned ones."""
+    """Compare unaligned GEMMs with aligned ones."""
     found = s(unaligned)
     slower = found.factor <= 1 - limits["min_slower"]
     saved = float((found.dur * (1 - np.where(slower, found.factor, 1.0))).sum()) / s(recorded_ns)
@@ -76,10 +76,10 @@ def _draft(
     which = f" (for example {sizes.m:,} x {sizes.k:,} by {sizes.k:,} x {sizes.n:,})" if sizes is not None else ""
     dur = found.dur[mine]
     return Draft(
-        title="Products have odd sizes",
-        summary=f"Products whose rows are no multiples of {ROW_BYTES} bytes{which} take "
+        title="Matrix sizes are not aligned",
+        summary=f"Matrix multiplications whose rows are no multiples of {ROW_BYTES} bytes{which} take "
         f"{duration(int(dur.sum()) // s(recorded_steps))} per step, {how}.",
-        # In a batch of products, as attention has them, the odd size is no weight's.
+        # In batched GEMMs, as in attention, the unaligned size is not that of a weight.
         actions=(_PAD,) if sizes is None or sizes.batch == 1 else (_TOKENS, _BATCHED),
         change=change,
         confidence=0.8 if change is not None else 0.5,
@@ -93,11 +93,9 @@ RULE = Rule(
     "KRN003",
     "unaligned-dimensions",
     thresholds=(
-        Threshold("min_slower", 0.15, "share", "Less is within what rates of products differ by anyway."),
+        Threshold("min_slower", 0.15, "share", "Rates of equally good GEMMs differ by less."),
         Threshold("min_share", 0.01, "share", "What costs less than 1 % of the step is not shown."),
-        Threshold(
-            "min_alone", 0.05, "share", "Without a price only what takes a good part of the step is worth advice."
-        ),
+        Threshold("min_alone", 0.05, "share", "Without a price, only a good part of the step is worth advice."),
     ),
     check=check,
     symptom_of=("KRN008",),

@@ -1,4 +1,4 @@
-"""An activation function is written out operation by operation.
+"""Activation functions run as separate operations.
 
 ## What it finds
 Activations made of separate operators, such as GELU by its formula with `tanh`, or `x * sigmoid(x)`, forward and
@@ -8,10 +8,10 @@ backward.
 Each operator reads and writes a tensor that is usually the widest of the model. One operator reads it once.
 
 ## How it decides
-On each queue it looks for pointwise operations one after another on equally many elements, with `tanh`, `erf`,
+On each stream it looks for pointwise operations one after another on equally many elements, with `tanh`, `erf`,
 `sigmoid` or an exponential among them, or four and more with an activation or its backward among them. What fusing
-would save must reach `min_share` of the step; the fused operator is taken to be as long as the longest of those that it
-replaces.
+would save must reach `min_share` of the step; the fused operator is assumed to take as long as the longest of those
+that it replaces.
 
 ## What to try
 `F.gelu(x, approximate="tanh")`, `F.silu`, `F.mish`, ...; for others, and gates, `torch.compile`; on Ascend also
@@ -54,7 +54,7 @@ _GATE = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what fusing would save against the step."""
+    """Compare what fusing would save with the step."""
     second = _GATE if s(platform) == "npu" else _COMPILE
     yield from fused(s, limits, activations, ("An activation is not fused", "an activation"), (_TORCH, second))
 

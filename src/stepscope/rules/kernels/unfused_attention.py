@@ -1,28 +1,28 @@
-"""Attention runs as products and a softmax.
+"""Attention runs as separate matrix multiplications and a softmax.
 
 ## What it finds
-Attention that is written out as a matrix product, scaling, mask, softmax and another product, forward and backward,
-where one fused operator would serve.
+Attention that runs as a matrix multiplication, scaling, mask, softmax and a second matrix multiplication, forward and
+backward, where one fused operator would serve.
 
 ## Why it matters
-Between the two products stands the matrix of scores, with one number per pair of tokens and head. Every operation reads
-and writes all of it. A fused operator keeps it in the device's fast memory and needs no more memory than its inputs.
+Every operation reads and writes the whole score matrix, with one number per pair of tokens and head. A fused operator
+keeps it in the device's fast memory and needs no more memory than its inputs.
 
 ## How it decides
-On each queue it looks for a product, then only scaling, masks, casts and dropout, a softmax (an operator, or written
-out as maximum, difference, exponential, sum and quotient), the like, and a product. Recorded shapes must fit: the first
-product's result is as large as what the softmax is of. Where shapes are not recorded, the products must be of a batch.
+On each stream it looks for a GEMM, then only scaling, masks, casts and dropout, a softmax (an operator, or maximum,
+difference, exponential, sum and quotient), more of these, and a GEMM. Recorded shapes must fit: the first GEMM's result
+is as large as the softmax's input. Where shapes are not recorded, the GEMMs must be batched.
 What fusing would save must reach `min_share` of the step. The fused operator's time is the larger of its arithmetic at
 half of the device's peak (FlashAttention-2 reports 50 % to 73 % on A100) and of reading and writing its operands once;
-that of its backward is 2.5 times as long. Where sizes or device are not known, the products' own time remains.
+that of its backward is 2.5 times as long. Where sizes or device are not known, the GEMMs' own time remains.
 
 ## What to try
 `torch.nn.functional.scaled_dot_product_attention`, which takes FlashAttention where type and device allow it; on Ascend
 `torch_npu.npu_fusion_attention`.
 
 ## Known limits
-Whether the scores are used elsewhere (attention weights as an output) can't be seen. Softmax backwards count only where
-a forward of the same size was found.
+Recordings do not show whether the scores are used elsewhere (attention weights as an output). Softmax backwards count
+only where a forward of the same size was found.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LIBRARY = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what fusing would save against the step."""
+    """Compare what fusing would save with the step."""
     first = _NPU if s(platform) == "npu" else _SDPA
     yield from fused(s, limits, unfused, ("Attention is not fused", "attention"), (first, _LIBRARY))
 

@@ -1,4 +1,4 @@
-"""The loss is written out operation by operation.
+"""The loss runs as separate operations.
 
 ## What it finds
 Cross entropy made of separate operators: a softmax and a logarithm of its result, or maximum, difference, exponential,
@@ -9,13 +9,13 @@ Logits are often the largest tensor of a language model: one number per token an
 on them reads and writes gigabytes. The logarithm of a softmax is also less exact than both in one.
 
 ## How it decides
-On each queue it looks for a softmax followed by a logarithm on as many elements, or for an exponential, a sum and a
-logarithm of one number per row. What fusing would save must reach `min_share` of the step; the fused operator is taken
-to be as long as the longest of those that it replaces.
+On each stream it looks for a softmax followed by a logarithm on as many elements, or for an exponential, a sum and a
+logarithm of one number per row. What fusing would save must reach `min_share` of the step; the fused operator is
+assumed to take as long as the longest of those that it replaces.
 
 ## What to try
-`F.cross_entropy`. If the logits themselves are what is large, a fused product and cross entropy that never makes all of
-them at once (Liger Kernel, or in pieces).
+`F.cross_entropy`. If the logits themselves are large, a fused linear layer and cross entropy that never makes all of
+them at once (Liger Kernel), or chunks of the batch.
 
 ## Known limits
 `F.cross_entropy` itself runs as two operators; that is not reported.
@@ -40,7 +40,7 @@ _LOSS = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what fusing would save against the step."""
+    """Compare what fusing would save with the step."""
     yield from fused(s, limits, losses, ("The loss is not fused", "the loss"), (_LOSS,))
 
 

@@ -1,17 +1,17 @@
-"""Normalisation is written out operation by operation.
+"""Normalisation runs as separate operations.
 
 ## What it finds
-RMS or layer normalisation made of separate operators: square, mean, root, products, and casts around them.
+RMS or layer normalisation made of separate operators: square, mean, root, multiplications, and casts around them.
 
 ## Why it matters
 Normalisation is bound by memory: its time follows the bytes it moves. Six to eight operators move six to eight times
 what one does.
 
 ## How it decides
-On each queue it looks for a square and a mean, a root and products, or for a mean, a difference, a square, a mean, a
-root and products; the root must be of a statistic (one number per row) and the last product of whole rows. What fusing
-would save must reach `min_share` of the step. The fused operator is taken to be as long as the longest of the operators
-that it replaces, since each of them moves at least as much as it has to.
+On each stream it looks for a square and a mean, a root and multiplications, or for a mean, a difference, a square, a
+mean, a root and multiplications; the root must be of a statistic (one number per row) and the last multiplication of
+whole rows. What fusing would save must reach `min_share` of the step. The fused operator is assumed to take as long as
+the longest of the operators that it replaces, since each of them moves at least as much as it has to.
 
 ## What to try
 `F.layer_norm`, `F.rms_norm` with a PyTorch in which it is one kernel, `torch.compile` of the module, or a library's
@@ -49,7 +49,7 @@ _NPU = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what fusing would save against the step."""
+    """Compare what fusing would save with the step."""
     action = _NPU if s(platform) == "npu" else _TORCH
     yield from fused(s, limits, norms, ("Normalisation is not fused", "a normalisation"), (action,))
 

@@ -1,7 +1,7 @@
-"""Rotary embedding is written out operation by operation.
+"""Rotary embedding runs as separate operations.
 
 ## What it finds
-Rotary position embedding made of separate operators: products with cosine and sine, negation and concatenation of
+Rotary position embedding made of separate operators: multiplications by cosine and sine, negation and concatenation of
 halves, sums.
 
 ## Why it matters
@@ -9,17 +9,18 @@ It is applied to queries and keys of every layer and is bound by memory; written
 bytes that one operator does.
 
 ## How it decides
-On each queue it looks for a negation, a concatenation, products and a sum, where what is negated is half of the result;
-or for two products and their difference and two products and their sum on equally many elements. What fusing would save
-must reach `min_share` of the step; the fused operator is taken to be as long as the longest of those that it replaces.
+On each stream it looks for a negation, a concatenation, multiplications and a sum, where what is negated is half of the
+result; or for two multiplications and their difference and two multiplications and their sum on equally many elements.
+What fusing would save must reach `min_share` of the step; the fused operator is assumed to take as long as the longest
+of those that it replaces.
 
 ## What to try
 `torch.compile` of the function that applies it, or a library's fused form (FlashAttention, Liger, Transformer Engine);
 on Ascend `torch_npu.npu_rotary_mul`.
 
 ## Known limits
-Forms that use complex numbers are one product and two copies, and are not found. Any complex product that is written
-out in real numbers looks like a rotation.
+Forms that use complex numbers are one multiplication and two copies, and are not found. Any complex multiplication that
+is written out in real numbers looks like a rotation.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _NPU = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what fusing would save against the step."""
+    """Compare what fusing would save with the step."""
     actions = {"npu": (_NPU,), "cuda": (_TORCH, _LIBRARY), "rocm": (_TORCH, _LIBRARY)}.get(s(platform), (_TORCH,))
     yield from fused(s, limits, rotary, ("Rotary embedding is not fused", "a rotary embedding"), actions)
 

@@ -4,7 +4,7 @@
 A peak that consists mostly of what the forward pass keeps for the backward pass.
 
 ## Why it matters
-The batch, or the sequence, is limited by memory that could be computed again in place of being kept.
+Memory that could be recomputed limits the batch or the sequence.
 
 ## How it decides
 The history of a memory snapshot has allocations of a backward pass, and at the peak what was allocated in forward
@@ -31,7 +31,7 @@ from stepscope.signals.snapshots.peak_makeup import makeup, trains
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the activations against the peak."""
+    """Compare the activations with the peak."""
     if not s(trains):
         return
     found = s(makeup)

@@ -1,7 +1,7 @@
 """All memory that the allocator holds is in use.
 
 ## What it finds
-A snapshot, without a history, in which next to nothing is cached: the memory is full of what the program keeps.
+A snapshot, without a history, in which next to nothing is cached: live tensors fill the memory.
 
 ## Why it matters
 Nothing can be gained from the allocator. If the device has no more to give, the next allocation fails, and only
@@ -31,7 +31,7 @@ from stepscope.signals.snapshots.peak_makeup import makeup, trains
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what is in use against what is held, where nothing else is known."""
+    """Compare what is in use with what is held, where nothing else is known."""
     row, found = s(snapshot), s(makeup)
     if s.maybe(trains) is not None or row["reserved_bytes"] < limits["min_bytes"]:
         return
@@ -40,7 +40,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     lines = found.by_line()
     yield Draft(
-        title="The memory is full of what the program keeps",
+        title="Live tensors fill the allocator's memory",
         summary=f"{quantity(row['active_bytes'], 'bytes')} of the {quantity(row['reserved_bytes'], 'bytes')} that the "
         f"allocator holds ({percent(share)}) are in use: {found.by_purpose()}"
         + (f"; {lines}" if lines else "")

@@ -1,4 +1,4 @@
-"""The allocator goes back to the driver in every step.
+"""The allocator frees and reallocates device memory in every step.
 
 ## What it finds
 Calls that take device memory from the driver and give it back, again and again in the middle of steps.
@@ -21,8 +21,7 @@ If the memory is nearly full, lower the peak; if sizes vary from step to step, l
 the next step needs.
 
 ## Known limits
-Programs that empty the cache themselves are told so by a rule of their own. Libraries that allocate for themselves
-look the same.
+Libraries that allocate for themselves look the same.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ from stepscope.signals.shared.job import platform, step_ns
 from stepscope.signals.snapshots.allocator import cost_ns, flushes
 
 _EXPANDABLE = Action(
-    "Let segments grow in place of being given back and taken anew",
+    "Let segments grow instead of being given back and allocated again",
     before="PYTORCH_CUDA_ALLOC_CONF unset",
     after="export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     page="memory-fragmentation",
 )
 _NPU = Action(
-    "Let segments grow in place of being given back and taken anew",
+    "Let segments grow instead of being given back and allocated again",
     before="PYTORCH_NPU_ALLOC_CONF unset",
     after="export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True",
     page="memory-fragmentation",
@@ -64,7 +63,7 @@ _LOWER = Action("Lower the peak, so that the cache can be kept: smaller micro-ba
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the driver's calls against the step."""
+    """Compare the driver's calls with the step."""
     history, calls = s.maybe(churn), s.maybe(driver_calls)
     if history is None and calls is None:
         raise MissingInputError(
@@ -80,7 +79,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             found = calls.steady
             per_step = int(found.dur.sum()) // max(calls.steps.size - 1, 1)
             yield Draft(
-                title="Device memory is given back and taken anew in every step",
+                title="Device memory is freed and reallocated in every step",
                 summary=f"{found.event.size / max(calls.steps.size - 1, 1):,.0f} calls per step take memory from the "
                 f"driver or give it back; they take {duration(per_step)} ({percent(share)}) of it on the host.",
                 actions=(grow, _LOWER),
@@ -93,7 +92,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if history is not None and history["taken_again"] >= limits["min_again"] and len(collected) >= limits["min_times"]:
         given = sum(row["segments"] for row in collected)
         yield Draft(
-            title="The allocator's own collection gives back what is taken anew",
+            title="The allocator's garbage collection frees segments that are allocated again",
             summary=f"{len(collected):,} times garbage_collection_threshold made the allocator give segments back, "
             f"{given:,} in all; {history['taken_again']:,} of {history['taken']:,} segments were taken although one of "
             "their size had been given back before.",
@@ -106,14 +105,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 
 def _without_steps(s: Signals, grow: Action, limits: Limits) -> Iterator[Draft]:
-    """Hold calls all over a recording without steps against the time in which the device is in use."""
+    """Compare calls all over a recording without steps with the time in which the device is in use."""
     found = s(driver_calls_between)
     total = int(found.dur.sum())
     share = total / max(s(step_ns), 1)
     if not found.free.any() or found.recurrence < limits["min_recurrence"] or share < limits["min_share"]:
         return
     yield Draft(
-        title="Device memory is given back and taken anew all the time",
+        title="Device memory is given back and allocated again all the time",
         summary=f"{found.event.size:,} calls take memory from the driver or give it back while the device is in use; "
         f"they take {duration(total)} ({percent(share)} of the time) on the host.",
         actions=(grow, _LOWER),

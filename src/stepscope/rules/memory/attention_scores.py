@@ -4,14 +4,14 @@
 Matrices with one number per pair of tokens and head, written to memory and kept for the backward pass.
 
 ## Why it matters
-They grow with the square of the sequence. Fused attention computes them piece by piece and never writes them: the
-same result, less memory, and less time.
+They grow with the square of the sequence. Fused attention computes them in tiles and never writes them: the same result
+with less memory and time.
 
 ## How it decides
 From the call stacks of what is in use at a snapshot's peak: allocations of softmax inside attention, by the names of
 files and functions, and those of the same shape beside them, their gradients included. They must reach `min_share` of
-the peak and `min_bytes`. If the stacks show the separate products of `scaled_dot_product_attention`, its inputs did
-not suit a fused kernel, and that is what to change.
+the peak and `min_bytes`. If the stacks show the separate GEMMs of `scaled_dot_product_attention`, its inputs did not
+suit a fused kernel, and that is what to change.
 
 ## What to try
 `torch.nn.functional.scaled_dot_product_attention`, in half precision; `flex_attention` for unusual masks.
@@ -34,17 +34,17 @@ from stepscope.signals.snapshots.peak_parts import math_attention, scores
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the score matrices against the peak."""
+    """Compare the score matrices with the peak."""
     found = s(scores)
     if found is None or found.bytes < max(limits["min_share"] * found.peak, limits["min_bytes"]):
         return
     slow = s(math_attention)
     lines = ", ".join(line.text for line in found.lines[:3])
-    how = " scaled_dot_product_attention ran as separate products and softmax." if slow else ""
+    how = " scaled_dot_product_attention ran as separate GEMMs and softmax." if slow else ""
     yield Draft(
         title="Score matrices of attention make up much of the peak",
         summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
-        f"({percent(found.bytes / found.peak)}) are matrices of attention's softmax and products: {lines}. Without "
+        f"({percent(found.bytes / found.peak)}) are score matrices of attention's softmax and GEMMs: {lines}. Without "
         f"them the peak is {quantity(found.without, 'bytes')}.{how}",
         actions=(HALF if slow else FUSED, *((CHECKPOINT,) if s.maybe(trains) else ())),
         confidence=0.9,

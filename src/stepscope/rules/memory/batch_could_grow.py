@@ -1,7 +1,7 @@
-"""The device has room for a larger batch, and too little to do.
+"""The device has memory and time for a larger batch.
 
 ## What it finds
-Jobs that use a small part of the device's memory while the device waits for the host between short pieces of work.
+Jobs that use a small part of the device's memory while the device waits for the host between short kernels.
 
 ## Why it matters
 Host work per step hardly depends on the batch, device work does. A larger batch makes kernels longer until they hide
@@ -40,7 +40,7 @@ _GROW = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold memory and idleness against each other."""
+    """Compare memory and idleness with each other."""
     used, idle = s(used_share), s(dispatch_share)
     peak = s(fullest)
     if used > limits["max_used"] or idle < limits["min_idle"] or peak.bound:

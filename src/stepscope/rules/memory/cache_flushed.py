@@ -1,12 +1,12 @@
-"""An allocation failed, and the allocator gave its whole cache back to make room.
+"""An allocation failed, and the allocator flushed its cache for a retry.
 
 ## What it finds
 Requests for which the device had no memory left at first: the allocator gave all its free segments back, waited for
 the device, asked again, and got the memory.
 
 ## Why it matters
-Nothing fails, so nothing is said, but the device stands still while each segment is given back, and what was cached
-has to be taken anew. It is also the last warning: the next larger request fails for good.
+The retry succeeds silently, but the device idles while each segment is freed, and cached memory has to be allocated
+again. The next larger request fails for good.
 
 ## How it decides
 In the history of a memory snapshot, segments are given back by the very call stack that then takes a new one, with
@@ -15,7 +15,7 @@ for that, and is not counted. The price is the time from the first segment given
 history.
 
 ## What to try
-Lower what sets the peak, which the finding names, or let segments grow, so that cached pieces serve the large request.
+Lower what sets the peak, which the finding names, or let segments grow, so that cached blocks serve the large request.
 
 ## Known limits
 Versions of PyTorch that record no stacks for segments can't be judged.

@@ -5,8 +5,8 @@ Memory that is given back to the driver in every step at a place where no operat
 `torch.cuda.empty_cache()` does.
 
 ## Why it matters
-Giving memory back waits for the device to finish everything, and the next step has to take all of it anew, call by
-call. The job does not need less memory for it: what a step needs at its peak it needs again in the next one.
+Freeing memory waits for the device to finish everything, and the next step has to allocate all of it again, call by
+call. It does not lower the job's peak, which the next step needs again.
 
 ## How it decides
 In at least `min_recurrence` of the steps after the first, calls outside every operator give memory back, and
@@ -14,15 +14,16 @@ operators take memory from the driver again. An allocator that runs short gives 
 needs memory: that is another finding. The price is what the step would save if none of these calls were made.
 
 In the history of a memory snapshot, segments are given back with `empty_cache` on the call stack, at one line, at least
-`min_times`, and after most of these times segments are taken anew. The price is the time between the segments given
-back, and as much for taking those anew: cudaMalloc costs about what cudaFree does, and its own time is not recorded.
+`min_times`, and after most of these times segments are allocated again. The price is the time between the segments
+given back, and as much for taking those anew: cudaMalloc costs about what cudaFree does, and its own time is not
+recorded.
 
 ## What to try
 Remove the call. If it was put there against failing allocations, their cause is fragmentation or a peak that is too
 high.
 
 ## Known limits
-Without operators in the recording the two cases can't be told apart, and nothing is said. Where Python stacks are
+Without operators in the recording the two cases can't be distinguished, and nothing is said. Where Python stacks are
 recorded, the call itself confirms it.
 """
 
@@ -78,7 +79,7 @@ def _in_history(s: Signals, found: tuple[Emptying, ...], limits: Limits) -> Iter
         yield Draft(
             title=f"The allocator's cache is emptied again and again, at {source_line(one.place)}",
             summary=f"{one.times:,} times `empty_cache()` gave back {quantity(one.bytes // one.times, 'bytes')} in "
-            f"{one.segments // one.times:,} segments, and {one.taken:,} segments were taken anew: "
+            f"{one.segments // one.times:,} segments, and {one.taken:,} segments were allocated again: "
             f"{one.segments:,} cudaFree and as many cudaMalloc{price}. The peak is no lower for it.",
             actions=(_REMOVE["npu" if "NPU" in s(variable) else "cuda"],),
             cost_ns=None if spent is None else cost_ns(s, spent),
@@ -103,7 +104,7 @@ def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The allocator's cache is emptied in every step",
         summary=f"Memory is given back {often(frees.steady.event.size / steps)} where no operator asks for any, and "
-        f"taken anew {often(taken.event.size / steps)}; that takes "
+        f"allocated again {often(taken.event.size / steps)}; that takes "
         f"{duration(int(every.steady.dur.sum()) // steps)} ({percent(share)} of the step) on the host.",
         actions=(_REMOVE["npu" if s(platform) == "npu" else "cuda"],),
         change=Change(host=(Scaled(every.event, 0.0),), unblocked=every.event[every.free]),

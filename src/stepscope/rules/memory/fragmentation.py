@@ -1,8 +1,8 @@
-"""Memory is held in pieces that can't be used.
+"""The allocator's free memory is fragmented.
 
 ## What it finds
-A large part of the allocator's memory that is free, but lies in segments that are partly in use: too scattered for a
-large allocation, and impossible to give back.
+A large part of the allocator's memory is free, but in segments that are partly in use: in blocks too small for a large
+allocation, and impossible to return to the driver.
 
 ## Why it matters
 The job needs more memory than its tensors add up to. An allocation can fail with gigabytes free, and before that
@@ -11,18 +11,18 @@ happens the allocator gives back and takes anew what it can.
 ## How it decides
 From a memory snapshot: free bytes in segments that are in use (stranded) must reach `min_share` of what the allocator
 holds and `min_bytes`, at the moment when it held most and had just taken more from the device, or at the peak if it
-took none: free pieces hurt only when there is no room. What is cached in the end only reflects the peak before. A
+took none: free blocks hurt only when there is no room. What is cached in the end only reflects the peak before. A
 snapshot without a history has no other moment than its own. Or an allocation failed although enough was free. It is
 advice.
 
 Where segments can't grow (Windows, PyTorch before 2.1), a value for `max_split_size_mb` is derived. Blocks above it
 are not split and serve only requests above it, so it must exceed the small blocks that pin large segments, and be
-less than the request that finds no piece. The value is the least power of two, from 32 (the allocator refuses 20 and
+less than the request that finds no block. The value is the least power of two, from 32 (the allocator refuses 20 and
 less), that nine of ten of the blocks in segments more than half free stay below; none is named if that is not less
 than the failed request, or the largest one recorded.
 
 ## What to try
-Expandable segments: pieces of one growing segment can always be joined. Or equal sizes: pad sequences to a few
+Expandable segments: free blocks of one growing segment can always be joined. Or equal sizes: pad sequences to a few
 lengths, allocate what lives long before what lives briefly. Warm up with the largest input.
 
 ## Known limits
@@ -44,7 +44,7 @@ from stepscope.signals.snapshots.peak_makeup import trains
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the stranded bytes against those held."""
+    """Compare the stranded bytes with those held."""
     row = s.maybe(snapshot)
     torn = [one for one in s(failures) if one["verdict"] == "fragmentation"]
     if row is None and not torn:
@@ -56,7 +56,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         yield Draft(
             title="Memory is too fragmented for an allocation",
             summary=f"An allocation of {quantity(torn[0]['requested_bytes'], 'bytes')} failed with "
-            f"{quantity(torn[0]['free_bytes'], 'bytes')} free in the allocator's segments: the largest piece was "
+            f"{quantity(torn[0]['free_bytes'], 'bytes')} free in the allocator's segments: the largest free block was "
             f"{quantity(torn[0]['largest_free_bytes'], 'bytes')}.",
             actions=layout_actions(s),
             rows=({"table": "out_of_memory", "where": {"ts": torn[0]["ts"]}},),
@@ -72,9 +72,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     when = "when it held most" if s.maybe(trains) is not None else "at the moment of the snapshot"
     yield Draft(
-        title="Memory is held in pieces that can't be given back",
+        title="Free memory is fragmented and can't be returned",
         summary=f"{quantity(stranded, 'bytes')} ({percent(stranded / held.reserved)} of what the allocator holds "
-        f"{when}) are free, but in segments that are partly in use; the largest piece has "
+        f"{when}) are free, but in segments that are partly in use; the largest free block has "
         f"{quantity(held.largest, 'bytes')}.",
         actions=layout_actions(s),
         confidence=0.8 if s.maybe(trains) is not None else 0.5,

@@ -1,4 +1,4 @@
-"""Gradients are set to zero in place of being let go.
+"""Gradients are zeroed instead of released.
 
 ## What it finds
 `zero_grad` that fills gradients with zeros: they stay allocated through the next forward pass, and each has to be
@@ -31,7 +31,7 @@ from stepscope.signals import Signals
 from stepscope.signals.kernels.zeroing import zeroed
 
 _NONE = Action(
-    "Let gradients go in place of zeroing them",
+    "Release gradients instead of zeroing them",
     before="optimizer.zero_grad(set_to_none=False)",
     after="optimizer.zero_grad(set_to_none=True)  # the default since PyTorch 2.0",
     page="activation-checkpointing",
@@ -45,7 +45,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if per_step < limits["min_calls"]:
         return
     yield Draft(
-        title="Gradients are zeroed in place of being let go",
+        title="Gradients are zeroed instead of released",
         summary=f"`zero_grad` zeroes tensors with {per_step:,.0f} operators per step; the gradients stay allocated "
         "through the next forward pass.",
         actions=(_NONE,),

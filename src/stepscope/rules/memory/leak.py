@@ -1,4 +1,4 @@
-"""Memory that does not come back: each step leaves more behind.
+"""Memory in use grows with every step.
 
 ## What it finds
 A level of memory in use that rises from step to step and never falls: tensors that something still refers to.

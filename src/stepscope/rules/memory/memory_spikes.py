@@ -1,11 +1,11 @@
-"""Tensors that live briefly set the peak.
+"""Short-lived temporaries set the peak.
 
 ## What it finds
 A peak that rises far above what is in use otherwise, for the length of a few operators: out-of-place updates, casts,
 concatenations, temporaries of one large operator.
 
 ## Why it matters
-The job needs memory for its highest moment only. What lives briefly there can often be had in place, or in pieces.
+The peak alone decides how much memory the job needs. Short-lived tensors can often be computed in place or in chunks.
 
 ## How it decides
 From the history of a memory snapshot: what is in use at the peak and freed when the allocator had done a few dozen
@@ -17,7 +17,7 @@ Update in place (`add_`, `mul_`, `out=`); work in chunks; free the input before 
 with; half precision for the large operator.
 
 ## Known limits
-Most of the saving can be had, hardly all of it: some temporaries are what an operator works with.
+The saving is an upper bound: an operator needs some temporaries as workspace.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _IN_PLACE: Final = Action(
     after="state.mul_(beta).add_(update, alpha=1 - beta)",
     page="activation-checkpointing",
 )
-_PIECES: Final = Action(
-    "Work on the large tensor in pieces, or in half precision",
+_CHUNKS: Final = Action(
+    "Work on the large tensor in chunks, or in half precision",
     before="y = f(x)",
     after="for part, into in zip(x.split(n), y.split(n)):\n    into.copy_(f(part))",
     page="activation-checkpointing",
@@ -47,7 +47,7 @@ _PIECES: Final = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what lives briefly against the peak, and against the peak without it."""
+    """Compare what lives briefly with the peak, and against the peak without it."""
     found = s(brief)
     if found is None or found.bytes < max(limits["min_share"] * found.peak, limits["min_bytes"]):
         return
@@ -62,7 +62,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         f"({percent(found.bytes / found.peak)}) live for a few operators only: "
         f"{', '.join(line.text for line in found.lines[:5])}. Without any of them the peak is "
         f"{quantity(found.without, 'bytes')}.{among}",
-        actions=(_IN_PLACE, _PIECES),
+        actions=(_IN_PLACE, _CHUNKS),
         confidence=0.8,
         rows=({"table": "memory_spikes", "where": {"device": rest.device if rest is not None else 0}},),
         numbers={"bytes": found.bytes, "without": found.without, **limits},

@@ -32,7 +32,7 @@ from stepscope.signals import Signals
 from stepscope.signals.memory.memory import failures, fullest, used_share
 
 _CHECKPOINT = Action(
-    "Recompute activations in the backward pass in place of keeping them",
+    "Recompute activations in the backward pass instead of keeping them",
     before="x = block(x)",
     after="x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
     page="activation-checkpointing",
@@ -46,7 +46,7 @@ _SHARD = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the peak against the device's memory."""
+    """Compare the peak with the device's memory."""
     failed = s(failures)
     share = s.maybe(used_share)
     if failed:

@@ -7,8 +7,8 @@ Requests that the allocator could not meet, as the history of a memory snapshot 
 The program ended there, or caught the error and went on with less.
 
 ## How it decides
-The recording has the failure itself. What held the memory at that moment is told by purpose and by source line. The
-reason is one of four: enough was free, but not in one piece (fragmentation); the device had enough free, so a limit of
+The recording has the failure itself. What held the memory at that moment is listed by purpose and by source line. The
+reason is one of four: enough was free, but not contiguous (fragmentation); the device had enough free, so a limit of
 the process stopped it; even all that the process held would not have been enough, so another process holds the rest;
 or this process had used the memory up (shortage).
 
@@ -37,8 +37,8 @@ from stepscope.signals.snapshots.peak_parts import math_attention, scores
 
 _REASONS: Final = {
     "shortage": "this process had used the memory up",
-    "fragmentation": "enough was free, but not in one piece",
-    "limit": "the device had enough free: a limit of the process or the driver stood in the way",
+    "fragmentation": "enough was free, but not in one block",
+    "limit": "the device had enough free: a limit of the process or the driver stopped it",
     "another process": "another process holds the rest of the device",
     "unknown": "what was asked for is not recorded",
 }
@@ -77,7 +77,7 @@ def _amounts(row: Mapping[str, Any]) -> str:
     told += [
         f"{quantity(row['used_bytes'], 'bytes')} of the {quantity(row['reserved_bytes'], 'bytes')} that the "
         "allocator held were in use",
-        f"{quantity(row['free_bytes'], 'bytes')} cached, the largest piece "
+        f"{quantity(row['free_bytes'], 'bytes')} cached, the largest free block "
         f"{quantity(row['largest_free_bytes'], 'bytes')}",
     ]
     return ", ".join(told)

@@ -1,4 +1,4 @@
-"""The previous iteration's memory is still there while the next one works.
+"""The previous iteration's memory is still held during the next one.
 
 ## What it finds
 Tensors, or a whole graph, that the next iteration replaces only after it has made its own: at the peak both are in
@@ -50,7 +50,7 @@ _NO_GRAD: Final = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what is let go of in one go against what has taken its place."""
+    """Compare what is let go of in one go with what has taken its place."""
     found, trained = s(superseded), s(trains)
     if found is None or not _replaced(found, limits):
         return
@@ -62,8 +62,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title=f"The previous iteration's {what} until the next one is done",
         summary=f"{quantity(found.bytes, 'bytes')} of the {quantity(found.peak, 'bytes')} at the peak "
-        f"({percent(found.bytes / found.peak)}), {found.count:,} blocks, are let go of in one go only when the next "
-        f"ones of the same sizes are there{where}: without them the peak is "
+        f"({percent(found.bytes / found.peak)}), {found.count:,} blocks, are freed together only after the next "
+        f"iteration has allocated the same sizes{where}: without them the peak is "
         f"{quantity(found.peak - found.bytes, 'bytes')}.{older}"
         + (" No backward pass is recorded: under no_grad neither generation would be kept." if alone else ""),
         actions=(_NO_GRAD, _DROP) if alone else (_DROP,),

@@ -1,12 +1,12 @@
-"""What would make the job fit: recomputation, or a stage of sharding.
+"""Activations or parameters fill the memory: recompute or shard.
 
 ## What it finds
 Nearly full memory whose make-up is known: what stays from step to step (parameters, gradients, states of the
 optimizer) and what only lives within one (activations).
 
 ## Why it matters
-The two call for opposite remedies. Recomputing activations does nothing against optimizer states, and sharding states
-does nothing against activations.
+The two need different remedies: recomputing activations does not reduce optimizer states, and sharding states does not
+reduce activations.
 
 ## How it decides
 The peak must reach `min_share` of the device's memory, or an allocation must have failed. The least memory in use
@@ -46,7 +46,7 @@ _CODE = {
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold what stays against what only lives within a step."""
+    """Compare what stays with what only lives within a step."""
     share, peak = s(used_share), s(fullest)
     if share < limits["min_share"] and not s(failures):
         return

@@ -10,7 +10,7 @@ from stepscope.signals.snapshots.allocator import expandable, variable
 from stepscope.signals.snapshots.split_size import split_size_mb
 
 CHECKPOINT: Final = Action(
-    "Recompute the largest blocks in the backward pass in place of keeping their activations",
+    "Recompute the largest blocks in the backward pass instead of keeping their activations",
     before="x = block(x)",
     after="x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
     page="activation-checkpointing",
@@ -22,7 +22,7 @@ FUSED: Final = Action(
     page="flash-attention",
 )
 HALF: Final = Action(
-    "Give scaled_dot_product_attention inputs that a fused kernel takes: the recording shows its separate products and "
+    "Give scaled_dot_product_attention inputs that a fused kernel takes: the recording shows its separate GEMMs and "
     "softmax. Half precision, no mask that needs a gradient, and heads of at most 256 numbers do",
     after="with torch.autocast(device_type, dtype=torch.bfloat16):\n    out = model(batch)",
     page="flash-attention",
@@ -43,10 +43,10 @@ PAD: Final = Action("Pad inputs to a few sizes, and begin with the largest", pag
 
 
 def layout_actions(s: Signals) -> tuple[Action, ...]:
-    """What makes segments hold less free memory in pieces, as the platform permits."""
+    """Settings against fragmented segments, as the platform permits."""
     name = s.maybe(variable) or "PYTORCH_CUDA_ALLOC_CONF"
     grow = Action(
-        "Let segments grow, so that their pieces can be joined",
+        "Let segments grow, so that their free blocks can be joined",
         before=f"{name} unset",
         after=f"export {name}=expandable_segments:True",
         page="memory-fragmentation",

@@ -1,4 +1,4 @@
-"""Sizes vary from step to step, and the allocator takes ever new memory.
+"""Varying sizes make the allocator take memory from the driver in every step.
 
 ## What it finds
 Steps that allocate other sizes than the steps before, and memory that the allocator keeps taking from the driver for
@@ -48,7 +48,7 @@ _PAD = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold sizes against those of the step before, and look whether memory is taken for them."""
+    """Compare sizes with those of the step before, and look whether memory is taken for them."""
     same = s(same_sizes)
     if same is None:
         raise MissingInputError(

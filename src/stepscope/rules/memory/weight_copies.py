@@ -4,7 +4,7 @@
 Half-precision copies of fp32 weights that autocast makes at first use and keeps for the length of its region.
 
 ## Why it matters
-In training the copies are needed, and pay. In inference they come on top of the fp32 weights, and are made anew in
+In training the copies are needed, and pay. In inference they come on top of the fp32 weights, and are made again in
 every region: a model in half precision needs a third of it.
 
 ## How it decides
@@ -46,7 +46,7 @@ _UNCACHED: Final = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the copies against the peak."""
+    """Compare the copies with the peak."""
     found, trained = s(weight_copies), s(trains)
     if trained or found is None or found.count < limits["min_blocks"]:
         return

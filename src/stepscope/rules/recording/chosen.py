@@ -1,4 +1,4 @@
-"""Which of the things that a recording lacks are advised: at most three in all, the most useful first."""
+"""Choose what to advise of all that a recording lacks: at most three things, the most useful first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""There are too few steps to tell what is typical.
+"""Too few steps are recorded to show what is typical.
 
 ## What it finds
 Recordings without marked steps, or with fewer than three whole ones.
@@ -59,7 +59,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     yield from advice(
         found,
         "Too few steps are recorded",
-        "There are fewer than three whole steps: what varies, what grows and what is only a warm-up can't be told.",
+        "There are fewer than three whole steps: variation, growth and warm-up can't be distinguished.",
         _ACTIONS,
     )
 

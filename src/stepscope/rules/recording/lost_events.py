@@ -1,11 +1,11 @@
-"""Something was recorded and is gone.
+"""Events of the recording are lost.
 
 ## What it finds
 Recordings that are cut off, damaged, or whose buffers overflowed: events that happened are missing.
 
 ## Why it matters
-Sums are too low, and whatever is computed from the order of events may be wrong. Nothing else that the report says is
-better than this.
+Sums are too low, and whatever is computed from the order of events may be wrong: this limits the accuracy of the whole
+report.
 
 ## How it decides
 The health of the recording says so: text that ends in the middle, tables or rows that can't be read, events without a
@@ -56,7 +56,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     yield from advice(
         found,
         "Events of the recording are lost",
-        "What was recorded is not all there: sums are too low. The health section says what is missing.",
+        "Recorded events are missing: sums are too low. The health section says what is missing.",
         _ACTIONS,
     )
 

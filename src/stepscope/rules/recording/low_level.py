@@ -1,11 +1,11 @@
-"""The profiler's level leaves out what explains an NPU.
+"""The profiler's level leaves out the details of the NPU.
 
 ## What it finds
 Ascend recordings at level 0 or without a level.
 
 ## Why it matters
-Kinds of cores, counters of their pipes, calls of CANN and single transfers of HCCL are missing: it can't be told
-whether kernels run on the AI CPU, what bounds them, or how fast links are.
+Kinds of cores, counters of their pipes, calls of CANN and single transfers of HCCL are missing: whether kernels run on
+the AI CPU, what bounds them, and how fast links are stay unknown.
 
 ## How it decides
 The recorded level. It is advised if it is among the three things whose lack leaves most of the step unexplained.

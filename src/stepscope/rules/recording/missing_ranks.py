@@ -1,4 +1,4 @@
-"""Ranks are missing whose recordings would tell waiting from transfer.
+"""Recordings of other ranks, which would distinguish waiting from transfer, are missing.
 
 ## What it finds
 Exposed communication in a job of several ranks of which not all recordings are at hand.
@@ -8,9 +8,9 @@ On one rank, a collective that waits for a late rank looks like a slow network. 
 and the rank to look at may be one that was not recorded.
 
 ## How it decides
-Exposed collectives whose transfer is not told from waiting, or whose waiting has no known cause because ranks are
-missing, by their share of the step. It is advised if it is among the three things whose lack leaves most of the step
-unexplained.
+Exposed collectives whose transfer is not distinguished from waiting, or whose waiting has no known cause because ranks
+are missing, by their share of the step. It is advised if it is among the three things whose lack leaves most of the
+step unexplained.
 
 ## What to try
 Record the same steps on all ranks, or at least on one rank per host and the suspects, and analyse the folder.
@@ -60,7 +60,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
             found,
             "Recordings of other ranks are missing",
             f"{percent(found.weight)} of the step are exposed collectives in which waiting for other ranks "
-            "can't be told from transfer, or whose slowest rank is not at hand.",
+            "can't be distinguished from transfer, or whose slowest rank is not at hand.",
             _ACTIONS,
         )
 

@@ -1,4 +1,4 @@
-"""What the device did is not in the recording.
+"""The device is not recorded.
 
 ## What it finds
 Calls that launch work on a device, and none of that work.
@@ -15,7 +15,7 @@ Record the device as well. If that was asked for, another profiler may have held
 missing.
 
 ## Known limits
-A job that never uses a device has nothing to record there, and is not told so.
+A job that never uses a device has nothing to record there, and gets no such advice.
 """
 
 from __future__ import annotations

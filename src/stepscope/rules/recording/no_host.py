@@ -1,11 +1,11 @@
-"""What the host did is not in the recording.
+"""The host is not recorded.
 
 ## What it finds
 Device work without the operators or calls that led to it.
 
 ## Why it matters
-When the device waits, the host tells why: loading, dispatch, synchronisation, allocation. Without it idle time has no
-cause and kernels have no operator.
+The host shows why the device waits: loading, dispatch, synchronisation, allocation. Without it idle time has no cause
+and kernels have no operator.
 
 ## How it decides
 There is device activity and no host thread with operators or calls of the runtime. It is advised if it is among the

@@ -1,11 +1,11 @@
 """Shapes of operators are not recorded.
 
 ## What it finds
-Recordings without shapes of inputs, in which matrix products, attention or convolutions take much of the time.
+Recordings without shapes of inputs, in which matrix multiplications, attention or convolutions take much of the time.
 
 ## Why it matters
-Only shapes tell how much work an operator had to do, and so how far it is from what the device can do: efficiency,
-badly fitting dimensions, whether equal kernels differ.
+Shapes give the FLOPs and bytes of an operator, and so its efficiency, unaligned dimensions, and whether equal kernels
+differ.
 
 ## How it decides
 Time of such kernels as a share of the step. It is advised if it is among the three things whose lack leaves most of
@@ -51,8 +51,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         yield from advice(
             found,
             "Shapes are not recorded",
-            f"{percent(found.weight)} of the step are matrix products, attention or convolutions whose shapes, "
-            "and so whose efficiency, are not known.",
+            f"{percent(found.weight)} of the step are matrix multiplications, attention or convolutions of unknown "
+            "shapes and efficiency.",
             _ACTIONS,
         )
 

@@ -1,10 +1,10 @@
-"""The lines of code behind waits and dispatch are not recorded.
+"""Call stacks of waits and dispatch are not recorded.
 
 ## What it finds
 Recordings without call stacks, in which the device waits for synchronisation or dispatch.
 
 ## Why it matters
-That a call waits is seen without stacks; which line of the program makes it is not.
+Without stacks a wait is visible, but not the line of the program that causes it.
 
 ## How it decides
 Idle time caused by synchronisation or dispatch as a share of the step. It is advised if it is among the three things
@@ -57,8 +57,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         yield from advice(
             found,
             "Call stacks are not recorded",
-            f"For {percent(found.weight)} of the step the device waits for synchronisation or dispatch, and no "
-            "line of code is known that causes it.",
+            f"For {percent(found.weight)} of the step the device waits for synchronisation or dispatch, and the "
+            "line of code that causes it is unknown.",
             _ACTIONS,
         )
 

@@ -1,4 +1,4 @@
-"""Graphs are recorded as a whole.
+"""Graphs are recorded without their kernels.
 
 ## What it finds
 CUDA graphs whose replays are single events without their kernels.
@@ -41,8 +41,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "graphs")
     yield from advice(
         found,
-        "Graphs are recorded as a whole",
-        "Replays of graphs are single events: their kernels, and how well they run, are not known.",
+        "Graphs are recorded without their kernels",
+        "Replays of graphs are single events: their kernels and their efficiency are not known.",
         _ACTIONS,
     )
 

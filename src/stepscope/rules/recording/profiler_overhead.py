@@ -1,4 +1,4 @@
-"""The profiler disturbs what it records.
+"""The profiler slows down what it records.
 
 ## What it finds
 Recordings in which the profiler's own work takes a noticeable part of the steps, or makes what it records longer.
@@ -54,13 +54,13 @@ _ACTIONS = {
         page="recording",
     ),
 }
-#: What shows that it does, and what it means for other findings.
+#: How the overhead shows, and what it means for other findings.
 _HOW: Final = {
     "observer": "An observer (an execution trace) writes down every operator: those that call nothing take {times:.0f} "
-    "times as long as usual, and how long the host takes is not what it takes without. About",
+    "times as long as usual, so that host times are not the job's. About",
     "stacks": "A stack is collected with each operator of the thread that runs Python: they take {times:.1f} times as "
     "long as equal ones of the thread that runs the backward pass. That overhead is not the job's. About",
-    "lines": "The pauses between the calls of a generated function grow {times:.0f}-fold from its begin to its end, "
+    "lines": "The pauses between the calls of a generated function grow {times:.0f}-fold from its start to its end, "
     "since the recorder of Python stacks (with_stack) looks up the line of each call. About",
 }
 _OBSERVED: Final = {
@@ -97,7 +97,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     yield from advice(
         found,
         "The profiler takes part of the steps",
-        f"The profiler's own work takes {percent(found.weight - 1)} of the steps: without it they are "
+        f"The profiler's own work takes {percent(found.weight - 1)} of the steps: without it steps are "
         "shorter, and the device waits less.",
         _ACTIONS,
     )

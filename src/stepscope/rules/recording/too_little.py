@@ -1,4 +1,4 @@
-"""The recording holds too little to say what is slow.
+"""The recording holds too little to find what is slow.
 
 ## What it finds
 Recordings of a handful of kernels, of the first use of everything, or from which most events were taken out.
@@ -8,7 +8,7 @@ A first launch loads its kernel, the first allocations come from the driver, and
 Whatever is slow in such a recording is not what is slow in the job; advice from it would be wrong.
 
 ## How it decides
-Hardly anything ran: 30 activities of the device at most, which take less than a millisecond in all. Or first launches
+At most 30 device activities, of less than a millisecond in all. Or first launches
 and memory from the driver take half of the steps, or of the time in which the device is in use, and fewer than three
 steps are without them. Or less than 5 % of the numbers of operators between the first and the last are left
 (`enough.verdict`). Findings about time are then withheld, unless their rules are selected by name.
@@ -35,7 +35,7 @@ from stepscope.signals.shared.job import step_ns
 _TITLES: Final = {
     "few": "Too little is recorded to say what is slow",
     "first use": "What is recorded is the first use",
-    "thinned": "The recording is incomplete: events were taken out",
+    "thinned": "The recording is incomplete: events were removed",
 }
 _WARM: Final = {
     "any": Action(
@@ -65,9 +65,9 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     recorder = signals[next(iter(found))].maybe(profiler) or ""
     yield Draft(
         title=_TITLES[first.kind],
-        summary=f"{first.text} Nothing is said of what is slow.",
+        summary=f"{first.text} Findings about time are withheld.",
         actions=(_WHOLE,) if first.kind == "thinned" else (_WARM.get(recorder, _WARM["any"]),),
-        # It is said before all else.
+        # It precedes all other findings.
         taken_ns=max(signals[next(iter(found))].maybe(step_ns) or 0, 1_000),
         confidence=1.0,
         ranks=tuple(found),

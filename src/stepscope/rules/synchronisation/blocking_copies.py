@@ -1,12 +1,12 @@
-"""The host waits for copies that it need not wait for.
+"""The host waits for copies.
 
 ## What it finds
 Copies to or from the device after which the host is blocked until they, and all work before them, are done: `.cpu()`,
 `.to(device)` without `non_blocking=True`, small tensors made from Python values on the device.
 
 ## Why it matters
-The copy itself is short; what costs is that the host stops launching until the device has finished everything before
-it. Afterwards the device waits until the host has caught up.
+The copy itself is short, but the host stops launching until the device has finished everything before it. Afterwards
+the device idles until the host has caught up.
 
 ## How it decides
 There must be at least `min_calls` such waits per step (`synchronisation.copy_waits`): calls that wait for a stream
@@ -39,7 +39,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of such waits against the threshold."""
+    """Compare the number of such waits with the threshold."""
     rate = s(copy_waits)
     if rate < limits["min_calls"]:
         return

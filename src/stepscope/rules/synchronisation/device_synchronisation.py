@@ -5,9 +5,9 @@ Calls in the training loop that return only when everything on the device is don
 it calls, on every platform.
 
 ## Why it matters
-While the host waits it launches nothing. When it may go on, the device has run dry, and stays idle until the host has
-launched enough again. The wait itself costs nothing as long as the device works: the price is what comes after it, and
-all that the host could have done meanwhile.
+While the host waits it launches nothing. When it continues, the device has no work left, and idles until the host has
+launched enough again. The wait itself costs nothing while the device works; the idle time after it, and the host's lost
+lead, do.
 
 ## How it decides
 There must be at least `min_calls` of them per step (`synchronisation.device_waits`). The price is what the step would
@@ -15,7 +15,7 @@ save on its dependency graph if these calls did not wait; it is small where the 
 
 ## What to try
 Remove what is left over from debugging and timing. Time with device events, which record the moment on the device and
-are read later. Where work on one stream must wait for another, let the stream wait for an event in place of the host.
+are read later. Where work on one stream must wait for another, let the stream wait for an event instead of the host.
 
 ## Known limits
 A wait that the program needs, before it writes a checkpoint or at the end of an epoch, is counted as well if it lies
@@ -39,7 +39,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of such calls against the threshold."""
+    """Compare the number of such calls with the threshold."""
     rate = s(device_waits)
     if rate < limits["min_calls"]:
         return
@@ -48,8 +48,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     blocked = int(found.dur.sum()) // s(recorded_steps)
     yield Draft(
         title="The program waits for the whole device",
-        summary=f"The host waits until the device has finished everything, {often(rate)}{where(those)}: it is blocked "
-        f"for {duration(blocked)} of each step, and then the device waits for new work.",
+        summary=f"The host waits until the device has finished all work, {often(rate)}{where(those)}: it is blocked "
+        f"for {duration(blocked)} of each step, and then the device idles until new work is launched.",
         actions=_actions(s(platform)),
         change=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),

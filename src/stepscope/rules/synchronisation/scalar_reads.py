@@ -1,4 +1,4 @@
-"""The program reads numbers from the device in the middle of the step.
+"""The program reads numbers from the device during the step.
 
 ## What it finds
 Operators that can't return before the device is done with all that came before them: `.item()`, `float(tensor)`, `if
@@ -6,8 +6,8 @@ tensor:`, `print(loss)`, and those whose result has a size that the host must kn
 `unique` and indexing with a mask.
 
 ## Why it matters
-PyTorch launches work ahead of the device; that is what hides the time that Python and the operators take on the host.
-Each of these operators lets the device run dry first: the host waits for one number, then has to catch up from nothing.
+PyTorch launches ahead of the device, which hides the host time of Python and operators. Each of these operators waits
+until the device has no work left: the host loses its lead, and the device idles until it is refilled.
 
 ## How it decides
 There must be at least `min_calls` such waits per step (`synchronisation.scalar_reads`). The price is what the step
@@ -22,8 +22,8 @@ output_size=n)`, `torch.nonzero_static`). Clip gradients and scale losses with t
 on the device.
 
 ## Known limits
-Without recorded operators only waits right after a copy of at most 16 bytes to the host are told. One read at the end
-of a step is often worth nothing, which the price shows.
+Without recorded operators only waits right after a copy of at most 16 bytes to the host are recognised. One read at the
+end of a step is often worth nothing, which the price shows.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _TOGETHER = Action(
     needs=("pytorch",),
 )
 _BRANCHLESS = Action(
-    "Decide on the device in place of the host",
+    "Decide on the device instead of the host",
     before="if mask.any():\n    x = x[mask]",
     after="x = torch.where(mask, x, 0)  # or multiply by the mask: the shape stays the same",
     page="synchronisation",
@@ -73,7 +73,7 @@ _BRANCHLESS = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of such waits against the threshold."""
+    """Compare the number of such waits with the threshold."""
     rate = s(scalar_reads)
     if rate < limits["min_calls"]:
         return
@@ -87,7 +87,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Numbers are read from the device during the step",
         summary=f"The host waits for a number from the device, {often(rate)}{where(those)}: it is blocked for "
-        f"{duration(blocked)} of each step, and each time the device runs dry before new work reaches it"
+        f"{duration(blocked)} of each step, and each time the device idles until new work is launched"
         + (f". The reads take {duration(reading)} with all that belongs to them." if reading > blocked else "."),
         actions=(_BRANCHLESS, later) if sized else (later, _BRANCHLESS),
         change=Change(unblocked=found.events, host=(Scaled(gone.operators, 0.0),), device=(Scaled(gone.copies, 0.0),)),

@@ -5,8 +5,8 @@ Calls that block the host until a stream is done or an event has passed, made by
 or an operator that reads a number.
 
 ## Why it matters
-As long as the host waits it launches nothing, and afterwards the device may wait for the host. Streams can wait for
-each other without the host: that keeps the order and lets the host run ahead.
+A waiting host launches nothing, and afterwards the device may wait for the host. Streams can wait for each other
+without the host: that keeps the order and lets the host run ahead.
 
 ## How it decides
 There must be at least `min_calls` of them per step (`synchronisation.stream_waits`). The price is what the step would
@@ -14,7 +14,7 @@ save on its dependency graph if these calls did not wait, and at most what the d
 
 ## What to try
 Replace `stream.synchronize()` by `other.wait_stream(stream)`, and `event.synchronize()` by `stream.wait_event(event)`.
-Wait for the work of the step before in place of this one, so that one step is always queued.
+Wait for the work of the step before instead of this one, so that one step is always queued.
 
 ## Known limits
 Libraries wait this way too (a data loader for its page-locked buffers, DistributedDataParallel for its statistics);
@@ -38,7 +38,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the number of such calls against the threshold."""
+    """Compare the number of such calls with the threshold."""
     rate = s(stream_waits)
     if rate < limits["min_calls"]:
         return

@@ -5,8 +5,8 @@ A wait of the host for the device after most launches, or launches that themselv
 done.
 
 ## Why it matters
-Nothing overlaps any more: the device is idle while the host prepares the next kernel, and the host is blocked while it
-runs. A step takes the sum of both in place of the longer one.
+Nothing overlaps: the device idles while the host prepares the next kernel, and the host is blocked while that runs. A
+step takes the sum of both instead of the longer one.
 
 ## How it decides
 Waits per launched kernel (`synchronisation.per_launch`), or the share of launches of longer kernels that return right
@@ -42,12 +42,12 @@ from stepscope.signals.host.synchronisation import blocking_launches, calls, lau
 from stepscope.signals.shared.job import platform, recorded_steps
 
 _VARIABLES: Final = {"npu": "ASCEND_LAUNCH_BLOCKING", "rocm": "AMD_SERIALIZE_KERNEL"}
-#: What is left of a launch call that no longer waits for its kernel.
+#: Part of a launch call that remains when it does not wait for its kernel.
 _LEFT: Final = 0.05
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold waits and blocking launches against launches."""
+    """Compare waits and blocking launches with launches."""
     yield from _waits(s, limits)
     yield from _launches(s, limits)
 
@@ -61,7 +61,7 @@ def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The host waits for the device after every kernel",
         summary=f"The host waits for the device {often(found.events.size / steps)}{where(those)}, {rate:.1f} times for "
         f"each launched kernel: it is blocked for {duration(int(found.dur.sum()) // steps)} of each step, and host and "
-        "device take turns.",
+        "device never overlap.",
         actions=_actions(s(platform)),
         change=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
@@ -80,7 +80,7 @@ def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Launches wait for their kernels",
         summary=f"{percent(share)} of the launches of longer kernels return only when their kernel is done: "
-        f"{duration(int(blocked.sum()) // steps)} of each step the host is blocked in them.",
+        f"the host is blocked in them for {duration(int(blocked.sum()) // steps)} of each step.",
         actions=(_unset(s(platform)),),
         change=Change(host=(Scaled(events, _LEFT),)),
         most_ns=s.maybe(idle_ns),

@@ -1,4 +1,4 @@
-"""The device is slower at times.
+"""The device slows down at times.
 
 ## What it finds
 Kernels of the same name and grid that take longer in some steps than in others, all of them together: the device ran at
@@ -10,7 +10,7 @@ the program explains it.
 
 ## How it decides
 Kernels that every step runs equally often are compared with the fastest tenth of at least six steps (`clocks.pace`):
-in the mean they must take `min_lost` longer (`clocks.lost_share`). Samples of a clock, where recorded, make it certain
+on average they must take `min_lost` longer (`clocks.lost_share`). Samples of a clock, where recorded, make it certain
 if they fall by `min_drop` below their highest value (`clocks.sampled`). The price is what the step would save on its
 dependency graph if these kernels ran as in the best steps.
 
@@ -19,7 +19,7 @@ Watch clock, temperature, power and the reasons for throttling during the job. I
 or lock the clock at what can be held. Look for other processes on the device.
 
 ## Known limits
-Kernels whose time depends on the data (lookups, sparse products, sorting) vary by themselves; collectives beside them
+Kernels whose time depends on the data (lookups, sparse GEMMs, sorting) vary by themselves; collectives beside them
 slow kernels down too. A clock that is low all the time is not seen without samples: compare with another rank (CLU001).
 """
 
@@ -46,7 +46,7 @@ _WATCH_CUDA = (
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time of kernels against that in the best steps."""
+    """Compare the time of kernels with that in the best steps."""
     share = s(lost_share)
     if share < limits["min_lost"]:
         return
@@ -54,9 +54,9 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     slow = found.slowness > 1 + limits["min_lost"]
     dropped = clock is not None and clock.mean < (1 - limits["min_drop"]) * clock.most
     yield Draft(
-        title="The device is slower at times",
-        summary=f"The same kernels take {percent(share)} longer in the mean than in the fastest steps, and up to "
-        f"{percent(float(found.slowness.max()) - 1)} longer in single ones{_samples(clock if dropped else None)}.",
+        title="The device slows down at times",
+        summary=f"The same kernels take {percent(share)} longer on average than in the fastest steps, and up to "
+        f"{percent(float(found.slowness.max()) - 1)} longer in single steps{_samples(clock if dropped else None)}.",
         actions=(
             Action(
                 "Watch clock, temperature, power and other processes during the job",

@@ -5,8 +5,7 @@ Steps in which the device is idle and the thread that feeds it waits too: for an
 network, or for time to pass.
 
 ## Why it matters
-Nothing of the machine is the bottleneck, so that no faster part would help: the work is arranged in a way that lets
-everything wait for everything.
+No part of the machine is the bottleneck, so that no faster part would help: the program is serialised on waits.
 
 ## How it decides
 The device must be idle and the thread that runs the steps be in a call that waits (`poll`, `futex`,
@@ -15,8 +14,8 @@ thread launches, for `min_share` of the step (`system.blocked_share`). The price
 dependency graph without that time.
 
 ## What to try
-Find out for what it waits: a stack at that moment (`py-spy dump`) tells. Queues between threads want to be longer,
-locks shorter; barriers in Python and calls of services belong outside the loop.
+A stack at that moment (`py-spy dump`) shows what it waits for. Make queues between threads longer and locks shorter;
+move barriers in Python and calls of services out of the loop.
 
 ## Known limits
 Needs recorded calls of the operating system (Nsight Systems, `--trace=osrt`) and steps.
@@ -35,13 +34,13 @@ from stepscope.signals.shared.job import recorded_steps, steps
 from stepscope.signals.system.system import blocked, blocked_share, blocking_calls, longest
 
 _DUMP = Action(
-    "See for what the program waits",
+    "Find out what the program waits for",
     before="python train.py",
     after="py-spy dump --pid $PID   # a few times while it waits",
     page="host-cores",
 )
 _QUEUE = Action(
-    "Let threads hand over more than one piece of work at a time",
+    "Let threads hand over more than one item at a time",
     before="queue.Queue(maxsize=1)",
     after="queue.Queue(maxsize=8)",
     page="prefetching",
@@ -49,7 +48,7 @@ _QUEUE = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time in which both wait against the step."""
+    """Compare the time in which both wait with the step."""
     if not s(steps) or s(blocked_share) < limits["min_share"]:
         return
     found, calls = s(blocked), s(blocking_calls)

@@ -50,7 +50,7 @@ _BACKGROUND = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold time in such calls against the step."""
+    """Compare time in such calls with the step."""
     if not s(steps) or s(reading_share) < limits["min_share"]:
         return
     found, calls = s(reading), s(reading_calls)

@@ -1,21 +1,21 @@
-"""The thread that launches has to wait for a processor.
+"""The launching thread waits for a processor.
 
 ## What it finds
 Time in which the device is idle, the host thread that launches its work is ready to run, and no processor runs it.
 
 ## Why it matters
 One thread feeds a device. If other threads share its core, or a container has used up its processor time, the device
-waits until it is that thread's turn again, for milliseconds each time.
+waits for milliseconds until that thread is scheduled again.
 
 ## How it decides
-Switches of threads must be recorded, and calls of the operating system, so that waiting by one's own will can be told
-apart. The time in which the device is idle, the thread is off its processor, and it is in no call that waits
+Context switches must be recorded, and calls of the operating system, which show voluntary waits. The time in which the
+device is idle, the thread is off its processor, and it is in no call that waits
 (`system.preempted_share`), must come to `min_share` of the step. The price is what the step would save on its
 dependency graph without that time.
 
 ## What to try
 Fewer threads than cores: loader workers, OpenMP threads and ranks together. Cores of its own for each rank. A container
-bound to cores in place of one with a quota.
+bound to cores instead of one with a quota.
 
 ## Known limits
 Needs Nsight Systems with `--cpuctxsw` and `--trace=osrt`. Calls shorter than the profiler's threshold (1 µs) are not
@@ -49,7 +49,7 @@ _CORES = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Hold the time without a processor against the step."""
+    """Compare the time without a processor with the step."""
     share = s(preempted_share)
     if share < limits["min_share"]:
         return
@@ -57,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The launching thread waits for a processor",
         summary=f"For {duration(found.total // s(recorded_steps))} of each step ({percent(share)}) the device is idle "
-        f"and the thread that feeds it is ready, but on no processor, {len(found):,} times in the recording.",
+        f"and the thread that feeds it is ready to run but on no processor, {len(found):,} times in the recording.",
         actions=(_THREADS, _CORES),
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)),
         confidence=0.85,
