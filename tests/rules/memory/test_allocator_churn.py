@@ -92,5 +92,5 @@ def _without_steps(times: int) -> list[str]:
 
 def test_without_steps_what_recurs_all_the_time_is_churn_and_a_start_is_not() -> None:
     (found,) = _without_steps(30)
-    assert found.startswith("Device memory is given back and taken anew all the time: Allocate before the loop")
+    assert found.startswith("Device memory is given back and allocated again all the time: Allocate before the loop")
     assert _without_steps(3) == []
