@@ -7,10 +7,10 @@ from threading import Barrier
 
 import pyarrow as pa
 import pytest
-from tests.support import Facts
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
+from support import Facts
 
 
 @pytest.fixture

@@ -1,10 +1,13 @@
-"""Enumerated text columns as int8 codes: the position of each word in a fixed list."""
+"""Texts as numbers: columns of known words as positions, a byte per row, and any strings numbered in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 
@@ -29,3 +32,36 @@ def among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str]) 
     for word in wanted:  # to look each up in a table takes 20 times as long for one word, and 4 times for six
         mine |= codes == words.index(word)
     return mine
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """A column of strings by number; numbers are ordered as the strings are.
+
+    Attributes:
+        code: int64[n].
+        words: The strings, ascending.
+    """
+
+    code: NDArray[np.int64]
+    words: list[str]
+
+    @classmethod
+    def of(cls, values: NDArray[Any] | pa.ChunkedArray) -> Codes:
+        """The codes of n strings, as DuckDB or Arrow returns them; null counts as the empty string."""
+        if isinstance(values, pa.ChunkedArray):
+            encoded = values.fill_null("").combine_chunks().dictionary_encode()
+        else:
+            encoded = pa.array(values, pa.string(), from_pandas=True).fill_null("").dictionary_encode()
+        return cls.numbered(encoded.indices.to_numpy(), encoded.dictionary.to_pylist())
+
+    @classmethod
+    def numbered(cls, index: NDArray[Any], words: list[str]) -> Codes:
+        """The codes of n strings that are given by their positions among words, of which some may be equal."""
+        ordered = sorted(set(words))
+        rank = {word: code for code, word in enumerate(ordered)}
+        return cls(np.array([rank[word] for word in words], np.int64)[index], ordered)
+
+    def at(self, rows: NDArray[np.int64]) -> list[str]:
+        """The strings of the rows at these positions."""
+        return [self.words[code] for code in self.code[rows].tolist()]

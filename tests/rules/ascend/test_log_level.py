@@ -9,7 +9,7 @@ from stepscope.signals.shared import idleness
 
 
 def given(level: str, idle: float = 0.2) -> dict[object, object]:
-    return {ascend.environment: {"ASCEND_GLOBAL_LOG_LEVEL": level}, idleness.dispatch_share: idle}
+    return {ascend.environment: {"ASCEND_GLOBAL_LOG_LEVEL": level}, idleness.waiting_for_host_share: idle}
 
 
 def test_logs_of_debugging_are_found() -> None:

@@ -10,7 +10,7 @@ from stepscope.signals.shared import idleness
 
 def given(idle: float, *, queue: bool = True, workspace: float = 0.0, **environment: str) -> dict[object, object]:
     return {
-        idleness.dispatch_share: idle,
+        idleness.waiting_for_host_share: idle,
         npu_dispatch.queued: queue,
         npu_dispatch.workspace_share: workspace,
         ascend.environment: environment,

@@ -15,7 +15,7 @@ def given(used: float, idle: float, *, bound: bool = False) -> dict[object, obje
     return {
         memory.used_share: used,
         memory.fullest: Peak(0, 8 * GIB, bound, 9 * GIB, 80 * GIB, None),
-        idleness.dispatch_share: idle,
+        idleness.waiting_for_host_share: idle,
     }
 
 

@@ -133,7 +133,7 @@ class TestIdleness:
         facts.kernel("k", 610, 90, launch=(590, 10))
         s = Signals.of(facts.trace())
         assert sum(s(idleness.causes).values()) == pytest.approx(0.91)
-        assert s(idleness.dispatch_share) > 0.5
+        assert s(idleness.waiting_for_host_share) > 0.5
 
     def test_without_a_device_it_is_missing(self) -> None:
         with pytest.raises(MissingInputError):

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.shared.codes import Codes, nullable
 from stepscope.analyses.shared.device_time import device_times
-from stepscope.analyses.shared.grouping import Groups, ordered_table, shares
+from stepscope.analyses.shared.grouping import Groups, nullable, ordered_table, shares
 from stepscope.model.bus import bus_factor
+from stepscope.model.coding import Codes
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.schema import Column, TableSchema, count, ident, ns, number, size, summary_columns, text

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.shared.codes import Codes, nonempty, nullable
-from stepscope.analyses.shared.grouping import Groups, ordered_table, shares
+from stepscope.analyses.shared.grouping import Groups, nonempty, nullable, ordered_table, shares
+from stepscope.analyses.shared.host_waits import blocking_copies
 from stepscope.analyses.shared.needs import need_device
-from stepscope.analyses.shared.runtime_calls import blocking_copies
+from stepscope.model.coding import Codes
 from stepscope.model.events.columns import Ids
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Times

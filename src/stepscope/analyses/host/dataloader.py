@@ -6,8 +6,9 @@ import numpy as np
 
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.shared.host_waits import loader_waits
 from stepscope.analyses.shared.needs import need_host
-from stepscope.model.events.columns import Spans, on_host
+from stepscope.model.events.columns import Spans
 from stepscope.model.events.steps import Steps
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, summary_columns
 from stepscope.model.table import Table
@@ -37,10 +38,7 @@ def dataloader(trace: Trace) -> Table:
         MissingInputError: The recording shows no data loader.
     """
     need_host(trace, ("dataloader",), "loader")
-    spans, every = Spans(trace), Steps.of(trace)
-    at = np.flatnonzero(spans.of("dataloader"))
-    at = at[on_host(trace, spans.track[at])]
-    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
+    spans, every, at = Spans(trace), Steps.of(trace), loader_waits(trace)
     name, dur, step = spans.name[at], np.maximum(spans.dur[at], 0), spans.step[at]
     groups = Groups.by(name)
     steps_ns = int((every.stop - every.ts).sum())

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.shared.codes import nullable
-from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.shared.grouping import Groups, nullable, ordered_table, shares, texts
 from stepscope.analyses.shared.host_tree import HostTree, host_tree
 from stepscope.analyses.shared.needs import need_host
 from stepscope.model.intervals import Times

@@ -13,13 +13,10 @@ from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.device_time import DeviceTime, device_times
 from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
+from stepscope.analyses.shared.host_waits import synchronising_names, waiting_calls
 from stepscope.analyses.shared.needs import need_calls
-from stepscope.analyses.shared.recorded_events import listed
-from stepscope.analyses.shared.runtime_calls import blocking_copies, synchronising_names
 from stepscope.analyses.shared.stacks import callers
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Ids
-from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.model.schema import TableSchema, ns, summary_columns, text
 from stepscope.model.table import Table
@@ -49,11 +46,8 @@ SYNCHRONISATIONS = TableSchema(
 )  # fmt: skip
 
 _NEVER = np.iinfo(np.int64).max
-_CATEGORIES = ("op", "module", "annotation")
-_CALLS_SQL = """
-SELECT id, ts, coalesce(dur, -1) AS dur, coalesce(correlation, 0) AS correlation, correlation IS NULL AS alone
-FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN {waits}
-"""
+_CATEGORIES = ("op", "module", "annotation", "overhead")
+_OVERHEAD = _CATEGORIES.index("overhead")
 _LINES_SQL = """
 SELECT event, coalesce(list_filter(lines, lambda line: NOT regexp_matches(line, '(^|/)torch/'))[1], lines[1]) AS line
 FROM (SELECT event, string_split(stack, ';') AS lines FROM op_inputs WHERE stack <> '')
@@ -92,7 +86,7 @@ def synchronisations(trace: Trace) -> Table:
     """
     need_calls(trace)
     waits = synchronising_names(trace)
-    calls = _outermost_calls(trace, waits)
+    calls = _outermost_calls(trace)
     lines, line = _lines(trace, calls)
     groups = Groups.by(calls.name, calls.operator_name, calls.module, line)
     first = groups.first
@@ -110,26 +104,17 @@ def synchronisations(trace: Trace) -> Table:
     return ordered_table(SYNCHRONISATIONS, columns, ("operator", "annotation", "line"))
 
 
-def _outermost_calls(trace: Trace, waits: list[int]) -> _Calls:
-    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, _waiting(trace, waits))]
+def _outermost_calls(trace: Trace) -> _Calls:
+    parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, trace.once(waiting_calls))]
     return _Calls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _waiting(trace: Trace, waits: list[int]) -> Ids:
-    """The calls that wait; of those recorded twice, by a driver that waits on a thread of its own, the first."""
-    rows = trace.columns(_CALLS_SQL.format(waits=listed(waits)))
-    order = np.lexsort((rows["id"], -rows["dur"], rows["ts"], rows["correlation"], rows["alone"]))
-    correlation, first = rows["correlation"][order], rows["alone"][order].astype(np.bool_)
-    first[:1] = True
-    first[1:] |= correlation[1:] != correlation[:-1]
-    return np.concatenate((rows["id"][order[first]], DeviceWork.of(trace).launch[blocking_copies(trace)]))
 
 
 def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:
     """The outermost calls that wait in a tree, by field of `_Calls`."""
-    is_call = tree.category < 0
-    at = np.flatnonzero(is_call & ~tree.inside(is_call))
-    operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(tree.category > 0)[at]
+    is_call, apart = tree.category < 0, (tree.category < 0) | (tree.category == _OVERHEAD)
+    at = np.flatnonzero(is_call & ~tree.inside(apart))
+    marked = (tree.category > 0) & (tree.category < _OVERHEAD)
+    operator, module = tree.nearest(tree.category == 0)[at], tree.nearest(marked)[at]
     ts, end = tree.ts[at], tree.ts[at] + tree.dur[at]
     around = (_of(tree.id, operator), _of(tree.name, operator), _of(tree.name, module))
     return tree.id[at], tree.name[at].astype(np.int64), ts, end, *around

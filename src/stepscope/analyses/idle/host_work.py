@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import HostStates, host_states
-from stepscope.analyses.shared.runtime_calls import synchronising_names
+from stepscope.analyses.shared.host_waits import synchronising_names
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals

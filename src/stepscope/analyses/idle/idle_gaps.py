@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.host_waits import called_names
 from stepscope.analyses.shared.recorded_events import passing
-from stepscope.analyses.shared.runtime_calls import called_names
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.shared.codes import nullable
-from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.shared.grouping import Groups, nullable, ordered_table, shares, texts
 from stepscope.analyses.shared.peaks import LIMITS_SQL
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.device_work import DeviceWork

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.shared.codes import Codes, nonempty, nullable
-from stepscope.analyses.shared.grouping import Groups, ordered_table, shares, texts
+from stepscope.analyses.shared.grouping import Groups, nonempty, nullable, ordered_table, shares, texts
 from stepscope.analyses.shared.needs import no_costs
 from stepscope.analyses.shared.peaks import known_devices, operand_dtype, peak_rate
+from stepscope.model.coding import Codes
 from stepscope.model.devices import Device
 from stepscope.model.events.columns import Spans, input_texts, inputs_at
 from stepscope.model.events.costs import Costs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,3 +156,13 @@ def by_name(trace: Trace, schema: TableSchema, query: str, parameters: dict[str,
     arrow: pa.Table = trace.sql(query, parameters)
     rank = pa.array([trace.ranks[0]] * arrow.num_rows, pa.int32())
     return Table.from_arrow(schema, arrow.append_column("rank", rank))
+
+
+def nullable(values: NDArray[Any], unknown: NDArray[np.bool_]) -> list[Any]:
+    """Values as a list with None where they are unknown."""
+    return [None if hidden else value for value, hidden in zip(values.tolist(), unknown.tolist(), strict=True)]
+
+
+def nonempty(words: Iterable[str]) -> list[str | None]:
+    """Words as a list with None for the empty one."""
+    return [word or None for word in words]

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.host_waits import blocking_copies
 from stepscope.analyses.shared.recorded_events import RecordedEvents, names_of, passing, recorded_events
-from stepscope.analyses.shared.runtime_calls import blocking_copies
 from stepscope.model import runtime_names
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.events.columns import Spans

@@ -26,7 +26,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.ascend import environment
-from stepscope.signals.shared.idleness import dispatch_share
+from stepscope.signals.shared.idleness import waiting_for_host_share
 
 _NAMES = {"0": "debug", "1": "info", "2": "warning"}
 
@@ -34,12 +34,12 @@ _NAMES = {"0": "debug", "1": "info", "2": "warning"}
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look at the level if dispatch is slow."""
     level = s(environment).get("ASCEND_GLOBAL_LOG_LEVEL", "")
-    if level not in _NAMES or s(dispatch_share) < limits["min_idle"]:
+    if level not in _NAMES or s(waiting_for_host_share) < limits["min_idle"]:
         return
     yield Draft(
         title="The runtime logs too much",
         summary=f"The runtime logs at level {level} ({_NAMES[level]}), and the NPU waits for dispatch for "
-        f"{percent(s(dispatch_share))} of the step.",
+        f"{percent(s(waiting_for_host_share))} of the step.",
         actions=(
             Action(
                 "Log errors only",
@@ -49,7 +49,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             ),
         ),
         confidence=0.6,
-        numbers={"level": level, dispatch_share.name: s(dispatch_share), **limits},
+        numbers={"level": level, waiting_for_host_share.name: s(waiting_for_host_share), **limits},
     )
 
 

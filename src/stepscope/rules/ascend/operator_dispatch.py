@@ -31,7 +31,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.ascend import environment
 from stepscope.signals.ascend.npu_dispatch import queued, workspace_share
-from stepscope.signals.shared.idleness import dispatch_share
+from stepscope.signals.shared.idleness import waiting_for_host_share
 
 _QUEUE = Action(
     "Let operators go through the queue to a second thread",
@@ -62,7 +62,7 @@ _CACHE = Action(
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look at the settings if the device waits for dispatch."""
     through_queue, told = s(queued), s.maybe(environment) or {}
-    idle = s(dispatch_share)
+    idle = s(waiting_for_host_share)
     if idle < limits["min_idle"]:
         return
     actions = []
@@ -81,7 +81,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             actions=tuple(actions),
             confidence=0.6,
             rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),
-            numbers={dispatch_share.name: idle, workspace_share.name: s(workspace_share), **limits},
+            numbers={waiting_for_host_share.name: idle, workspace_share.name: s(workspace_share), **limits},
         )
 
 

@@ -29,7 +29,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.memory.memory import fullest, used_share
-from stepscope.signals.shared.idleness import dispatch_share
+from stepscope.signals.shared.idleness import waiting_for_host_share
 
 _GROW = Action(
     "Raise the batch size as long as samples per second rise",
@@ -41,7 +41,7 @@ _GROW = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare memory and idleness with each other."""
-    used, idle = s(used_share), s(dispatch_share)
+    used, idle = s(used_share), s(waiting_for_host_share)
     peak = s(fullest)
     if used > limits["max_used"] or idle < limits["min_idle"] or peak.bound:
         return
@@ -52,7 +52,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=(_GROW,),
         confidence=0.5,
         rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
-        numbers={used_share.name: used, dispatch_share.name: idle, **limits},
+        numbers={used_share.name: used, waiting_for_host_share.name: idle, **limits},
     )
 
 

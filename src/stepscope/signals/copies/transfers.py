@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.host_waits import SOON_NS, blocking_names, synchronising_names
 from stepscope.analyses.shared.needs import need_device
-from stepscope.analyses.shared.runtime_calls import blocking_names, synchronising_names
 from stepscope.model.device_table.host_link import host_link
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id
@@ -24,8 +24,6 @@ from stepscope.signals.signal import Signals, signal
 HTOD, DTOH, DTOD, SET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
 PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = MEMORIES
 
-#: A wait that begins this soon after the call that launched a copy is for that copy.
-_SOON_NS: Final = 50_000
 #: Part of the host link's rate that copies from page-locked memory come to.
 _REACHED: Final = 0.75
 #: What they come to where the link is not known: PCI Express 3.0 in practice.
@@ -186,7 +184,7 @@ def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, I
         its, mine = waits[spans.track[waits] == track], np.flatnonzero(thread == track)
         first = np.searchsorted(spans.ts[its], returned[mine])
         mine, first = mine[first < its.size], its[first[first < its.size]]
-        soon = spans.ts[first] - returned[mine] <= _SOON_NS
+        soon = spans.ts[first] - returned[mine] <= SOON_NS
         wait[mine[soon]] = spans.id[first[soon]]
         waited[mine[soon]] = np.maximum(spans.dur[first[soon]], 0)
     return wait, waited

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.host_waits import TAKING_NS, loader_waits
 from stepscope.model.errors import MissingInputError
-from stepscope.model.events.columns import Spans, names_by_id, on_host
+from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared.job import recorded_steps, step_ns, steps
 from stepscope.signals.signal import Signals, signal
@@ -21,8 +22,6 @@ _ODD: Final = 5
 _LONG_NS: Final = 10_000_000
 #: So many later waits must be shorter for the first one to be odd.
 _LATER: Final = 3
-#: Longer than this it never takes to hand over a batch that is there: longer ones are waited for.
-_TAKING_NS: Final = 500_000
 #: Waits are few and long if a quarter of them make up this part of all waiting.
 _UNEVEN: Final = 0.8
 
@@ -51,15 +50,12 @@ class Waits:
 @signal()
 def waits(s: Signals) -> Waits:
     """Calls in which the job takes a batch from its loader."""
-    spans = Spans(s.trace)
-    at = np.flatnonzero(spans.of("dataloader"))
-    at = at[on_host(s.trace, spans.track[at])]
+    spans, at = Spans(s.trace), loader_waits(s.trace)
     if not at.size:
         raise MissingInputError(
             "the recording shows no data loader",
             hint="profile the loop over a torch DataLoader, not only its body",
         )
-    at = at[np.lexsort((spans.id[at], spans.ts[at]))]
     names = s.trace.once(names_by_id)
     recorded = tuple(names[name_id] for name_id in spans.name[at].tolist())
     return Waits(spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), recorded)
@@ -84,7 +80,7 @@ def regular(s: Signals) -> Waits:
 def taking_ns(s: Signals) -> int:
     """Time that it takes to take a batch that workers have ready: the shortest wait, at most 0.5 ms."""
     dur = s(regular).dur
-    return min(int(dur.min(initial=_TAKING_NS)), _TAKING_NS) if s(in_process) is False else 0
+    return min(int(dur.min(initial=TAKING_NS)), TAKING_NS) if s(in_process) is False else 0
 
 
 @signal("ns")

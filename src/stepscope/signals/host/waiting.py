@@ -8,14 +8,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.shared.runtime_calls import blocking_names, held_up, synchronising_names
+from stepscope.analyses.shared.host_waits import SOON_NS, blocking_copies, outermost_waits, synchronising_names
 from stepscope.model.categories import CATEGORIES
-from stepscope.model.events.columns import Ids, Spans, on_host
+from stepscope.model.events.columns import Ids, Spans
 from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
 from stepscope.model.trace import Trace
 
-#: Where no operators are recorded, a wait this soon after the launch of a copy is the end of a blocking copy.
-SOON_NS: Final = 50_000
 #: The most that one number takes; complex numbers of double precision have 16 bytes.
 ONE_NUMBER: Final = 16
 
@@ -42,16 +40,16 @@ class Around:
 
 
 def waiting(trace: Trace) -> Ids:
-    """Positions in `Spans` of the calls that wait, by begin.
+    """Positions in `Spans` of the calls in steps that wait for the device, by start.
 
-    Those that lie in another one are the same wait, and those in the profiler's work are its own.
+    These are the waits of table `synchronisations`, without those of copies that bring more than a number: rules about
+    copies speak of these.
     """
-    spans, calls = Spans(trace), _candidates(trace)
-    at = np.flatnonzero(calls)
-    outer = spans.around[at]
-    at = at[(outer < 0) | ~(calls[outer] | (spans.category[outer] == CATEGORIES.index("overhead")))]
-    ordered: Ids = at[np.lexsort((spans.id[at], spans.ts[at]))]
-    return ordered
+    spans, at = Spans(trace), trace.once(outermost_waits)
+    numbers = np.isin(at, spans.rows(DeviceWork.of(trace).launch[_numbers(trace)]))
+    calls = np.isin(spans.name[at], synchronising_names(trace))
+    chosen: Ids = at[(spans.step[at] >= 0) & (calls | numbers)]
+    return chosen
 
 
 def around(trace: Trace, at: Ids) -> Around:
@@ -80,20 +78,12 @@ def _launched_before(trace: Trace, at: Ids) -> Ids:
     return last
 
 
-def _candidates(trace: Trace) -> NDArray[np.bool_]:
-    """Whether events are calls of host threads in steps that wait, or that copy a number and wait for it."""
-    spans, work, copies = Spans(trace), DeviceWork.of(trace), Copies.of(trace)
-    calls = np.flatnonzero(spans.of("sync", "runtime") & np.isin(spans.name, synchronising_names(trace)))
+def _numbers(trace: Trace) -> Ids:
+    """Positions in `DeviceWork` of the copies that bring a number, and keep the host waiting for it."""
+    copies, blocking = Copies.of(trace), blocking_copies(trace)
+    row = copies.rows(blocking)  # the last place stands for what is not known of a copy
     small = (copies.direction == DIRECTIONS.index("DtoH")) & (copies.bytes >= 0) & (copies.bytes <= ONE_NUMBER)
-    small &= (work.are("copy") & work.launched)[copies.at]
-    number, pageable = copies.at[small], copies.pageable[small]
-    rows = spans.rows(work.launch[number])
-    returned = work.called[number] + np.maximum(work.call_ns[number], 0)
-    waited = pageable | np.isin(spans.name[rows], blocking_names(trace))
-    waited &= held_up(returned, work.ts[number], work.ts[number] + work.dur[number])
-    calls = np.append(calls, rows[waited])
-    found = np.zeros(spans.id.size, np.bool_)
-    found[calls[on_host(trace, spans.track[calls]) & (spans.step[calls] >= 0)]] = True
+    found: Ids = blocking[np.append(small, False)[row]]
     return found
 
 

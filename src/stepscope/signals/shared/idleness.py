@@ -38,7 +38,7 @@ def causes(s: Signals) -> Mapping[str, float]:
 
 
 @signal("share")
-def dispatch_share(s: Signals) -> float:
-    """Share of the steps in which the device waits for the host to dispatch or launch."""
+def waiting_for_host_share(s: Signals) -> float:
+    """Share of the typical steps in which the device that is idle least waits for the host to dispatch or launch."""
     found = s(causes)
     return found.get("host_dispatch", 0.0) + found.get("launch_latency", 0.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.host_waits import TAKING_NS
 from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.rows import Calls
 from stepscope.model.events.columns import Spans, names_by_id
@@ -16,8 +17,6 @@ from stepscope.model.trace import Trace
 #: Workers set the pace of a job that waits for them for more than this share of its time. Where they hardly ever hold
 #: it up, a wait is an accident that costs what it costs.
 _BOUND = 0.1
-#: Taking a batch that is there takes no longer than this; what is longer in every step is a wait.
-_TAKING_NS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
     took = calls.end[loading] - calls.ts[loading]
     if not took.size:
         return none
-    own = min(int(took.min()), _TAKING_NS)
+    own = min(int(took.min()), TAKING_NS)
     waited = loading[took - own > own]
     if (took - own).sum() <= _BOUND * (hi - lo):
         return none

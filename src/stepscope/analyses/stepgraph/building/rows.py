@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.shared.runtime_calls import called_names
+from stepscope.analyses.shared.host_waits import blocking_copies, called_names
 from stepscope.analyses.stepgraph.building.selection import Selection
 from stepscope.model import runtime_names
 from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.columns import named as named_events
-from stepscope.model.events.device_work import Copies, DeviceWork
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -42,7 +42,7 @@ class Activities:
         called: int64[n], begin of the launching call; their own where it is not recorded.
         thread: int32[n], track of that call, -1 if not recorded.
         kind: int8[n].
-        pageable: bool[n], copies to or from pageable memory.
+        blocking: bool[n], copies that the host waited for.
         in_graph: bool[n].
     """
 
@@ -55,7 +55,7 @@ class Activities:
     called: Times
     thread: NDArray[np.int32]
     kind: NDArray[np.int8]
-    pageable: NDArray[np.bool_]
+    blocking: NDArray[np.bool_]
     in_graph: NDArray[np.bool_]
 
 
@@ -72,7 +72,6 @@ class Calls:
         role: int8[n].
         scope: int8[n], what a wait waits for: one of `runtime_names.SCOPES` by position.
         queue: int32[n], device queue that it waits for or makes wait, -1 where not recorded.
-        blocking: bool[n], calls that return only when what they launched is done, by name.
     """
 
     id: Ids
@@ -83,7 +82,6 @@ class Calls:
     role: NDArray[np.int8]
     scope: NDArray[np.int8]
     queue: NDArray[np.int32]
-    blocking: NDArray[np.bool_]
 
     def find(self, events: Ids) -> Ids:
         """Positions of the calls that are these events, int64[m], -1 for events that are no such call."""
@@ -92,16 +90,16 @@ class Calls:
 
 def read_activities(trace: Trace, selection: Selection) -> Activities:
     """The device activities of the chosen steps."""
-    work, copies = DeviceWork.of(trace), Copies.of(trace)
+    work = DeviceWork.of(trace)
     ends = work.ts + work.dur
     called = np.where(work.launched, work.called, work.ts)
     at = np.flatnonzero(~work.are("sync") & (ends > selection.starts[0]) & (called < selection.ends[-1]))
     at = at[np.lexsort((work.event[at], work.ts[at]))]
-    pageable = np.zeros(work.event.size, np.bool_)
-    pageable[copies.at] = copies.pageable
+    blocking = np.zeros(work.event.size, np.bool_)
+    blocking[blocking_copies(trace)] = True
     return Activities(
         work.event[at], work.track[at], work.ts[at], ends[at], work.step[at], work.launch[at], called[at],
-        work.thread[at], _KINDS[work.kind[at]], pageable[at], work.in_graph[at],
+        work.thread[at], _KINDS[work.kind[at]], blocking[at], work.in_graph[at],
     )  # fmt: skip
 
 
@@ -143,7 +141,6 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
     ts = spans.ts[at]
     return Calls(
         ids, spans.track[at], ts, ts + np.maximum(spans.dur[at], 0), name, role[at], scopes, queue,
-        np.isin(name, named(runtime_names.is_blocking_copy)),
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.shared.runtime_calls import held_up
 from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.queues import Queue
 from stepscope.analyses.stepgraph.building.rows import Activities, Calls
@@ -160,12 +159,9 @@ def _first_seen(chosen: NDArray[np.bool_], drained: NDArray[np.int64], whole: ND
 
 def _blocking_copies(activities: Activities, calls: Calls) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Calls that wait for what they copy, and the copies."""
-    copies = np.flatnonzero(np.isin(activities.kind, (rows.COPY, rows.SET)))
+    copies = np.flatnonzero(activities.blocking)
     call = calls.find(activities.launch[copies])
-    copies, call = copies[call >= 0], call[call >= 0]
-    blocks = held_up(calls.end[call], activities.ts[copies], activities.end[copies])
-    blocks &= activities.pageable[copies] | calls.blocking[call]
-    return call[blocks], copies[blocks]
+    return call[call >= 0], copies[call >= 0]
 
 
 def launching_kernels(activities: Activities, calls: Calls) -> NDArray[np.bool_]:

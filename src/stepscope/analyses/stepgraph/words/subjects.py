@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.analyses.shared.host_waits import blocking_copies
 from stepscope.model import runtime_names
 from stepscope.model.events.change import EVERY_HOST_EVENT, Events
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.trace import Trace
 
 DEVICE, HOST, BOTH = "device", "host", "device and host"
@@ -131,18 +133,11 @@ SUBJECTS: Final[dict[str, Subject]] = {
 
 
 def synchronising(trace: Trace, what: str) -> Events:
-    """Calls that wait for the device, and copies that the host waits for."""
+    """Calls that wait for the device, and those that launch copies which the host waits for."""
     calls = _called(runtime_names.is_synchronisation, "runtime", "sync")(trace, what)
-    blocking = _called(runtime_names.is_blocking_copy, "runtime", "launch", "sync")(trace, "")
-    query = (
-        "SELECT k.launch AS event FROM kernels k JOIN spans h ON h.id = k.launch JOIN names n USING (name_id) "
-        "LEFT JOIN copies c ON c.event = k.event WHERE k.kind IN ('copy', 'set') "
-        "AND (h.ts + h.dur >= k.ts + k.dur OR 2 * (h.ts + h.dur - k.ts) >= k.dur) "
-        "AND n.name GLOB $pattern "
-        "AND ('pageable' IN (c.src_kind, c.dst_kind) OR h.id IN (SELECT unnest($blocking)))"
-    )
-    copies = _events(trace, query, {"pattern": _pattern(trace, what), "blocking": blocking.tolist()})
-    return np.union1d(calls, copies)
+    work, blocking = DeviceWork.of(trace), blocking_copies(trace)
+    named = trace.columns("SELECT name_id FROM names WHERE name GLOB $pattern", {"pattern": _pattern(trace, what)})
+    return np.union1d(calls, work.launch[blocking[np.isin(work.call_name[blocking], named["name_id"])]])
 
 
 def waits_for(trace: Trace, copies: Events) -> tuple[Events, Events]:
