@@ -53,7 +53,7 @@ def analyze(
     from stepscope.cli.ahead import import_ahead
     from stepscope.cli.opening import open_input, progress
     from stepscope.cli.output import check_output
-    from stepscope.cli.quick import with_few_heaps
+    from stepscope.cli.speed import with_few_heaps
     from stepscope.rules import settings
 
     for path in wanted.values():

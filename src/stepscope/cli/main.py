@@ -11,15 +11,15 @@ import typer
 
 from stepscope.cli.analyze import analyze
 from stepscope.cli.cache import cache
-from stepscope.cli.command import QuickCommand, QuickGroup
+from stepscope.cli.command import Command, Group
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.query import query
-from stepscope.cli.quick import without_blas_threads, without_collections, without_pandas
 from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
+from stepscope.cli.speed import quick_process
 from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving
@@ -28,7 +28,7 @@ FAILED: Final = 2
 
 app = typer.Typer(
     name="stepscope",
-    cls=QuickGroup,
+    cls=Group,
     help="Where each step's time and memory went, from any profiler's recording.",
     epilog="Exit status: 0 done, 1 a gate failed, 2 nothing usable or wrong use, 130 interrupted.",
     add_completion=False,
@@ -37,7 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (analyze, rules, whatif, query, export, schema, demo, simulate):
-    app.command(cls=QuickCommand)(command)
+    app.command(cls=Command)(command)
 app.add_typer(cache, name="cache")
 
 
@@ -70,9 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
-    without_blas_threads()
-    without_collections()
-    with without_pandas():
+    with quick_process():
         status = run([argument for argument in arguments if argument != "--debug"], debug=debug)
     sys.exit(status)
 

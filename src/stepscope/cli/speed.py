@@ -1,0 +1,157 @@
+"""What the command line does to its own process for speed. `import stepscope` does none of it.
+
+One switch leaves it out: `STEPSCOPE_PLAIN=all`, or some of the names in `TRICKS`, separated by commas. Each says what
+it is worth, as `bench/process_speed.py` measures it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+#: What is done, and what it is worth: CPU time of `stepscope analyze` of a recording that is in the cache.
+TRICKS: Final[Mapping[str, str]] = {
+    "pandas": "libraries find no pandas to import",
+    "parameters": "paths and texts of a command are converted without pydantic",
+    "heaps": "threads take memory from few heaps, which keep some of what is free",
+    "collector": "Python looks for unreachable cycles after 250,000 new objects, not 700",
+    "blas": "NumPy's linear algebra starts no thread per core",
+    "ending": "the process ends without freeing every object by itself",
+}
+SWITCH: Final = "STEPSCOPE_PLAIN"
+
+#: New objects before Python looks for cycles among them.
+_OBJECTS: Final = 250_000
+#: Options of glibc's `mallopt`: M_ARENA_MAX heaps, few, but enough that threads need not wait for each other;
+#: M_TRIM_THRESHOLD bytes are kept, and what is smaller than M_MMAP_THRESHOLD bytes, at most 32 MiB, is of the heap.
+_MALLOC: Final = {-8: max(1, (os.cpu_count() or 1) // 2), -1: 128 << 20, -3: 32 << 20}
+
+
+def wanted(trick: str) -> bool:
+    """Whether the switch lets one of `TRICKS` be done."""
+    left_out = os.environ.get(SWITCH, "").split(",")
+    return trick not in left_out and "all" not in left_out
+
+
+@contextmanager
+def quick_process() -> Iterator[None]:
+    """A process in which a command is about to run."""
+    if wanted("blas"):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if wanted("collector"):
+        # A report makes a hundred thousand objects that stay, most of them by imports, and a few hundred in cycles.
+        gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+    finder = _NoPandas()
+    if wanted("pandas"):
+        sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+
+
+class _NoPandas:
+    """A finder of modules that makes pandas look as if it were not installed.
+
+    PyArrow imports pandas wherever it is installed as soon as it converts anything, to see whether it was given a
+    data frame, and no command has one to give. The base class of finders would take 3 ms to import.
+    """
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        del path, target
+        if fullname == "pandas":
+            raise ModuleNotFoundError("the command line does without pandas", name=fullname)
+
+
+def with_few_heaps() -> None:
+    """Let threads take memory from the same heaps, which keep some of what they let go of.
+
+    glibc gives each thread a heap of its own, and hands what is free at its end back at once. Memory that the system
+    must give page by page costs more than filling it: a quarter of a report's page faults are saved. Arrow's own heap
+    would keep 50 MB more.
+    """
+    if not wanted("heaps"):
+        return
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    if sys.platform == "linux":
+        import ctypes
+
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            for option, value in _MALLOC.items():
+                mallopt(option, value)
+
+
+def convert_plainly(parameters: Iterable[Any]) -> None:
+    """Have parameters of a command convert paths and texts by themselves, and leave to Typer whatever may be wrong.
+
+    Typer 0.29 builds a pydantic adapter for every parameter of a command, given or not. Versions that don't are left
+    as they are.
+    """
+    if wanted("parameters"):
+        for parameter in parameters:
+            if hasattr(parameter, "type_descriptor"):
+                _quicken(parameter)
+
+
+def _quicken(parameter: Any) -> None:
+    convert = None if parameter.callback else _CONVERSIONS.get(parameter.type_descriptor.annotation)
+    several = getattr(parameter, "multiple", False) or parameter.nargs == -1
+    typers_own = parameter.process_value
+
+    def process_value(ctx: Any, value: Any) -> Any:
+        if value is None and not parameter.required:
+            nothing = () if several else None
+            return parameter.callback(ctx, parameter, nothing) if parameter.callback else nothing
+        if convert is not None and value:
+            texts = value if several else [value]
+            if all(type(text) is str and (convert is str or _may_pass(text)) for text in texts):
+                converted = [convert(text) for text in texts]
+                return converted if several else converted[0]
+        return typers_own(ctx, value)
+
+    parameter.process_value = process_value
+
+
+def _may_pass(path: str) -> bool:
+    """Whether Typer would find nothing wrong with a path: it is readable, or there is nothing."""
+    return not os.path.exists(path) or os.access(path, os.R_OK)  # noqa: PTH110 - a Path may be refused
+
+
+_CONVERSIONS: Final[dict[Any, Callable[[str], Any]]] = {Path: Path, list[Path]: Path, str: str, list[str]: str}
+
+
+def end_at_once(status: int) -> None:
+    """End the process, unless somebody watches it, a thread is left to wait for, or its last words can't be said.
+
+    Python would look for cycles among all objects, twice, and free every single one. The system lets go of all of
+    them together.
+    """
+    if not wanted("ending") or _is_watched() or not _is_alone():
+        return
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(status)
+
+
+def _is_watched() -> bool:
+    """Whether somebody wants to know what happens after the command: a debugger, a profiler, a person."""
+    return bool(sys.gettrace() or sys.getprofile() or sys.flags.inspect or "--debug" in sys.argv)
+
+
+def _is_alone() -> bool:
+    """Whether no thread is left to wait for."""
+    return all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate())
