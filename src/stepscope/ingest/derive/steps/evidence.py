@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,10 @@ from stepscope.store.staging import Staging
 _WORK_SQL: Final = """
 SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop FROM raw_events e JOIN tracks t USING (track)
 WHERE t.kind = 'host' AND e.category = '{category}' ORDER BY e.ts
+"""
+_ANNOTATIONS_SQL: Final = """
+SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t
+USING (track) WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY e.track, e.ts, e.dur DESC
 """
 _TRAINS_SQL: Final = """
 SELECT count(*) > 0 FROM raw_events JOIN names USING (name_id)
@@ -27,13 +32,18 @@ WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ?
 """
 
 
-def given_work(staging: Staging) -> tuple[Times, Times]:
+def annotation_ranges(staging: Staging) -> dict[str, NDArray[Any]]:
+    """`ts`, `stop`, `track` and `name` of the annotations of host threads, by thread and start, the longest first."""
+    return staging.connection.execute(_ANNOTATIONS_SQL).fetchnumpy()
+
+
+def given_work(staging: Staging, categories: Sequence[str] = ("launch", "op")) -> tuple[Times, Times]:
     """Start and end of each launching call; without a device, of operators.
 
     Returns:
         Starts, int64[n] ascending, and ends, int64[n], in ns; empty if there are neither.
     """
-    for category in ("launch", "op"):
+    for category in categories:
         rows = staging.connection.execute(_WORK_SQL.format(category=category)).fetchnumpy()
         if rows["ts"].size:
             return rows["ts"], rows["stop"]

@@ -12,9 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.steps.evidence import outermost
+from stepscope.ingest.derive.steps.evidence import annotation_ranges, given_work, outermost
 from stepscope.ingest.derive.steps.step import Step
-from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
 #: What may stand before and behind the word, such as `train_forward`, `Forward Pass (12)` or `forward_only`.
@@ -30,18 +29,12 @@ _UPDATE: Final = len(_PARTS) - 1
 _FEWEST: Final = 3
 _COVER: Final = 0.8
 
-_RANGES_SQL: Final = """
-SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id)
-JOIN tracks t USING (track) WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY e.ts, e.dur DESC
-"""
-_LAUNCHES_SQL: Final = """
-SELECT e.ts FROM raw_events e JOIN tracks t USING (track) WHERE t.kind = 'host' AND e.category = 'launch' ORDER BY e.ts
-"""
-
 
 def steps_of_parts(staging: Staging) -> list[Step]:
     """Steps from one forward pass to the next, else from one backward or optimizer range; empty if unclear."""
-    rows = staging.connection.execute(_RANGES_SQL).fetchnumpy()
+    rows = annotation_ranges(staging)
+    order = np.lexsort((rows["ts"] - rows["stop"], rows["ts"]))
+    rows = {name: values[order] for name, values in rows.items()}
     names = rows["name"].astype(str)
     part = np.full(names.size, -1)
     for name in np.unique(names).tolist():
@@ -55,7 +48,7 @@ def steps_of_parts(staging: Staging) -> list[Step]:
     outer = outermost(kept["ts"], kept["stop"])
     starts, updates = (np.flatnonzero(outer & (part[mine] == one)) for one in (first, _UPDATE))
     steps = _rounds(kept, starts[:: _micro_batches(starts, updates)])
-    given: Times = staging.connection.execute(_LAUNCHES_SQL).fetchnumpy()["ts"]
+    given, _ = given_work(staging, ("launch",))
     inside = sum(int(np.diff(np.searchsorted(given, (step.ts, step.ts + step.dur)))[0]) for step in steps)
     enough = inside >= _COVER * given.size if given.size else True
     return steps if len(steps) >= _FEWEST and enough else []

@@ -8,7 +8,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.steps.evidence import counts_between, given_work, outermost, within_one_call
+from stepscope.ingest.derive.steps.evidence import (
+    annotation_ranges,
+    counts_between,
+    given_work,
+    outermost,
+    within_one_call,
+)
 from stepscope.ingest.derive.steps.step import Step
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
@@ -29,18 +35,13 @@ _LIBRARY: Final = re.compile(
 _COVER: Final = 0.5
 _ALIKE: Final = 2
 
-_SQL: Final = """
-SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t
-USING (track) WHERE e.category = 'annotation' AND t.kind = 'host' AND e.dur > 0 ORDER BY e.track, e.ts, e.dur DESC
-"""
-
 
 def round_steps(staging: Staging) -> list[Step]:
     """Steps from the first part of one round to that of the next; the last ends with the work. Empty if unclear.
 
     A round is a sequence of at least two annotations on one thread that recurs.
     """
-    rows = staging.connection.execute(_SQL).fetchnumpy()
+    rows = annotation_ranges(staging)
     edges = np.flatnonzero(np.diff(rows["track"])) + 1
     work, done = given_work(staging)
     if not work.size:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.steps.evidence import outermost, reach
+from stepscope.ingest.derive.steps.evidence import outermost, reach, within_one_call
 from stepscope.ingest.derive.steps.inference import (
     LEAST_LENGTH,
     SHORT_LENGTH,
@@ -78,12 +78,6 @@ _NAMES_SQL: Final = """
 SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
 """
 _LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
-
-#: Calls that never contain a loop over steps.
-_WRAPPERS_SQL: Final = """
-SELECT e.ts, e.ts + e.dur AS stop FROM raw_events e JOIN tracks t USING (track)
-WHERE t.kind = 'host' AND e.category IN ('module', 'op') AND e.dur > ? ORDER BY e.ts
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +196,10 @@ def _sequence(rows: dict[str, NDArray[Any]]) -> Sequence:
 
 
 def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
-    """Whether one module or operator contains several of the periods, as a model contains its layers."""
+    """Whether one call contains several of the periods, but for the first, which may begin before the call does."""
     launched = cuts.positions[sequence.launched[cuts.positions]]
     inner = np.sort(sequence.host_starts[launched])[1:]
-    if inner.size < 2:
-        return False
-    calls = staging.connection.execute(_WRAPPERS_SQL, [int(np.diff(inner).min())]).fetchnumpy()
-    contained = np.searchsorted(inner, calls["stop"]) - np.searchsorted(inner, calls["ts"], side="right")
-    return bool((contained >= 2).any())
+    return inner.size >= 2 and within_one_call(staging, inner)
 
 
 def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
