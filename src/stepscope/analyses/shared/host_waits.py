@@ -49,6 +49,9 @@ def outermost_waits(trace: Trace) -> Ids:
     """Positions in `Spans` of the waits for the device on host threads, by begin; ask for it with `Trace.once`.
 
     A call inside another one is the same wait, and one inside the profiler's own work is not the program's.
+
+    The recursive query that it stands for: ids of `waiting_calls` of which no ancestor by `spans.parent` is one of them
+    or of category `overhead`.
     """
     spans = Spans(trace)
     waits, apart = np.zeros(spans.id.size, np.bool_), spans.of("overhead")

@@ -1,0 +1,67 @@
+"""What is done to the process for speed is done by the command line alone, and can be left out."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stepscope.cli.speed import SWITCH, TRICKS, quick_process, wanted
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
+#: Calls that change the process for all that runs in it.
+CHANGES = re.compile(r"set_threshold|gc\.freeze|mallopt\b|sys\.meta_path|_run_exitfuncs|OPENBLAS_NUM|ARROW_DEFAULT")
+
+
+def test_a_library_user_gets_none_of_it() -> None:
+    code = """
+import atexit, gc, os, signal, sys
+def state():
+    return (gc.get_threshold(), gc.isenabled(), dict(os.environ), list(sys.meta_path), signal.getsignal(signal.SIGINT))
+before = state()
+import stepscope
+from stepscope.demo import recording
+with recording() as path, stepscope.open(path, cache=False) as trace:
+    trace.analyze(), trace.whatif(), trace.table("kernels").to_pandas()
+assert state() == before, (before, state())
+assert not [name for name in sys.modules if name.startswith("stepscope.cli")]
+assert "pandas" in sys.modules
+"""
+    pytest.importorskip("pandas")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_is_in_one_file() -> None:
+    sources = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    files = {name for name, text in sources.items() if CHANGES.search(text)}
+    # The rule's text advises users to do so in their own programs.
+    assert files - {"rules/host/gc_pauses.py"} == {"cli/speed.py"}
+
+
+def test_the_switch_leaves_out_all_or_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SWITCH, raising=False)
+    assert all(map(wanted, TRICKS))
+    monkeypatch.setenv(SWITCH, "pandas,heaps")
+    assert {name for name in TRICKS if not wanted(name)} == {"pandas", "heaps"}
+    monkeypatch.setenv(SWITCH, "all")
+    finders = list(sys.meta_path)
+    with quick_process():
+        assert sys.meta_path == finders
+    assert not any(map(wanted, TRICKS))
+
+
+def test_a_report_is_the_same_without_it(tmp_path: Path) -> None:
+    texts = []
+    for left_out in ("", "all"):
+        done = subprocess.run(
+            [sys.executable, "-m", "stepscope", "demo"], capture_output=True, text=True, check=False,
+            env={**os.environ, SWITCH: left_out, "TMPDIR": str(tmp_path)},
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        texts.append(done.stdout)
+    assert texts[0] == texts[1]
