@@ -12,7 +12,7 @@ from bench.mutants.mutants import Mutant, mutants, sample
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "stepscope"
 SMALL = '''"""A sum of 1 + 1."""
-LIMIT: dict[str | None, int] = {}
+LIMIT: dict[str | None, int] = dict(zip((), (), strict=True))
 
 
 def late(ts: int | None, end: int) -> bool:

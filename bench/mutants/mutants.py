@@ -18,6 +18,8 @@ _OPERATORS: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
+#: Arguments that make sure of something, or say how a class is made: no result depends on them.
+_DECLARED: Final = ("strict", "frozen", "slots", "order")
 _LAYERS: Final = ("signals", "analyses", "rules")
 
 
@@ -89,9 +91,11 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _computed(node: ast.AST) -> Iterator[ast.expr]:
-    """Expressions that are computed: no annotations, none for the type checker alone, and none within a text."""
+    """Expressions that are computed: no annotations, none for the type checker alone or in a text, no `strict=True`."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr):
+            continue
+        if isinstance(node, ast.keyword) and node.arg in _DECLARED:
             continue
         if isinstance(node, ast.If) and name == "body" and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
