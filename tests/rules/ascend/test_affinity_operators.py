@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import npu_dispatch
 from stepscope.signals.ascend.npu_dispatch import Optimizer
@@ -17,7 +17,7 @@ def given(name: str, host_ns: int) -> dict[object, object]:
 
 def test_an_optimizer_with_a_fused_version_is_found() -> None:
     (draft,) = drafts("ASC005", given("SGD", 10_000_000))
-    assert "`SGD.step` takes 10.0 ms of the host per step (10.0 % of it) for 2.00 ms" in draft.summary
+    assert {"10.0 %", "10.0 ms", "2.00 ms", "SGD.step"} <= set(figures(draft.summary))
     assert "torch_npu.optim.NpuFusedSGD" in draft.actions[0].after
 
 

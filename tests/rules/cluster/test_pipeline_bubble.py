@@ -31,7 +31,7 @@ def test_the_bubble_of_the_recorded_stage() -> None:
 def test_uneven_stages_want_layers_moved_first() -> None:
     ranks = {0: on(0, 38_000_000), 2: on(1, 2_000_000, compute=52_000_000)}
     (draft,) = job_drafts("CLU006", ranks)
-    assert draft.summary.endswith("Stage 1 computes 1.73 times as long as the shortest.")
+    assert {"1", "1.73"} <= set(figures(draft.summary))
     assert draft.actions[0].text.startswith("Move layers")
     assert draft.cost_ns == 15_000_000
 

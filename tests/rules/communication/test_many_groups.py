@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import ascend
@@ -22,7 +22,7 @@ def given(count: int, platform: str = "cuda", device: str = "", **environment: s
 
 def test_groups_with_the_same_ranks_are_found() -> None:
     (draft,) = drafts("COM007", given(4))
-    assert draft.summary.startswith("4 process groups consist of the same 4 ranks")
+    assert {"4"} <= set(figures(draft.summary))
     assert draft.change is None
     assert draft.cost_ns is None
 
@@ -35,7 +35,7 @@ def test_buffers_on_an_npu_are_counted_with_the_recorded_size() -> None:
     # 3 groups x 2 x 512 MiB are 3 of 64 GiB: 4.7 %.
     assert drafts("COM007", given(3, "npu", "Ascend910B2", HCCL_BUFFSIZE="512")) == []
     (draft,) = drafts("COM007", given(3, "npu", "Ascend910B2", HCCL_BUFFSIZE="1024"))
-    assert "The 3 process groups hold about 6.00 GiB of buffers (9.4 %" in draft.summary
+    assert {"3", "6.00 GiB", "9.4 %"} <= set(figures(draft.summary))
     assert "hccl_buffer_size" in draft.actions[0].after
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from comm_support import MIB, some_calls
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import links
 from stepscope.signals.communication.links import Bandwidths, Link
@@ -26,7 +26,7 @@ def given(rate: float, way: Link = NVLINK, count: int = 4, told: bool = True) ->
 
 def test_links_at_a_tenth_of_their_rate_are_found() -> None:
     (draft,) = drafts("COM002", given(20e9))
-    assert "20.0 GB/s in the median; over the links of the A100, 200 GB/s are usual and 30.0 GB/s" in draft.summary
+    assert {"20.0 GB/s", "200 GB/s", "30.0 GB/s"} <= set(figures(draft.summary))
     assert draft.confidence == 0.9
 
 
@@ -57,7 +57,7 @@ def test_the_price_scales_smaller_collectives_too_down_to_what_each_takes_beside
 
 def test_between_hosts_the_least_is_that_of_a_slow_network() -> None:
     assert drafts("COM002", given(5e9, NETWORK)) == []
-    assert "4.00 GB/s" in drafts("COM002", given(4e9, NETWORK))[0].summary
+    assert {"4.00 GB/s"} <= set(figures(drafts("COM002", given(4e9, NETWORK))[0].summary))
 
 
 def test_just_enough_bandwidth_is_not_reported() -> None:

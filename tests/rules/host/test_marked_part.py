@@ -41,9 +41,7 @@ def ranges() -> Facts:
 
 def test_the_time_of_a_range_is_without_that_of_ranges_inside() -> None:
     (finding,) = findings("HST015", ranges().trace(reader="nsight"))
-    assert "solve takes 50.0 ms of each 100 ms (50.0 %) by itself, followed by step 30.0 %, inner 20.0 %" in (
-        finding.summary
-    )
+    assert {"100 ms", "20.0 %", "30.0 %", "50.0 %", "50.0 ms"} <= set(figures(finding.summary))
 
 
 def test_where_more_than_ranges_is_recorded_the_rule_abstains() -> None:

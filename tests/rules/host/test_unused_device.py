@@ -31,7 +31,7 @@ def test_time_after_the_last_work_is_found_and_weighs_most_where_there_are_no_st
 def test_time_before_the_first_work_is_found_where_it_has_a_name() -> None:
     assert drafts("HST014", given(doing(0), doing(30))) == []
     (draft,) = drafts("HST014", given(doing(0), doing(30, "init_model"), steps=4))
-    assert "most of it in init_model" in draft.summary
+    assert {"init_model"} <= set(figures(draft.summary))
     assert (draft.cost_ns, draft.taken_ns) == (None, None)
 
 
@@ -52,7 +52,7 @@ def after_the_last_kernel(*calls: tuple[str, str, float, float]) -> Facts:
 
 def test_a_program_that_goes_on_without_its_device_is_found_in_a_trace() -> None:
     (finding,) = findings("HST014", after_the_last_kernel().trace())
-    assert "28.0 s" in finding.summary
+    assert {"28.0 s"} <= set(figures(finding.summary))
 
 
 def test_waiting_for_a_person_is_not() -> None:

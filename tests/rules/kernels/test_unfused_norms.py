@@ -23,10 +23,7 @@ def test_the_host_s_time_is_told_where_fewer_calls_shorten_it_and_no_price_is_hi
     signals = sequences(norms, 0.2)
     signals[norms] = replace(signals[norms], host_ns=24_000, host_after_ns=6_000)  # type: ignore[type-var]
     (draft,) = drafts("KRN009", signals)
-    assert draft.summary.endswith(
-        "they take 2.00 µs of the device's time and 8.00 µs of the host's per step where one operator would take "
-        "about 1.00 µs and 2.00 µs."
-    )
+    assert {"1.00 µs", "2.00 µs", "8.00 µs"} <= set(figures(draft.summary))
     assert draft.most_ns == 7_000
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import memory
 from stepscope.signals.memory.memory import Peak
@@ -21,7 +21,7 @@ def given(used: float, idle: float, *, bound: bool = False) -> dict[object, obje
 
 def test_room_and_idleness_together_are_found() -> None:
     (draft,) = drafts("MEM008", given(0.1, 0.5))
-    assert draft.summary.startswith("At most 8.00 GiB (10.0 %) of the device's memory are in use, and for 50.0 %")
+    assert {"10.0 %", "50.0 %", "8.00 GiB"} <= set(figures(draft.summary))
     assert draft.confidence == 0.5
 
 

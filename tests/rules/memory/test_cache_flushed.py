@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from rules.memory.makeups import GIB, MIB, makeup
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import memory
@@ -27,9 +27,8 @@ def given(*rows: dict[str, Any], failed: tuple[Any, ...] = ()) -> dict[object, o
 def test_the_request_the_line_and_the_price_are_named() -> None:
     (draft,) = drafts("MEM011", given(RETRY))
     assert draft.title == "cudaMalloc failed and the cache was flushed, at proj/net.py:77"
-    assert draft.summary.startswith(
-        "proj/net.py:77 (update), in batch_norm, asked for 4.85 GiB that the device did not have: the allocator "
-        "flushed its cache, 10 segments of 7.62 GiB, for the retry; that took 430 ms of 12.3 s (3.5 %)."
+    assert {"10", "12.3 s", "3.5 %", "4.85 GiB", "430 ms", "7.62 GiB", "batch_norm", "net.py:77"} <= set(
+        figures(draft.summary)
     )
     assert draft.cost_ns == 430_000_000
     assert draft.always
@@ -37,7 +36,7 @@ def test_the_request_the_line_and_the_price_are_named() -> None:
 
 def test_several_times_are_one_finding_about_the_largest() -> None:
     (draft,) = drafts("MEM011", given({**RETRY, "requested_bytes": MIB, "dur": 1}, RETRY))
-    assert "for the retry, 2 times in all; that" in draft.summary
+    assert {"2"} <= set(figures(draft.summary))
     assert draft.cost_ns == 430_000_001
 
 

@@ -23,7 +23,7 @@ def given(levels: Sequence[float]) -> dict[object, object]:
 
 def test_a_level_that_rises_with_every_step_is_found() -> None:
     (draft,) = drafts("MEM006", given([100, 124, 148, 172]))
-    assert "Each step leaves 24.0 MiB more in use than the one before it; 72.0 MiB over 4 steps." in draft.summary
+    assert {"24.0 MiB", "4", "72.0 MiB"} <= set(figures(draft.summary))
     assert ".detach()" in draft.actions[0].after
 
 
@@ -59,8 +59,8 @@ def test_a_snapshot_names_who_keeps_it() -> None:
 def test_a_snapshot_without_steps_tells_of_rounds_and_claims_no_more() -> None:
     (draft,) = drafts("MEM006", {memory.unreturned: (), rising: Rising("train.py(12): loop", 4, 3 * MIB, 6)})
     assert draft.title == "Memory in use rises from round to round"
-    assert "leaves 3.00 MiB behind" in draft.summary
-    assert "6 times in a row" in draft.summary
+    assert {"3.00 MiB"} <= set(figures(draft.summary))
+    assert {"6"} <= set(figures(draft.summary))
     assert draft.fate == ""
     assert drafts("MEM006", {memory.unreturned: (), rising: Rising("f", 4, MIB - 1, 6)}) == []
     assert drafts("MEM006", {memory.unreturned: (), rising: None}) == []

@@ -67,7 +67,7 @@ def test_memory_in_pieces_a_limit_and_others_are_told_apart() -> None:
 
 def test_several_failures_are_one_finding_and_none_is_none() -> None:
     (draft,) = drafts("MEM010", {**given(), memory.failures: (FAILED, {**FAILED, "ts": 9})})
-    assert "2 requests failed in all" in draft.summary
+    assert {"2"} <= set(figures(draft.summary))
     assert drafts("MEM010", {memory.failures: ()}) == []
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import drafts
+from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import process_groups
 from stepscope.signals.memory import memory
@@ -22,14 +22,14 @@ def given(baseline: int | None, ranks: int | None = 8, share: float = 0.95) -> d
 
 def test_activations_are_to_be_recomputed() -> None:
     (draft,) = drafts("MEM009", given(38))
-    assert "38.0 GiB of the 76.0 GiB at the peak live only within the step" in draft.summary
+    assert {"38.0 GiB", "76.0 GiB"} <= set(figures(draft.summary))
     assert "checkpoint" in draft.actions[0].after
 
 
 def test_states_are_to_be_sharded_with_the_least_stage_that_suffices() -> None:
     # 76 - 60 x 12/16 x 7/8 = 36.6 GiB.
     (draft,) = drafts("MEM009", given(60))
-    assert "ZeRO-1 over 8 ranks would bring the peak to about 36.6 GiB (45.8 % of the device)" in draft.summary
+    assert {"1", "36.6 GiB", "45.8 %", "8"} <= set(figures(draft.summary))
     assert "ZeroRedundancyOptimizer" in draft.actions[0].after
 
 

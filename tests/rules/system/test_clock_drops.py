@@ -30,7 +30,7 @@ def test_slower_steps_are_found() -> None:
 
 def test_samples_of_a_clock_make_it_certain() -> None:
     (draft,) = drafts("SYS004", given(0.1, clocks.Clock("GPC Clock Frequency", 1980, 1500, 1200)))
-    assert draft.summary.endswith("GPC Clock Frequency fell from 1,980 to 1,200.")
+    assert {"1,200", "1,980"} <= set(figures(draft.summary))
     assert draft.confidence > drafts("SYS004", given(0.1))[0].confidence
 
 
