@@ -47,6 +47,13 @@ def test_time_that_two_findings_price_counts_once() -> None:
     assert not share_events(rest[2], rest[1])
 
 
+def test_half_of_the_events_in_common_is_most_of_them() -> None:
+    trace, k = recording()
+    signals = Signals.of(trace)
+    assert share_events(finding("A", signals, *k[:4]), finding("B", signals, *k[2:6]))
+    assert not share_events(finding("A", signals, *k[:3]), finding("B", signals, *k[2:6]))
+
+
 def test_what_has_nothing_to_do_with_others_keeps_its_price() -> None:
     trace, k = recording()
     signals = Signals.of(trace)

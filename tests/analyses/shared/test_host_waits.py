@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from stepscope.analyses.registry import analyses
+from stepscope.analyses.shared.host_waits import held_up
 from stepscope.signals import Signals
 from stepscope.signals.host.synchronisation import DEVICE, SCALAR, STREAM, calls
 from support import Facts
@@ -73,3 +75,21 @@ def test_a_copy_of_a_number_is_in_both(size: int) -> None:
     assert Signals.of(trace)(calls).of(SCALAR).events.size == 1
     [row] = [one for one in analyses()["synchronisations"].run(trace).records() if one["kind"] == "copy"]
     assert row["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("returned", "held"),
+    [
+        (100, False),  # as the copy begins
+        (104, False),
+        (105, True),  # half of it later
+        (110, True),
+        (120, True),
+    ],
+)
+def test_a_call_that_lasts_for_half_of_its_copy_waited_for_it(returned: int, held: bool) -> None:
+    assert held_up(np.array([returned]), np.array([100]), np.array([110])).tolist() == [held]
+
+
+def test_a_copy_that_takes_no_time_holds_up_whom_it_ends_before() -> None:
+    assert held_up(np.array([99, 100]), np.array([100, 100]), np.array([100, 100])).tolist() == [False, True]

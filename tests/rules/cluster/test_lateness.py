@@ -39,6 +39,11 @@ def test_even_or_short_waits_have_no_culprit(waits: tuple[int, ...]) -> None:
         assert late(*(rank(wait) for wait in waits)) is None
 
 
+@pytest.mark.parametrize(("wait", "is_late"), [(120_000, True), (120_001, False)])
+def test_who_waits_up_to_three_tenths_of_what_is_usual_is_late(wait: int, is_late: bool) -> None:
+    assert (late(rank(400_000), rank(wait), rank(400_000)) is not None) is is_late
+
+
 def test_the_late_rank_is_compared_with_the_others() -> None:
     slow = rank(0, device=1.5, operator=3_000, dispatch=0.2, loading=50_000)
     found = late(rank(), slow, rank(loading=10_000))

@@ -48,6 +48,13 @@ def test_the_rank_is_named_that_the_waits_are_for() -> None:
     assert figures(draft.summary) == ["40.0 %", "400 µs", "5"]
 
 
+@pytest.mark.parametrize(("second", "named"), [(320_000, "ranks 5 and 6"), (319_999, "rank 5")])
+def test_who_is_awaited_for_four_fifths_of_the_longest_wait_is_named_too(second: int, named: str) -> None:
+    one = {**one_of_more(), awaited.peers: {5: 400_000, 6: second}}
+    (draft,) = job_drafts("CLU005", {0: one, 1: one})
+    assert draft.title == f"The recorded ranks wait for {named}"
+
+
 @pytest.mark.parametrize(
     "waits",
     [
