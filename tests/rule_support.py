@@ -25,7 +25,7 @@ def figures(summary: str) -> list[str]:
 
 def drafts(code: str, given: Mapping[Any, Any], limits: Mapping[str, float] | None = None) -> list[Draft]:
     """What a rule of one rank says of signals with these values; it raises where another is read."""
-    return drafts_of(all_rules()[code], Signals(0, given), limits)
+    return [possible(draft) for draft in drafts_of(all_rules()[code], Signals(0, given), limits)]
 
 
 def job_drafts(code: str, ranks: Mapping[int, Mapping[Any, Any]]) -> list[Draft]:
@@ -33,7 +33,14 @@ def job_drafts(code: str, ranks: Mapping[int, Mapping[Any, Any]]) -> list[Draft]
     registered = all_rules()[code]
     assert registered.rule.job_check is not None
     sealed = {rank: Signals(rank, given).sealed(registered.rule.reads) for rank, given in ranks.items()}
-    return list(registered.rule.job_check(sealed, Settings().limits(registered)))
+    return [possible(draft) for draft in registered.rule.job_check(sealed, Settings().limits(registered))]
+
+
+def possible(draft: Draft) -> Draft:
+    """The draft, whose confidence is a share, and whose times are not negative."""
+    assert 0 < draft.confidence <= 1
+    assert all(ns is None or ns >= 0 for ns in (draft.cost_ns, draft.most_ns, draft.taken_ns, draft.placed_as_ns))
+    return draft
 
 
 def findings(code: str, trace: Trace) -> list[Finding]:
