@@ -19,8 +19,8 @@ from typing import Any, Final, NoReturn
 
 #: What is to be done before the end, the last first.
 _ACTIONS: Final[dict[object, Callable[[], object]]] = {}
-#: Files and folders that are to be removed then.
-_PATHS: Final[set[Path]] = set()
+#: Files and folders that are to be removed then, and the process that made them: one that is forked off owns nothing.
+_PATHS: Final[dict[Path, int]] = {}
 _GUARD: Final = threading.Lock()
 _LEAVING: Final = threading.Event()
 #: Other threads may still put something into a folder that is being removed.
@@ -42,11 +42,6 @@ def before_leaving(action: Callable[[], object]) -> Iterator[None]:
         _ACTIONS.pop(key, None)
 
 
-def always_before_leaving(action: Callable[[], object]) -> None:
-    """Have something done whenever the process ends by `leave`."""
-    _ACTIONS[action] = action
-
-
 @contextmanager
 def unfinished(path: Path) -> Iterator[None]:
     """A file or folder that is of no use before the block ends: it goes with the process."""
@@ -60,12 +55,12 @@ def unfinished(path: Path) -> Iterator[None]:
 def goes_with_process(path: Path) -> None:
     """Have a file or folder removed if the process ends by `leave`, unless it `stays`."""
     wait_if_leaving()
-    _PATHS.add(path)
+    _PATHS[path] = os.getpid()
 
 
 def stays(path: Path) -> None:
     """Have a file or folder stay whatever happens, or be none of the process's any more."""
-    _PATHS.discard(path)
+    _PATHS.pop(path, None)
 
 
 def _remove(path: Path) -> None:
@@ -93,8 +88,9 @@ def leave(status: int, sentence: str) -> NoReturn:
         for action in reversed(tuple(_ACTIONS.values())):
             with suppress(Exception):  # the others are to be done all the same
                 action()
-        for path in tuple(_PATHS):
-            _remove(path)
+        for path, owner in tuple(_PATHS.items()):
+            if owner == os.getpid():
+                _remove(path)
         os._exit(status)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from stepscope.model.process.leaving import always_before_leaving
+from stepscope.model.process.leaving import goes_with_process, stays
 from stepscope.model.process.locking import lock
 
 _PREFIX: Final = "stepscope-"
@@ -49,7 +49,7 @@ def scratch_folder() -> Path:
             os.close(descriptor)  # somebody is removing it
         if not _OWN:
             atexit.register(_remove_all)
-            always_before_leaving(_remove_all)
+        goes_with_process(folder)
         _OWN[folder] = (descriptor, os.getpid())
         return folder
 
@@ -59,6 +59,7 @@ def remove_scratch(folder: Path) -> None:
     descriptor, owner = _OWN.pop(folder, (-1, 0))
     if owner == os.getpid():
         _remove(folder)
+        stays(folder)
         os.close(descriptor)
 
 
