@@ -8,6 +8,7 @@ import io
 import lzma
 import random
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -111,6 +112,63 @@ def test_streams_after_each_other_are_one_content(tmp_path: Path) -> None:
     for pack in (gzip.compress, bz2.compress, lzma.compress):
         (tmp_path / "a").write_bytes(pack(b"first ") + pack(b"second") + b"\0\0")
         assert content_of(tmp_path / "a") == (b"first second", Damage())
+
+
+def streams(pack: Callable[[bytes], bytes], number: int = 8) -> tuple[list[bytes], list[bytes]]:
+    """Parts of the text, and the same packed."""
+    size = len(TEXT) // number
+    parts = [TEXT[n * size : (n + 1) * size] for n in range(number)]
+    return parts, [pack(part) for part in parts]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.98])
+def test_a_damaged_stream_costs_what_is_left_of_it(tmp_path: Path, pack: Callable[[bytes], bytes], at: float) -> None:
+    parts, packed = streams(pack)
+    place = int(len(packed[3]) * at)
+    packed[3] = packed[3][:place] + bytes(byte ^ 0x55 for byte in packed[3][place : place + 3]) + packed[3][place + 3 :]
+    (tmp_path / "a").write_bytes(b"".join(packed))
+    got, damage = content_of(tmp_path / "a")
+    assert got.startswith(b"".join(parts[:3]))
+    assert got.endswith(b"".join(parts[4:]))
+    assert damage.whole
+    assert [message[-19:] for message in damage.messages] == [", in 1 of 8 streams"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_what_is_appended_to_a_cut_stream_is_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """A job was killed while it wrote, and the next one went on in the same file; then one lost its first bytes."""
+    parts, packed = streams(pack)
+    packed[2] = packed[2][: len(packed[2]) // 2]
+    packed[5] = bytes(8) + packed[5][8:]
+    (tmp_path / "a").write_bytes(b"".join(packed))
+    got, damage = content_of(tmp_path / "a")
+    assert got.startswith(b"".join(parts[:2]))
+    assert b"".join(parts[3:5]) in got
+    assert parts[5] not in got
+    assert got.endswith(b"".join(parts[6:]))
+    assert [message[-19:] for message in damage.messages] == [", in 2 of 7 streams"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_where_nothing_follows_a_damage_the_rest_is_missing(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    parts, packed = streams(pack)
+    (tmp_path / "a").write_bytes(b"".join(packed)[: -len(packed[-1]) // 2])
+    got, damage = content_of(tmp_path / "a")
+    assert got.startswith(b"".join(parts[:7]))
+    assert (damage.whole, damage.messages) == (False, ["the compressed data ends early"])
+
+
+def test_what_lies_behind_the_last_stream_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(gzip.compress(b"text") + bytes(512) + b"signed by nobody" + bytes(512))
+    assert content_of(tmp_path / "a") == (b"text", Damage(["16 B behind a stream are none"]))
+
+
+def test_what_only_looks_like_streams_takes_no_time(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(gzip.compress(b"text") + b"\x1f\x8b\x08\x00" * (4 << 20))
+    started = time.monotonic()
+    assert content_of(tmp_path / "a")[0] == b"text"
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])

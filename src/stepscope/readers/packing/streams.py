@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Final, Protocol
 
+from stepscope.model.amounts import plural, quantity
 from stepscope.readers.packing.damage import Damage
 
 #: Reads at most the given number of bytes; none at the end.
@@ -23,6 +24,12 @@ _READ_BYTES: Final = 1 << 16
 _OUT_BYTES: Final = 1 << 16
 #: Bytes fed at a time to libraries that drop what they unpacked from the same input as damage.
 _FEW_BYTES: Final = 256
+#: Packed bytes of a damaged stream that are searched for the next one: decompressors may notice damage late.
+_RECENT_BYTES: Final = 1 << 18
+#: Packed bytes that must unpack without an error to count as the start of a stream.
+_TRIED_BYTES: Final = 1 << 12
+#: False starts and damaged streams per input before the search is given up, which bounds its time.
+_TRIES: Final = 1_000
 _WRONG: Final = (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError)
 
 
@@ -128,11 +135,15 @@ class Careful:
         return bytes(self._inner.decompress(some, max_length))
 
 
-#: Unpackers by magic bytes.
+#: Decompressors of the libraries, and unpackers, by magic bytes.
+_LIBRARIES: Final[dict[bytes, Callable[[], Any]]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(31),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\x00": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
+}
 UNPACKERS: Final[dict[bytes, Callable[[], Unpacker]]] = {
-    b"\x1f\x8b": Inflater,
-    b"BZh": lambda: Careful(bz2.BZ2Decompressor()),
-    b"\xfd7zXZ\x00": lambda: Careful(lzma.LZMADecompressor(lzma.FORMAT_XZ)),
+    magic: Inflater if magic.startswith(b"\x1f") else lambda make=make: Careful(make())  # type: ignore[misc]
+    for magic, make in _LIBRARIES.items()
 }
 MAGIC_BYTES: Final = max(map(len, UNPACKERS))
 
@@ -155,23 +166,120 @@ def window(file: IO[bytes], left: int) -> Read:
 
 
 def unpacked(read: Read, packed: bytes, damage: Damage) -> Iterator[bytes]:
-    """The content of consecutive streams; data after the last one is ignored.
+    """The content of consecutive streams; after a damaged one it continues with the next that can be found.
 
     Args:
         read: Reads packed bytes.
         packed: Packed bytes read already, from the magic bytes of the first stream on.
         damage: Receives damage.
     """
-    make = unpacker_of(packed)
-    while make is not None:
-        unpacker = make()
-        yield from one_stream(read, packed, unpacker, damage)
-        if not unpacker.eof:
-            return
-        packed = unpacker.unused_data.lstrip(b"\0")
-        while len(packed) < MAGIC_BYTES and (more := read(_READ_BYTES)):
-            packed = (packed + more).lstrip(b"\0")
-        make = unpacker_of(packed)
+    beginnings = Beginnings(read, packed)
+    streams = 0
+    broken: list[str] = []
+    place = len(damage.messages)
+    while packed:
+        streams += 1
+        recent, unpacker, wrong = _Recent(read, packed), beginnings.unpacker(), Damage()
+        yield from one_stream(recent.read, b"", unpacker, wrong)
+        if unpacker.eof:
+            packed, between = beginnings.after(unpacker.unused_data)
+            if between:
+                broken.append(f"{quantity(between, 'bytes')} behind a stream are none")
+        else:
+            packed = beginnings.after_damage(recent.data)
+            broken += wrong.messages
+            if not packed:
+                damage.whole = False
+        if broken:
+            damage.messages[place:] = [_summary(broken, streams, damage.whole)]
+
+
+def _summary(broken: list[str], streams: int, whole: bool) -> str:
+    if streams == 1 or (len(broken) == 1 and not whole):
+        return broken[0]
+    return f"{broken[0]}, in {len(broken):,} of {plural(streams, 'stream')}"
+
+
+class _Recent:
+    """Reads packed bytes, and keeps the last of them.
+
+    Args:
+        read: Reads packed bytes.
+        data: Bytes that come before those.
+    """
+
+    def __init__(self, read: Read, data: bytes) -> None:
+        self._read = read
+        self._first = data
+        self.data = b""
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        block, self._first = self._first or self._read(size), b""
+        self.data = (self.data + block)[-_RECENT_BYTES:]
+        return block
+
+
+class Beginnings:
+    """Finds where streams begin in packed bytes.
+
+    Args:
+        read: Reads packed bytes.
+        first: The first bytes of the first stream.
+    """
+
+    def __init__(self, read: Read, first: bytes) -> None:
+        self._read = read
+        self._magic = next(magic for magic in UNPACKERS if first.startswith(magic))
+        self._tries = _TRIES
+
+    def unpacker(self) -> Unpacker:
+        """A new unpacker for one stream."""
+        return UNPACKERS[self._magic]()
+
+    def after(self, data: bytes, *, due: bool = True) -> tuple[bytes, int]:
+        """The bytes from the next start of a stream on (empty if none), and the number of non-zero bytes before.
+
+        Args:
+            data: Bytes read already, searched first.
+            due: A stream is expected right here: its magic bytes are enough.
+        """
+        passed = 0
+        while True:
+            at = data.find(self._magic)
+            before = data if at < 0 else data[:at]
+            keep = 0 if at >= 0 else len(self._magic) - 1
+            passed += len(before[: len(before) - keep].strip(b"\0"))
+            if at < 0:
+                more = self._read(_READ_BYTES)
+                if not more:
+                    return b"", passed + len(before[len(before) - keep :].strip(b"\0"))
+                data = data[len(data) - keep :] + more
+                continue
+            data = data[at:]
+            while len(data) < _TRIED_BYTES and (more := self._read(_READ_BYTES)):
+                data += more
+            if (due and not passed) or self._is_one(data):
+                return data, passed
+            if self._tries <= 0:
+                return b"", passed + len(data)
+            passed, data = passed + 1, data[1:]
+
+    def after_damage(self, data: bytes) -> bytes:
+        """The same after damage, which may have been noticed only inside the next stream."""
+        self._tries -= 1
+        return self.after(data[1:], due=False)[0]
+
+    def _is_one(self, data: bytes) -> bool:
+        """Whether the bytes from some magic bytes on unpack: the two of gzip occur by chance once in 64 KiB."""
+        if self._tries <= 0:
+            return False
+        try:
+            _LIBRARIES[self._magic]().decompress(data[:_TRIED_BYTES], _OUT_BYTES)
+        except _WRONG:
+            self._tries -= 1
+            return False
+        return True
 
 
 def one_stream(read: Read, packed: bytes, unpacker: Unpacker, damage: Damage) -> Iterator[bytes]:

@@ -46,6 +46,7 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
         done += len(piece)
         yield piece
     if first.whole:
+        damage.messages += first.messages
         return
     blocks = _blocks(file)
     if not blocks or blocks[-1].start < done:
