@@ -41,6 +41,25 @@ def test_a_cut_history_gives_all_whole_batches_before_the_cut(tmp_path: Path, pr
         assert trace.sql("SELECT requested FROM allocations WHERE seq = 2999").to_pylist() == [{"requested": 3099}]
 
 
+@pytest.mark.parametrize(("part", "known"), [(0.3, 4), (0.6, 10), (0.97, 19)])
+def test_of_a_cut_list_of_segments_the_complete_ones_are_kept(tmp_path: Path, part: float, known: int) -> None:
+    """Picklers write segments a thousand at a time: that list is not yet one when the file ends in it.
+
+    Blocks of PyTorch 2.0 have histories of their own, which is what makes such a list long.
+    """
+    old = [
+        {"addr": 1, "real_size": 512, "frames": [{"filename": "a.py", "name": f"f{n}", "line": n}]} for n in range(9)
+    ]
+    segments = [segment(MIB * n, [block(512, "active_allocated") | {"history": old[: n % 9]}]) for n in range(20)]
+    data = pickle.dumps(snapshot(segments, History()), protocol=4)
+    (tmp_path / "cut.pickle").write_bytes(data[: int(len(data) * part)])
+    with opened(tmp_path / "cut.pickle") as trace:
+        check_invariants(trace)
+        assert trace.scalar("SELECT count(*) FROM segments") == known
+        assert trace.scalar("SELECT count(*) FROM blocks") == known
+        assert health(trace)["truncated"] == 1
+
+
 @pytest.mark.series
 def test_every_cut_gives_a_trace_or_one_sentence(tmp_path: Path) -> None:
     data = _data(1500)

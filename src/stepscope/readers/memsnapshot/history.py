@@ -68,6 +68,7 @@ class History:
     def __init__(self, staging: Staging) -> None:
         self.stacks = Stacks()
         self.segment_lists: list[list[Any]] = []
+        self.loose_segments: list[Any] = []
         self._staging = staging
         self._parts: dict[int, int] = {}
         self._kept: list[list[Any]] = []
@@ -83,6 +84,8 @@ class History:
 
     def batch(self, items: Any) -> None:
         """Move entries out of a list of dictionaries; other lists stay as they are."""
+        if type(items) is dict and "total_size" in items:
+            self.loose_segments.append(items)
         if type(items) is not list or not items or type(items[-1]) is not dict:
             return
         last = items[-1]

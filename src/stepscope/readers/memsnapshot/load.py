@@ -78,14 +78,20 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def load_pickle(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
+def load_pickle(blocks: Iterator[bytes], history: History, label: str, *, each: bool = False) -> Loaded:
     """Load a pickled snapshot, as far as possible if it is truncated.
+
+    Args:
+        blocks: The pickle.
+        history: Receives its entries.
+        label: The file's name in errors.
+        each: Keep every complete segment of a truncated list, which picklers write 1000 at a time: takes longer.
 
     Raises:
         UnusableInputError: It is no snapshot, or holds nothing usable.
     """
     guard = MemoryGuard(label)
-    unpickler = _PlainUnpickler(ValidatedPickle(blocks, guard, label), history.batch)
+    unpickler = _PlainUnpickler(ValidatedPickle(blocks, guard, label, each=each), history.batch)
     try:
         with _uncollected():
             top = unpickler.load()
@@ -183,7 +189,7 @@ def _salvaged(history: History, cut: str) -> Loaded:
     order.
     """
     loaded = Loaded(cut=cut)
-    for items in history.segment_lists:
+    for items in history.segment_lists or [history.loose_segments]:
         loaded.segments += _segments(items, history, loaded)
     known = sorted({device for row in loaded.segments if isinstance(device := row.get("device"), int)})
     loaded.devices = {part: known[part] if part < len(known) else part for part in range(len(history.counts))}

@@ -18,6 +18,7 @@ FRAME: Final = b"\x95"
 STOP: Final = b"."
 APPEND: Final = (b"a", b"e")
 """APPEND and APPENDS."""
+SETITEMS: Final = b"u"
 BINUNICODE: Final = b"X"
 BINPERSID: Final = b"Q"
 
@@ -47,7 +48,7 @@ def _strings(opcode: bytes, zeros: bytes) -> bytes:
 
 
 @cache
-def run_pattern(bits: int) -> re.Pattern[bytes]:
+def run_pattern(bits: int, *, whole_dictionaries: bool = False) -> re.Pattern[bytes]:
     """Pattern of a run of admitted operations that need no further validation.
 
     A run ends before an APPEND or APPENDS that follows SETITEMS (a list has just got dictionaries), before FRAME,
@@ -56,6 +57,7 @@ def run_pattern(bits: int) -> re.Pattern[bytes]:
     Args:
         bits: Most bits of memo indices, 16 to 32. The unpickler's table extends to the greatest index, so an unlimited
             one would exhaust the memory.
+        whole_dictionaries: End a run before every SETITEMS, too.
     """
     if bits <= 24:
         index = b"..[\\x00-\\x%02x]\\x00" % ((1 << (bits - 16)) - 1)
@@ -65,7 +67,7 @@ def run_pattern(bits: int) -> re.Pattern[bytes]:
     operations = (
         b"[hq].|j.{4}",  # BINGET, BINPUT, LONG_BINGET
         b"[N\\x88\\x89\\]})(s\\x94]",  # NONE, booleans, EMPTY_LIST/DICT/TUPLE, MARK, SETITEM, MEMOIZE
-        b"u|(?<!u)[ae]",  # SETITEMS, APPEND, APPENDS
+        b"(?<!u)[ae]" if whole_dictionaries else b"u|(?<!u)[ae]",  # SETITEMS, APPEND, APPENDS
         i + i + i + b"\\x87|" + i + i + b"\\x86|" + i + b"\\x85?",  # TUPLE3, TUPLE2, TUPLE1 of numbers, or a number
         b"r" + index,  # LONG_BINPUT
         b"G.{8}",  # BINFLOAT

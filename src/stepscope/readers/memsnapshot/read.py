@@ -30,6 +30,9 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     pickled = head(source, 1) == b"\x80"
     load = load_pickle if pickled else load_json
     loaded = load(blocks(source, damage, progress, _BLOCK), history, str(source))
+    if pickled and loaded.cut and not loaded.segments and not any(history.counts):
+        # Truncated within the first thousand segments.
+        loaded = load_pickle(blocks(source, Damage(), lambda _: None, _BLOCK), history, str(source), each=True)
     if damage.whole:
         damage.observe(staging)
     else:

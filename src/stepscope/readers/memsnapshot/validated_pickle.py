@@ -27,9 +27,11 @@ class ValidatedPickle:
         blocks: The pickle.
         guard: Memory limit, checked after each block.
         label: The file's name in errors.
+        each: Pass every dictionary, too, as soon as it is complete: several times slower.
     """
 
-    def __init__(self, blocks: Iterator[bytes], guard: MemoryGuard, label: str) -> None:
+    def __init__(self, blocks: Iterator[bytes], guard: MemoryGuard, label: str, *, each: bool = False) -> None:
+        self._each = each
         self._label = label
         self._guard = guard
         self._frames = self._framed(blocks)
@@ -84,7 +86,8 @@ class ValidatedPickle:
     def _validate(self, data: bytes, at: int, seen: int) -> tuple[list[bytes], int, bool]:
         """The validated operations from `at` on, the position after them, and whether the pickle ends there."""
         # An explicitly indexed memo entry takes at least six bytes of the file, which bounds the index.
-        match = opcodes.run_pattern(min(32, max(16, (seen // 6).bit_length()))).match
+        bits = min(32, max(16, (seen // 6).bit_length()))
+        match = opcodes.run_pattern(bits, whole_dictionaries=self._each).match
         parts: list[bytes] = []
         while at < len(data):
             if run := match(data, at):
@@ -92,7 +95,7 @@ class ValidatedPickle:
                 at = run.end()
                 continue
             opcode = data[at : at + 1]
-            if opcode in opcodes.APPEND:
+            if opcode in opcodes.APPEND or opcode == opcodes.SETITEMS:
                 parts.append(opcode + opcodes.BINPERSID)
                 at += 1
             elif opcode == opcodes.STOP:
