@@ -151,7 +151,7 @@ def test_attention() -> None:
     ],
 )
 def test_every_backward_pass_of_attention(op: str, heads_first: bool, place: int, causal: str) -> None:
-    """Five products of 2 x queries x keys x size each, and a causal mask halves them."""
+    """Five GEMMs of 2 x queries x keys x size each, and a causal mask halves them."""
     shape = [2, 8, 64, 32] if heads_first else [2, 64, 8, 32]
     whole = 5 * 2 * (2 * 8) * 64 * 64 * 32
     for value, flops in ((causal, whole // 2), ({"1": "0"}.get(causal, "False"), whole)):

@@ -1,4 +1,4 @@
-"""A simulated training job whose recording, and the truth behind it, are both known."""
+"""Simulator of training jobs: writes recordings whose true causes are known."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ COLLECTIVES: Final = {
     "_reduce_scatter_base": "hcom_reduceScatter_",
 }
 
-# Kernels of PyTorch's own library, by what only their names hold.
+# Kernels of PyTorch's own library, by a distinctive part of their names.
 _KERNELS: Final = (
     (r"CUDAFunctorOnSelf_add", "aclnnInplaceAdds_AddAiCore_Add"),
     (r"CUDAFunctor_add", "aclnnAdd_AddAiCore_Add"),
@@ -69,7 +69,7 @@ _FOREACH: Final = {
 
 
 def kernel(name: str) -> str:
-    """What CANN calls a kernel that PyTorch's own library has under ``name``."""
+    """CANN's name of the kernel that PyTorch's own library names ``name``."""
     for pattern, native in _KERNELS:
         if re.search(pattern, name):
             return native
@@ -78,7 +78,7 @@ def kernel(name: str) -> str:
 
 
 def foreach(op: str) -> str:
-    """What CANN calls the kernel of ``aten::<op>`` over a list of tensors; a fused step has no entry of its own."""
+    """CANN's name of the kernel of ``aten::<op>`` over a list of tensors; a fused step has no entry of its own."""
     if op not in _FOREACH:
         return kernel("FusedAdam")
     kind = f"Foreach{_FOREACH[op]}"

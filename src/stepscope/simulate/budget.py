@@ -1,7 +1,7 @@
 """The exact split of a rank's device time, from the activities the simulator itself placed.
 
 compute = union of compute kernels; exposed communication = union of collectives minus compute; exposed copy =
-union of copies and sets minus both; idle = the rest, each nanosecond charged to one cause.
+union of copies and memsets minus both; idle = the rest, each nanosecond charged to one cause.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _start, _end = attrgetter("start"), attrgetter("end")
 
 
 class Placed(NamedTuple):
-    """An activity with what is needed to explain a gap before it."""
+    """An activity, with the data needed to explain a gap before it."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Placed(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A stretch of device time: its label, and which kinds ran (a bit per kind)."""
+    """An interval of device time: its label, and a bit per kind of work that ran."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
 
 
 class Sweep:
-    """Turns activities, given in any order, into contiguous pieces up to what nothing can change any more."""
+    """Sweep over activities, given in any order, to contiguous labelled intervals, up to a settled time."""
 
     __slots__ = ("_log", "_pending", "pieces", "reached")
 
@@ -53,13 +53,13 @@ class Sweep:
         self.reached = start
 
     def add(self, placed: Placed) -> None:
-        """An activity was placed."""
+        """Add an activity."""
         self._pending.append(placed)
 
     def advance(self, until: int) -> None:
-        """Settle everything before ``until``, which no later activity will start before.
+        """Settle everything before ``until``; no later activity may start before it.
 
-        An idle stretch at the end stays open: its cause is known once the activity that ends it is.
+        An idle interval at the end stays open: its cause depends on the activity that ends it.
         """
         pending = self._pending
         if not pending:
@@ -80,7 +80,7 @@ class Sweep:
         self._pending = [p for p in pending if p.end > self.reached or p.start >= until]
 
     def finish(self, until: int) -> None:
-        """No activity will follow: settle all, and explain the time up to ``until`` by the host alone."""
+        """Settle everything at the end of the job; idle time up to ``until`` is explained by the host alone."""
         self.advance(1 << 62)
         if self.reached < until:
             self._idle(self.reached, until, None)
@@ -107,7 +107,7 @@ class Sweep:
             self.pieces.append(Piece(submitted, end, IDLE + cause, 0))
 
     def forget(self, before: int) -> None:
-        """Drop pieces that ended before a time."""
+        """Drop intervals that ended before a time."""
         keep = 0
         while keep < len(self.pieces) and self.pieces[keep].end <= before:
             keep += 1
@@ -116,9 +116,9 @@ class Sweep:
 
 
 def split(pieces: list[Piece], start: int, end: int) -> dict[str, object]:
-    """The budget of a window, in ns, from pieces in order; parts add up to ``total_ns`` exactly.
+    """The budget of a window, in ns, from intervals in order; parts add up to ``total_ns`` exactly.
 
-    Time outside all pieces counts as idle of unknown cause.
+    Time outside all intervals counts as idle of unknown cause.
     """
     sums = [0] * (IDLE + len(causes.NAMES))
     comm = copy = covered = 0

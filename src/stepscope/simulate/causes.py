@@ -1,4 +1,4 @@
-"""What a host thread can be doing, as numbers the engine logs, and the idle cause each one is charged to."""
+"""States of a host thread, as numbers the engine logs, and the idle cause each one is charged to."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ NAMES: tuple[str, ...] = (
     "unknown",
 )
 
-# What the host does to refill the device after it had waited for the device to drain.
+# Host states that refill the device after waiting for it to drain.
 REFILL = frozenset((OP, PYTHON, RUNTIME))

@@ -1,4 +1,4 @@
-"""How long a kernel takes on an undisturbed device: the larger of its arithmetic and its memory traffic."""
+"""Roofline cost model: a kernel takes the larger of the times of its arithmetic and its memory traffic."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class CostModel:
         return cls(DEVICES[job.device], job.compute_scale, job.kernel_floor_ns, job.dtype == "fp32")
 
     def convolution(self, m: int, n: int, k: int, moved: int) -> int:
-        """Time of a convolution as the product (m x k)(k x n); Ascend devices round fp32 to HF32 for it by default."""
+        """Time in ns of a convolution as a GEMM (m x k)(k x n); Ascend devices round fp32 to HF32 for it by default."""
         if self.single and self.device.vendor == "huawei":
             return self._gemm_time(m, n, k, 1, moved, self.device.matrix_flops / 2)
         return self.gemm(m, n, k, 1, moved)
 
     def gemm(self, m: int, n: int, k: int, batch: int, moved: int) -> int:
-        """Time of ``batch`` products (m x k)(k x n) that move ``moved`` bytes, in ns."""
+        """Time in ns of ``batch`` GEMMs (m x k)(k x n) that move ``moved`` bytes."""
         peak = self.device.single_flops if self.single else self.device.matrix_flops
         return self._gemm_time(m, n, k, batch, moved, peak)
 

@@ -1,4 +1,4 @@
-"""The devices the simulator knows: what its cost model needs, and what a recording says about them."""
+"""Simulated devices: parameters of the cost model, and properties that recordings contain."""
 
 from __future__ import annotations
 

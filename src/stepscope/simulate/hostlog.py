@@ -1,4 +1,4 @@
-"""What the host was doing when: a list of intervals without gaps, forgotten once nobody can ask."""
+"""Log of host states: contiguous intervals, dropped once no longer needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HostLog:
             self.kinds.append(kind)
 
     def between(self, start: int, end: int) -> list[tuple[int, int, int]]:
-        """Pieces (start, end, kind) that cover ``[start, end)``; ``UNKNOWN`` after the log's end."""
+        """Intervals (start, end, kind) that cover ``[start, end)``; ``UNKNOWN`` after the log's end."""
         pieces = []
         index = bisect_right(self.ends, start)
         while start < end:
@@ -42,7 +42,7 @@ class HostLog:
         return pieces
 
     def forget(self, before: int) -> None:
-        """Drop what ended before a time; it will not be asked for again."""
+        """Drop intervals that ended before a time."""
         keep = min(bisect_right(self.ends, before), len(self.ends) - 1)
         if keep > 4096:
             del self.ends[:keep]

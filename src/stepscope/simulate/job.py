@@ -1,4 +1,4 @@
-"""What is simulated: every parameter of a job, with its unit."""
+"""Parameters of a simulated job, with their units."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Kernels:
         return SCALARS[self.job.dtype]
 
     def gemm(self, m: int, n: int, k: int, layout: str, batch: int = 1) -> KernelSpec:
-        """Matrix product (m x k)(k x n)."""
+        """GEMM (m x k)(k x n)."""
         width = DTYPE_BYTES[self.job.dtype]
         moved = batch * width * (m * k + k * n + m * n)
         tile = 128 if min(m, n) >= 128 else 64
@@ -101,7 +101,7 @@ class Kernels:
         return self._streaming(self._filled(name), op_class, tensor, operands, block)
 
     def attention(self, batch: int, heads: int, sequence: int, width: int, backward: bool) -> KernelSpec:
-        """Fused attention; the backward does five matrix products where the forward does two."""
+        """Fused attention; the backward takes five GEMMs where the forward takes two."""
         flops = (10 if backward else 4) * batch * heads * sequence * sequence * width
         moved = (8 if backward else 4) * batch * heads * sequence * width * DTYPE_BYTES[self.job.dtype]
         part = Tensor((batch, heads, sequence, width), self.job.dtype)

@@ -1,4 +1,4 @@
-"""What a profiler makes of true times: a device clock of its own, and a resolution."""
+"""Convert true times to a profiler's: with a device clock of its own, and a resolution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stepscope.simulate.records import (
 )
 
 _MILLION: Final = 1_000_000
-#: Records of what the device did, and of what only a framework tells.
+#: Records of device work, and of data that only a framework records.
 _ON_DEVICE: Final = (Activity, DeviceSpan)
 _OF_FRAMEWORK: Final = (Span, Flow, DeviceSpan, Frame)
 

@@ -34,7 +34,7 @@ class Stage:
 
     @property
     def first(self) -> bool:
-        """Whether it starts the model."""
+        """Whether it is the first stage of the model."""
         return self.index == 0
 
     @property

@@ -1,4 +1,4 @@
-"""What a simulated rank does, free of any file format. Times are true ns since the job's start."""
+"""Records of a simulated rank, independent of file formats. Times are true ns since the job's start."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Wait(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """A kernel, copy, set or collective on a device queue; ``node`` is its place in a graph (0: none)."""
+    """A kernel, copy, memset or collective on a device queue; ``node`` is its place in a graph (0: none)."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ class Activity(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a host thread is in: Python functions and operators, outermost first."""
+    """Enclosing Python functions and operators of a host thread, outermost first."""
 
     frames: tuple[str, ...] = ()
     operators: tuple[OpSpec, ...] = ()
@@ -102,7 +102,7 @@ class Segment(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What the allocator did before the recording began, with its calls of the driver."""
+    """Allocator events before the recording started, with its driver calls."""
 
     records: tuple[Memory | Segment | Call, ...]
 

@@ -61,7 +61,7 @@ class OpSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collective:
-    """What one collective moves, per rank; ``bytes`` is the size of the whole tensor.
+    """The data one collective moves per rank; ``bytes`` is the size of the whole tensor.
 
     ``ranks`` are those of the group, ``between`` those that take part.
     """
@@ -92,7 +92,7 @@ class KernelSpec:
         registers: registers per thread.
         shared_bytes: shared memory per block.
         flops: floating-point operations.
-        bytes: bytes read and written (copied, for copies and sets).
+        bytes: bytes read and written (copied or set, for copies and memsets).
         direction: ``HtoD``, ``DtoH``, ``DtoD`` for copies.
         collective: what it moves, for collectives.
         inputs: tensors it reads.

@@ -1,4 +1,4 @@
-"""What really happened on a rank: kept while it runs, a bounded stretch at a time."""
+"""The truth about a rank, gathered while it runs and written in bounded portions."""
 
 from __future__ import annotations
 

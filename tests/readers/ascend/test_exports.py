@@ -85,7 +85,7 @@ def test_differences_are_those_that_are_known(pair: tuple[Trace, Trace]) -> None
         "aiv_mte1_time",
         "aiv_mte1_ratio",
     }
-    # Only the text export says which products in fp32 the cube may round.
+    # Only the text export says which fp32 GEMMs the cube may round.
     assert [trace.scalar("SELECT count(*) FROM kernels WHERE dtype = 'tf32'") for trace in pair] == [14, 0]
     # Only the database names the device and the host.
     assert [trace.scalar("SELECT name FROM devices") for trace in pair] == [None, "Ascend910B"]

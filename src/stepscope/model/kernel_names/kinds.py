@@ -24,8 +24,8 @@ OP_CLASSES: tuple[OpClass, ...] = get_args(OpClass)
 
 What a class holds beyond its plain meaning:
 
-* `gemm`: matrix-vector and dot products, split-K sums and epilogues of a GEMM library, expert (grouped)
-  GEMMs, Ascend kernels that fuse a matrix product with a collective.
+* `gemm`: matrix-vector multiplications and dot products, split-K sums and epilogues of a GEMM library, expert (grouped)
+  GEMMs, Ascend kernels that fuse a GEMM with a collective.
 * `attention`: also state-space and linear attention kernels.
 * `convolution`: also the transforms a convolution library runs for its own sake (Winograd tiles, FFT,
   im2col).

@@ -1,4 +1,4 @@
-"""Ways in which real recordings are broken, as functions from a good file's bytes to a defective one's.
+"""Defects of real recordings, as functions from a good file's bytes to a defective one's.
 
 Each takes what the Kineto writer wrote; they do not combine, as the damaged text need not be parseable.
 """

@@ -1,4 +1,4 @@
-"""A written trace taken apart into the text before its events, the events, and the text after them."""
+"""Split a written trace into the text before its events, the events, and the text after them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Document:
 
     @classmethod
     def parse(cls, data: bytes) -> Document:
-        """Take apart what the Kineto writer wrote."""
+        """Split the Kineto writer's text."""
         text = data.decode()
         start = text.index(_OPENING) + len(_OPENING)
         end = text.rindex(_CLOSING)
@@ -29,7 +29,7 @@ class Document:
         return cls(text[:start], (first, *("  {\n" + event for event in rest)), text[end:])
 
     def bytes(self) -> bytes:
-        """Put it together again."""
+        """The document as bytes."""
         return (self.head + ",\n".join(self.events) + self.tail).encode()
 
     def map(self, change: Callable[[str], str], chosen: Iterable[int]) -> Document:

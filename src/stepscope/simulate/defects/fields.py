@@ -1,4 +1,4 @@
-"""Defects of fields: values that are absent or of another type than usual."""
+"""Defects of fields: missing values, and values of unusual types."""
 
 from __future__ import annotations
 

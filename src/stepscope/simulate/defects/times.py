@@ -1,4 +1,4 @@
-"""Defects of times: values that parse, and cannot be true."""
+"""Defects of times: values that parse but are impossible."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ROUND = 2 << 20
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A piece of a segment; ``prev`` and ``next`` are its neighbours there, ``requested`` is what was asked for."""
+    """A block of a segment; ``prev`` and ``next`` are its neighbours, ``requested`` the bytes asked for."""
 
     address: int
     bytes: int
@@ -107,7 +107,7 @@ class Allocator:
         return block
 
     def give(self, block: Block) -> None:
-        """Take a block back and merge it with free neighbours."""
+        """Free a block and merge it with free neighbours."""
         self.allocated -= block.bytes
         self.requested -= block.requested
         pool = self.cached[block.small]
@@ -132,7 +132,7 @@ class Allocator:
         insort(pool, (block.bytes, block.address))
 
     def trim(self) -> list[tuple[int, int]]:
-        """Give every wholly free segment back to the driver; their addresses and sizes."""
+        """Return every wholly free segment to the driver; gives their addresses and sizes."""
         gone = []
         for pool in self.cached.values():
             for size, address in list(pool):

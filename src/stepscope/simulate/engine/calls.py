@@ -81,7 +81,7 @@ def _first_use_ns(r: RankState, i: ins.Launch) -> int:
 
 
 def make_context(r: RankState) -> None:
-    """The first call of the runtime makes the context."""
+    """Create the context at the first runtime call."""
     r.buffer.append(_call(r, "cudaFree", r.job.context_ns, causes.RUNTIME))
 
 
@@ -133,13 +133,13 @@ def record_event(r: RankState, i: ins.RecordEvent) -> None:
 
 
 def wait_event(r: RankState, i: ins.WaitEvent) -> None:
-    """Let a queue wait for an event."""
+    """Make a queue wait for an event."""
     r.queues[i.queue].wait(r.events.get(i.event, 0))
     r.buffer.append(_call(r, "cudaStreamWaitEvent", r.job.call_ns)._replace(queue=i.queue, event=i.event))
 
 
 def runtime_call(r: RankState, i: ins.RuntimeCall) -> None:
-    """A call that does nothing to the device."""
+    """A call without effect on the device."""
     r.buffer.append(_call(r, i.name, r.job.call_ns))
 
 
@@ -186,7 +186,7 @@ def _memory(r: RankState, address: int, sizes: tuple[int, int], context: Context
 
 
 def _context(r: RankState, frames: tuple[str, ...] = ()) -> Context:
-    """What the host is in; the autograd thread runs no Python."""
+    """The host's enclosing functions and operators; the autograd thread runs no Python."""
     entered = [frame[0] for frame in r.frames] if r.thread == MAIN else ()
     return Context((*entered, *frames), tuple([entry[0] for entry in r.stack if entry[0].kind == "op"]))
 

@@ -1,4 +1,4 @@
-"""Runs all ranks of a job together: each as far as its next collective, then the collective for all."""
+"""Run all ranks of a job together: each up to its next collective, then the collective for all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Simulation:
         self.ranks = [Rank(job, index) for index in range(job.ranks)]
 
     def batches(self) -> Iterator[tuple[int, list[Record]]]:
-        """Records of each rank in the order the host made them, in pieces of bounded size."""
+        """Records of each rank in the order the host made them, in batches of bounded size."""
         programs = lru_cache(maxsize=None)(self._program)
         # Ranks of a pipeline have programs of their own.
         apart = self.job.stages > 1

@@ -1,4 +1,4 @@
-"""What a simulated rank knows while it runs: its clock, queues, memory, open operators and records."""
+"""State of a simulated rank: its clock, queues, memory, open operators and records."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SMALL_KERNELS = Fault(
 
 
 def _unfused_activation(job: SimJob) -> SimJob:
-    """Each power, product and tanh of the activation is a kernel that reads and writes all of it."""
+    """Each power, multiplication and tanh of the activation is a kernel that reads and writes all of it."""
     return replace(job, gelu_split=8)
 
 
@@ -35,13 +35,13 @@ UNFUSED_ACTIVATION = Fault(
 
 
 def _unfused_attention(job: SimJob) -> SimJob:
-    """Scores, scaling, softmax and product as operators of their own: the scores travel through memory."""
+    """Scores, scaling, softmax and GEMM as separate operators: the scores travel through memory."""
     return replace(job, attention="math")
 
 
 UNFUSED_ATTENTION = Fault(
     name="unfused-attention",
-    summary="Attention is written out as matrix products and a softmax.",
+    summary="Attention is written out as GEMMs and a softmax.",
     raises=("compute_ns",),
     apply=_unfused_attention,
 )
@@ -61,7 +61,7 @@ UNFUSED_OPTIMIZER = Fault(
 
 
 def _no_tensor_cores(job: SimJob) -> SimJob:
-    """Matrix products miss the tensor cores and everything moves twice the bytes."""
+    """GEMMs miss the tensor cores and everything moves twice the bytes."""
     return replace(job, dtype="fp32")
 
 

@@ -40,7 +40,7 @@ class Builder:
         out: the instructions so far.
         tape: what the backward has to run, in forward order.
         params: parameters of the model, in the order they are used.
-        on_grad: told in the backward when a parameter's gradient is final.
+        on_grad: called in the backward when a parameter's gradient is final.
         unit: put around a block of so many parameters that are sharded together.
         slots: tensors allocated so far.
         sequence: autograd numbers given so far.

@@ -1,4 +1,4 @@
-"""What a host thread is told to do, one small step at a time. A program is a flat tuple of these."""
+"""Instructions of a host thread. A program is a flat tuple of these."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launch:
-    """Launch a kernel or a set through the runtime call ``call``."""
+    """Launch a kernel or memset through the runtime call ``call``."""
 
     kernel: KernelSpec
     queue: int

@@ -10,7 +10,7 @@ from stepscope.simulate.specs import Tensor
 
 
 def batch_tensors(b: Builder, sequence: int) -> tuple[Tensor, Tensor]:
-    """What the loader delivers: input and target."""
+    """A batch: input and target."""
     job = b.job
     if job.model == "transformer":
         tokens = Tensor((job.batch, sequence), "int64")
@@ -49,7 +49,7 @@ def _loss(b: Builder, logits: Tensor, target: Tensor) -> None:
 
 
 def items_due(b: Builder, layer: int) -> None:
-    """What the job does beside the model after a layer: read numbers from the device, compute with fp64."""
+    """Extra work of the job after a layer: read numbers from the device, compute with fp64."""
     for _ in range(b.due(b.job.items_per_step, layer)):
         b.item()
     for _ in range(b.due(b.job.double_ops, layer)):

@@ -130,7 +130,7 @@ def softmax(b: Builder, x: Tensor) -> Tensor:
 
 
 def matmul(b: Builder, left: Tensor, right: Tensor, sizes: tuple[int, int, int, int], layout: str) -> Tensor:
-    """Batched product; ``sizes`` are batch, m, n and k."""
+    """Batched GEMM; ``sizes`` are batch, m, n and k."""
     batch, m, n, k = sizes
     y = Tensor((*left.shape[:-1], n), left.dtype)
     with (
@@ -244,7 +244,7 @@ def cross_entropy(b: Builder, x: Tensor, target: Tensor) -> Tensor:
 
 
 def double(b: Builder) -> None:
-    """Statistics that somebody keeps in fp64: a product of two vectors of the model's width."""
+    """Statistics kept in fp64: an elementwise multiplication of two vectors of the model's width."""
     wide = Tensor((b.job.hidden, 64), "fp64")
     b.python()
     with b.op("aten::mul", wide, wide):

@@ -22,7 +22,7 @@ from stepscope.simulate.specs import KernelSpec, Tensor
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
-    """What a step of one batch shape makes the host do.
+    """The program of a step with one batch shape.
 
     Attributes:
         setup: allocations that live as long as the job (parameters, gradients, optimizer state).
@@ -96,13 +96,13 @@ def _pipelined(b: Builder, stage: Stage, x: Tensor, target: Tensor, reducer: Red
     part = b.job.batch // b.job.micro_batches
     tokens, wanted = (Tensor((part, *given.shape[1:]), given.dtype) for given in (x, target))
     zero_grad(b)
-    # Events of the two groups are told apart by their numbers.
+    # Event numbers of the two groups differ.
     group = Communicator(b, stage.pipe, events=2_000_000)
     Pipelined(b, stage, group, reducer if isinstance(reducer, Reducer) else None, tokens, wanted).run()
 
 
 def _parallel(b: Builder, stage: Stage) -> Reducer | Sharder | None:
-    """What exchanges gradients between ranks, if there are several; it is told what the model does."""
+    """The exchange of gradients between ranks if there are several; called back as the model runs."""
     if len(stage.replicas.ranks) == 1:
         return None
     if b.job.parallel == "fsdp":

@@ -1,4 +1,4 @@
-"""What every writer is: something that takes one rank's records, in pieces, and leaves files behind."""
+"""The interface of writers: take one rank's records in batches and write its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a format is to those who ask for it: its name, the paths it leaves, and the writer of one rank."""
+"""Description of a format: its name, the paths it writes, and the writer of one rank."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def kernel_args(spec: KernelSpec, device: Device, index: int, stream: int) -> st
     if spec.kind in ("copy", "set"):
         return f'{place}, "bytes": {spec.bytes}'
     if device.vendor == "amd":
-        # What roctracer gives for a dispatch, apart from grid and block.
+        # roctracer's arguments of a dispatch, beside grid and block.
         text = f'"device": {index}, "stream": {stream}, "kind": "Dispatch Kernel"'
         return f'{text}, "grid": {list(spec.grid)}, "block": {list(spec.block)}{_collective(spec)}'
     blocks = spec.grid[0] * spec.grid[1] * spec.grid[2] / device.sms

@@ -1,4 +1,4 @@
-"""What stands before and after the events of a Kineto trace."""
+"""The text before and after the events of a Kineto trace."""
 
 from __future__ import annotations
 

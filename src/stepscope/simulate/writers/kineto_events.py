@@ -50,7 +50,7 @@ _CBID = {
     "cudaStreamIsCapturing": 317,
     "cudaLaunchKernelExC": 430,
 }
-# What ends an event with arguments.
+# End of an event with arguments.
 _CLOSE = "\n    }\n  },\n"
 _HIP = {
     "cudaLaunchKernelExC": "hipExtModuleLaunchKernel",

@@ -52,7 +52,7 @@ class NsightWriter:
         self._introduce()
 
     def _introduce(self) -> None:
-        """What is known before the first record."""
+        """Write the tables known before the first record."""
         job, database, who, rank = self._job, self._database, self._who, self._rank
         if rank == self._session:
             write_session(job, database, who, rank)
@@ -63,7 +63,7 @@ class NsightWriter:
                 write_variables(job, database, rank)
 
     def _handlers(self) -> dict[type, Callable[[Any], None]]:
-        """What to do with a record, by type; other records have no place in an export."""
+        """Handlers of records by type; an export has no place for other records."""
         host, job = self._host, self._job
         handlers: dict[type, Callable[[Any], None]] = {
             Span: self._span,

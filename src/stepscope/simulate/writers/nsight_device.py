@@ -37,7 +37,7 @@ class DeviceRows:
         self._table = database.table
 
     def activity(self, r: Activity) -> None:
-        """A kernel, collective, copy or set."""
+        """A kernel, collective, copy or memset."""
         queue = self._queue(r.start, r.end, r.queue, r.correlation, 0)
         node = _FIRST_NODE + r.node if r.node else None
         if r.spec.kind == "copy":
@@ -63,7 +63,7 @@ class DeviceRows:
         )  # fmt: skip
 
     def _kernel(self, spec: KernelSpec) -> tuple[Any, ...]:
-        """What is the same for all runs of a kernel: before and after the number of its grid and of its node."""
+        """Constant columns of a kernel's rows: those before and after the numbers of grid and node."""
         parts = self._kernels.get(spec)
         if parts is None:
             text = self._database.text
@@ -74,7 +74,7 @@ class DeviceRows:
         return parts
 
     def call(self, r: Call) -> None:
-        """What a call does to queues: waits, and events that are recorded."""
+        """Effects of a call on queues: waits, and recorded events."""
         kind = _SYNC_TYPES.get(r.name)
         if kind is not None:
             event = self._events.get(r.event, _NO_EVENT) if r.event >= 0 else _NO_EVENT

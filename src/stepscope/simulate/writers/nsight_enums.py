@@ -1,4 +1,4 @@
-"""What the numbers in an export mean, as its ENUM tables tell: those that occur in what is written here."""
+"""ENUM tables of an export: the values that are written here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What host threads do as rows of an export: runtime calls, NVTX ranges, calls of the operating system."""
+"""Host activity as rows of an export: runtime calls, NVTX ranges, calls of the operating system."""
 
 from __future__ import annotations
 

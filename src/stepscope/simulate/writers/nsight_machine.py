@@ -1,4 +1,4 @@
-"""What an export says of the machine, the session and the export itself."""
+"""Tables on the machine, the session and the export itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHIPS = {
 
 
 def write_session(job: SimJob, database: Database, who: Identity, rank: int) -> None:
-    """What is told once per export."""
+    """Rows written once per export."""
     started = datetime.fromtimestamp(who.utc_ns // 10**9, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     start = (who.utc_ns, started, started, 35_000_000_000)
     database.table("TARGET_INFO_SESSION_START_TIME").append(start)
@@ -44,7 +44,7 @@ def write_session(job: SimJob, database: Database, who: Identity, rank: int) -> 
 
 
 def write_process(job: SimJob, database: Database, who: Identity) -> None:
-    """What is told of each process: its name, threads, device, context and streams."""
+    """Rows written per process: its name, threads, device, context and streams."""
     device = DEVICES[job.device]
     database.table("PROCESSES").append((who.process, who.pid, "python3"))
     for thread, name in zip(who.threads, ("python3", "pt_autograd_0"), strict=True):

@@ -1,4 +1,4 @@
-"""What NCCL tells about its calls by NVTX: a domain, its ranges' names, and payloads with declared layouts.
+"""NCCL's NVTX records: a domain, its ranges' names, and payloads with declared layouts.
 
 Names and layouts are those of NCCL 2.26 and later (src/include/nvtx.h and nvtx_payload_schemas.h).
 """

@@ -13,7 +13,7 @@ from stepscope.simulate.writers.snapshot_frames import Frame, Stacks
 
 @dataclass(slots=True)
 class Layout:
-    """What is taken and in use.
+    """Segments and blocks in use.
 
     Free neighbours are always one block, so that what lies between the blocks in use are the free ones.
     """
@@ -78,7 +78,7 @@ class Layout:
         return blocks
 
     def _free(self, address: int, size: int) -> dict[str, Any]:
-        # A free block keeps the size that was last asked of it.
+        # A free block keeps the size last requested.
         return _block((address, size, self.last_asked.get(address, 0)), "inactive", [])
 
 

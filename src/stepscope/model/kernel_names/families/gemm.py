@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.model.kernel_names.rules import Family, exact, rule
 
 FAMILY = Family(
-    "matrix products",
+    "matrix multiplications",
     (
         *(
             "gemm",

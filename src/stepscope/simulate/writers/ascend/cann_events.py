@@ -48,7 +48,7 @@ def api_calls(place: Place, host: HostStep) -> list[Api]:
 
 
 def launch_of(place: Place, task: Task) -> Api:
-    """The call from which the flow to the task's work starts."""
+    """The source call of the flow to the task's work."""
     calls = _of_task(place, task)
     return next((api for api in calls if api.level == "node"), calls[0])
 
@@ -104,7 +104,7 @@ def _direct(place: Place, call: Call) -> Api:
 
 
 def _runtime(api: Api) -> Iterator[Api]:
-    """What the runtime does for a call."""
+    """Runtime calls inside a call."""
     if api.level == "node" and not api.item.startswith("hcom"):
         name: str | None = "KernelLaunchWithHandle"
     else:

@@ -103,7 +103,7 @@ def _local_copy(job: SimJob, rank: int, work: Work, what: Collective) -> Part:
 
 
 def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[Part]:
-    """Tell the peer, wait for it, move the data: from the phase's start over the start of moving to its end."""
+    """Signal the peer, wait for it, move the data; times are the phase's start, the start of moving, and the end."""
     start, moving, end = times
     signalled = min(start + _SIGNAL, moving)
     share = what.bytes // len(what.ranks)

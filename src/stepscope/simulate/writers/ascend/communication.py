@@ -12,7 +12,7 @@ from stepscope.simulate.writers.ascend.device import Work
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import Place
 
-#: The plane whose tasks tell how long a collective waited and transferred.
+#: The plane whose tasks give a collective's wait and transfer times.
 _MASTER: Final = 1
 _LINKS: Final = ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
 #: Transfers above this many bytes count as large packets, by link.
@@ -152,7 +152,7 @@ def _total(entries: list[Entry]) -> Entry:
 
 
 def _link_infos(found: list[Part]) -> dict[str, Entry]:
-    """What a collective moved between each pair of ranks."""
+    """Bytes and times of a collective between each pair of ranks."""
     sums: dict[str, Entry] = {}
     for part in found:
         if not part.bytes:

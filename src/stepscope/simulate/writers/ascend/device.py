@@ -44,7 +44,7 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class DeviceStep:
-    """What was launched in one step, in the order of launching."""
+    """Work launched in one step, in order of launch."""
 
     work: list[Work]
     marks: list[Mark]
@@ -98,7 +98,7 @@ class Streams:
 
 
 class InOrder:
-    """Brings work into the order of its starts, as far as nothing earlier can follow."""
+    """Sorts work by start, releasing it once no earlier work can follow."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, int, Work]] = []

@@ -10,7 +10,7 @@ from stepscope.simulate.writers.ascend.host import HostStep
 from stepscope.simulate.writers.ascend.place import CANN, COMMUNICATION, HARDWARE, INVALID, Place
 
 _DIRECTIONS = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "device to device"}
-#: What a part of a collective is called on its stream.
+#: Names of a collective's parts on its stream.
 _ON_STREAM = {"Notify_Wait": "Notify Wait", "Notify_Record": "Write Value", "RDMASend": "Write Value"}
 #: Tasks of a stream are numbered in 16 bits; batches count how often the numbers began anew.
 _NUMBERS = 1 << 16

@@ -25,7 +25,7 @@ from stepscope.simulate.writers.ascend.place import FREQUENCY, Place
 from stepscope.simulate.writers.ascend.steps import StepRecords, Steps
 from stepscope.simulate.writers.ascend.summaries import Summaries
 
-#: What a rank that left only sums has.
+#: Files of a rank with sums only.
 _SUMS: Final = ("step_trace_time.csv", "communication.json", "communication_matrix.json")
 
 

@@ -37,7 +37,7 @@ class OpStatistic:
 
 
 class CacheRates:
-    """``l2_cache.csv``: how often the level-2 cache had what a kernel asked for, and gave up what it had."""
+    """``l2_cache.csv``: hit and victim rates of the L2 cache."""
 
     def __init__(self, output: Output) -> None:
         self._file = output.open("l2_cache.csv")

@@ -17,7 +17,7 @@ _BLOCKS = (
     "Release Total Allocated(MB),Release Total Reserved(MB),Release Total Active(MB),Stream Ptr,Device Type\r\n"
 )
 _TOTALS = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Total Active(MB),Stream Ptr,Device Type\r\n"
-#: The process and the modules of CANN are asked every so often what they hold, in ns.
+#: Sampling interval of the memory of process and CANN modules, in ns.
 _PERIOD = 20_000_000
 #: Memory that CANN holds apart from the framework's, in bytes: measured in MB by the module that holds it.
 _MODULES = {"SLOG": 0, "HCCL": 404 << 20, "RUNTIME": 128 << 20, "DEVMM": 96 << 20, "TBE": 0, "AICPU": 0}

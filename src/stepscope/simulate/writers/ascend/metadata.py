@@ -1,4 +1,4 @@
-"""What a recording says of itself: how it was made, and which ranks talk to each other."""
+"""Metadata of a recording: its options, and the communication groups."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from stepscope.simulate.writers.kineto_events import BASE_NS, START_NS
 #: Processes that the profiler makes up, one per layer of the stack, by their place in the list of processes.
 GC, CANN, HARDWARE, FREQUENCY, COMMUNICATION, MEMORY, OVERLAP = 1, 7, 13, 14, 15, 19, 23
 
-#: Ids that are not set have this value.
+#: Value of unset ids.
 INVALID: Final = 2**32 - 1
 
 

@@ -10,7 +10,7 @@ from stepscope.simulate.records import Activity, Call, Flow, Frame, Memory, Reco
 
 @dataclass(slots=True)
 class StepRecords:
-    """What was recorded of one step; times are the job's.
+    """Records of one step; times are the job's.
 
     Attributes:
         number: the step's number.

@@ -1,4 +1,4 @@
-"""Files drawn from the device's work in the order of its starts."""
+"""Files written from device work in order of start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PyTorch's operators, calls and element types are called on an Ascend device."""
+"""Ascend's names of PyTorch's operators, calls and element types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COPIES: Final = {
     "DtoH": "acl_memcpy_device_to_host",
     "DtoD": "acl_memcpy_device_to_device",
 }
-#: What the host calls without the framework's queue; other calls keep their name after the prefix is exchanged.
+#: Calls of the host outside the framework's queue; other calls keep their name with another prefix.
 _CALLS: Final = {
     "cudaMalloc": "aclrtMallocAlign32",
     "cudaFree": "aclrtFree",
@@ -82,7 +82,7 @@ def operator(spec: OpSpec, nested: bool) -> str:
 
 
 def task(call: str, spec: KernelSpec | None) -> str:
-    """What is put on the framework's queue for a call that launches ``spec``; empty if the call goes by no queue."""
+    """Name of the task enqueued for a call that launches ``spec``; empty if the call bypasses the queue."""
     if call == "cudaEventRecord":
         return "record_event"
     if call == "cudaStreamWaitEvent":
@@ -120,7 +120,7 @@ def hf32(spec: KernelSpec) -> str:
 
 
 def task_type(spec: KernelSpec) -> str:
-    """The type of a kernel's task on its stream, which does not tell cube and vector cores apart."""
+    """The type of a kernel's task on its stream, which does not distinguish cube and vector cores."""
     kind = core(spec)
     return "AI_CORE" if kind == "AI_VECTOR_CORE" else kind
 
