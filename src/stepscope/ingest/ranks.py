@@ -49,7 +49,7 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
         notes.append(
             (
                 "rank-unknown", "info", missing,
-                "a recording does not tell its rank" if missing == 1 else "recordings do not tell their rank",
+                "a recording does not contain its rank" if missing == 1 else "recordings do not contain their rank",
                 "ranks were taken from file names or from the order of files and processes",
             )
         )  # fmt: skip
@@ -60,7 +60,7 @@ def assign_ranks(recordings: Sequence[Recording]) -> tuple[list[int], list[Note]
                 "ranks-missing", "info", size - len(recordings),
                 f"a rank of the job's {size} is not given" if size - len(recordings) == 1
                 else f"ranks of the job's {size} are not given",
-                "in collectives, waiting can't be told from transfer; give the recordings of all ranks",
+                "in collectives, waiting can't be separated from transfer; give the recordings of all ranks",
             )
         )  # fmt: skip
     return ranks, notes

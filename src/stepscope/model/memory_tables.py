@@ -42,7 +42,7 @@ CALL_STACKS: Final = TableSchema(
         text("module", "File of the innermost `forward` outside PyTorch; null if there is none.", nullable=True),
         text(
             "category",
-            "What the memory is for, as far as the frames tell: parameter, optimizer, forward, backward, collective, "
+            "Purpose of the memory, as far as the frames show it: parameter, optimizer, forward, backward, collective, "
             "data, workspace, autotune or other.",
         ),
     ),

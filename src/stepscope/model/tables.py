@@ -85,8 +85,8 @@ KERNELS = TableSchema(
             "gemm, attention, convolution, normalisation, elementwise, reduction, embedding, optimizer, "
             "collective, copy or other.",
         ),
-        ident("launch", "Host event that launched it; null if the recording does not tell.", nullable=True),
-        ident("op", "Innermost operator around the launch; null if the recording does not tell.", nullable=True),
+        ident("launch", "Host event that launched it; null if not recorded.", nullable=True),
+        ident("op", "Innermost operator around the launch; null if not recorded.", nullable=True),
         ident(
             "module",
             "Innermost module or annotation around the launch; null if there is none.",
@@ -134,7 +134,7 @@ COLLECTIVES = TableSchema(
         text(
             "collective",
             "all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, "
-            "send, recv, send_recv (where not told apart), barrier or other.",
+            "send, recv, send_recv (where not distinguished), barrier or other.",
         ),
         size(
             "bytes",

@@ -68,7 +68,7 @@ RAW_KERNELS: Final = TableSchema(
         Column("occupancy", "float64", "As in `kernels`.", "fraction", True),
         flag(
             "in_graph",
-            "Whether a graph launched it; null if the recording does not tell: then kernels that share a launch are "
+            "Whether a graph launched it; null if not recorded: then kernels that share a launch are "
             "taken for a graph's.",
             nullable=True,
         ),

@@ -92,14 +92,14 @@ def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
     if columns is None:
         columns = _load_slowly(staging, path, name)
     if not columns:
-        staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "what it tells is missing")
+        staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "its contents are missing")
         return None
     [rows] = first_row(staging.connection, f"SELECT count(*) FROM {name}")
     staging.observe(
         "truncated", "error", int(_ends_early(path)), f"{path.name} ends in the middle of a row",
         "rows are missing, and sums are lower bounds; copy the file again",
     )  # fmt: skip
-    staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it tells nothing")
+    staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it adds nothing")
     observe_zeros(staging, path)
     return CsvTable(name, columns, rows)
 
@@ -126,7 +126,7 @@ def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
     bad = sum(wrong for column, wrong, right in counted if right > wrong or _NUMBERS.fullmatch(column))
     staging.observe(
         "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
-        "what they tell is missing",
+        "its contents are missing",
     )  # fmt: skip
 
 

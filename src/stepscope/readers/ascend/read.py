@@ -106,7 +106,7 @@ def _nothing_in(source: Source, staging: Staging, result: files.Result) -> Unusa
         )
     if only := {*result.tables, *result.summaries} & {"operator_details", "l2_cache"}:
         return UnusableInputError(
-            f"{source} tells no times: {', '.join(sorted(only))} means something beside trace_view.json or "
+            f"{source} has no times: {', '.join(sorted(only))} means something beside trace_view.json or "
             "kernel_details.csv only",
             hint="give the folder that it lies in",
         )
@@ -119,14 +119,14 @@ def _nothing_in(source: Source, staging: Staging, result: files.Result) -> Unusa
 def _observe_files(staging: Staging, result: files.Result) -> None:
     """Report files that could not be read at all."""
     for name in result.unreadable:
-        staging.observe("file-unreadable", "warning", 1, f"{name} is no JSON", "what it tells is missing")
+        staging.observe("file-unreadable", "warning", 1, f"{name} is no JSON", "its contents are missing")
     for name in result.unread:
         staging.observe(
             "slices-unread", "warning", 1, f"{name} is a further slice of the trace",
             "its events are missing; export the trace in one file",
         )  # fmt: skip
     for name in dict.fromkeys(result.emptied):
-        staging.observe("file-empty", "warning", 1, f"{name} has no content", "what it would tell is missing")
+        staging.observe("file-empty", "warning", 1, f"{name} has no content", "its contents are missing")
 
 
 def _observe(staging: Staging, result: files.Result) -> None:

@@ -134,7 +134,7 @@ def insert(staging: Staging, rows: list[Row]) -> None:
 def _object(staging: Staging, path: Path) -> dict[str, Any]:
     value = read_json(path)
     staging.observe(
-        "file-unreadable", "warning", int(value is None), f"{path.name} is no JSON", "what it tells is missing"
+        "file-unreadable", "warning", int(value is None), f"{path.name} is no JSON", "its contents are missing"
     )
     observe_zeros(staging, path)
     return value or {}

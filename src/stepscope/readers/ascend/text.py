@@ -21,7 +21,7 @@ def read_text(result: Result, staging: Staging, progress: Progress) -> dict[str,
     elif "operator_details" in result.tables and "trace_view.json" not in result.emptied:
         staging.observe(
             "no-trace-view", "warning", 1, "there is no trace_view.json",
-            "operator_details.csv tells no times: operators, calls and steps are missing; keep trace_view.json",
+            "operator_details.csv has no times: operators, calls and steps are missing; keep trace_view.json",
         )  # fmt: skip
     tables: dict[str, Callable[[Staging, CsvTable], None]] = {
         "kernel_details": add_kernel_details,

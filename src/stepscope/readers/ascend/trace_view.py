@@ -149,7 +149,7 @@ def _observe(staging: Staging, name: str, framer: Framer, decoder: Decoder, dama
     )  # fmt: skip
     staging.observe(
         "file-unreadable", "warning", int(not decoder.events), f"{name} holds no event that can be read",
-        "operators, calls and device work are missing but for what tables tell",
+        "operators, calls and device work are missing except those in tables",
     )  # fmt: skip
     if decoder.events and (mender.cut or mender.trailer is None):
         staging.observe(

@@ -70,7 +70,7 @@ def _is_other(staging: Staging, metadata: dict[str, Any]) -> bool:
     other = not any(name in metadata for name in _ABOUT) and staging.one(_KNOWN_SQL) == (False,)
     staging.observe(
         "not-a-profile", "warning", int(other), "no event is of a kind that profilers of jobs write",
-        "it looks like a Chrome trace of something else: what is slow can't be told from it",
+        "it looks like a Chrome trace of something else: it can't show what is slow",
     )  # fmt: skip
     return other
 

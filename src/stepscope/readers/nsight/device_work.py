@@ -96,7 +96,7 @@ def _load_graphs(loader: ExportLoader) -> None:
         launches += loader.staging.one("SELECT count(*) FROM chunk")[0]
     loader.staging.observe(
         "graphs-opaque", "warning", launches, "graph launches were recorded as a whole, without the kernels inside",
-        "they count as computation, and their communication and copies can't be told apart; record with "
+        "they count as computation, and their communication and copies can't be distinguished; record with "
         "`nsys profile --cuda-graph-trace=node`",
     )  # fmt: skip
 

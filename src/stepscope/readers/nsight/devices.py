@@ -69,7 +69,7 @@ class Devices:
         staging.observe(
             "devices-renumbered", "info", len(renamed),
             "processes call different GPUs by the same number",
-            "every GPU has a number of its own in the tables; which one is which, its process tells",
+            "every GPU has a number of its own in the tables; its process identifies it",
         )  # fmt: skip
         described: set[int] = set()
         for number, (pid, device) in sorted(self._taken.items()):

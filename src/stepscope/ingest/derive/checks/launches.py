@@ -41,7 +41,7 @@ def launched_before(derived: Derived) -> Observation | None:
     return Observation(
         "kernels-launched-before", "info", count,
         f"device activities ({share(count, of)}) were launched before the recording began",
-        "their launch delay is unknown, and their operator too unless the recording tells it otherwise",
+        "their launch delay is unknown, and so is their operator unless it is recorded otherwise",
     )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def kernels_without_launch(derived: Derived) -> Observation | None:
     return Observation(
         "kernels-without-launch", "warning", count,
         f"device activities ({share(count, of)}) have no launch on the host",
-        "their launch delay is unknown, and their operator too unless the recording tells it otherwise",
+        "their launch delay is unknown, and so is their operator unless it is recorded otherwise",
     )  # fmt: skip
 
 
