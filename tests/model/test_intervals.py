@@ -21,7 +21,7 @@ def instants(raw: list[tuple[int, int]]) -> set[int]:
 
 def members(x: Intervals) -> set[int]:
     assert (x.starts < x.ends).all()
-    assert (x.ends[:-1] < x.starts[1:]).all(), "pieces are maximal and ascending"
+    assert (x.ends[:-1] < x.starts[1:]).all(), "intervals are maximal and ascending"
     assert x.starts.dtype == x.ends.dtype == np.int64
     return {t for a, b in zip(x.starts, x.ends, strict=True) for t in range(a, b)}
 
@@ -73,8 +73,8 @@ def test_overlay_finds_every_intersection(raw: list[tuple[int, int]], tiles: lis
     starts = np.array([a for a, _ in raw], np.int64)
     ends = np.array([b for _, b in raw], np.int64)
     got = list(zip(*(x.tolist() for x in overlay(starts, ends, cut.starts, cut.ends)), strict=True))
-    pieces = list(zip(cut.starts.tolist(), cut.ends.tolist(), strict=True))
-    pairs = [(max(a, c), min(b, d), i, j) for i, (a, b) in enumerate(raw) for j, (c, d) in enumerate(pieces)]
+    intervals = list(zip(cut.starts.tolist(), cut.ends.tolist(), strict=True))
+    pairs = [(max(a, c), min(b, d), i, j) for i, (a, b) in enumerate(raw) for j, (c, d) in enumerate(intervals)]
     assert got == [pair for pair in pairs if pair[0] < pair[1]]
 
 

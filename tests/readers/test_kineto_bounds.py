@@ -40,11 +40,11 @@ def test_an_event_that_is_too_long_costs_that_event(tmp_path: Path, at: int, blo
     with SIZES.changed(event_bytes=10_000):
         framer = Framer()
         blocks = (text[place : place + block] for place in range(0, len(text), block))
-        pieces = b"".join(bytes(chunk[i]) for chunk in gather(framer.pieces(from_blocks(blocks), block))
+        segments = b"".join(bytes(chunk[i]) for chunk in gather(framer.segments(from_blocks(blocks), block))
                           for i in range(len(chunk)))  # fmt: skip
         assert framer.lost == 1
-        assert b"yyy" not in pieces
-        assert all(name.encode() + b'"' in pieces for name in NAMES)
+        assert b"yyy" not in segments
+        assert all(name.encode() + b'"' in segments for name in NAMES)
         with opened(text, tmp_path) as trace:
             assert names(trace) == NAMES
             assert health(trace) == {"events-lost": 1}
@@ -59,7 +59,7 @@ def test_an_event_that_is_too_long_and_cut_is_both(tmp_path: Path) -> None:
 def test_objects_that_are_no_events_are_passed_over_alike(tmp_path: Path) -> None:
     text = document(*MANY[:200], "{},{}" + ',{"a":1}' * 50, *MANY[200:])
     for limit in (0, 10_000):
-        with SIZES.changed(short_pieces=limit), opened(text, tmp_path) as trace:
+        with SIZES.changed(short_segments=limit), opened(text, tmp_path) as trace:
             assert names(trace) == NAMES
             assert health(trace) == {"events-foreign": 52}
 
@@ -68,12 +68,12 @@ def test_objects_that_are_no_events_are_passed_over_alike(tmp_path: Path) -> Non
 def test_blocks_of_nothing_but_such_objects_lose_none(block: int) -> None:
     text = document(*MANY[:200], "{}," * 30_000 + MANY[200], *MANY[201:]).encode()
     blocks = (text[place : place + block] for place in range(0, len(text), block))
-    with SIZES.changed(short_pieces=10, event_bytes=900):
+    with SIZES.changed(short_segments=10, event_bytes=900):
         framer = Framer()
-        pieces = list(framer.pieces(from_blocks(blocks), block))
+        segments = list(framer.segments(from_blocks(blocks), block))
     assert framer.lost == 0
     assert 29_000 < framer.short <= 30_000
-    assert sum(part[index].count(b'"ph"') for part in pieces for index in range(len(part))) == len(MANY)
+    assert sum(part[index].count(b'"ph"') for part in segments for index in range(len(part))) == len(MANY)
 
 
 def test_an_event_keeps_the_short_objects_in_its_arguments(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_an_event_keeps_the_short_objects_in_its_arguments(tmp_path: Path) -> No
         assert '"b"' in args
 
 
-@pytest.mark.parametrize(("pieces", "events"), [(1, 40), (7, 400), (399, 400), (400, 400), (401, 400)])
-def test_a_chunk_holds_so_many_pieces(tmp_path: Path, pieces: int, events: int) -> None:
-    with SIZES.changed(chunk_pieces=pieces), opened(document(*MANY[:events]), tmp_path) as trace:
+@pytest.mark.parametrize(("segments", "events"), [(1, 40), (7, 400), (399, 400), (400, 400), (401, 400)])
+def test_a_chunk_holds_so_many_segments(tmp_path: Path, segments: int, events: int) -> None:
+    with SIZES.changed(chunk_segments=segments), opened(document(*MANY[:events]), tmp_path) as trace:
         assert names(trace) == NAMES[:events]
         assert health(trace) == {}
 

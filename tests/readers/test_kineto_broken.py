@@ -245,14 +245,14 @@ def test_hostile_text_is_no_obstacle(text, tmp_path):
 
 
 def test_noise_takes_no_more_than_a_few_readings(tmp_path, monkeypatch):
-    """As of a packed file of which a byte was changed: every piece looks as if it held all that follows."""
+    """As of a packed file of which a byte was changed: every segment looks as if it held all that follows."""
     noise = '{"x":[{"a":1},{"b":2},' * 300
     read_bytes = 0
 
-    def counting(piece: bytes) -> Reading:
+    def counting(segment: bytes) -> Reading:
         nonlocal read_bytes
-        read_bytes += len(piece)
-        return repair(piece)
+        read_bytes += len(segment)
+        return repair(segment)
 
     monkeypatch.setattr(mending, "repair", counting)
     monkeypatch.setattr(mending, "_PATIENCE", len(noise))

@@ -22,8 +22,8 @@ def _flow(number: int, phase: str, category: str) -> dict[str, object]:
 def _told(events: list[dict[str, object]], layout: str) -> Iterator[bool]:
     indent, separators = _LAYOUTS[layout]
     text = json.dumps(events, indent=indent, separators=separators).encode()
-    for pieces in Framer().pieces(from_blocks([text])):
-        yield from pieces.flow.tolist()
+    for segments in Framer().segments(from_blocks([text])):
+        yield from segments.flow.tolist()
 
 
 @pytest.mark.parametrize("layout", _LAYOUTS)

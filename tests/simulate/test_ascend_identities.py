@@ -72,19 +72,19 @@ def spans(events):
     return [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in events]
 
 
-def merged(pieces):
+def merged(intervals):
     out = []
-    for start, end in sorted(pieces):
+    for start, end in sorted(intervals):
         if out and start <= out[-1][1]:
             out[-1][1] = max(end, out[-1][1])
         else:
             out.append([start, end])
-    return [tuple(piece) for piece in out if piece[1] > piece[0]]
+    return [tuple(interval) for interval in out if interval[1] > interval[0]]
 
 
-def without(pieces, others):
+def without(intervals, others):
     out = []
-    for left, right in merged(pieces):
+    for left, right in merged(intervals):
         for start, stop in merged(others):
             if stop <= left or start >= right:
                 continue
@@ -122,7 +122,7 @@ def test_overlap_rows_are_unions_of_kernels_and_collectives(ranks):
         found = defaultdict(list)
         for event in written.rows["Overlap Analysis"]:
             found[event["name"]].append((ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])))
-        assert found == {name: pieces for name, pieces in expected.items() if pieces}
+        assert found == {name: intervals for name, intervals in expected.items() if intervals}
 
 
 def test_step_times_are_sums_of_overlap_rows(ranks):

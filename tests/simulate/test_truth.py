@@ -76,11 +76,11 @@ def test_kernel_sums_are_those_of_the_activities():
 
 
 def sweep(log, *activities):
-    pieces = Sweep(log, 0)
+    intervals = Sweep(log, 0)
     for activity in activities:
-        pieces.add(activity)
-    pieces.finish(100)
-    return split(pieces.pieces, 0, 100)
+        intervals.add(activity)
+    intervals.finish(100)
+    return split(intervals.intervals, 0, 100)
 
 
 def test_a_gap_is_charged_to_what_the_host_did_and_then_to_the_launch():
@@ -131,8 +131,8 @@ def test_settling_in_stretches_changes_nothing():
     whole.finish(700)
     stepwise.finish(700)
     for window in ((0, 700), (13, 211), (350, 351)):
-        assert split(whole.pieces, *window) == split(stepwise.pieces, *window)
-    assert all(piece.label < IDLE + len(NAMES) for piece in whole.pieces)
+        assert split(whole.intervals, *window) == split(stepwise.intervals, *window)
+    assert all(interval.label < IDLE + len(NAMES) for interval in whole.intervals)
 
 
 BASES = {

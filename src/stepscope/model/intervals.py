@@ -114,17 +114,17 @@ class Intervals:
     def at(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Whether each instant is covered, bool[n]."""
         points = _times(points)
-        piece = np.searchsorted(self.starts, points, side="right") - 1
+        interval = np.searchsorted(self.starts, points, side="right") - 1
         if not len(self):
             return np.zeros(points.size, np.bool_)
-        covered: NDArray[np.bool_] = (piece >= 0) & (points < self.ends[np.maximum(piece, 0)])
+        covered: NDArray[np.bool_] = (interval >= 0) & (points < self.ends[np.maximum(interval, 0)])
         return covered
 
     def _before(self, points: Times) -> Times:
         """Nanoseconds covered before each instant."""
-        piece = np.searchsorted(self.starts, points, side="right")
-        covered = np.concatenate(([0], np.cumsum(self.ends - self.starts)))[piece]
-        ends = np.concatenate(([np.iinfo(np.int64).min], self.ends))[piece]
+        interval = np.searchsorted(self.starts, points, side="right")
+        covered = np.concatenate(([0], np.cumsum(self.ends - self.starts)))[interval]
+        ends = np.concatenate(([np.iinfo(np.int64).min], self.ends))[interval]
         past: Times = covered - np.where(ends > points, ends - points, 0)
         return past
 

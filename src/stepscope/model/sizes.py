@@ -22,8 +22,8 @@ class Sizes:
             bytes per event.
         kept_bytes: Results of a large rank above this size are recomputed instead of kept.
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
-        chunk_pieces: Events of text parsed together; 16 MiB of a real trace hold some 60,000.
-        short_pieces: Objects too short to be events that are still parsed, per 8 MiB of text.
+        chunk_segments: Events of text parsed together; 16 MiB of a real trace hold some 60,000.
+        short_segments: Objects too short to be events that are still parsed, per 8 MiB of text.
         event_bytes: Text of one event; those of real traces with long stacks have some 100 kB.
         unpacked_bytes: What any input may unpack to. Recordings unpack to 5 to 60 times their size.
         unpacked_times: Larger inputs may unpack to this multiple of their size; deflate's highest ratio is 1030.
@@ -35,8 +35,8 @@ class Sizes:
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20
     parallel_bytes: int = 48 << 20
-    chunk_pieces: int = 1 << 18
-    short_pieces: int = 1 << 16
+    chunk_segments: int = 1 << 18
+    short_segments: int = 1 << 16
     event_bytes: int = 4 << 20
     unpacked_bytes: int = 2 << 30
     unpacked_times: int = 250

@@ -183,14 +183,14 @@ def _reading(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
     return lambda _: next(blocks, b"")
 
 
-def _sized(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+def _sized(parts: Iterable[bytes], size: int) -> Iterator[bytes]:
     """The same bytes in blocks of `size`; the last one may be shorter."""
     pending = bytearray()
-    for piece in pieces:
-        if not pending and len(piece) == size:
-            yield piece
+    for part in parts:
+        if not pending and len(part) == size:
+            yield part
             continue
-        pending += piece
+        pending += part
         while len(pending) >= size:
             yield bytes(pending[:size])
             del pending[:size]
@@ -198,11 +198,11 @@ def _sized(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
         yield bytes(pending)
 
 
-def _bounded(pieces: Iterable[bytes], file: _Counted, damage: Damage) -> Iterator[bytes]:
+def _bounded(parts: Iterable[bytes], file: _Counted, damage: Damage) -> Iterator[bytes]:
     """The unpacked bytes, up to the limit."""
     total = 0
-    for piece in pieces:
-        total += len(piece)
+    for part in parts:
+        total += len(part)
         if total > SIZES.unpacked_limit(file.total):
             damage.refused = True
             damage.ends(
@@ -210,4 +210,4 @@ def _bounded(pieces: Iterable[bytes], file: _Counted, damage: Damage) -> Iterato
                 f"{SIZES.unpacked_times} times its size"
             )
             return
-        yield piece
+        yield part

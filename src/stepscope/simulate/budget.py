@@ -32,7 +32,7 @@ class Placed(NamedTuple):
     bound: int
 
 
-class Piece(NamedTuple):
+class Labelled(NamedTuple):
     """An interval of device time: its label, and a bit per kind of work that ran."""
 
     start: int
@@ -44,12 +44,12 @@ class Piece(NamedTuple):
 class Sweep:
     """Sweep over activities, given in any order, to contiguous labelled intervals, up to a settled time."""
 
-    __slots__ = ("_log", "_pending", "pieces", "reached")
+    __slots__ = ("_log", "_pending", "intervals", "reached")
 
     def __init__(self, log: HostLog, start: int) -> None:
         self._log = log
         self._pending: list[Placed] = []
-        self.pieces: list[Piece] = []
+        self.intervals: list[Labelled] = []
         self.reached = start
 
     def add(self, placed: Placed) -> None:
@@ -90,7 +90,7 @@ class Sweep:
         mask = (running[0] > 0) | (running[1] > 0) << 1 | (running[2] > 0) << 2
         if mask:
             label = COMPUTE if mask & 1 else COMM if mask & 2 else COPY
-            self.pieces.append(Piece(self.reached, time, label, mask))
+            self.intervals.append(Labelled(self.reached, time, label, mask))
         else:
             self._idle(self.reached, time, self._pending[index])
         self.reached = time
@@ -101,30 +101,30 @@ class Sweep:
         for left, right, kind in self._log.between(start, submitted):
             refilling |= kind == causes.SYNC
             charged = causes.SYNC if refilling and kind in causes.REFILL else kind
-            self.pieces.append(Piece(left, right, IDLE + charged, 0))
+            self.intervals.append(Labelled(left, right, IDLE + charged, 0))
         if submitted < end and starter is not None:
             cause = causes.DEPENDENCY if starter.bound == records.DEPENDENCY else causes.LAUNCH_LATENCY
-            self.pieces.append(Piece(submitted, end, IDLE + cause, 0))
+            self.intervals.append(Labelled(submitted, end, IDLE + cause, 0))
 
     def forget(self, before: int) -> None:
         """Drop intervals that ended before a time."""
         keep = 0
-        while keep < len(self.pieces) and self.pieces[keep].end <= before:
+        while keep < len(self.intervals) and self.intervals[keep].end <= before:
             keep += 1
         if keep > 4096:
-            del self.pieces[:keep]
+            del self.intervals[:keep]
 
 
-def split(pieces: list[Piece], start: int, end: int) -> dict[str, object]:
+def split(intervals: list[Labelled], start: int, end: int) -> dict[str, object]:
     """The budget of a window, in ns, from intervals in order; parts add up to ``total_ns`` exactly.
 
     Time outside all intervals counts as idle of unknown cause.
     """
     sums = [0] * (IDLE + len(causes.NAMES))
     comm = copy = covered = 0
-    first = bisect_right(pieces, start, key=_end)
-    last = bisect_left(pieces, end, key=_start)
-    for left, right, label, running in pieces[first:last]:
+    first = bisect_right(intervals, start, key=_end)
+    last = bisect_left(intervals, end, key=_start)
+    for left, right, label, running in intervals[first:last]:
         length = (right if right < end else end) - (left if left > start else start)
         covered += length
         sums[label] += length

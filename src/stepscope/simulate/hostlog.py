@@ -29,17 +29,17 @@ class HostLog:
 
     def between(self, start: int, end: int) -> list[tuple[int, int, int]]:
         """Intervals (start, end, kind) that cover ``[start, end)``; ``UNKNOWN`` after the log's end."""
-        pieces = []
+        intervals = []
         index = bisect_right(self.ends, start)
         while start < end:
             if index >= len(self.ends):
-                pieces.append((start, end, causes.UNKNOWN))
+                intervals.append((start, end, causes.UNKNOWN))
                 break
             until = min(end, self.ends[index])
-            pieces.append((start, until, self.kinds[index]))
+            intervals.append((start, until, self.kinds[index]))
             start = until
             index += 1
-        return pieces
+        return intervals
 
     def forget(self, before: int) -> None:
         """Drop intervals that ended before a time."""

@@ -96,7 +96,7 @@ class RankTruth:
         self.log.forget(self.sweep.reached)
 
     def _row(self, step: Step, span_end: int) -> dict[str, Any]:
-        pieces = self.sweep.pieces
+        intervals = self.sweep.intervals
         tile_start = self.previous_end if self.previous_end >= 0 else step.start
         device_end = step.device_end or step.end
         return {
@@ -106,10 +106,10 @@ class RankTruth:
             "host_end": step.end,
             "device_begin": step.device_start or None,
             "device_end": step.device_end or None,
-            "host": split(pieces, step.start, step.end),
-            "span": split(pieces, step.start, span_end),
-            "tile": split(pieces, tile_start, span_end),
-            "device": split(pieces, step.device_start or step.start, device_end),
+            "host": split(intervals, step.start, step.end),
+            "span": split(intervals, step.start, span_end),
+            "tile": split(intervals, tile_start, span_end),
+            "device": split(intervals, step.device_start or step.start, device_end),
         }
 
     def document(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Final
 
 #: Bytes hashed per file: all of shorter files, evenly spread samples of longer ones.
 _LOOKED_AT: Final = 1 << 20
-_PIECES: Final = 64
+_SAMPLES: Final = 64
 
 #: Name, size, mtime, ctime and inode of each file.
 Status = tuple[tuple[str, int, int, int, int], ...]
@@ -49,7 +49,7 @@ def contents_of(path: Path) -> Contents:
     for name, size, *times in status:
         digest.update(f"|{name}|{size}|{times}|".encode("utf-8", "surrogateescape"))
         with (path / name if name else path).open("rb", buffering=0) as opened:
-            for position, length in _pieces(size):
+            for position, length in _samples(size):
                 opened.seek(position)
                 digest.update(opened.read(length))
     return Contents(path, digest.hexdigest(), status)
@@ -72,9 +72,9 @@ def status_of(path: Path) -> Status:
     return tuple(found)
 
 
-def _pieces(size: int) -> list[tuple[int, int]]:
+def _samples(size: int) -> list[tuple[int, int]]:
     """Offset and length of the samples of a file: evenly spread, including its first and last bytes."""
     if size <= _LOOKED_AT:
         return [(0, size)]
-    length = _LOOKED_AT // _PIECES
-    return [((size - length) * piece // (_PIECES - 1), length) for piece in range(_PIECES)]
+    length = _LOOKED_AT // _SAMPLES
+    return [((size - length) * sample // (_SAMPLES - 1), length) for sample in range(_SAMPLES)]

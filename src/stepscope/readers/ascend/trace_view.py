@@ -123,7 +123,7 @@ def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str
     damage = Damage()
     framer = Framer()
     with content(source, damage, progress) as read, Decoder(staging, _Stager(staging)) as decoder:
-        for chunk in gather(framer.pieces(read)):
+        for chunk in gather(framer.segments(read)):
             decoder.add(chunk, chunk_texts(chunk))
         decoder.finish()
     _observe(staging, source.path.name, framer, decoder, damage)

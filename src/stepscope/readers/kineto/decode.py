@@ -26,11 +26,11 @@ class Decoder:
     """Parses the events of one trace, chunk by chunk, in order; used as a context manager.
 
     Attributes:
-        events: Number of pieces so far, which is also the id of the next one.
+        events: Number of segments so far, which is also the id of the next one.
         untimed: Intervals without a number as their start.
         endless: Intervals without a number as their duration.
         foreign: Events of kinds that are not read.
-        mender: Repairs pieces that are no events.
+        mender: Repairs segments that are no events.
         metadata: Rows (name, pid, tid, arguments) of metadata events.
 
     Args:
@@ -116,7 +116,7 @@ class Decoder:
         return True
 
     def _parse_mended(self, lane: Lane, chunk: Chunk, first: int) -> None:
-        """Parse a chunk in which some pieces are no events."""
+        """Parse a chunk in which some segments are no events."""
         odd = {index - first: is_json for index, is_json in self._parsing.rows(parsing.ODD)}
         mended = self.mender.mend(chunk, first, odd)
         self.events += sum(surplus for _, surplus in mended.shifts)

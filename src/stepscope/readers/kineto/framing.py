@@ -2,7 +2,7 @@
 
 A trace is an object with a `traceEvents` list, or a bare list. Two events are separated by `}`, commas and white space,
 and `{`. Outside strings this also occurs between objects of a list in an event's arguments, and nowhere else. The text
-is split at every such place in one vectorised pass; decoding joins pieces of a wrongly split event.
+is split at every such place in one vectorised pass; decoding joins segments of a wrongly split event.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*:\s*\[')
 
 #: Most text before the events, kept for its metadata.
 HEADER_LIMIT: Final = 64 << 20
-#: Longest text of joined pieces of one event.
+#: Longest text of joined segments of one event.
 EVENT_LIMIT: Final = 64 << 20
 _SEPARATORS: Final = b" \t\r\n,"
 #: Last bytes of a dropped event in which the end of the event list is searched.
@@ -43,17 +43,17 @@ _SLOTS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Consecutive pieces of text, most of them one event each.
+class Segments:
+    """Consecutive segments of text, most of them one event each.
 
-    Piece `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between pieces are blanked: tabs stand for them.
+    Segment `i` is `text[offsets[i]:offsets[i + 1]]`; the commas between segments are blanked: tabs stand for them.
 
     Attributes:
         text: The text, at the start of `slot`.
-        slot: Buffer to be reused once the pieces are decoded.
-        flat: Whether each piece has no nested object; false also if that would need a look into strings.
-        flow: Whether each piece certainly is the flow of a launch.
-        args_start: Offset of each piece's arguments in the text.
+        slot: Buffer to be reused once the segments are decoded.
+        flat: Whether each segment has no nested object; false also if that would need a look into strings.
+        flow: Whether each segment certainly is the flow of a launch.
+        args_start: Offset of each segment's arguments in the text.
         args_length: Length of the arguments; 0 if it must be found by parsing.
     """
 
@@ -74,13 +74,13 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pieces that are decoded together in one query.
+    """Segments that are decoded together in one query.
 
     Attributes:
-        last: Whether it is the last chunk, whose last piece also holds the end of the event list.
+        last: Whether it is the last chunk, whose last segment also holds the end of the event list.
     """
 
-    parts: tuple[Pieces, ...]
+    parts: tuple[Segments, ...]
     last: bool = False
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class Chunk:
         raise IndexError(index)
 
     def take(self, indices: Sequence[int]) -> list[bytes]:
-        """The pieces at ascending indices."""
+        """The segments at ascending indices."""
         taken: list[bytes] = []
         position = start = 0
         for part in self.parts:
@@ -107,20 +107,20 @@ class Chunk:
         return taken
 
 
-def unblanked(piece: bytes) -> bytes:
-    """A piece with the comma restored that the framer blanked."""
-    body, brace, space = piece.rpartition(b"}")
+def unblanked(segment: bytes) -> bytes:
+    """A segment with the comma restored that the framer blanked."""
+    body, brace, space = segment.rpartition(b"}")
     return body + brace + space.replace(b"\t", b",", 1)
 
 
-def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """Group consecutive pieces into chunks of about `size` bytes."""
-    parts: list[Pieces] = []
+def gather(segments: Iterable[Segments], size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """Group consecutive segments into chunks of about `size` bytes."""
+    parts: list[Segments] = []
     total = 0
     number = 0
-    for part in (few for many in pieces for few in _fewer(many)):
+    for part in (few for many in segments for few in _fewer(many)):
         # A full chunk is yielded only once more text shows that it is not the last.
-        if total >= size or number + len(part) > SIZES.chunk_pieces:
+        if total >= size or number + len(part) > SIZES.chunk_segments:
             yield Chunk(tuple(parts))
             parts, total, number = [], 0, 0
         parts.append(part)
@@ -130,29 +130,29 @@ def gather(pieces: Iterable[Pieces], size: int = CHUNK_BYTES) -> Iterator[Chunk]
         yield Chunk(tuple(parts), last=True)
 
 
-def _fewer(pieces: Pieces) -> Iterator[Pieces]:
-    """Split pieces into parts no larger than a chunk."""
-    most = SIZES.chunk_pieces
-    for first in range(0, len(pieces), most):
-        last = first + most >= len(pieces)
+def _fewer(segments: Segments) -> Iterator[Segments]:
+    """Split segments into parts no larger than a chunk."""
+    most = SIZES.chunk_segments
+    for first in range(0, len(segments), most):
+        last = first + most >= len(segments)
         if first == 0 and last:
-            yield pieces
+            yield segments
             return
         rows = slice(first, first + most)
         yield replace(
-            pieces,
+            segments,
             # The last part returns the buffer.
-            slot=pieces.slot if last else pieces.slot[:0],
-            offsets=pieces.offsets[first : first + most + 1],
-            flat=pieces.flat[rows],
-            flow=pieces.flow[rows],
-            args_start=pieces.args_start[rows],
-            args_length=pieces.args_length[rows],
+            slot=segments.slot if last else segments.slot[:0],
+            offsets=segments.offsets[first : first + most + 1],
+            flat=segments.flat[rows],
+            flow=segments.flow[rows],
+            args_start=segments.args_start[rows],
+            args_length=segments.args_length[rows],
         )
 
 
 class Framer:
-    """Splits a stream of JSON text into `Pieces`.
+    """Splits a stream of JSON text into `Segments`.
 
     Attributes:
         header: Text before the first event; a bare list has none.
@@ -171,8 +171,8 @@ class Framer:
         self._flows = LaunchFlowFinder()
         self._boundaries = Boundaries()
 
-    def pieces(self, read: ReadInto, block_bytes: int = BLOCK_BYTES) -> Iterator[Pieces]:
-        """Yield the pieces of a stream, the last of which may hold text after the events.
+    def segments(self, read: ReadInto, block_bytes: int = BLOCK_BYTES) -> Iterator[Segments]:
+        """Yield the segments of a stream, the last of which may hold text after the events.
 
         Args:
             read: Reads the stream.
@@ -187,11 +187,11 @@ class Framer:
             text = slot[: len(rest) + size]
             if not size:
                 break
-            pieces = self._cut(text, slot, within=within)
-            if len(pieces):
-                rest = bytes(pieces.text[int(pieces.offsets[-1]) :])
+            segments = self._cut(text, slot, within=within)
+            if len(segments):
+                rest = bytes(segments.text[int(segments.offsets[-1]) :])
                 within = False
-                yield pieces
+                yield segments
                 continue
             # There may also be much text before or after an event.
             rest = bytes(text) if len(text) <= SIZES.event_bytes else bytes(text).strip(_SEPARATORS)
@@ -223,8 +223,8 @@ class Framer:
             self._free.extend(slab[_SLOT * i : _SLOT * (i + 1)] for i in range(_SLOTS))
         return self._free.pop()
 
-    def _cut(self, text: memoryview, slot: memoryview, *, whole: bool = False, within: bool = False) -> Pieces:
-        """Split the text up to its last boundary between events, or to its end; blanks commas between pieces.
+    def _cut(self, text: memoryview, slot: memoryview, *, whole: bool = False, within: bool = False) -> Segments:
+        """Split the text up to its last boundary between events, or to its end; blanks commas between segments.
 
         Args:
             text: Starts with an event, or inside a dropped one.
@@ -241,14 +241,14 @@ class Framer:
         flow = self._flows.find(text, starts[:-1], close[1:], flat[1:])
         if whole:
             starts, flat = np.append(starts, len(text)), np.append(flat, False)
-        # The first piece starts at 0, maybe before its brace: the parser finds its arguments, and those at the end.
+        # The first segment starts at 0, maybe before its brace: the parser finds its arguments, and those at the end.
         edges = (int(len(ordinal) > 0), int(whole))
         start, length, flow = np.pad(start, edges), np.pad(length, edges), np.pad(flow, edges)
         offsets = np.concatenate([[0], starts]).astype(np.int32)
-        return Pieces(text, slot, offsets, flat, flow, start, length)
+        return Segments(text, slot, offsets, flat, flow, start, length)
 
     def _find(self, raw: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Positions of braces except one at the very start, indices of those starting a piece, and the `}` before each.
+        """Positions of braces except one at the very start, indices of those that start segments, the `}` before each.
 
         Objects too short to be events are blanked if they are very many: each would take as long as an event.
         """
@@ -259,7 +259,7 @@ class Framer:
             start = np.append(0, braces[ordinal])[: close.size]
             short = close - start < _LEAST
             # A few occur in lists in the arguments of events.
-            if np.count_nonzero(short) <= SIZES.short_pieces:
+            if np.count_nonzero(short) <= SIZES.short_segments:
                 break
             self.short += int(np.count_nonzero(short))
             edges = np.zeros(raw.size + 1, np.int8)

@@ -62,7 +62,7 @@ class Lane:
     """A chunk that is parsed while another one is staged (double buffering).
 
     Attributes:
-        parsing: Statements that parse it; `pieces` are the texts of its events.
+        parsing: Statements that parse it; `segments` are the texts of its events.
         statements: Statements that stage it, in another thread.
         chunk: The chunk, until it is staged.
         texts: Its events.
@@ -80,9 +80,9 @@ class Lane:
         self._staged: Future[None] | None = None
 
     def show(self, texts: Texts) -> None:
-        """Register the chunk's texts, or their replacements, as `pieces`."""
+        """Register the chunk's texts, or their replacements, as `segments`."""
         self.texts = texts
-        self.parsing.show("pieces", texts.table())
+        self.parsing.show("segments", texts.table())
 
     def parse(self, parse_sql: ParseSql, *, exact: bool) -> None:
         """Parse the texts.
@@ -91,7 +91,7 @@ class Lane:
             duckdb.Error: One of them is not JSON.
         """
         self.exact = exact
-        self.parsed = Parsed.of(self.parsing.table(parse_sql("pieces", exact=exact)))
+        self.parsed = Parsed.of(self.parsing.table(parse_sql("segments", exact=exact)))
 
     def choose(self, ids: NDArray[np.int64]) -> None:
         """Register the events with these ascending ids as `chosen`."""

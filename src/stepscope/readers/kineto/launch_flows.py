@@ -24,10 +24,10 @@ _PHASE: Final = re.compile(rb'\{\s*"ph"\s*:\s*"[stf]"')
 _CATEGORY: Final = re.compile(b'"(?:' + "|".join(LAUNCH_CATEGORIES).encode() + b')"')
 #: Most shapes per trace: a trace writes flows in two or three ways, one for ends and others for starts.
 _MOST_SHAPES: Final = 8
-#: Most pieces of a block analysed one by one.
+#: Most segments of a block analysed one by one.
 _TRIES: Final = 4
 
-#: (offset, eight bytes) from the piece's start, and from its closing brace.
+#: (offset, eight bytes) from the segment's start, and from its closing brace.
 _Shape = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
 
 
@@ -40,13 +40,13 @@ class LaunchFlowFinder:
     def find(
         self, text: memoryview, start: NDArray[np.int64], close: NDArray[np.int64], flat: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Whether each piece certainly is a launch flow, bool[n].
+        """Whether each segment certainly is a launch flow, bool[n].
 
         Args:
-            text: The text of the pieces.
-            start: int64[n], position of each piece's `{`.
+            text: The text of the segments.
+            start: int64[n], position of each segment's `{`.
             close: int64[n], position of its closing `}`.
-            flat: bool[n], whether a piece has no `{` beside its first one.
+            flat: bool[n], whether a segment has no `{` beside its first one.
         """
         found = np.zeros(start.size, dtype=np.bool_)
         left = np.flatnonzero(flat & (close - start >= 4 * WORD))
@@ -74,7 +74,7 @@ def _mark(
     shape: _Shape,
     found: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Mark the pieces in `left` that match a shape; returns the others."""
+    """Mark the segments in `left` that match a shape; returns the others."""
     raw = np.frombuffer(text, np.uint8)
     same = left
     for anchor, places in zip((start, close), shape, strict=True):
@@ -84,18 +84,18 @@ def _mark(
     return left[~found[left]]
 
 
-def _shapes(piece: bytes) -> list[_Shape]:
-    """Shapes of a flow, with its category's distance from the end or from the start; empty if the piece is no flow."""
-    phase = _PHASE.match(piece)
-    category = _CATEGORY.search(piece)
-    if phase is None or category is None or category.end() < WORD or b'"dur"' in piece:
+def _shapes(segment: bytes) -> list[_Shape]:
+    """Shapes of a flow, with its category's distance from the end or from the start; empty if it is no flow."""
+    phase = _PHASE.match(segment)
+    category = _CATEGORY.search(segment)
+    if phase is None or category is None or category.end() < WORD or b'"dur"' in segment:
         return []
-    head = _words(piece, 0, phase.end())
-    tail = _words(piece, category.start(), category.end())
-    return [(head, tuple((offset - len(piece), word) for offset, word in tail)), ((*head, *tail), ())]
+    head = _words(segment, 0, phase.end())
+    tail = _words(segment, category.start(), category.end())
+    return [(head, tuple((offset - len(segment), word) for offset, word in tail)), ((*head, *tail), ())]
 
 
-def _words(piece: bytes, start: int, stop: int) -> tuple[tuple[int, int], ...]:
+def _words(segment: bytes, start: int, stop: int) -> tuple[tuple[int, int], ...]:
     """Offsets and values of 8-byte words that cover a range."""
     offsets = [*range(start, stop - WORD, WORD), stop - WORD]
-    return tuple((offset, int.from_bytes(piece[offset : offset + WORD], "little")) for offset in offsets)
+    return tuple((offset, int.from_bytes(segment[offset : offset + WORD], "little")) for offset in offsets)

@@ -1,4 +1,4 @@
-"""Repair pieces that are no events: mend them, or join pieces of a split event."""
+"""Repair segments that are no events: mend them, or join segments of a split event."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ EventCheck = Callable[[Sequence[bytes]], Sequence[bool]]
 _KEY_FIRST: Final = re.compile(rb'\s*\{\s*"[^"\\]*"\s*:')
 _PHASE: Final = re.compile(rb'"ph"\s*:')
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
-#: Most text of a chunk joined without success: in noise every piece looks like the start of an event that contains all
-#: that follows.
+#: Most text of a chunk joined without success: in noise every segment looks like the start of an event that contains
+#: all that follows.
 _PATIENCE: Final = 16 << 20
-#: Most pieces of a chunk mended one by one without success, at some milliseconds each: noise follows the damage of a
+#: Most segments of a chunk mended one by one without success, at some milliseconds each: noise follows the damage of a
 #: compressed stream.
 _ATTEMPTS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Consecutive pieces read as one text: `first` is the id of the first one, `stop` follows the last."""
+    """Consecutive segments read as one text: `first` is the id of the first one, `stop` follows the last."""
 
     first: int
     index: int
@@ -37,13 +37,13 @@ class _Run:
 
 @dataclass(slots=True)
 class Mended:
-    """Replacements of some pieces of a chunk.
+    """Replacements of some segments of a chunk.
 
     Attributes:
-        excluded: Indices of the pieces to leave out.
+        excluded: Indices of the segments to leave out.
         ids: Ids of the replacing events.
         texts: Texts of these events.
-        shifts: (index, n): ids of pieces from this index on increase by n, since more events than pieces were found.
+        shifts: (index, n): ids of segments from this index on increase by n, if more events than segments were found.
     """
 
     excluded: list[int] = field(default_factory=list)
@@ -73,16 +73,16 @@ class Mender:
 
     @property
     def waiting(self) -> bool:
-        """Whether a chunk must be passed to `mend` even if all of its pieces are events."""
+        """Whether a chunk must be passed to `mend` even if all of its segments are events."""
         return self._held is not None or self.trailer is not None
 
     def mend(self, chunk: Chunk, first: int, odd: dict[int, bool]) -> Mended:
-        """Read the odd pieces of a chunk.
+        """Read the odd segments of a chunk.
 
         Args:
             chunk: The chunk.
-            first: Id of its first piece.
-            odd: Index of every piece that is no event, in ascending order, and whether it is JSON at all.
+            first: Id of its first segment.
+            odd: Index of every segment that is no event, in ascending order, and whether it is JSON at all.
         """
         self._patience, self._attempts = _PATIENCE, _ATTEMPTS
         broken = [index for index, is_json in odd.items() if not is_json]
@@ -102,11 +102,11 @@ class Mender:
         return self._result(first, broken, fixed, runs)
 
     def _mend_alone(self, chunk: Chunk, bad: list[int]) -> dict[int, bytes]:
-        """Mend all pieces together, with increasingly invasive mends; returns those that became events."""
+        """Mend all segments together, with increasingly invasive mends; returns those that became events."""
         fixed: dict[int, bytes] = {}
-        pieces = [(index, piece) for index, piece in zip(bad, chunk.take(bad), strict=True) if _is_alone(piece)]
-        bad = [index for index, _ in pieces]
-        texts = [piece for _, piece in pieces]
+        segments = [(index, segment) for index, segment in zip(bad, chunk.take(bad), strict=True) if _is_alone(segment)]
+        bad = [index for index, _ in segments]
+        texts = [segment for _, segment in segments]
         for mend in (None, *MENDS):
             if not bad:
                 break
@@ -121,17 +121,17 @@ class Mender:
         return fixed
 
     def _runs(self, chunk: Chunk, first: int, left: dict[int, bool]) -> Iterator[_Run]:
-        """Read the remaining pieces, joining those of a split event."""
+        """Read the remaining segments, joining those of a split event."""
         position = 0
         if self._held is not None:
-            held_first, pieces = self._held
+            held_first, segments = self._held
             stop = _extent(chunk, 0, left)
-            pieces = [*pieces, *(chunk[i] for i in range(stop))]
-            if stop == len(chunk) and not chunk.last and sum(map(len, pieces)) < EVENT_LIMIT:
-                self._held = (held_first, pieces)
+            segments = [*segments, *(chunk[i] for i in range(stop))]
+            if stop == len(chunk) and not chunk.last and sum(map(len, segments)) < EVENT_LIMIT:
+                self._held = (held_first, segments)
                 return
             self._held = None
-            yield _Run(held_first, -1, stop, _joined(pieces) or repair(pieces[0]))
+            yield _Run(held_first, -1, stop, _joined(segments) or repair(segments[0]))
             position = stop
         for index in [index for index, is_json in left.items() if not is_json and index >= position]:
             if index >= position:
@@ -142,9 +142,9 @@ class Mender:
                 yield run
 
     def _run_at(self, chunk: Chunk, first: int, index: int, left: dict[int, bool]) -> _Run | None:
-        """The run that starts with a broken piece; None if it may continue in the next chunk."""
-        piece = unblanked(chunk[index])
-        reading = read_cleaned(piece)
+        """The run that starts with a broken segment; None if it may continue in the next chunk."""
+        segment = unblanked(chunk[index])
+        reading = read_cleaned(segment)
         stop = _extent(chunk, index + 1, left) if self._patience > 0 else index + 1
         if reading.open and index + 1 < stop < len(chunk):
             # The common case: an event that holds a list of objects.
@@ -152,7 +152,7 @@ class Mender:
             if whole.events and not whole.gaps:
                 return _Run(first + index, index, stop, whole)
         if reading.gaps and self._attempts > 0:
-            reading = repair(piece)
+            reading = repair(segment)
             self._attempts -= bool(reading.lost)
         if reading.open:
             if stop == len(chunk) and not chunk.last:
@@ -209,43 +209,43 @@ class Mender:
         return result
 
 
-def _is_alone(piece: bytes) -> bool:
-    """Whether a piece may be exactly one event: no part of one, and not several."""
-    return piece.count(b"{") == piece.count(b"}") and piece.count(b'"ph"') < 2
+def _is_alone(segment: bytes) -> bool:
+    """Whether a segment may be exactly one event: no part of one, and not several."""
+    return segment.count(b"{") == segment.count(b"}") and segment.count(b'"ph"') < 2
 
 
 def _extent(chunk: Chunk, index: int, left: dict[int, bool]) -> int:
-    """Index of the first piece from `index` on that is an event, whole or broken."""
+    """Index of the first segment from `index` on that is an event, whole or broken."""
     while index in left and not (not left[index] and starts_event(chunk[index])):
         index += 1
     return index
 
 
-def starts_event(piece: bytes) -> bool:
-    """Whether a broken piece is the start of an event, not the end of one: its phase is at the outer level."""
-    phase = _PHASE.search(piece)
-    if phase is None or _KEY_FIRST.match(piece) is None:
+def starts_event(segment: bytes) -> bool:
+    """Whether a broken segment is the start of an event, not the end of one: its phase is at the outer level."""
+    phase = _PHASE.search(segment)
+    if phase is None or _KEY_FIRST.match(segment) is None:
         return False
-    before = _STRING.sub(b"", piece[: phase.start()])
+    before = _STRING.sub(b"", segment[: phase.start()])
     return before.count(b"{") > before.count(b"}") and before.count(b"[") >= before.count(b"]")
 
 
-def _joined(pieces: list[bytes]) -> Reading | None:
-    """The reading of pieces joined to one text; None if they don't belong together."""
-    if len(pieces) == 1:
+def _joined(segments: list[bytes]) -> Reading | None:
+    """The reading of segments joined to one text; None if they don't belong together."""
+    if len(segments) == 1:
         return None
-    reading = repair(b"".join(unblanked(piece) for piece in pieces))
+    reading = repair(b"".join(unblanked(segment) for segment in segments))
     return reading if not reading.lost and (reading.events or reading.open) else None
 
 
 def _last_event(chunk: Chunk, left: dict[int, bool], runs: list[_Run]) -> int:
-    """Index of the last piece with an event; -1 if there is none."""
+    """Index of the last segment with an event; -1 if there is none."""
     found = max((run.index if run.index >= 0 else 0 for run in runs if run.reading.events), default=-1)
     return max(found, next((index for index in range(len(chunk) - 1, -1, -1) if index not in left), -1))
 
 
 def _text(chunk: Chunk, index: int, stop: int) -> bytes:
-    """The text of the pieces from `index` to before `stop`."""
+    """The text of the segments from `index` to before `stop`."""
     return b"".join(unblanked(chunk[i]) for i in range(index, stop))
 
 

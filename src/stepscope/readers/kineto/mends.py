@@ -1,7 +1,7 @@
 """Mends of broken JSON, each for one kind of defect that profilers write.
 
-A mend works on any number of pieces joined by NULs, so that a recording with the same defect in each event is mended at
-the speed of a regular expression. Mends need not preserve valid JSON: only invalid text is given to them, and the
+A mend works on any number of segments joined by NULs, so that a recording with the same defect in each event is mended
+at the speed of a regular expression. Mends need not preserve valid JSON: only invalid text is given to them, and the
 result is parsed again.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-#: Between pieces. It can't occur inside them, since `clean` blanks every control character.
+#: Between segments. It can't occur inside them, since `clean` blanks every control character.
 SEPARATOR: Final = b"\0"
 
 _BLANKS: Final = bytes(32 if code < 32 else code for code in range(256))
@@ -45,16 +45,16 @@ _NOT_A_NUMBER: Final = re.compile(rb"[+-]?(?:\d\.#)?(?:[qs]?nan|inf(?:inity)?|in
 _STRAY_QUOTE: Final = re.compile(rb'(?<![{,:\[\\\0])(?<![{,:\[] )(?<!  )"(?!\s*[:,}\]\0])')
 
 
-def clean(piece: bytes) -> bytes:
+def clean(segment: bytes) -> bytes:
     """Blank control characters: JSON allows them as white space only, not in strings."""
-    return _clean_characters(piece.translate(_BLANKS))
+    return _clean_characters(segment.translate(_BLANKS))
 
 
-def clean_all(pieces: Sequence[bytes]) -> bytes:
-    """Cleaned pieces with separators between them."""
-    data = SEPARATOR.join(pieces)
-    if data.count(SEPARATOR) != len(pieces) - 1:
-        return SEPARATOR.join([clean(piece) for piece in pieces])
+def clean_all(segments: Sequence[bytes]) -> bytes:
+    """Cleaned segments with separators between them."""
+    data = SEPARATOR.join(segments)
+    if data.count(SEPARATOR) != len(segments) - 1:
+        return SEPARATOR.join([clean(segment) for segment in segments])
     return _clean_characters(data.translate(_BLANKS_BUT_SEPARATOR))
 
 

@@ -58,9 +58,9 @@ _EVENT: Final = {
 #: Below 2^43 µs a double resolves less than one ns, so that rounding µs × 1000 gives the exact ns.
 _EXACT_BELOW: Final = 2**43 * 1000
 
-#: The pieces that are no events, and whether they are JSON.
+#: The segments that are no events, and whether they are JSON.
 ODD: Final = """
-SELECT i, is_json FROM (SELECT i, text, json_valid(text) AS is_json FROM pieces)
+SELECT i, is_json FROM (SELECT i, text, json_valid(text) AS is_json FROM segments)
 WHERE NOT CASE WHEN is_json THEN json_exists(text, '$.ph') ELSE false END ORDER BY i
 """
 

@@ -32,7 +32,7 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         content(source, damage, progress, block_bytes) as read,
         Decoder(staging, Stager(staging), parse_sql, framer.reuse) as decoder,
     ):
-        for chunk, texts in _in_background(_laid_out(gather(framer.pieces(read, block_bytes), chunk_bytes))):
+        for chunk, texts in _in_background(_laid_out(gather(framer.segments(read, block_bytes), chunk_bytes))):
             decoder.add(chunk, texts)
         decoder.finish()
     _observe(staging, framer, decoder, damage)

@@ -55,16 +55,16 @@ class Reading:
         return len(self.gaps) - self.open
 
 
-def read_cleaned(piece: bytes) -> Reading:
+def read_cleaned(segment: bytes) -> Reading:
     """Read the events of a text after blanking control characters."""
-    reading = read(clean(piece).decode("utf-8", "replace"))
-    reading.repaired = len(reading.events) if reading.events and _was_changed(piece) else 0
+    reading = read(clean(segment).decode("utf-8", "replace"))
+    reading.repaired = len(reading.events) if reading.events and _was_changed(segment) else 0
     return reading
 
 
-def repair(piece: bytes) -> Reading:
+def repair(segment: bytes) -> Reading:
     """Read the events of a text, mending as little as possible; whole events are unchanged."""
-    reading = read_cleaned(piece)
+    reading = read_cleaned(segment)
     gaps, reading.gaps = reading.gaps, []
     added = 0
     for gap in gaps:
@@ -110,12 +110,12 @@ def _candidates(raw: bytes) -> Iterator[bytes]:
     yield double_all_backslashes(raw)
 
 
-def _was_changed(piece: bytes) -> bool:
+def _was_changed(segment: bytes) -> bool:
     """Whether `clean` changes more than white space."""
-    if _CONTROL.search(piece) is not None:
+    if _CONTROL.search(segment) is not None:
         return True
     try:
-        piece.decode()
+        segment.decode()
     except UnicodeDecodeError:
         return True
     return False

@@ -59,7 +59,7 @@ class Stager:
         self._stage_others(lane, args)
         if np.any(names.is_work[name] & (correlation <= 0)):
             # Device work that no correlation id ties to its launch.
-            lane.statements.show("pieces", lane.texts.table())
+            lane.statements.show("segments", lane.texts.table())
             lane.statements.run(work_sql.LAUNCH_FLOWS)
         self._stage_arguments(lane, args)
 

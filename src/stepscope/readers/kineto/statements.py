@@ -49,7 +49,7 @@ class Statements:
         return self.connection.execute(self._execute(statement)).fetchall()
 
     def table(self, statement: str) -> pa.Table:
-        """The result of a statement, each column in one piece."""
+        """The result of a statement, each column in one segment."""
         return self.connection.sql(self._execute(statement)).to_arrow_table().combine_chunks()
 
     def _execute(self, statement: str) -> str:

@@ -28,8 +28,8 @@ class Texts:
         ids: int64[n], ascending.
         text: Of each event.
         args: The arguments of each event, none if they have to be found by parsing.
-        flat: bool[n], as in `Pieces`.
-        flow: bool[n], as in `Pieces`.
+        flat: bool[n], as in `Segments`.
+        flow: bool[n], as in `Segments`.
     """
 
     ids: NDArray[np.int64]
@@ -73,7 +73,7 @@ class Texts:
 
 
 def chunk_texts(chunk: Chunk) -> Texts:
-    """The pieces of a chunk, numbered from 0 on."""
+    """The segments of a chunk, numbered from 0 on."""
     parts = chunk.parts
     buffers = tuple(part.text for part in parts)
     buffer = np.repeat(np.arange(len(parts), dtype=np.int32), [len(part) for part in parts])
@@ -90,22 +90,22 @@ def chunk_texts(chunk: Chunk) -> Texts:
     )
 
 
-def mended_texts(pieces: Texts, mended: Mended) -> Texts:
-    """The pieces of a chunk with what is used instead of some of them."""
-    ids = pieces.ids.copy()
+def mended_texts(segments: Texts, mended: Mended) -> Texts:
+    """The segments of a chunk with what is used instead of some of them."""
+    ids = segments.ids.copy()
     for start, surplus in mended.shifts:
         ids[start:] += surplus
-    kept = np.ones(len(pieces), np.bool_)
+    kept = np.ones(len(segments), np.bool_)
     kept[mended.excluded] = False
     ids = np.concatenate([ids[kept], np.array(mended.ids, np.int64)])
     order = np.argsort(ids, kind="stable")
     no = np.zeros(len(mended.ids), np.bool_)
     return Texts(
         ids[order],
-        _with(pieces.text.take(kept), mended.texts).take(order),
-        _with(pieces.args.take(kept), [None] * len(mended.ids)).take(order),
-        np.append(pieces.flat[kept], no)[order],
-        np.append(pieces.flow[kept], no)[order],
+        _with(segments.text.take(kept), mended.texts).take(order),
+        _with(segments.args.take(kept), [None] * len(mended.ids)).take(order),
+        np.append(segments.flat[kept], no)[order],
+        np.append(segments.flow[kept], no)[order],
     )
 
 

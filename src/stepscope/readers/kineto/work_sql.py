@@ -81,7 +81,7 @@ INSERT INTO kineto_flows
 SELECT 'launch', e.id, e.ph = 's', {FAST_TS}, coalesce(e.pid, ''), coalesce(e.tid, '')
 FROM (
     SELECT json_transform(text, {structure(dict(_FLOW))}) AS e
-    FROM pieces
+    FROM segments
     WHERE {IS_LAUNCH_FLOW} AND json_valid(text)
 )
 WHERE e.ph IN ('s', 'f', 't') AND isfinite(e.ts) AND abs(e.ts) < {LIMIT_US} AND e.id IS NOT NULL

@@ -42,9 +42,9 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
         damage: Receives damage, and the number of missing bytes.
     """
     first, done, missing = Damage(), 0, 0
-    for piece in unpacked(file.read, packed, first):
-        done += len(piece)
-        yield piece
+    for part in unpacked(file.read, packed, first):
+        done += len(part)
+        yield part
     if first.whole:
         damage.messages += first.messages
         return
@@ -61,11 +61,11 @@ def xz_content(file: IO[bytes], packed: bytes, damage: Damage) -> Iterator[bytes
         head = file.read(_EDGE)
         file.seek(block.place)
         # Up to the index, which lists more blocks than were read here.
-        for piece in one_stream(
+        for part in one_stream(
             window(file, blocks[-1].stop - block.place), head, Careful(lzma.LZMADecompressor(lzma.FORMAT_XZ)), Damage()
         ):
-            done += len(piece)
-            yield piece
+            done += len(part)
+            yield part
     missing += blocks[-1].end - done
     damage.changes(f"{first.messages[0]}: {quantity(missing, 'bytes')} of its content are missing")
 

@@ -130,12 +130,12 @@ class Cells:
         edges[1::2] = (values.at + size)[order]
         if (np.diff(edges) < 0).any():
             raise UnreadableError("its rows")
-        pieces = pa.Array.from_buffers(
+        slices = pa.Array.from_buffers(
             pa.binary(), max(0, edges.size - 1), [None, pa.py_buffer(edges), pa.py_buffer(self.data)]
         )
         place = np.empty(order.size, np.int64)
         place[order] = np.arange(0, 2 * order.size, 2)
-        return pieces.take(pa.array(place, mask=null))
+        return slices.take(pa.array(place, mask=null))
 
     def _numbers(self, values: Values, admitted: NDArray[np.bool_]) -> tuple[Int, NDArray[np.bool_]]:
         """Integers, int64[n], and where they are null, bool[n]."""

@@ -65,8 +65,8 @@ def overlap_events(place: Place, rows: dict[str, list[tuple[int, int]]]) -> list
     pid = place.process(OVERLAP)
     return [
         events.cann(name, (pid, row), (place.stamp(start), end - start))
-        for row, (name, pieces) in enumerate(rows.items())
-        for start, end in pieces
+        for row, (name, intervals) in enumerate(rows.items())
+        for start, end in intervals
     ]
 
 
@@ -82,8 +82,8 @@ def step_times(place: Place, rows: dict[str, list[tuple[int, int]]], steps: list
         # An event belongs to the first step that it starts in.
         start, end = (max(step.start, taken), step.end) if marked else (step.start, 1 << 62)
         taken = end
-        inside = {name: _within(pieces, start, end) for name, pieces in rows.items()}
-        flat = [piece for pieces in inside.values() for piece in pieces]
+        inside = {name: _within(intervals, start, end) for name, intervals in rows.items()}
+        flat = [interval for intervals in inside.values() for interval in intervals]
         if not flat:
             continue
         computing, comm, exposed, free = (sum(e - b for b, e in inside[name]) for name in ROWS)
@@ -96,5 +96,5 @@ def step_times(place: Place, rows: dict[str, list[tuple[int, int]]], steps: list
     return "".join(lines)
 
 
-def _within(pieces: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    return pieces[bisect_left(pieces, (start, 0)) : bisect_left(pieces, (end, 0))]
+def _within(intervals: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    return intervals[bisect_left(intervals, (start, 0)) : bisect_left(intervals, (end, 0))]
