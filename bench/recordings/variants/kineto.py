@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.kineto_json import Event, Timeline
 from bench.recordings.variants.recording import NotApplicableError, Warp, Window
 from bench.repeat import repeated
-from stepscope.readers.kineto.names import ON_DEVICE, ON_DEVICE_PREFIX
+from stepscope.readers.kineto.vocabulary import ON_DEVICE, ON_DEVICE_PREFIX
 
 Track = tuple[object, object]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stepscope.readers.kineto.names import meaning
+from stepscope.readers.kineto.vocabulary import meaning
 from stepscope.store.staging import Staging
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto import sql, work_sql
+from stepscope.readers.kineto.event_kinds import EventKinds
 from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.known_names import KnownNames
 from stepscope.readers.kineto.lane import NONE, Lane, column
 from stepscope.readers.kineto.slices import Slices, string_slices
 from stepscope.store.inputs import TEXT_COLUMNS
@@ -28,7 +28,7 @@ class Stager:
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
-        self._names = KnownNames(staging)
+        self._names = EventKinds(staging)
         self._tracks = Interned()
         self._track_ids = np.zeros(0, np.int32)
         self._inputs = Interned()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.readers.kineto.names import DIRECTION
 from stepscope.readers.kineto.parsing import FAST_TS, IS_LAUNCH_FLOW, LIMIT_US, structure
+from stepscope.readers.kineto.vocabulary import DIRECTION
 
 _KERNEL_ARGS: Final = {
     "grid": ["INTEGER"],

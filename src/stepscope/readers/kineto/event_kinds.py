@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.names import direction, is_on_device, meaning, memory_kinds
+from stepscope.readers.kineto.vocabulary import direction, is_on_device, meaning, memory_kinds
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WITH_INPUTS: Final = ("op", "dataloader")
 _DETAILS: Final = ("kind", "direction", "source", "target")
 
 
-class KnownNames:
+class EventKinds:
     """Classification of (category, name) pairs, by their number in `keys`.
 
     Attributes:
