@@ -10,9 +10,9 @@ from typing import Final
 from stepscope.readers.ascend import gather_trace
 from stepscope.readers.ascend.processes import Process, processes
 from stepscope.readers.content import Damage, content
+from stepscope.readers.kineto.chunk_buffer import ChunkBuffer
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.framing import Framer, gather
-from stepscope.readers.kineto.lane import Lane
 from stepscope.readers.kineto.parsing import structure
 from stepscope.readers.kineto.texts import chunk_texts
 from stepscope.readers.protocol import Progress, Source
@@ -110,12 +110,12 @@ class _Stager:
         for statement in (_SPANS_TABLE, _FLOWS_TABLE, _SAMPLES_TABLE):
             staging.connection.execute(statement)
 
-    def __call__(self, lane: Lane) -> None:
-        """Gather the lane's chunk."""
-        lane.statements.show("parsed", lane.parsed.table)
+    def __call__(self, buffer: ChunkBuffer) -> None:
+        """Gather the buffer's chunk."""
+        buffer.statements.show("parsed", buffer.parsed.table)
         for statement in (_SPANS, _INPUTS, _FLOWS, _SAMPLES):
-            lane.statements.run(statement)
-        self._staging.add_args(_PLAIN_ARGS, lane.statements.connection)
+            buffer.statements.run(statement)
+        self._staging.add_args(_PLAIN_ARGS, buffer.statements.connection)
 
 
 def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str, Process]:

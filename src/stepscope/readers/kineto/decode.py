@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.kineto import parsing
+from stepscope.readers.kineto.chunk_buffer import NONE, ChunkBuffer, ParseSql, StageChunk
 from stepscope.readers.kineto.framing import Chunk
-from stepscope.readers.kineto.lane import NONE, Lane, ParseSql, Stage
 from stepscope.readers.kineto.mending import Mender
 from stepscope.readers.kineto.statements import Statements
 from stepscope.readers.kineto.texts import Texts, mended_texts
@@ -43,7 +43,7 @@ class Decoder:
     def __init__(
         self,
         staging: Staging,
-        stage: Stage,
+        stage: StageChunk,
         parse_sql: ParseSql = parsing.parse_sql,
         done: Callable[[Chunk], None] = lambda _: None,
     ) -> None:
@@ -53,7 +53,7 @@ class Decoder:
         self._exact = False
         # They run concurrently, so each has its own connection.
         self._parsing, staged = (Statements(staging.connection.cursor()) for _ in range(2))
-        self._lanes = (Lane(self._parsing, staged), Lane(self._parsing, staged))
+        self._buffers = (ChunkBuffer(self._parsing, staged), ChunkBuffer(self._parsing, staged))
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="stepscope-staging")
         self.events = 0
         self.untimed = self.endless = self.foreign = 0
@@ -68,60 +68,60 @@ class Decoder:
 
     def add(self, chunk: Chunk, texts: Texts) -> None:
         """Parse one chunk, given its texts, and stage it in the background of parsing the next."""
-        lane = self._lanes[0]
-        lane.wait()
+        buffer = self._buffers[0]
+        buffer.wait()
         first = self.events
         self.events += len(chunk)
-        lane.chunk = chunk
-        lane.show(texts.numbered(first))
-        if chunk.last or self.mender.waiting or not self._parse(lane):
-            self._parse_mended(lane, chunk, first)
-        lane.submit(self._executor, self._finish_chunk)
-        self._lanes = (self._lanes[1], lane)
+        buffer.chunk = chunk
+        buffer.show(texts.numbered(first))
+        if chunk.last or self.mender.waiting or not self._parse(buffer):
+            self._parse_mended(buffer, chunk, first)
+        buffer.submit(self._executor, self._finish_chunk)
+        self._buffers = (self._buffers[1], buffer)
 
     def finish(self) -> None:
         """Wait until everything is staged."""
-        for lane in self._lanes:
-            lane.wait()
+        for buffer in self._buffers:
+            buffer.wait()
 
-    def _finish_chunk(self, lane: Lane) -> None:
-        self._count(lane)
-        self._stage(lane)
-        metadata = lane.parsed.having("M")
+    def _finish_chunk(self, buffer: ChunkBuffer) -> None:
+        self._count(buffer)
+        self._stage(buffer)
+        metadata = buffer.parsed.having("M")
         if metadata.size:
-            lane.choose(metadata)
-            self.metadata += lane.statements.rows(parsing.metadata_sql("chosen"))
-        if lane.chunk is not None:
-            self._done(lane.chunk)
-            lane.chunk = None
+            buffer.choose(metadata)
+            self.metadata += buffer.statements.rows(parsing.metadata_sql("chosen"))
+        if buffer.chunk is not None:
+            self._done(buffer.chunk)
+            buffer.chunk = None
 
-    def _count(self, lane: Lane) -> None:
+    def _count(self, buffer: ChunkBuffer) -> None:
         """Count events that are no intervals or lack a time."""
-        parsed = lane.parsed
+        parsed = buffer.parsed
         others = np.bincount(parsed.phase[~parsed.is_span], minlength=256)
         self.untimed += int(others[ord("X")])
         self.endless += int(np.count_nonzero(parsed.is_span & (parsed.phase == ord("X")) & (parsed.dur == NONE)))
         self.foreign += int(others.sum() - others[list(_PHASES)].sum())
 
-    def _parse(self, lane: Lane) -> bool:
-        """Parse the lane's texts; returns False if one of them is not JSON."""
+    def _parse(self, buffer: ChunkBuffer) -> bool:
+        """Parse the buffer's texts; returns False if one of them is not JSON."""
         try:
-            lane.parse(self._parse_sql, exact=self._exact)
+            buffer.parse(self._parse_sql, exact=self._exact)
         except (duckdb.Error, UnicodeDecodeError):
             # The message quotes the text, which may not be UTF-8.
             return False
-        if not self._exact and parsing.is_inexact(lane.parsed.ts):
+        if not self._exact and parsing.is_inexact(buffer.parsed.ts):
             self._exact = True
-            lane.parse(self._parse_sql, exact=True)
+            buffer.parse(self._parse_sql, exact=True)
         return True
 
-    def _parse_mended(self, lane: Lane, chunk: Chunk, first: int) -> None:
+    def _parse_mended(self, buffer: ChunkBuffer, chunk: Chunk, first: int) -> None:
         """Parse a chunk in which some segments are no events."""
         odd = {index - first: is_json for index, is_json in self._parsing.rows(parsing.ODD)}
         mended = self.mender.mend(chunk, first, odd)
         self.events += sum(surplus for _, surplus in mended.shifts)
-        lane.show(mended_texts(lane.texts, mended))
-        lane.parse(self._parse_sql, exact=True)
+        buffer.show(mended_texts(buffer.texts, mended))
+        buffer.parse(self._parse_sql, exact=True)
 
     def _are_events(self, texts: Sequence[bytes]) -> list[bool]:
         """Whether each text is a JSON object with a phase."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from stepscope.readers.kineto.lane import NONE
+from stepscope.readers.kineto.chunk_buffer import NONE
 from stepscope.readers.kineto.launch_flows import LAUNCH_CATEGORIES
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ PROCESS: Final = "coalesce(pid::VARCHAR, pid_text, '')"
 THREAD: Final = "coalesce(tid::VARCHAR, tid_text, '')"
 
 
-#: The columns of `lane.Parsed`.
+#: The columns of `chunk_buffer.Parsed`.
 PARSED: Final = f"i, phase, is_span, coalesce(ts, {NONE}) AS ts, coalesce(dur, {NONE}) AS dur"
 
 

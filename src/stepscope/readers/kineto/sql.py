@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.readers.kineto.lane import NONE
+from stepscope.readers.kineto.chunk_buffer import NONE
 from stepscope.readers.kineto.parsing import PARSED, PROCESS, THREAD, columns_sql, structure
 
 #: What is staged only when all events are known.

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto import sql, work_sql
+from stepscope.readers.kineto.chunk_buffer import NONE, ChunkBuffer, column
 from stepscope.readers.kineto.event_kinds import EventKinds
 from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.lane import NONE, Lane, column
 from stepscope.readers.kineto.slices import Slices, string_slices
 from stepscope.store.inputs import TEXT_COLUMNS
 from stepscope.store.staging import Staging
@@ -35,50 +35,52 @@ class Stager:
         for statement in sql.TABLES:
             staging.connection.execute(statement)
 
-    def __call__(self, lane: Lane) -> None:
-        """Stage the lane's chunk."""
-        parsed, names = lane.parsed, self._names
+    def __call__(self, buffer: ChunkBuffer) -> None:
+        """Stage the buffer's chunk."""
+        parsed, names = buffer.parsed, self._names
         span = np.flatnonzero(parsed.is_span)
-        name = self._name_numbers(lane, span)
-        tracks = self._track_numbers(lane, span, names.on_device[name])
-        args = _arguments(lane)
+        name = self._name_numbers(buffer, span)
+        tracks = self._track_numbers(buffer, span, names.on_device[name])
+        args = _arguments(buffer)
         category = names.categories.take(name)
         correlation = column(parsed.table, "correlation").take(span)
         external = column(parsed.table, "external_id").take(span)
         dur = np.where(parsed.phase.take(span) == ord("X"), parsed.dur.take(span), NONE)
         self._insert(
-            lane, sql.EVENTS, "spans",
+            buffer, sql.EVENTS, "spans",
             id=parsed.ids.take(span), ts=parsed.ts.take(span), dur=_nullable(dur), track=tracks,
             name_id=names.name_ids.take(name),
             category=pa.DictionaryArray.from_arrays(pa.array(category), _CATEGORIES),
             correlation=_nullable(correlation), external_id=_nullable(external),
         )  # fmt: skip
-        self._stage_collectives(lane, span, name, args)
-        self._stage_work(lane, span, name, args)
-        self._stage_inputs(lane, span[names.with_inputs[name]])
-        self._stage_others(lane, args)
+        self._stage_collectives(buffer, span, name, args)
+        self._stage_work(buffer, span, name, args)
+        self._stage_inputs(buffer, span[names.with_inputs[name]])
+        self._stage_others(buffer, args)
         if np.any(names.is_work[name] & (correlation <= 0)):
             # Device work that no correlation id ties to its launch.
-            lane.statements.show("segments", lane.texts.table())
-            lane.statements.run(work_sql.LAUNCH_FLOWS)
-        self._stage_arguments(lane, args)
+            buffer.statements.show("segments", buffer.texts.table())
+            buffer.statements.run(work_sql.LAUNCH_FLOWS)
+        self._stage_arguments(buffer, args)
 
-    def _name_numbers(self, lane: Lane, span: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _name_numbers(self, buffer: ChunkBuffer, span: NDArray[np.int64]) -> NDArray[np.int64]:
         """The category and name of each interval as a number."""
-        keys = column(lane.parsed.table, "name_key").take(span)
+        keys = column(buffer.parsed.table, "name_key").take(span)
         numbers, new = self._names.keys.find_with_new(keys)
         if not new.size:
             return numbers
-        texts = _texts(lane, span[new])
+        texts = _texts(buffer, span[new])
         self._names.add(keys[new], list(zip(_list(texts, "cat"), _list(texts, "name"), strict=True)))
         return self._names.keys.find(keys)
 
-    def _track_numbers(self, lane: Lane, rows: NDArray[np.int64], on_device: NDArray[np.bool_]) -> NDArray[np.int32]:
+    def _track_numbers(
+        self, buffer: ChunkBuffer, rows: NDArray[np.int64], on_device: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
         """The row of `tracks` of each event: a queue of a device, or a thread of a process."""
-        keys = column(lane.parsed.table, "track_key").take(rows) * np.uint64(2) + on_device
+        keys = column(buffer.parsed.table, "track_key").take(rows) * np.uint64(2) + on_device
         numbers, new = self._tracks.find_with_new(keys)
         if new.size:
-            texts = _texts(lane, rows[new])
+            texts = _texts(buffer, rows[new])
             fields = zip(*(_list(texts, name) for name in ("process", "thread", "device", "stream")), strict=True)
             found = [
                 self._track(bool(is_device), *field) for is_device, field in zip(on_device[new], fields, strict=True)
@@ -95,91 +97,93 @@ class Stager:
         number = recorded if recorded is not None and abs(recorded) < 2**31 else None
         return self._staging.track("device", device=number, stream=stream)
 
-    def _stage_collectives(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
+    def _stage_collectives(
+        self, buffer: ChunkBuffer, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices
+    ) -> None:
         """What device work or host operators tell of collectives."""
         chosen = np.flatnonzero(
-            column(lane.parsed.table, "is_collective").take(span) & self._names.describes.take(name)
+            column(buffer.parsed.table, "is_collective").take(span) & self._names.describes.take(name)
         )
         if chosen.size:
             rows = span.take(chosen)
             self._insert(
-                lane, work_sql.COLLECTIVES, "described",
-                i=lane.parsed.ids.take(rows), is_work=self._names.is_work.take(name.take(chosen)),
+                buffer, work_sql.COLLECTIVES, "described",
+                i=buffer.parsed.ids.take(rows), is_work=self._names.is_work.take(name.take(chosen)),
                 args=args.take(rows).array,
             )  # fmt: skip
 
-    def _stage_work(self, lane: Lane, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
+    def _stage_work(self, buffer: ChunkBuffer, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
         """Device work."""
         chosen = np.flatnonzero(self._names.is_work.take(name))
         if not chosen.size:
             return
         rows, names = span[chosen], name[chosen]
         self._insert(
-            lane, work_sql.KERNELS, "details",
-            i=lane.parsed.ids[rows], args=args.take(rows).array, **self._names.details(names),
+            buffer, work_sql.KERNELS, "details",
+            i=buffer.parsed.ids[rows], args=args.take(rows).array, **self._names.details(names),
         )  # fmt: skip
         if self._names.is_copy[names].any():
-            lane.statements.run(work_sql.COPIES)
+            buffer.statements.run(work_sql.COPIES)
 
-    def _stage_inputs(self, lane: Lane, rows: NDArray[np.int64]) -> None:
+    def _stage_inputs(self, buffer: ChunkBuffer, rows: NDArray[np.int64]) -> None:
         """Inputs of operators, each text once."""
-        keys = column(lane.parsed.table, "text_key").take(rows)
+        keys = column(buffer.parsed.table, "text_key").take(rows)
         rows, keys = rows[keys > 0], keys[keys > 0]
         if not rows.size:
             return
         numbers, new = self._inputs.find_with_new(keys)
         if new.size:
-            texts = _texts(lane, rows[new]).select(sql.INPUT_TEXTS).rename_columns(TEXT_COLUMNS)
+            texts = _texts(buffer, rows[new]).select(sql.INPUT_TEXTS).rename_columns(TEXT_COLUMNS)
             added = np.arange(len(self._inputs), len(self._inputs) + new.size, dtype=np.int32)
             self._staging.insert("input_texts", texts.append_column("texts", pa.array(added)))
             self._inputs.add(keys[new])
             numbers = self._inputs.find(keys)
-        table = lane.parsed.table
+        table = buffer.parsed.table
         self._insert(
-            lane, sql.INPUTS, "calls",
-            event=lane.parsed.ids[rows], texts=numbers,
+            buffer, sql.INPUTS, "calls",
+            event=buffer.parsed.ids[rows], texts=numbers,
             sequence=_nullable(column(table, "sequence")[rows]),
             forward_thread=_nullable(column(table, "forward_thread")[rows]),
         )  # fmt: skip
 
-    def _stage_others(self, lane: Lane, args: Slices) -> None:
+    def _stage_others(self, buffer: ChunkBuffer, args: Slices) -> None:
         """What is no interval."""
-        parsed = lane.parsed
+        parsed = buffer.parsed
         instant = (parsed.phase == ord("i")) | (parsed.phase == ord("I"))
         allocations = np.flatnonzero(instant & ~parsed.is_span & (parsed.ts != NONE))
         if allocations.size:
-            tracks = self._track_numbers(lane, allocations, np.zeros(allocations.size, np.bool_))
+            tracks = self._track_numbers(buffer, allocations, np.zeros(allocations.size, np.bool_))
             self._insert(
-                lane, sql.MEMORY, "allocations",
+                buffer, sql.MEMORY, "allocations",
                 ts=parsed.ts[allocations], track=tracks, args=args.take(allocations).array,
             )  # fmt: skip
         for phases, statement in sql.BY_PHASE.items():
             ids = parsed.having(phases)
             if ids.size:
-                lane.choose(ids)
-                lane.statements.run(statement("chosen", exact=lane.exact))
+                buffer.choose(ids)
+                buffer.statements.run(statement("chosen", exact=buffer.exact))
 
-    def _stage_arguments(self, lane: Lane, args: Slices) -> None:
-        parsed = lane.parsed
+    def _stage_arguments(self, buffer: ChunkBuffer, args: Slices) -> None:
+        parsed = buffer.parsed
         rows = np.flatnonzero((parsed.is_span | (parsed.phase == ord("B"))) & (args.length >= 0))
-        lane.statements.show("arguments", pa.table({"id": parsed.ids[rows], "args": args.take(rows).array}))
-        self._staging.add_args("SELECT id, args FROM arguments", lane.statements.connection)
+        buffer.statements.show("arguments", pa.table({"id": parsed.ids[rows], "args": args.take(rows).array}))
+        self._staging.add_args("SELECT id, args FROM arguments", buffer.statements.connection)
 
-    def _insert(self, lane: Lane, statement: str, relation: str, **columns: Any) -> None:
-        lane.statements.show(relation, pa.table(columns))
-        lane.statements.run(statement)
+    def _insert(self, buffer: ChunkBuffer, statement: str, relation: str, **columns: Any) -> None:
+        buffer.statements.show(relation, pa.table(columns))
+        buffer.statements.run(statement)
 
 
-def _texts(lane: Lane, rows: NDArray[np.int64]) -> pa.Table:
+def _texts(buffer: ChunkBuffer, rows: NDArray[np.int64]) -> pa.Table:
     """What is recorded of some rows as text; rows ascending."""
-    lane.choose(lane.parsed.ids[rows])
-    return lane.statements.table(sql.texts_sql("chosen"))
+    buffer.choose(buffer.parsed.ids[rows])
+    return buffer.statements.table(sql.texts_sql("chosen"))
 
 
-def _arguments(lane: Lane) -> Slices:
+def _arguments(buffer: ChunkBuffer) -> Slices:
     """The arguments of each parsed row."""
-    parsed = lane.parsed
-    known = lane.texts.args.take(lane.texts.positions(parsed.ids))
+    parsed = buffer.parsed
+    known = buffer.texts.args.take(buffer.texts.positions(parsed.ids))
     found = parsed.table["found_args"]
     return known.or_else(string_slices(found.chunk(0))) if found.num_chunks else known
 

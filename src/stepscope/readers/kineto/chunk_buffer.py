@@ -58,7 +58,7 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
     return values
 
 
-class Lane:
+class ChunkBuffer:
     """A chunk that is parsed while another one is staged (double buffering).
 
     Attributes:
@@ -97,7 +97,7 @@ class Lane:
         """Register the events with these ascending ids as `chosen`."""
         self.statements.show("chosen", self.texts.take(self.texts.positions(ids)).table())
 
-    def submit(self, executor: Executor, stage: Stage) -> None:
+    def submit(self, executor: Executor, stage: StageChunk) -> None:
         """Stage the chunk in the background."""
         self._staged = executor.submit(stage, self)
 
@@ -108,11 +108,11 @@ class Lane:
             self._staged = None
 
 
-class Stage(Protocol):
+class StageChunk(Protocol):
     """Stages the rows of a chunk; called for every chunk in order, in a background thread."""
 
-    def __call__(self, lane: Lane) -> None:
-        """Stage the lane's chunk."""
+    def __call__(self, buffer: ChunkBuffer) -> None:
+        """Stage the buffer's chunk."""
 
 
 class ParseSql(Protocol):
