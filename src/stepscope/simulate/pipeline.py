@@ -17,7 +17,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class PipelineStage:
     """A rank's place.
 
     Attributes:
@@ -43,7 +43,7 @@ class Stage:
         return self.index == len(self.pipe.ranks) - 1
 
 
-def stage_of(job: SimJob, rank: int) -> Stage:
+def stage_of(job: SimJob, rank: int) -> PipelineStage:
     """The stage of a rank; neighbouring ranks are replicas of one stage, as Megatron places them."""
     width = job.ranks // job.stages
     index, place = divmod(rank, width)
@@ -54,7 +54,7 @@ def stage_of(job: SimJob, rank: int) -> Stage:
     start = sum(sizes[:index])
     replicas = tuple(range(index * width, (index + 1) * width))
     alone = job.stages == 1
-    return Stage(
+    return PipelineStage(
         index,
         range(start, start + sizes[index]),
         Group("0", "default_pg", replicas) if alone else Group(f"{1 + index}", "DATA_PARALLEL_GROUP", replicas),

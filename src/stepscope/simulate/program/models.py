@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.simulate.pipeline import Stage
+from stepscope.simulate.pipeline import PipelineStage
 from stepscope.simulate.program import convolution as conv
 from stepscope.simulate.program import ops
 from stepscope.simulate.program.builder import Builder
@@ -29,7 +29,7 @@ def forward(b: Builder, x: Tensor, target: Tensor) -> None:
         _loss(b, logits, target)
 
 
-def stage_forward(b: Builder, stage: Stage, tokens: Tensor, target: Tensor) -> None:
+def stage_forward(b: Builder, stage: PipelineStage, tokens: Tensor, target: Tensor) -> None:
     """Emit the forward of a pipeline's stage on one micro-batch; the last one ends with the loss."""
     with b.frame("train.py(41): forward", "nn.Module: TransformerStage_0"):
         x = _embedded(b, tokens) if stage.first else Tensor((*tokens.shape, b.job.hidden), b.job.dtype)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from stepscope.simulate.pipeline import Stage
+from stepscope.simulate.pipeline import PipelineStage
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program import models
 from stepscope.simulate.program.builder import Builder, Node
@@ -25,7 +25,7 @@ class Pipelined:
     """Emits one stage's step; ``tapes`` are those of micro-batches whose backward is still to come."""
 
     b: Builder
-    stage: Stage
+    stage: PipelineStage
     group: Communicator
     reducer: Reducer | None
     tokens: Tensor

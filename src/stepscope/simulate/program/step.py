@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.kernels import Kernels
-from stepscope.simulate.pipeline import Stage, stage_of
+from stepscope.simulate.pipeline import PipelineStage, stage_of
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program import models, ops
 from stepscope.simulate.program.builder import Builder
@@ -91,7 +91,7 @@ def _setup(b: Builder) -> ins.Program:
     )
 
 
-def _pipelined(b: Builder, stage: Stage, x: Tensor, target: Tensor, reducer: Reducer | Sharder | None) -> None:
+def _pipelined(b: Builder, stage: PipelineStage, x: Tensor, target: Tensor, reducer: Reducer | Sharder | None) -> None:
     """Forwards and backwards of all micro-batches, each a part of the batch."""
     part = b.job.batch // b.job.micro_batches
     tokens, wanted = (Tensor((part, *given.shape[1:]), given.dtype) for given in (x, target))
@@ -101,7 +101,7 @@ def _pipelined(b: Builder, stage: Stage, x: Tensor, target: Tensor, reducer: Red
     Pipelined(b, stage, group, reducer if isinstance(reducer, Reducer) else None, tokens, wanted).run()
 
 
-def _parallel(b: Builder, stage: Stage) -> Reducer | Sharder | None:
+def _parallel(b: Builder, stage: PipelineStage) -> Reducer | Sharder | None:
     """The exchange of gradients between ranks if there are several; called back as the model runs."""
     if len(stage.replicas.ranks) == 1:
         return None
