@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from stepscope.readers.memsnapshot.annotations import Stretch, marked_steps
+from stepscope.readers.memsnapshot.annotations import AnnotatedRange, marked_steps
 
 STEP, CLEAR = "Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad"
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
-def marks(*named: tuple[str, int]) -> list[Stretch]:
+def marks(*named: tuple[str, int]) -> list[AnnotatedRange]:
     """Stretches of 10 ns."""
-    return [Stretch(name, 0, "dataloader" if name == LOADER else "annotation", ts, 10) for name, ts in named]
+    return [AnnotatedRange(name, 0, "dataloader" if name == LOADER else "annotation", ts, 10) for name, ts in named]
 
 
 def bounds(*named: tuple[str, int], span: tuple[int, int] | None = (0, 1000)) -> list[tuple[int, int]]:
@@ -40,5 +40,5 @@ def test_one_mark_without_a_step_tells_nothing() -> None:
 
 
 def test_steps_that_the_program_marked_count_alone() -> None:
-    marked = [Stretch("ProfilerStep#1", 0, "step", 0, 100), *marks((STEP, 50))]
+    marked = [AnnotatedRange("ProfilerStep#1", 0, "step", 0, 100), *marks((STEP, 50))]
     assert marked_steps(marked, (0, 1000)) == []

@@ -18,7 +18,7 @@ _DAY_NS: Final = 24 * 3600 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class AnnotatedRange:
     """An annotated range: name, device, category and times in ns; no duration if its end is not recorded."""
 
     name: str
@@ -28,14 +28,16 @@ class Stretch:
     dur: int | None
 
 
-def stretches(recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None) -> tuple[list[Stretch], int]:
+def annotated_ranges(
+    recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None
+) -> tuple[list[AnnotatedRange], int]:
     """The annotated ranges by start, and the number of starts and ends without a counterpart.
 
     Args:
         recorded: Entries with stage START or END, a name, a device and `time_us`, in time order.
         span_ns: First and last time of the history; entries more than a day outside have a wrong time.
     """
-    found: list[Stretch] = []
+    found: list[AnnotatedRange] = []
     open_ones: dict[tuple[str, int], list[int]] = {}
     unmatched = 0
     for row in recorded:
@@ -60,13 +62,13 @@ def stretches(recorded: list[dict[str, Any]], span_ns: tuple[int, int] | None) -
     return sorted(found, key=lambda stretch: (stretch.ts, -(stretch.dur or 0))), unmatched
 
 
-def _stretch(key: tuple[str, int], start_us: int, dur_us: int | None) -> Stretch:
+def _stretch(key: tuple[str, int], start_us: int, dur_us: int | None) -> AnnotatedRange:
     name, on = key
     category = "step" if _STEP.match(name) else "dataloader" if _LOADER.search(name) else "annotation"
-    return Stretch(name, on, category, start_us * 1000, None if dur_us is None else dur_us * 1000)
+    return AnnotatedRange(name, on, category, start_us * 1000, None if dur_us is None else dur_us * 1000)
 
 
-def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) -> list[Stretch]:
+def marked_steps(annotated: Sequence[AnnotatedRange], span_ns: tuple[int, int] | None) -> list[AnnotatedRange]:
     """Steps from PyTorch's own marks, for programs that mark none.
 
     A step ends where `Optimizer.step` ends; the first starts where the gradients before it are freed, else with the
@@ -89,12 +91,12 @@ def marked_steps(annotated: Sequence[Stretch], span_ns: tuple[int, int] | None) 
     return _steps([*(one.ts for one in marks), max(span_ns[1], marks[-1].ts)], marks[0].device)
 
 
-def _fewest(marks: list[Stretch]) -> list[Stretch]:
+def _fewest(marks: list[AnnotatedRange]) -> list[AnnotatedRange]:
     """The marks of the rarest name; of equally rare names the one that occurs first."""
     counts = Counter(one.name for one in marks)
     return [one for one in marks if one.name == min(counts, key=lambda name: counts[name])]
 
 
-def _steps(bounds: list[int], device: int) -> list[Stretch]:
+def _steps(bounds: list[int], device: int) -> list[AnnotatedRange]:
     filled = [(start, end) for start, end in pairwise(bounds) if end > start]
-    return [Stretch(f"step {i}", device, "step", start, end - start) for i, (start, end) in enumerate(filled)]
+    return [AnnotatedRange(f"step {i}", device, "step", start, end - start) for i, (start, end) in enumerate(filled)]

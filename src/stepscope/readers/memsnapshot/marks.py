@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.memsnapshot.annotations import Stretch
+from stepscope.readers.memsnapshot.annotations import AnnotatedRange
 from stepscope.store.staging import Staging
 
 #: Actions that become events: the allocator's rare requests to the device. Allocations and frees are in `memory`.
@@ -24,7 +24,7 @@ SELECT row_number() OVER () - 1 AS id, ts, dur, track, name_id, category FROM st
 
 
 def stage_marks(
-    staging: Staging, spans: dict[int, tuple[int, int | None]], annotated: Sequence[Stretch], origin: int
+    staging: Staging, spans: dict[int, tuple[int, int | None]], annotated: Sequence[AnnotatedRange], origin: int
 ) -> None:
     """Fill `raw_events`, and set the track of allocations inside annotated ranges.
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, blocks, head
-from stepscope.readers.memsnapshot.annotations import marked_steps, stretches
+from stepscope.readers.memsnapshot.annotations import annotated_ranges, marked_steps
 from stepscope.readers.memsnapshot.clock import Int, clock
 from stepscope.readers.memsnapshot.device import Found
 from stepscope.readers.memsnapshot.health import add, observe_content, observe_history
@@ -55,7 +55,7 @@ def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
     parts = {device: part for part, device in loaded.devices.items() if history.counts[part]}
     times = {device: clock(part_times(staging, part)).ns for device, part in parts.items()}
     span = _span(times)
-    annotated, unmatched = stretches(loaded.annotations, span)
+    annotated, unmatched = annotated_ranges(loaded.annotations, span)
     origin = min([*(span or ())[:1], *(stretch.ts for stretch in annotated)], default=0)
     found, mended = Found(), 0
     spans: dict[int, tuple[int, int | None]] = {}
