@@ -12,7 +12,7 @@ from stepscope.store.staging import Staging
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RankMetadata:
     """Metadata of a rank's files beside their tables.
 
     Attributes:

@@ -9,7 +9,7 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
-from stepscope.readers.ascend.gathered import Told, create
+from stepscope.readers.ascend.gathered import RankMetadata, create
 from stepscope.readers.ascend.info import add_groups, attributes, collection_end, group_names, world_size
 from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
@@ -40,7 +40,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
     result = files.find(source.path) if source.path.is_dir() else _single(source, staging)
     create(staging)
     _observe_files(staging, result)
-    told = _read_files(result, staging, progress)
+    found = _read_files(result, staging, progress)
     gather_sums(staging)
     events = staging.one("SELECT (SELECT count(*) FROM ascend_host) + (SELECT count(*) FROM ascend_device)")
     if events == (0,) and not (take_sums_for_events(staging, collection_end(result.info)) or take_rest(staging)):
@@ -49,36 +49,36 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         observe_missing(staging)
     link(staging)
     stage(staging)
-    members = add_groups(staging, told.metadata)
+    members = add_groups(staging, found.metadata)
     pairs = pairs_in_matrix(staging)
-    stage_collectives(staging, group_names(told.operations, members), members, sums_by_name(staging), pairs)
+    stage_collectives(staging, group_names(found.operations, members), members, sums_by_name(staging), pairs)
     _observe(staging, result)
     return Recording(
         source=str(source),
         reader=NAME,
-        rank=told.rank if result.rank is None else result.rank,
-        world_size=world_size(told.metadata),
-        host=told.host,
-        attributes={**told.attributes, **attributes(result.info, told.metadata)},
+        rank=found.rank if result.rank is None else result.rank,
+        world_size=world_size(found.metadata),
+        host=found.host,
+        attributes={**found.attributes, **attributes(result.info, found.metadata)},
     )
 
 
-def _read_files(result: files.Result, staging: Staging, progress: Progress) -> Told:
+def _read_files(result: files.Result, staging: Staging, progress: Progress) -> RankMetadata:
     """Gather the rank's files; of two exports of the same result the text one is used."""
     from stepscope.readers.ascend.database.export import read_analysis, read_database
     from stepscope.readers.ascend.text import read_text
 
     if result.trace or ((result.tables or result.summaries) and not result.database):
-        told = Told(metadata=result.metadata, operations=read_text(result, staging, progress))
+        found = RankMetadata(metadata=result.metadata, operations=read_text(result, staging, progress))
     elif result.database:
-        told = read_database(result.database, staging, progress)
-        told = replace(told, metadata={**told.metadata, **result.metadata})
+        found = read_database(result.database, staging, progress)
+        found = replace(found, metadata={**found.metadata, **result.metadata})
     else:
-        told = Told(metadata=result.metadata)
+        found = RankMetadata(metadata=result.metadata)
     if result.analysis:
         kept = {source for (source,) in staging.connection.execute("SELECT DISTINCT source FROM recorded").fetchall()}
-        told = replace(told, operations={**read_analysis(result.analysis, staging, kept), **told.operations})
-    return told
+        found = replace(found, operations={**read_analysis(result.analysis, staging, kept), **found.operations})
+    return found
 
 
 def _single(source: Source, staging: Staging) -> files.Result:

@@ -14,7 +14,7 @@ from stepscope.readers.ascend.database import counters as db_counters
 from stepscope.readers.ascend.database import device as db_device
 from stepscope.readers.ascend.database import host as db_host
 from stepscope.readers.ascend.database.tables import Database
-from stepscope.readers.ascend.gathered import Told
+from stepscope.readers.ascend.gathered import RankMetadata
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
 
@@ -43,15 +43,15 @@ _METRICS: Final = {
 _PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
 
 
-def read_database(path: Path, staging: Staging, progress: Progress) -> Told:
+def read_database(path: Path, staging: Staging, progress: Progress) -> RankMetadata:
     """Gather all data of a rank's database."""
     with closing(Database(path)) as database:
-        told = _gather(database, staging)
+        found = _gather(database, staging)
     progress(path.stat().st_size)
-    return told
+    return found
 
 
-def _gather(database: Database, staging: Staging) -> Told:
+def _gather(database: Database, staging: Staging) -> RankMetadata:
     database.load(staging, "STRING_IDS", {"id": "int", "value": "text"}, "db_strings", key="id")
     database.load(staging, "CONNECTION_IDS", {"id": "int", "connectionId": "int"}, "db_connections")
     db_host.gather(database, staging)
@@ -62,7 +62,7 @@ def _gather(database: Database, staging: Staging) -> Told:
     ranks = database.rows("RANK_DEVICE_MAP", "rankId")
     hosts = database.rows("HOST_INFO", "hostName")
     version = metadata.get("SCHEMA_VERSION")
-    return Told(
+    return RankMetadata(
         rank=ranks[0][0] if ranks and type(ranks[0][0]) is int and 0 <= ranks[0][0] < 2**31 else None,
         host=str(hosts[0][0]) if hosts and hosts[0][0] else None,
         metadata=metadata,
