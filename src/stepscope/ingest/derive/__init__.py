@@ -18,7 +18,7 @@ from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels
 from stepscope.ingest.derive.names.classes import classify_names
 from stepscope.ingest.derive.steps.found import Steps
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.process.footprint import give_back
 from stepscope.store.staging import Staging
@@ -42,7 +42,7 @@ def derive(staging: Staging) -> int | None:
         origin, overview = align_devices(staging, overview, origin)
     clean_amounts(staging)
     steps = Steps.find(staging, overview)
-    work = Work.read(staging, overview)
+    work = RecordedWork.read(staging, overview)
     with Writing(staging) as writing:
         writing.start_staged()
         with ThreadPoolExecutor(1, thread_name_prefix="stepscope-classes") as executor:

@@ -18,7 +18,7 @@ COMPUTE, COMM, SYNC = (KERNEL_KINDS.index(kind) for kind in ("compute", "comm", 
 
 
 @dataclass(frozen=True, slots=True)
-class Activities:
+class DerivedWork:
     """n device activities by start time; -1 stands for none.
 
     Attributes:

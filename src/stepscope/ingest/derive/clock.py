@@ -99,7 +99,7 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     Returns:
         The new origin in ns, and the new overview.
     """
-    if not _could_tell(overview):
+    if not _is_observable(overview):
         return origin, overview
     found = _shift(staging, overview)
     if found is None:
@@ -126,7 +126,7 @@ def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[in
     return origin + first, Overview.read(staging)
 
 
-def _could_tell(overview: Overview) -> bool:
+def _is_observable(overview: Overview) -> bool:
     on_device = any(
         group.category in ("kernel", "collective", "copy", "set") and group.track not in overview.hosts
         for group in overview.groups

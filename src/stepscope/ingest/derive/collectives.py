@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.activities import COMM, Activities
+from stepscope.ingest.derive.activities import COMM, DerivedWork
 from stepscope.ingest.derive.host.surroundings import nullable
 from stepscope.ingest.derive.names.collectives import collectives_by_name, named_collective
 from stepscope.ingest.derive.overview import Overview
@@ -59,7 +59,7 @@ WHERE t.kind = 'host' AND e.category = 'annotation' AND regexp_matches(n.name, '
 """
 
 
-def derive_collectives(staging: Staging, overview: Overview, activities: Activities, chain: pa.Table) -> None:
+def derive_collectives(staging: Staging, overview: Overview, activities: DerivedWork, chain: pa.Table) -> None:
     """Replace rows of launches in `collectives` by a row per device event.
 
     Rows of host events without device event stay: collectives that run on the host.
@@ -69,16 +69,16 @@ def derive_collectives(staging: Staging, overview: Overview, activities: Activit
     if comm.size:
         chain = chain.filter(pa.array(match(distinct(activities.op[comm]), chain["op"].to_numpy()) >= 0))
         if told:
-            _tell(staging, activities.event[comm], activities.op[comm], chain)
+            _complete(staging, activities.event[comm], activities.op[comm], chain)
             events = staging.connection.execute("SELECT event FROM collectives").fetchnumpy()["event"]
             comm = comm[match(events, activities.event[comm]) < 0]
         if comm.size:
-            _name_untold(staging, activities, comm, chain)
+            _name_unrecorded(staging, activities, comm, chain)
     elif not told and overview.on_host("annotation"):
         _name_host_only(staging)
 
 
-def _tell(staging: Staging, event: NDArray[np.int64], op: NDArray[np.int64], chain: pa.Table) -> None:
+def _complete(staging: Staging, event: NDArray[np.int64], op: NDArray[np.int64], chain: pa.Table) -> None:
     """Complete the rows of device events from those of the operators around their launches."""
     connection = staging.connection
     connection.register("comm", pa.table({"event": event, "op": nullable(op, op < 0)}))
@@ -89,7 +89,7 @@ def _tell(staging: Staging, event: NDArray[np.int64], op: NDArray[np.int64], cha
     connection.unregister("chain")
 
 
-def _name_untold(staging: Staging, activities: Activities, comm: NDArray[np.int64], chain: pa.Table) -> None:
+def _name_unrecorded(staging: Staging, activities: DerivedWork, comm: NDArray[np.int64], chain: pa.Table) -> None:
     """Add rows for device events at these positions whose collective is known from names only."""
     found = collectives_by_name(staging, activities.name_id[comm], activities.op[comm], activities.module[comm], chain)
     staging.insert("collectives", found.append_column("event", pa.array(activities.event[comm])))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.activities import COMM
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.categories import CATEGORIES
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ ORDER BY track, ts, id
 """
 
 
-def device_events(work: Work, kind: NDArray[np.int8], step: Any) -> pa.Table:
+def device_events(work: RecordedWork, kind: NDArray[np.int8], step: Any) -> pa.Table:
     """The events of n device activities by track and time, with the kind of activity and the step of each."""
     category = np.where(kind == COMM, CATEGORIES.index("collective"), work.numbers("category")).astype(np.int8)
     names = ("ts", "dur", "track", "name_id", "correlation", "external_id")
@@ -52,7 +52,7 @@ def device_events(work: Work, kind: NDArray[np.int8], step: Any) -> pa.Table:
     return pa.table(columns).take(pa.array(work.by_track))
 
 
-def device_events_sql(overview: Overview, work: Work) -> str:
+def device_events_sql(overview: Overview, work: RecordedWork) -> str:
     """The query that stores `device_events` with all other events of devices, and `nested_work`."""
     events = sum(number for track, number in overview.by_track.items() if track not in overview.hosts)
     others = events - (work.event.size - work.on_host.size)

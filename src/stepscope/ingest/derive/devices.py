@@ -6,14 +6,14 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.ingest.derive.activities import Activities
+from stepscope.ingest.derive.activities import DerivedWork
 from stepscope.store.staging import Staging
 
 #: Distinct descriptions of devices.
 _ALIKE_SQL: Final = "SELECT DISTINCT * EXCLUDE (device, used) FROM devices"
 
 
-def mark_used_devices(staging: Staging, activities: Activities) -> None:
+def mark_used_devices(staging: Staging, activities: DerivedWork) -> None:
     """Mark devices with activity in `devices`, and add rows for those without a description."""
     used = activities.device.unique().drop_null().to_pylist()
     if not used:

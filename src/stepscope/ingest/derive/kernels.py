@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stepscope.ingest.derive.activities import COMM, COMPUTE, Activities
+from stepscope.ingest.derive.activities import COMM, COMPUTE, DerivedWork
 from stepscope.ingest.derive.costs import find_costs
 from stepscope.ingest.derive.device_events import device_events
 from stepscope.ingest.derive.host.surroundings import nullable
 from stepscope.ingest.derive.host.threads import Hosts
-from stepscope.ingest.derive.names.classes import NameClasses
+from stepscope.ingest.derive.names.classes import KernelClasses
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.backlog import backlog
 from stepscope.ingest.derive.steps.found import Steps
-from stepscope.ingest.derive.work import Work, taken, words
+from stepscope.ingest.derive.work import RecordedWork, taken, words
 from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
@@ -39,8 +39,8 @@ _RECORDED: Final = ("grid", "block", "registers", "shared_bytes", "occupancy", "
 
 
 def derive_kernels(
-    staging: Staging, overview: Overview, steps: Steps, work: Work, hosts: Hosts, names: NameClasses
-) -> tuple[Activities, pa.Table, pa.Table]:
+    staging: Staging, overview: Overview, steps: Steps, work: RecordedWork, hosts: Hosts, names: KernelClasses
+) -> tuple[DerivedWork, pa.Table, pa.Table]:
     """Derive all columns of device activities, by time.
 
     Returns:
@@ -65,7 +65,7 @@ def derive_kernels(
     return activities, stored, device_events(work, kinds, columns["step"])
 
 
-def _places(overview: Overview, work: Work) -> Columns:
+def _places(overview: Overview, work: RecordedWork) -> Columns:
     """Device and queue of each activity."""
     tracks = overview.tracks
     at = match(np.array([track.number for track in tracks], np.int64), work.numbers("track"))
@@ -73,7 +73,7 @@ def _places(overview: Overview, work: Work) -> Columns:
     return {"device": device, "stream": words(at, [track.stream for track in tracks])}
 
 
-def _classes(work: Work, names: NameClasses) -> tuple[NDArray[np.int8], Columns]:
+def _classes(work: RecordedWork, names: KernelClasses) -> tuple[NDArray[np.int8], Columns]:
     """Kind and class of each activity: as recorded, else from its name."""
     at = np.searchsorted(names.name_id, work.numbers("name_id"))
     of_name = np.array([OP_CLASSES.index(known.op_class) for known in names.classes], np.int8)[at]
@@ -92,7 +92,7 @@ def _classes(work: Work, names: NameClasses) -> tuple[NDArray[np.int8], Columns]
     }
 
 
-def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
+def _launches(steps: Steps, work: RecordedWork, hosts: Hosts) -> Columns:
     """The launch of each activity, and the operator, module and step around it.
 
     Without an operator around the launch, the external id gives the operator. Work without a recorded launch belongs to
@@ -120,7 +120,7 @@ def _launches(steps: Steps, work: Work, hosts: Hosts) -> Columns:
     return columns
 
 
-def _external_ops(work: Work, ops: pa.Table, lost: pa.ChunkedArray) -> pa.Table | None:
+def _external_ops(work: RecordedWork, ops: pa.Table, lost: pa.ChunkedArray) -> pa.Table | None:
     """The operator (the last of several) with the external id of each work without launch; None if there are none."""
     external = np.where(lost.to_numpy(), work.numbers("external_id"), -1)
     told = np.flatnonzero(match(distinct(external[external > 0]), ops["external_id"].to_numpy()) >= 0)
@@ -130,7 +130,7 @@ def _external_ops(work: Work, ops: pa.Table, lost: pa.ChunkedArray) -> pa.Table 
     return taken(ops, match(ops["external_id"].to_numpy(), external))
 
 
-def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
+def _in_graph(work: RecordedWork, launch: NDArray[np.int64]) -> pa.Array:
     """Whether a graph launched each activity: as recorded, else true where one launch has several kernels.
 
     Copies and waits may share a launch without a graph.
@@ -142,22 +142,22 @@ def _in_graph(work: Work, launch: NDArray[np.int64]) -> pa.Array:
     return pc.coalesce(work.rows["in_graph"], pa.array(shared))
 
 
-def _asked(work: Work, kinds: NDArray[np.int8], columns: Columns) -> Activities:
+def _asked(work: RecordedWork, kinds: NDArray[np.int8], columns: Columns) -> DerivedWork:
     """The columns needed for deriving the rest."""
     launch, launch_ts, op, module, step = (
         columns[name].fill_null(-1).to_numpy() for name in ("launch", "launch_ts", "op", "module", "step")
     )
-    return Activities(
+    return DerivedWork(
         work.event, work.ts, columns["dur"].to_numpy(), work.numbers("dur") == 0, work.by_track, work.numbers("track"),
         columns["device"], work.numbers("name_id"), kinds, launch, launch_ts, op, module, step,
         columns["graph"].is_valid().to_numpy(),
     )  # fmt: skip
 
 
-def _amounts(staging: Staging, work: Work, recorded: Columns, costs: pa.Table, dtype: pa.Array) -> Columns:
+def _amounts(staging: Staging, work: RecordedWork, recorded: Columns, costs: pa.Table, dtype: pa.Array) -> Columns:
     """Bytes, FLOPs and types: as recorded, else from the costs of operators."""
-    copied = work.told_by(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
-    costs = work.told_by(costs)
+    copied = work.joined_with(staging.connection.sql("SELECT event, bytes FROM copies").to_arrow_table())
+    costs = work.joined_with(costs)
     columns: Columns = {name: recorded[name] for name in _RECORDED if name != "dtype"}
     columns |= {"flops": costs["flops"], "bytes": pc.coalesce(copied["bytes"], costs["bytes"])}
     if recorded["dtype"].null_count < work.event.size:

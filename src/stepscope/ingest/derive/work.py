@@ -29,7 +29,7 @@ FROM raw_kernels k JOIN raw_events e ON e.id = k.event
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class RecordedWork:
     """n recorded device activities by start time.
 
     Attributes:
@@ -48,7 +48,7 @@ class Work:
     on_host: NDArray[np.int64]
 
     @classmethod
-    def read(cls, staging: Staging, overview: Overview) -> Work:
+    def read(cls, staging: Staging, overview: Overview) -> RecordedWork:
         """Read all device activities."""
         rows = staging.connection.sql(_WORK_SQL).to_arrow_table().combine_chunks()
         order = ascending(rows["event"].to_numpy())
@@ -69,7 +69,7 @@ class Work:
         values: NDArray[Any] = (column.fill_null(-1) if column.null_count else column).to_numpy()
         return values
 
-    def told_by(self, table: pa.Table) -> pa.Table:
+    def joined_with(self, table: pa.Table) -> pa.Table:
         """Left join with `table` on column `event`: a row per activity, nulls where there is none."""
         return taken(table, match(table["event"].to_numpy(), self.event))
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from stepscope.ingest.derive.activities import Activities
+from stepscope.ingest.derive.activities import DerivedWork
 from stepscope.ingest.derive.device_events import CATEGORY_SQL, device_events_sql
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.schema import TableSchema
 from stepscope.model.tables import COLLECTIVES, HEALTH
 from stepscope.store.activities import ACTIVITIES
@@ -39,7 +39,7 @@ def flows_sql(ends: pa.Table) -> str:
     return _FLOWS_SQL if len(ends) else _LAUNCHES_SQL
 
 
-def launched(activities: Activities) -> pa.Table:
+def launched(activities: DerivedWork) -> pa.Table:
     """Source and target event of each launch's flow, by time of the launched work."""
     known = activities.launch >= 0
     return pa.table({"source": activities.launch[known], "target": activities.event[known]})
@@ -109,7 +109,7 @@ class Writing:
         self._start(ACTIVITIES.name, "SELECT * FROM derived", derived=activities)
 
     def start_device_events(
-        self, overview: Overview, work: Work, events: pa.Table, nested: pa.Table, places: pa.Table
+        self, overview: Overview, work: RecordedWork, events: pa.Table, nested: pa.Table, places: pa.Table
     ) -> None:
         """Write device events (`device_events`), with enclosing events of those on host threads, and steps."""
         views = {"device_events": events, "nested_work": nested, "step_places": places}
@@ -120,7 +120,7 @@ class Writing:
         if self._staging.one("SELECT EXISTS (FROM raw_memory)") == (True,):
             self._start("memory", _MEMORY_SQL, memory_owners=owners)
 
-    def start_flows(self, activities: Activities, ends: pa.Table) -> None:
+    def start_flows(self, activities: DerivedWork, ends: pa.Table) -> None:
         """Write `flows`, given the events that enclose rows of `raw_flows`."""
         launches = launched(activities)
         if len(launches) or len(ends):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepscope.ingest.derive.activities import Activities
+from stepscope.ingest.derive.activities import DerivedWork
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.found import Steps
 from stepscope.store.staging import Staging
@@ -25,7 +25,7 @@ class Derived:
 
     staging: Staging
     overview: Overview
-    activities: Activities
+    activities: DerivedWork
     launches: int
     lost: int
     steps: Steps

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stepscope.ingest.derive.activities import SYNC, Activities
+from stepscope.ingest.derive.activities import SYNC, DerivedWork
 from stepscope.ingest.derive.checks.derived import Derived, share
 from stepscope.model.amounts import duration
 from stepscope.store.staging import Observation
@@ -102,7 +102,7 @@ def graphs(derived: Derived) -> Observation | None:
     )  # fmt: skip
 
 
-def _unlaunched(activities: Activities) -> NDArray[np.bool_]:
+def _unlaunched(activities: DerivedWork) -> NDArray[np.bool_]:
     """Whether the launch of each activity is missing, bool[n]."""
     found: NDArray[np.bool_] = (activities.launch < 0) & (activities.kind != SYNC)
     return found
@@ -122,7 +122,7 @@ def _migrations(derived: Derived) -> NDArray[np.bool_]:
     return found
 
 
-def _early(activities: Activities) -> NDArray[np.bool_]:
+def _early(activities: DerivedWork) -> NDArray[np.bool_]:
     """Whether each activity has no launch and precedes the first on its queue with one, bool[n]: queues are FIFO."""
     launched = activities.launch >= 0
     first = np.full(int(activities.track.max(initial=-1)) + 1, np.iinfo(np.int64).min)

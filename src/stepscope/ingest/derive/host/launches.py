@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.host.batches import LAUNCH, HostBatch
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 
@@ -26,14 +26,14 @@ _COLUMNS: Final = pa.schema(
 )  # fmt: skip
 
 
-class Launches:
+class LaunchFinder:
     """Find launches in nested host threads: one host call per correlation id of a launch call or device work.
 
     If several host calls share a correlation id (a runtime call and the driver call inside it), a launch call is
     preferred to any other, then the outermost.
     """
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: RecordedWork) -> None:
         correlation = work.numbers("correlation")
         self._work: NDArray[np.int64] = distinct(correlation[correlation > 0])
 

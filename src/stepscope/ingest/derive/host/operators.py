@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from stepscope.ingest.derive.host.batches import OP, HostBatch
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 
@@ -31,10 +31,10 @@ EXTERNAL: Final = pa.schema(
 )  # fmt: skip
 
 
-class Operators:
+class OperatorFinder:
     """Find the operators of device work in nested host threads."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: RecordedWork) -> None:
         external = work.numbers("external_id")
         self._wanted: NDArray[np.int64] = distinct(external[external > 0])
 

@@ -21,12 +21,12 @@ from stepscope.ingest.derive.host.batches import (
     HostBatch,
     host_stretches,
 )
-from stepscope.ingest.derive.host.launches import Launches, first_launches
-from stepscope.ingest.derive.host.operators import CHAIN, EXTERNAL, Operators
+from stepscope.ingest.derive.host.launches import LaunchFinder, first_launches
+from stepscope.ingest.derive.host.operators import CHAIN, EXTERNAL, OperatorFinder
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.found import Steps
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.events.lookup import match
 from stepscope.model.events.nesting import Nesting, nearest, nest
@@ -49,7 +49,7 @@ class Hosts:
     """Results of nesting, beside the events that are written.
 
     Attributes:
-        launches: The launches, as `Launches.find` returns them.
+        launches: The launches, as `LaunchFinder.find` returns them.
         chain: Operators that launch device work, with those around them, see `CHAIN`.
         external: Operators with external ids of device work, see `EXTERNAL`.
         work: Device work recorded on host threads: id, depth, parent, step.
@@ -69,12 +69,12 @@ class Hosts:
     clipped: int
 
 
-def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: Work, writing: Writing) -> Hosts:
+def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: RecordedWork, writing: Writing) -> Hosts:
     """Nest and write all events on host tracks; find launches, and the owners of allocations and flow ends.
 
     Allocations and flow ends are nested as events of duration 0, so that their parent is the event that encloses them.
     """
-    launches, operators = Launches(work), Operators(work)
+    launches, operators = LaunchFinder(work), OperatorFinder(work)
 
     def nest_stretch(stretch: Stretch) -> tuple[Hosts, pa.Table]:
         """Results and events of one stretch."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from stepscope.ingest.derive.work import Work
+from stepscope.ingest.derive.work import RecordedWork
 from stepscope.model.events.lookup import match
 from stepscope.model.kernel_names import KernelClass, classify
 from stepscope.store.staging import Staging
@@ -26,7 +26,7 @@ def names_of(connection: duckdb.DuckDBPyConnection, name_id: NDArray[Any]) -> li
 
 
 @dataclass(frozen=True, slots=True)
-class NameClasses:
+class KernelClasses:
     """Classes of the m distinct names of device activities.
 
     Attributes:
@@ -40,9 +40,9 @@ class NameClasses:
     classes: list[KernelClass]
 
 
-def classify_names(staging: Staging, work: Work) -> NameClasses:
+def classify_names(staging: Staging, work: RecordedWork) -> KernelClasses:
     """Classify the names of all device work; safe to run beside the nesting of host threads."""
     name_id = np.unique(work.numbers("name_id"))
     with staging.connection.cursor() as connection:
         names = names_of(connection, name_id)
-    return NameClasses(name_id, names, [classify(name) for name in names])
+    return KernelClasses(name_id, names, [classify(name) for name in names])

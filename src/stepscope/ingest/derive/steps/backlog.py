@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stepscope.ingest.derive.activities import SYNC, Activities
+from stepscope.ingest.derive.activities import SYNC, DerivedWork
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def backlog(by_track: NDArray[np.int64], track: NDArray[Any], launched: NDArray[
     return found
 
 
-def backlog_end(activities: Activities, step_ns: int) -> int | None:
+def backlog_end(activities: DerivedWork, step_ns: int) -> int | None:
     """End of the backlog on the device in ns; None if there was none.
 
     Args:
@@ -53,7 +53,7 @@ def backlog_end(activities: Activities, step_ns: int) -> int | None:
     return end if late is None or (end is not None and end >= late - _LATE_NS) else late
 
 
-def _late_start(activities: Activities, launched: NDArray[np.int64], step_ns: int) -> int | None:
+def _late_start(activities: DerivedWork, launched: NDArray[np.int64], step_ns: int) -> int | None:
     """Start of the first work that waited long in its queue with the device idle as recorded; None if there is none.
 
     Only little work of other queues may precede it.

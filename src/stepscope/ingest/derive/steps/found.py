@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stepscope.ingest.derive.activities import SYNC, Activities
+from stepscope.ingest.derive.activities import SYNC, DerivedWork
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.annotations import annotated_steps
 from stepscope.ingest.derive.steps.backlog import backlog, backlog_end
@@ -106,7 +106,7 @@ class Steps:
             self, steps=[replace(step, partial=step.partial or off) for step, off in zip(self.steps, cut, strict=True)]
         )
 
-    def table(self, activities: Activities) -> pa.Table:
+    def table(self, activities: DerivedWork) -> pa.Table:
         """Table `steps`.
 
         Every step extends to the end of the last device work launched in it. Devices lag behind the host, so work of a
@@ -135,7 +135,7 @@ class Steps:
         }
         return pa.table(columns)
 
-    def _starts(self, activities: Activities, end: Times) -> Times:
+    def _starts(self, activities: DerivedWork, end: Times) -> Times:
         """Start of each step on the devices, int64[n] in ns."""
         start: Times = self.starts.copy()
         if not start.size:
