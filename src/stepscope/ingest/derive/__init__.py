@@ -17,7 +17,7 @@ from stepscope.ingest.derive.host.threads import nest_hosts
 from stepscope.ingest.derive.inputs import share_texts
 from stepscope.ingest.derive.kernels import derive_kernels
 from stepscope.ingest.derive.names.classes import classify_names
-from stepscope.ingest.derive.steps.found import Steps
+from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.process.footprint import give_back
@@ -41,7 +41,7 @@ def derive(staging: Staging) -> int | None:
     if origin is not None:
         origin, overview = align_devices(staging, overview, origin)
     clean_amounts(staging)
-    steps = Steps.find(staging, overview)
+    steps = FoundSteps.find(staging, overview)
     work = RecordedWork.read(staging, overview)
     with Writing(staging) as writing:
         writing.start_staged()

@@ -17,7 +17,7 @@ from stepscope.ingest.derive.host.threads import Hosts
 from stepscope.ingest.derive.names.classes import KernelClasses
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.backlog import backlog
-from stepscope.ingest.derive.steps.found import Steps
+from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.ingest.derive.work import RecordedWork, taken, words
 from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.lookup import match
@@ -39,7 +39,7 @@ _RECORDED: Final = ("grid", "block", "registers", "shared_bytes", "occupancy", "
 
 
 def derive_kernels(
-    staging: Staging, overview: Overview, steps: Steps, work: RecordedWork, hosts: Hosts, names: KernelClasses
+    staging: Staging, overview: Overview, steps: FoundSteps, work: RecordedWork, hosts: Hosts, names: KernelClasses
 ) -> tuple[DerivedWork, pa.Table, pa.Table]:
     """Derive all columns of device activities, by time.
 
@@ -92,7 +92,7 @@ def _classes(work: RecordedWork, names: KernelClasses) -> tuple[NDArray[np.int8]
     }
 
 
-def _launches(steps: Steps, work: RecordedWork, hosts: Hosts) -> Columns:
+def _launches(steps: FoundSteps, work: RecordedWork, hosts: Hosts) -> Columns:
     """The launch of each activity, and the operator, module and step around it.
 
     Without an operator around the launch, the external id gives the operator. Work without a recorded launch belongs to

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stepscope.ingest.derive.activities import DerivedWork
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.steps.found import Steps
+from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.store.staging import Staging
 
 
@@ -28,7 +28,7 @@ class Derived:
     activities: DerivedWork
     launches: int
     lost: int
-    steps: Steps
+    steps: FoundSteps
 
 
 def share(part: int, whole: int) -> str:

@@ -25,7 +25,7 @@ from stepscope.ingest.derive.host.launches import LaunchFinder, first_launches
 from stepscope.ingest.derive.host.operators import CHAIN, EXTERNAL, OperatorFinder
 from stepscope.ingest.derive.host.surroundings import Surroundings, nullable
 from stepscope.ingest.derive.overview import Overview
-from stepscope.ingest.derive.steps.found import Steps
+from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.events.lookup import match
@@ -69,7 +69,7 @@ class Hosts:
     clipped: int
 
 
-def nest_hosts(staging: Staging, overview: Overview, steps: Steps, work: RecordedWork, writing: Writing) -> Hosts:
+def nest_hosts(staging: Staging, overview: Overview, steps: FoundSteps, work: RecordedWork, writing: Writing) -> Hosts:
     """Nest and write all events on host tracks; find launches, and the owners of allocations and flow ends.
 
     Allocations and flow ends are nested as events of duration 0, so that their parent is the event that encloses them.
@@ -121,7 +121,7 @@ def _each(
         yield from map(nest_stretch, stretches)
 
 
-def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
+def _joined(parts: list[Hosts], steps: FoundSteps) -> Hosts:
     """Combine the results of all stretches."""
     return Hosts(
         first_launches([part.launches for part in parts]),
@@ -135,7 +135,7 @@ def _joined(parts: list[Hosts], steps: Steps) -> Hosts:
     )
 
 
-def _nest(batch: HostBatch, steps: Steps) -> tuple[Surroundings, int]:
+def _nest(batch: HostBatch, steps: FoundSteps) -> tuple[Surroundings, int]:
     """Nest the threads of a batch; also returns the number of events clipped to their parent."""
     n = batch.id.size
     depth = np.zeros(n, dtype=np.int32)
@@ -182,7 +182,7 @@ def _owned(batch: HostBatch, around: Surroundings, kind: int) -> pa.Table:
     return pa.table({"row": batch.id[points], "owner": nullable(batch.id[owner], owner < 0)}, schema=_OWNED)
 
 
-def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], steps: Steps) -> pa.Table:
+def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], steps: FoundSteps) -> pa.Table:
     """Enclosing events and steps of the device work of a batch."""
     parent, step = around.parent[is_work], around.step[is_work]
     columns: dict[str, Any] = {"id": batch.id[is_work], "depth": around.depth[is_work]}
@@ -191,7 +191,7 @@ def _work(batch: HostBatch, around: Surroundings, is_work: NDArray[np.bool_], st
     return pa.table(columns, schema=_NESTED)
 
 
-def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_], steps: Steps) -> pa.Table:
+def _host_events(batch: HostBatch, around: Surroundings, wanted: NDArray[np.bool_], steps: FoundSteps) -> pa.Table:
     """The wanted events in stored form, by thread and time, with their enclosing events."""
     by_time = np.concatenate(
         [low + np.argsort(batch.ts[low:high], kind="stable") for low, high in batch.threads] or [np.zeros(0, np.int64)]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
@@ -71,7 +71,7 @@ class Candidate:
     ends: Times
 
 
-def annotated_steps(staging: Staging) -> list[Step]:
+def annotated_steps(staging: Staging) -> list[HostStep]:
     """The annotations that mark steps; empty if there are none."""
     connection = staging.connection
     rows = connection.execute(_SQL).fetchnumpy()
@@ -93,7 +93,7 @@ def annotated_steps(staging: Staging) -> list[Step]:
     numbers = _numbers(chosen.names)
     lengths = (chosen.ends - chosen.starts).tolist()
     columns = zip(chosen.names, numbers, chosen.starts.tolist(), lengths, strict=True)
-    return [Step(*values) for values in columns]
+    return [HostStep(*values) for values in columns]
 
 
 def _candidate(rows: dict[str, NDArray[Any]], work: Times) -> Candidate | None:

@@ -21,7 +21,7 @@ from stepscope.ingest.derive.steps.requests import request_steps
 from stepscope.ingest.derive.steps.roles import roles_of
 from stepscope.ingest.derive.steps.rounds import round_steps
 from stepscope.ingest.derive.steps.sequences import inferred_steps
-from stepscope.ingest.derive.steps.step import Step, called
+from stepscope.ingest.derive.steps.step import HostStep, called
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
@@ -47,7 +47,7 @@ SELECT least(min(ts), (
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class FoundSteps:
     """n steps: intervals on the host, ascending and without overlap.
 
     Attributes:
@@ -60,13 +60,13 @@ class Steps:
     """
 
     source: str
-    steps: list[Step]
+    steps: list[HostStep]
     starts: Times
     stops: Times
     called: NDArray[np.int32]
 
     @classmethod
-    def find(cls, staging: Staging, overview: Overview) -> Steps:
+    def find(cls, staging: Staging, overview: Overview) -> FoundSteps:
         """The steps of a recording; none without events."""
         source, steps = _find(staging, overview)
         starts = np.array([step.ts for step in steps], np.int64)
@@ -94,7 +94,7 @@ class Steps:
         """Column `step` as stored, from positions of steps and nulls."""
         return pc.take(pa.array(self.called, pa.int32()), position)
 
-    def complete(self, work: NDArray[np.int64]) -> Steps:
+    def complete(self, work: NDArray[np.int64]) -> FoundSteps:
         """The steps, with cut-off ones marked partial.
 
         Args:
@@ -183,7 +183,7 @@ SOURCES: Final = (
 )  # fmt: skip
 
 
-def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
+def _find(staging: Staging, overview: Overview) -> tuple[str, list[HostStep]]:
     """The steps and their source."""
     for source, find, category, said in SOURCES:
         steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
@@ -204,10 +204,10 @@ def _find(staging: Staging, overview: Overview) -> tuple[str, list[Step]]:
     launched, ran = staging.one(_USE_SQL)
     if ran is not None:
         first, last = launched, max(ran, launched + 1)
-    return "whole", [Step("whole recording", None, first, last - first)]
+    return "whole", [HostStep("whole recording", None, first, last - first)]
 
 
-def _apart(steps: list[Step]) -> list[Step]:
+def _apart(steps: list[HostStep]) -> list[HostStep]:
     """The steps by start, each cut where the next starts; the longest of those with equal starts."""
     steps = sorted(steps, key=lambda step: (step.ts, -step.dur))
     kept = [step for i, step in enumerate(steps) if not i or step.ts > steps[i - 1].ts]

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.ingest.derive.steps.evidence import counts_between, given_work
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.store.staging import Staging
 
 #: Least number of iterations, and least share of them that launch device work (without a device: run operators).
@@ -29,7 +29,7 @@ _WHOLE: Final = 0.8
 _REST: Final = 0.05
 
 
-def loaded_steps(staging: Staging) -> list[Step]:
+def loaded_steps(staging: Staging) -> list[HostStep]:
     """Steps from one batch to the next; the last one ends with the last launch. Empty if unclear."""
     marks = staging.connection.execute(_LOADED_SQL).fetchnumpy()
     if marks["ts"].size < _FEWEST or np.unique(marks["track"]).size > 1:
@@ -43,10 +43,10 @@ def loaded_steps(staging: Staging) -> list[Step]:
     if np.count_nonzero(given) < _WORKING * starts.size:
         return []
     times = zip(starts.tolist(), (stops - starts).tolist(), (given == 0).tolist(), strict=True)
-    return [Step(f"iteration {i}", None, start, dur, cut) for i, (start, dur, cut) in enumerate(times) if dur > 0]
+    return [HostStep(f"iteration {i}", None, start, dur, cut) for i, (start, dur, cut) in enumerate(times) if dur > 0]
 
 
-def optimized_steps(staging: Staging) -> list[Step]:
+def optimized_steps(staging: Staging) -> list[HostStep]:
     """Steps from the end of one optimizer step to that of the next, at least two. Empty if unclear.
 
     Of several optimizers the one that steps least often ends a step.
@@ -72,4 +72,4 @@ def optimized_steps(staging: Staging) -> list[Step]:
         edges = np.append(edges[:-2], edges[-1])
         cut = cut[:-1]
     times = zip(edges[:-1].tolist(), np.diff(edges).tolist(), cut.tolist(), strict=True)
-    return [Step(f"iteration {i}", None, start, dur, off) for i, (start, dur, off) in enumerate(times)]
+    return [HostStep(f"iteration {i}", None, start, dur, off) for i, (start, dur, off) in enumerate(times)]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.ingest.derive.steps.evidence import annotation_ranges, given_work, outermost
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.store.staging import Staging
 
 #: What may stand before and behind the word, such as `train_forward`, `Forward Pass (12)` or `forward_only`.
@@ -30,7 +30,7 @@ _FEWEST: Final = 3
 _COVER: Final = 0.8
 
 
-def steps_of_parts(staging: Staging) -> list[Step]:
+def steps_of_parts(staging: Staging) -> list[HostStep]:
     """Steps from one forward pass to the next, else from one backward or optimizer range; empty if unclear."""
     rows = annotation_ranges(staging)
     order = np.lexsort((rows["ts"] - rows["stop"], rows["ts"]))
@@ -61,7 +61,7 @@ def _micro_batches(starts: NDArray[np.int64], updates: NDArray[np.int64]) -> int
     return max(int(passes[0]), 1) if same else 1
 
 
-def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[Step]:
+def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[HostStep]:
     """A step per round; it ends where the next starts, or at a pause longer than all its parts."""
     steps = []
     edges = np.append(first, rows["ts"].size)
@@ -70,5 +70,5 @@ def _rounds(rows: dict[str, NDArray[Any]], first: NDArray[np.int64]) -> list[Ste
         following = int(rows["ts"][high]) if high < rows["ts"].size else stop
         if following - stop <= stop - start:
             stop = max(stop, following)
-        steps.append(Step(f"{rows['name'][low]} {number}", None, start, stop - start))
+        steps.append(HostStep(f"{rows['name'][low]} {number}", None, start, stop - start))
     return steps

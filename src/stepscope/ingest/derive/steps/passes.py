@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.ingest.derive.steps.evidence import given_work, trains
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.store.staging import Staging
 
 #: Least number of passes, and their least share of the step's launches or of its time.
@@ -27,7 +27,7 @@ ORDER BY e.ts, e.dur DESC
 """
 
 
-def passes_of(staging: Staging, steps: list[Step]) -> list[Step]:
+def passes_of(staging: Staging, steps: list[HostStep]) -> list[HostStep]:
     """The network passes that the only step consists of; the given steps if it does not.
 
     Passes are calls of one module that no other module calls: layers are called by the network.
@@ -58,15 +58,15 @@ def passes_of(staging: Staging, steps: list[Step]) -> list[Step]:
             # From one pass to the next: work between two passes belongs to the loop.
             edges = np.append(ts[mine], last)
             times = zip(edges[:-1].tolist(), np.diff(edges).tolist(), strict=True)
-            return [Step(f"{name} {i}", None, start, length) for i, (start, length) in enumerate(times)]
+            return [HostStep(f"{name} {i}", None, start, length) for i, (start, length) in enumerate(times)]
     return steps
 
 
-def network_passes(staging: Staging) -> list[Step]:
+def network_passes(staging: Staging) -> list[HostStep]:
     """The network passes that a recording without marks consists of; empty if it does not."""
     first, last = staging.one("SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events")
     if first is None or last <= first:
         return []
-    whole = [Step("whole recording", None, first, last - first)]
+    whole = [HostStep("whole recording", None, first, last - first)]
     passes = passes_of(staging, whole)
     return [] if passes is whole else passes

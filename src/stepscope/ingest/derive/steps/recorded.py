@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.store.staging import Staging
 
 #: A recorded step was never closed if more than this share of it follows all other events. (A step may end with a long
@@ -23,10 +23,10 @@ WHERE category IN ('op', 'python', 'runtime', 'sync', 'launch', 'kernel', 'colle
 """
 
 
-def recorded_steps(staging: Staging) -> list[Step]:
+def recorded_steps(staging: Staging) -> list[HostStep]:
     """The recorded steps; the longest record of a step that several threads recorded."""
-    chosen: list[Step] = []
-    by_name: dict[str, list[Step]] = {}
+    chosen: list[HostStep] = []
+    by_name: dict[str, list[HostStep]] = {}
     [last] = staging.one(_LAST_SQL)
     for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
         if last is not None and ts + dur - last > _OPEN * dur:
@@ -34,7 +34,7 @@ def recorded_steps(staging: Staging) -> list[Step]:
             continue
         others = by_name.setdefault(name, [])
         if all(ts >= other.ts + other.dur or ts + dur <= other.ts for other in others):
-            others.append(Step(name, _number(name), ts, dur))
+            others.append(HostStep(name, _number(name), ts, dur))
             chosen.append(others[-1])
     return chosen
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.ingest.derive.steps.evidence import counts_between, given_work, trains
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
@@ -36,7 +36,7 @@ WHERE t.kind = 'host' AND e.category = '{category}' ORDER BY e.ts
 """
 
 
-def request_steps(staging: Staging) -> list[Step]:
+def request_steps(staging: Staging) -> list[HostStep]:
     """The requests by start; the end of the last one is unknown. Empty if there are none."""
     rows = staging.connection.execute(_SQL).fetchnumpy()
     if not rows["ts"].size or trains(staging):
@@ -58,7 +58,7 @@ def request_steps(staging: Staging) -> list[Step]:
     if np.count_nonzero(counts_between(work, limits)) < _WORKING * starts.size:
         return []
     times = zip(starts.tolist(), np.diff(limits).tolist(), strict=True)
-    return [Step(f"request {i}", None, start, dur, i == starts.size - 1) for i, (start, dur) in enumerate(times)]
+    return [HostStep(f"request {i}", None, start, dur, i == starts.size - 1) for i, (start, dur) in enumerate(times)]
 
 
 def _overlaps(rows: dict[str, NDArray[Any]]) -> bool:

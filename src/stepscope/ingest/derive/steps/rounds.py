@@ -15,7 +15,7 @@ from stepscope.ingest.derive.steps.evidence import (
     outermost,
     within_one_call,
 )
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
@@ -36,7 +36,7 @@ _COVER: Final = 0.5
 _ALIKE: Final = 2
 
 
-def round_steps(staging: Staging) -> list[Step]:
+def round_steps(staging: Staging) -> list[HostStep]:
     """Steps from the first part of one round to that of the next; the last ends with the work. Empty if unclear.
 
     A round is a sequence of at least two annotations on one thread that recurs.
@@ -55,7 +55,7 @@ def round_steps(staging: Staging) -> list[Step]:
         alike = given.min() > 0 and given.max() <= _ALIKE * given.min()
         if alike and given.sum() >= _COVER * work.size:
             times = zip(starts.tolist(), np.diff(limits).tolist(), strict=True)
-            return [Step(f"round {i}", None, start, dur) for i, (start, dur) in enumerate(times)]
+            return [HostStep(f"round {i}", None, start, dur) for i, (start, dur) in enumerate(times)]
     return []
 
 

@@ -24,7 +24,7 @@ from stepscope.ingest.derive.steps.inference import (
     periodic_part,
 )
 from stepscope.ingest.derive.steps.layers import are_layers, does_what_layers_do_not
-from stepscope.ingest.derive.steps.step import Step
+from stepscope.ingest.derive.steps.step import HostStep
 from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
@@ -107,7 +107,7 @@ class Sequence:
         return Sequence(*(getattr(self, one.name)[part] for one in fields(self)))
 
 
-def inferred_steps(staging: Staging) -> list[Step]:
+def inferred_steps(staging: Staging) -> list[HostStep]:
     """The periods of device work, or of host work without a device; empty if there are none."""
     [operators] = staging.one("SELECT count(*) FROM raw_events WHERE category = 'op'")
     network = _is_network(staging)
@@ -141,7 +141,7 @@ def _is_network(staging: Staging) -> bool:
     return any(classify(name).op_class in _LAYERS for (name,) in names)
 
 
-def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool) -> list[Step]:
+def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool) -> list[HostStep]:
     """The periods of a sequence, which cover it all if `all_of_it`, else most of it."""
     part = slice(0, sequence.names.size)
     cuts = find_steps(sequence.names, sequence.gaps, shortest)
@@ -202,7 +202,7 @@ def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
     return inner.size >= 2 and within_one_call(staging, inner)
 
 
-def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
+def _steps(sequence: Sequence, cuts: Cuts) -> list[HostStep]:
     """Host intervals of the steps: each ends where the next starts, the last one when its last call returns."""
     # Work launched before the recording has only the device's time, which is later than the host's.
     starts = np.minimum.accumulate(sequence.host_starts[cuts.positions][::-1])[::-1]
@@ -210,4 +210,4 @@ def _steps(sequence: Sequence, cuts: Cuts) -> list[Step]:
     lengths = np.diff(np.append(starts, last))
     columns = zip(starts.tolist(), lengths.tolist(), cuts.partial.tolist(), strict=True)
     steps = [(start, length, cut) for start, length, cut in columns if length > 0]
-    return [Step(f"inferred step {i}", None, start, length, cut) for i, (start, length, cut) in enumerate(steps)]
+    return [HostStep(f"inferred step {i}", None, start, length, cut) for i, (start, length, cut) in enumerate(steps)]

@@ -16,7 +16,7 @@ _TOO_HIGH: Final = 2**31 - 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HostStep:
     """A step on the host.
 
     Attributes:
