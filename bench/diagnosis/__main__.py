@@ -56,10 +56,10 @@ def _show(outcome: Outcome) -> None:
     error = price_error(outcome) if len(outcome.faults) == 1 else None
     if (first in wanted if wanted else first == "-") and (error or 0) < 0.3:
         return
-    told = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.2f}" for f in outcome.findings) or "nothing"
+    listed = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.2f}" for f in outcome.findings) or "nothing"
     cost = ", ".join(f"{fault} {ns / 1e6:.2f}" for fault, ns in zip(outcome.faults, outcome.costs, strict=True))
     step = f"{outcome.step_ns / 1e6:.2f} ms"
-    print(f"{outcome.job} ({outcome.format}): {cost or 'healthy'} of {step}: {told}", flush=True)
+    print(f"{outcome.job} ({outcome.format}): {cost or 'healthy'} of {step}: {listed}", flush=True)
 
 
 def _text(family: str, s: Score) -> str:

@@ -41,9 +41,9 @@ def main() -> None:
         for cause, codes in ({"healthy": ()} | ANSWERS).items():
             diagnosis = recorded(options.python, cause, folder)
             first = diagnosis.findings[0].code if diagnosis.shown else "-"
-            told = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.1f} ms" for f in diagnosis.shown[:3]) or "none"
+            listed = ", ".join(f"{f.code} {(f.cost_ns or 0) / 1e6:.1f} ms" for f in diagnosis.shown[:3]) or "none"
             right = first in codes if codes else not any(f.cost_ns for f in diagnosis.shown)
-            print(f"| {cause} | {(diagnosis.step_ns or 0) / 1e6:.1f} ms | {told} | {'yes' if right else 'no'} |")
+            print(f"| {cause} | {(diagnosis.step_ns or 0) / 1e6:.1f} ms | {listed} | {'yes' if right else 'no'} |")
 
 
 def recorded(python: str, cause: str, folder: Path) -> Diagnosis:

@@ -91,10 +91,10 @@ def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
         return UserError(f"{listed} {'is an empty folder' if len(paths) == 1 else 'are empty folders'}", hint=_HINT)
     # Possible recordings come first.
     order = sorted(found, key=lambda one: not one.unreadable)
-    told = "; ".join(f"{one.path} {one.why}" for one in order[:_NAMED])
+    described = "; ".join(f"{one.path} {one.why}" for one in order[:_NAMED])
     more = f"; and {len(order) - _NAMED:,} more files" if len(order) > _NAMED + 1 else ""
     if len(paths) == 1 and paths[0].is_file() and len(order) == 1:
-        return UserError(told, hint=order[0].hint)
+        return UserError(described, hint=order[0].hint)
     where = "none of these is a recording" if len(paths) > 1 else f"{listed} holds no recording that stepscope can read"
     hints = {one.hint for one in order}
-    return UserError(f"{where}: {told}{more}", hint=hints.pop() if len(hints) == 1 else _HINT)
+    return UserError(f"{where}: {described}{more}", hint=hints.pop() if len(hints) == 1 else _HINT)

@@ -282,10 +282,10 @@ _NAMED: Final = 5
 def _none_usable(errors: Sequence[StepscopeError]) -> StepscopeError:
     if len(errors) == 1:
         return errors[0]
-    told = "; ".join(error.message for error in errors[:_NAMED])
+    listed = "; ".join(error.message for error in errors[:_NAMED])
     more = f"; and {len(errors) - _NAMED:,} more" if len(errors) > _NAMED else ""
     hints = list(dict.fromkeys(error.hint for error in errors))
-    return UnusableInputError(f"none of {len(errors):,} recordings can be used: {told}{more}", hint=hints[0])
+    return UnusableInputError(f"none of {len(errors):,} recordings can be used: {listed}{more}", hint=hints[0])
 
 
 def _unreadable(source: Source, error: OSError) -> UnusableInputError:

@@ -18,10 +18,10 @@ def operator_within(frames: Sequence[str] | None) -> str | None:
     """The PyTorch function that user code called, from a call stack with the innermost frame first; None if none."""
     found = None
     for frame in frames or ():
-        if told := _FUNCTIONAL.search(frame):
-            return told[1].lstrip("_")
-        if told := _OPERATOR.search(frame):
-            found = told[1]
+        if match := _FUNCTIONAL.search(frame):
+            return match[1].lstrip("_")
+        if match := _OPERATOR.search(frame):
+            found = match[1]
         elif found and ".py(" in frame:
             break
     return found

@@ -46,7 +46,7 @@ def served(name: str) -> Pass | None:
     if not (found := _VLLM.match(name)):
         return None
     prompts, answers = int(found[1]), int(found[3])
-    told = (found[2] is not None or not prompts) and (found[4] is not None or not answers)
+    counted = (found[2] is not None or not prompts) and (found[4] is not None or not answers)
     tokens = (int(found[2] or 0) if prompts else 0) + (int(found[4] or 0) if answers else 0)
     phase = "mixed" if prompts and answers else "prefill" if prompts else "decode"
-    return Pass(phase, prompts + answers, tokens if told else None) if prompts + answers else None
+    return Pass(phase, prompts + answers, tokens if counted else None) if prompts + answers else None

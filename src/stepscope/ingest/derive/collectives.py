@@ -64,17 +64,17 @@ def derive_collectives(staging: Staging, overview: Overview, activities: Derived
 
     Rows of host events without device event stay: collectives that run on the host.
     """
-    [told] = staging.one("SELECT count(*) FROM collectives")
+    [recorded] = staging.one("SELECT count(*) FROM collectives")
     comm = np.flatnonzero(activities.kind == COMM)
     if comm.size:
         chain = chain.filter(pa.array(match(distinct(activities.op[comm]), chain["op"].to_numpy()) >= 0))
-        if told:
+        if recorded:
             _complete(staging, activities.event[comm], activities.op[comm], chain)
             events = staging.connection.execute("SELECT event FROM collectives").fetchnumpy()["event"]
             comm = comm[match(events, activities.event[comm]) < 0]
         if comm.size:
             _name_unrecorded(staging, activities, comm, chain)
-    elif not told and overview.on_host("annotation"):
+    elif not recorded and overview.on_host("annotation"):
         _name_host_only(staging)
 
 

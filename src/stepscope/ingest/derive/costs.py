@@ -106,8 +106,8 @@ class _Chain:
         order = np.argsort(op, kind="stable")
         op, around, name_id = op[order], around[order], name_id[chosen[order]]
         texts = texts_of(staging, around)
-        told = texts >= 0
-        op, around, name_id, texts = op[told], around[told], name_id[told], texts[told]
+        has_texts = texts >= 0
+        op, around, name_id, texts = op[has_texts], around[has_texts], name_id[has_texts], texts[has_texts]
         cost, costs = _costs(staging, names, name_id.astype(np.int64), texts.astype(np.int64))
         known = cost >= 0
         return cls(op[known], around[known], costs["kind"].to_numpy()[cost[known]], cost[known], costs)

@@ -123,10 +123,10 @@ def _launches(steps: FoundSteps, work: RecordedWork, hosts: Hosts) -> Columns:
 def _external_ops(work: RecordedWork, ops: pa.Table, lost: pa.ChunkedArray) -> pa.Table | None:
     """The operator (the last of several) with the external id of each work without launch; None if there are none."""
     external = np.where(lost.to_numpy(), work.numbers("external_id"), -1)
-    told = np.flatnonzero(match(distinct(external[external > 0]), ops["external_id"].to_numpy()) >= 0)
-    if not told.size:
+    matching = np.flatnonzero(match(distinct(external[external > 0]), ops["external_id"].to_numpy()) >= 0)
+    if not matching.size:
         return None
-    ops = ops.take(pa.array(told[np.argsort(-ops["op"].to_numpy()[told], kind="stable")]))
+    ops = ops.take(pa.array(matching[np.argsort(-ops["op"].to_numpy()[matching], kind="stable")]))
     return taken(ops, match(ops["external_id"].to_numpy(), external))
 
 

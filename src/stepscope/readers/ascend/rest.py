@@ -22,8 +22,8 @@ _WINDOW: Final = "INSERT INTO ascend_host BY NAME SELECT 0 AS i, ? AS ts, ? AS d
 def take_rest(staging: Staging) -> bool:
     """Add one event over the time range of all records; returns whether there are any."""
     first, last = staging.one(_TIMES)
-    told = staging.one("SELECT count(*) FROM recorded") != (0,)
-    if first is None and not told:
+    is_recorded = staging.one("SELECT count(*) FROM recorded") != (0,)
+    if first is None and not is_recorded:
         return False
     staging.connection.execute(_WINDOW, [_SOME_DAY if first is None else first, 0 if first is None else last - first])
     staging.observe(

@@ -31,13 +31,13 @@ WITH named AS (
         sum(value) FILTER (WHERE metric = 'Transit Time(ms)') * 1000000 AS moving,
         sum(value) FILTER (WHERE metric = 'Transit Size(MB)') * 1000000 AS bytes
     FROM named WHERE source = 'bandwidth' AND transport IN ('SDMA', 'RDMA') GROUP BY ALL
-), told AS (SELECT coalesce(sum(bytes), 0) > 0 AS sizes FROM moved)
+), known AS (SELECT coalesce(sum(bytes), 0) > 0 AS sizes FROM moved)
 SELECT step, name, group_name, floor(us)::BIGINT * 1000 + round((us - floor(us)) * 1000)::BIGINT AS ts,
     try_cast(dur AS BIGINT) AS dur,
     CASE WHEN sizes THEN try_cast(least(dur, greatest(coalesce(transit, 0), coalesce(moving, 0))) AS BIGINT) END
         AS moving,
     CASE WHEN sizes THEN coalesce(try_cast(bytes AS BIGINT), 0) END AS bytes
-FROM times LEFT JOIN moved USING (step, name, group_name), told
+FROM times LEFT JOIN moved USING (step, name, group_name), known
 WHERE us > 0 AND us < 9e15 AND dur >= 0 AND dur < 1e18 ORDER BY ts, name
 """
 

@@ -200,13 +200,13 @@ def _found(file: IO[bytes], path: Path, size: int, most: int) -> list[Member]:
             plain, packed = _wide(data[start - extra : start], plain, packed)
             streamed = bool(flags & _STREAMED) and not packed
             following = data.find(MAGIC, start if streamed else min(start + packed, size))
-            told: tuple[int | None, int | None] = (plain, checksum)
+            sizes: tuple[int | None, int | None] = (plain, checksum)
             bytes_ = min(packed, size - start)
             if streamed:
                 end = size if following < 0 else following
-                told, bytes_ = _behind(data[max(start, end - _BEHIND.size) : end], end - start)
+                sizes, bytes_ = _behind(data[max(start, end - _BEHIND.size) : end], end - start)
             members.append(
-                Member(name, at, method, bytes_, *told, bool(flags & _ENCRYPTED), bool(flags & _ENDED)),
+                Member(name, at, method, bytes_, *sizes, bool(flags & _ENCRYPTED), bool(flags & _ENDED)),
             )
             if len(members) > most:
                 raise _refuse(path, f"has more members than the limit of {most:,}")

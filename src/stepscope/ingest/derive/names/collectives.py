@@ -66,11 +66,11 @@ def collectives_by_name(
     numbers = distinct(words)
     names = names_of(staging.connection, numbers)
     number = np.searchsorted(numbers, words)
-    told = [named_collective(name) for name in names]
-    telling = np.array([word is not None for word in told], np.bool_)
+    named = [named_collective(name) for name in names]
+    is_named = np.array([word is not None for word in named], np.bool_)
     collective = np.full(op.size, "other", object)
-    first = np.flatnonzero(telling[number])
-    collective[of[first][::-1]] = np.array(told, object)[number[first]][::-1]
+    first = np.flatnonzero(is_named[number])
+    collective[of[first][::-1]] = np.array(named, object)[number[first]][::-1]
 
     is_comm = np.array([classify(name).op_class == "collective" for name in names], np.bool_)
     sized = np.flatnonzero(is_comm[number] & (host >= 0))
