@@ -11,7 +11,7 @@ from stepscope.simulate.specs import KernelSpec
 
 
 @dataclass(slots=True)
-class Step:
+class TrueStep:
     """A recorded step: host interval and the end of the last activity launched in it."""
 
     number: int
@@ -32,8 +32,8 @@ class RankTruth:
     kernels: dict[KernelSpec, list[int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
-    waiting: list[Step] = field(default_factory=list)
-    current: Step | None = None
+    waiting: list[TrueStep] = field(default_factory=list)
+    current: TrueStep | None = None
     previous_end: int = -1
     host_end: int = 0
     first: int = -1
@@ -64,7 +64,7 @@ class RankTruth:
 
     def start_step(self, number: int, now: int, *, typical: bool = True) -> None:
         """A recorded step starts on the host; it is typical unless it belongs to the warm-up or an edge."""
-        self.current = Step(number, now, typical=typical)
+        self.current = TrueStep(number, now, typical=typical)
 
     def end_step(self, now: int) -> None:
         """It ends on the host; what can be settled is."""
@@ -95,7 +95,7 @@ class RankTruth:
         self.sweep.forget(min(oldest, self.previous_end))
         self.log.forget(self.sweep.reached)
 
-    def _row(self, step: Step, span_end: int) -> dict[str, Any]:
+    def _row(self, step: TrueStep, span_end: int) -> dict[str, Any]:
         intervals = self.sweep.intervals
         tile_start = self.previous_end if self.previous_end >= 0 else step.start
         device_end = step.device_end or step.end

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.specs import Collective
-from stepscope.simulate.writers.ascend.device import Work
+from stepscope.simulate.writers.ascend.device import DeviceTask
 
 #: HCCL's name of the group of all ranks.
 GROUP: Final = "group_name_0"
@@ -45,7 +45,7 @@ def group_number(group: str = GROUP) -> int:
     return first << 32 | second
 
 
-def collective_name(work: Work) -> str:
+def collective_name(work: DeviceTask) -> str:
     """A collective as it is called in every file, alike on all ranks."""
     return f"{work.spec.name}_{group_number() % 1000:03d}_{work.sequence - 1}_1"
 
@@ -56,7 +56,7 @@ def planes(job: SimJob) -> int:
     return inside + (job.ranks > job.ranks_per_host)
 
 
-def parts(job: SimJob, rank: int, work: Work) -> list[Part]:
+def parts(job: SimJob, rank: int, work: DeviceTask) -> list[Part]:
     """The parts of a collective of two ranks or more, in order of start.
 
     Until all ranks are there a rank waits on every plane; from then on the transfer's time is split evenly between
@@ -95,7 +95,7 @@ def _peers(job: SimJob, rank: int) -> list[tuple[int, bool]]:
     return [*near, ((rank + job.ranks_per_host) % job.ranks, True)] if job.ranks > job.ranks_per_host else near
 
 
-def _local_copy(job: SimJob, rank: int, work: Work, what: Collective) -> Part:
+def _local_copy(job: SimJob, rank: int, work: DeviceTask, what: Collective) -> Part:
     """The rank's own share is copied within the device, read and written, while it waits for the others."""
     share = what.bytes // len(what.ranks)
     copying = 3 * _SIGNAL + int(2 * share / DEVICES[job.device].bandwidth * 1e9)

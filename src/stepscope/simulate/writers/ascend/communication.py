@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.simulate.writers.ascend.collectives import Part, collective_name, group_number, parts
-from stepscope.simulate.writers.ascend.device import Work
+from stepscope.simulate.writers.ascend.device import DeviceTask
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import Place
 
@@ -33,7 +33,7 @@ class Communication:
         self._times: dict[str, Entry] = {}
         self._links: dict[tuple[str, str], list[Entry]] = defaultdict(list)
 
-    def add(self, work: Work, step: str) -> None:
+    def add(self, work: DeviceTask, step: str) -> None:
         """Take a collective, in order of start; ``step`` is empty outside of steps, where none is listed."""
         if not step and self._place.job.mark_steps:
             return
@@ -76,7 +76,7 @@ def _moves(part: Part) -> bool:
     return part.bytes > 0 and part.link != "ON_CHIP"
 
 
-def _time_info(place: Place, work: Work, found: list[Part]) -> Entry:
+def _time_info(place: Place, work: DeviceTask, found: list[Part]) -> Entry:
     """Times on the master plane; to synchronise is to wait before anything was transferred."""
     master = [part for part in found if part.plane == _MASTER]
     moves = [part for part in master if _moves(part)]

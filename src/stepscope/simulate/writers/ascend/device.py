@@ -14,7 +14,7 @@ from stepscope.simulate.writers.ascend.place import Place
 from stepscope.simulate.writers.ascend.steps import StepRecords
 
 
-class Work(NamedTuple):
+class DeviceTask(NamedTuple):
     """A kernel, copy or collective as a task of a stream; times are the job's, in ns.
 
     ``number`` counts the stream's tasks, ``node`` is the place in a graph (0: none), ``sequence`` counts collectives.
@@ -46,7 +46,7 @@ class Mark(NamedTuple):
 class DeviceStep:
     """Work launched in one step, in order of launch."""
 
-    work: list[Work]
+    work: list[DeviceTask]
     marks: list[Mark]
 
 
@@ -76,11 +76,11 @@ class Streams:
                 step.marks.append(self._mark(item))
         return step
 
-    def _work(self, a: Activity, call: Call, operator: Operator | None) -> Work:
+    def _work(self, a: Activity, call: Call, operator: Operator | None) -> DeviceTask:
         number = self._number(a.queue)
         self._ends[a.queue] = a.end
         stream = self._place.streams[a.queue]
-        return Work(a.start, a.end, stream, number, a.spec, call, operator, a.node, a.sequence)
+        return DeviceTask(a.start, a.end, stream, number, a.spec, call, operator, a.node, a.sequence)
 
     def _mark(self, call: Call) -> Mark:
         """An event is over when its queue gets to it; a wait lasts until the event it waits for is."""
@@ -101,21 +101,21 @@ class InOrder:
     """Sorts work by start, releasing it once no earlier work can follow."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[int, int, int, Work]] = []
+        self._waiting: list[tuple[int, int, int, DeviceTask]] = []
         self._count = 0
 
-    def add(self, work: list[Work]) -> None:
+    def add(self, work: list[DeviceTask]) -> None:
         """Take further work, in any order."""
         for item in work:
             self._count += 1
             heapq.heappush(self._waiting, (item.start, item.end, self._count, item))
 
-    def until(self, time: int) -> Iterator[Work]:
+    def until(self, time: int) -> Iterator[DeviceTask]:
         """Work that starts before a time, in order."""
         while self._waiting and self._waiting[0][0] < time:
             yield heapq.heappop(self._waiting)[3]
 
 
-def is_collective(work: Work) -> bool:
+def is_collective(work: DeviceTask) -> bool:
     """Whether the work is a collective, which has a row of its own instead of its stream's."""
     return work.spec.kind == "comm"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.simulate.writers.ascend import events, vocabulary
 from stepscope.simulate.writers.ascend.cann_events import LAUNCH, PUBLIC, connection, launch_of
 from stepscope.simulate.writers.ascend.collectives import Part, collective_name, parts
-from stepscope.simulate.writers.ascend.device import DeviceStep, Mark, Work, is_collective
+from stepscope.simulate.writers.ascend.device import DeviceStep, DeviceTask, Mark, is_collective
 from stepscope.simulate.writers.ascend.host import HostStep
 from stepscope.simulate.writers.ascend.place import CANN, COMMUNICATION, HARDWARE, INVALID, Place
 
@@ -26,7 +26,7 @@ def device_events(place: Place, step: DeviceStep, host: HostStep) -> list[str]:
     return texts
 
 
-def work_connection(work: Work) -> int:
+def work_connection(work: DeviceTask) -> int:
     """The number of the call that launched a task."""
     copied = work.spec.kind == "copy" or work.node
     return connection(work.call, PUBLIC if copied else LAUNCH)
@@ -41,7 +41,7 @@ def _task(kind: str, place_in: tuple[int, int], number: int, model: int = INVALI
     )
 
 
-def _work(place: Place, work: Work) -> str:
+def _work(place: Place, work: DeviceTask) -> str:
     spec = work.spec
     if spec.kind == "copy":
         kind = "SDMA_SQE" if spec.direction == "DtoD" else "PCIE_DMA_SQE"
@@ -63,7 +63,7 @@ def _mark(place: Place, mark: Mark) -> str:
     return events.cann(name, row, (place.stamp(mark.start), mark.end - mark.start), f"{{{args}}}")
 
 
-def _collective(place: Place, work: Work) -> list[str]:
+def _collective(place: Place, work: DeviceTask) -> list[str]:
     what = work.spec.collective
     assert what is not None
     number = work_connection(work)
@@ -84,7 +84,7 @@ def _collective(place: Place, work: Work) -> list[str]:
     return texts
 
 
-def _part(place: Place, work: Work, part: Part, sub: int) -> str:
+def _part(place: Place, work: DeviceTask, part: Part, sub: int) -> str:
     what = work.spec.collective
     assert what is not None
     spent = part.end - part.start
@@ -101,7 +101,7 @@ def _part(place: Place, work: Work, part: Part, sub: int) -> str:
     return events.cann(part.name, row, (place.stamp(part.start), spent), args)
 
 
-def _flow(place: Place, work: Work, host: HostStep) -> list[str]:
+def _flow(place: Place, work: DeviceTask, host: HostStep) -> list[str]:
     """From a call to the task it launched: a collective has a number of its own, kernels of a graph share one start."""
     task = host.tasks.get(work.call.correlation)
     number = work_connection(work)

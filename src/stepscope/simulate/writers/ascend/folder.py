@@ -22,7 +22,7 @@ from stepscope.simulate.writers.ascend.operator_details import OperatorDetails
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.overlap import StepWindow
 from stepscope.simulate.writers.ascend.place import FREQUENCY, Place
-from stepscope.simulate.writers.ascend.steps import StepRecords, Steps
+from stepscope.simulate.writers.ascend.steps import StepCollector, StepRecords
 from stepscope.simulate.writers.ascend.summaries import Summaries
 
 #: Files of a rank with sums only.
@@ -39,7 +39,7 @@ class AscendWriter:
         self._output = output = Output(self._part / "ASCEND_PROFILER_OUTPUT")
         shutil.rmtree(self._part, ignore_errors=True)
         output.folder.mkdir(parents=True)
-        self._steps, self._streams = Steps(), Streams(place)
+        self._steps, self._streams = StepCollector(), Streams(place)
         self._trace = events.TraceFile(output)
         self._trace.framework(framework_layers(place))
         self._trace.cann(cann_layers(place))

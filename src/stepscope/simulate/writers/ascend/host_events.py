@@ -8,7 +8,7 @@ from functools import lru_cache
 from stepscope.simulate.records import Frame
 from stepscope.simulate.specs import OpSpec
 from stepscope.simulate.writers.ascend import events, vocabulary
-from stepscope.simulate.writers.ascend.device import Work, is_collective
+from stepscope.simulate.writers.ascend.device import DeviceTask, is_collective
 from stepscope.simulate.writers.ascend.host import HostStep, Operator, Task
 from stepscope.simulate.writers.ascend.place import COMMUNICATION, GC, HARDWARE, Place
 from stepscope.simulate.writers.ascend.steps import StepRecords
@@ -25,7 +25,7 @@ def host_events(place: Place, host: HostStep, records: StepRecords) -> list[str]
     return texts
 
 
-def flow_to_work(place: Place, work: Work) -> list[str]:
+def flow_to_work(place: Place, work: DeviceTask) -> list[str]:
     """The flow from an operator to its work on the device, known by when that starts."""
     operator = work.operator
     if operator is None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from stepscope.simulate.specs import KernelSpec, Tensor
 from stepscope.simulate.writers.ascend import metrics, vocabulary
 from stepscope.simulate.writers.ascend.collectives import collective_name
-from stepscope.simulate.writers.ascend.device import Work, is_collective
+from stepscope.simulate.writers.ascend.device import DeviceTask, is_collective
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import INVALID, Place, trimmed
 
@@ -32,7 +32,7 @@ class KernelDetails:
         header = _LONG if place.details else _SHORT
         self._file.write(",".join((*(("Step Id",) if self._steps else ()), *header)) + "\r\n")
 
-    def add(self, work: Work, step: str) -> None:
+    def add(self, work: DeviceTask, step: str) -> None:
         """Append a row; ``step`` is empty outside of steps."""
         spent = work.end - work.start
         wait = max(0, work.start - self._end) if self._end else 0
@@ -42,7 +42,7 @@ class KernelDetails:
         row = self._long(work, name, times) if self._place.details else f"{name},N/A,N/A,{times},0"
         self._file.write(f"{step},{row}\r\n" if self._steps else f"{row}\r\n")
 
-    def _long(self, work: Work, name: str, times: str) -> str:
+    def _long(self, work: DeviceTask, name: str, times: str) -> str:
         spec = work.spec
         if is_collective(work):
             absent = ",".join(["N/A"] * (len(_LONG) - 11))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from stepscope.simulate.writers.ascend import vocabulary
-from stepscope.simulate.writers.ascend.device import Work
+from stepscope.simulate.writers.ascend.device import DeviceTask
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.place import Place, micros
 
@@ -16,7 +16,7 @@ class OpStatistic:
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 1 << 62, 0])
 
-    def add(self, work: Work) -> None:
+    def add(self, work: DeviceTask) -> None:
         """Count a kernel."""
         spent = work.end - work.start
         row = self._sums[vocabulary.op_type(work.spec), vocabulary.core(work.spec)]
@@ -43,7 +43,7 @@ class CacheRates:
         self._file = output.open("l2_cache.csv")
         self._file.write("Stream Id,Task Id,Hit Rate,Victim Rate,Op Name\n")
 
-    def add(self, work: Work) -> None:
+    def add(self, work: DeviceTask) -> None:
         """Append a row: the larger what a kernel moves against a cache of 192 MiB, the less of it is found there."""
         fill = min(1.0, work.spec.bytes / (192 << 20))
         rates = f"{round(0.95 - 0.6 * fill, 6)},{round(0.01 + 0.4 * fill, 6)}"
@@ -57,7 +57,7 @@ class AiCpuTimes:
         self._place = place
         self._lines: list[str] = []
 
-    def add(self, work: Work) -> None:
+    def add(self, work: DeviceTask) -> None:
         """Append a row, if the kernel ran there: an eighth of its time goes to dispatching it, another to copying."""
         if vocabulary.core(work.spec) != "AI_CPU":
             return

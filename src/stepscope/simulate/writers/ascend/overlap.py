@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from stepscope.model.intervals import Intervals
 from stepscope.simulate.writers.ascend import events
-from stepscope.simulate.writers.ascend.device import Work, is_collective
+from stepscope.simulate.writers.ascend.device import DeviceTask, is_collective
 from stepscope.simulate.writers.ascend.place import OVERLAP, Place, trimmed
 
 #: Rows of the trace, in order; every event is called as its row.
@@ -42,7 +42,7 @@ class Overlap:
         default_factory=lambda: {kind: (array("q"), array("q")) for kind in (False, True)}
     )
 
-    def add(self, work: Work) -> None:
+    def add(self, work: DeviceTask) -> None:
         """Take a kernel or collective."""
         starts, ends = self.times[is_collective(work)]
         starts.append(work.start)

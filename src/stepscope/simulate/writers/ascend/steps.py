@@ -27,7 +27,7 @@ class StepRecords:
     host_end: int = 0
 
 
-class Steps:
+class StepCollector:
     """Hands on whole steps; holds no more than one."""
 
     def __init__(self) -> None:

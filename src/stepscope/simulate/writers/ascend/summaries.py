@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.simulate.writers.ascend.cann_events import Api, ApiStatistic
 from stepscope.simulate.writers.ascend.communication import Communication
-from stepscope.simulate.writers.ascend.device import InOrder, Work, is_collective
+from stepscope.simulate.writers.ascend.device import DeviceTask, InOrder, is_collective
 from stepscope.simulate.writers.ascend.kernel_details import KernelDetails
 from stepscope.simulate.writers.ascend.kernel_tables import AiCpuTimes, CacheRates, OpStatistic
 from stepscope.simulate.writers.ascend.output import Output
@@ -27,7 +27,7 @@ class Summaries:
         self._cache = CacheRates(output) if place.everything else None
         self._ai_cpu = AiCpuTimes(place) if place.everything else None
 
-    def add(self, step: StepWindow, work: list[Work], calls: list[Api], until: int) -> None:
+    def add(self, step: StepWindow, work: list[DeviceTask], calls: list[Api], until: int) -> None:
         """Take a step; no work of a later one starts before ``until``."""
         self._steps.append(step)
         self._apis.add(calls)
