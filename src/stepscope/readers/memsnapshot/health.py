@@ -41,15 +41,15 @@ def observe_history(staging: Staging, found: Found, lengths: list[int], mended: 
     observe = staging.observe
     # A truncated history has the length of the batches it was written in.
     full = 0 if cut else sum(map(is_full, lengths))
-    has_history = any(length >= LEAST_HISTORY for length in lengths)
+    known = any(length >= LEAST_HISTORY for length in lengths)
     observe("history-full", "warning", full, "histories are as long as a limit: older entries were overwritten",
             "what came before is missing; " + _LONGER)  # fmt: skip
     lost = found.lost if full else 0
     observe("history-lost", "warning", lost, "frees of memory whose allocation is not recorded: the history lost its "
             "oldest entries", "who allocated it is unknown; " + _LONGER)  # fmt: skip
-    observe("history-older", "info", found.lost - lost if has_history else 0, "blocks are older than the history and were "
+    observe("history-older", "info", found.lost - lost if known else 0, "blocks are older than the history and were "
             "freed during it", _OLDER)  # fmt: skip
-    observe("history-late", "info", found.early if has_history else 0, "blocks in use are older than the history", _OLDER)
+    observe("history-late", "info", found.early if known else 0, "blocks in use are older than the history", _OLDER)
     observe("history-unbalanced", "warning", found.unfreed, "addresses were allocated again without a free in between",
             "each counts as freed at that moment")  # fmt: skip
     observe("history-vanished", "warning", 0 if cut else found.vanished,
