@@ -16,7 +16,7 @@ TABLES: Final = (
     "CREATE TABLE kineto_ends (i BIGINT, ph VARCHAR, ts BIGINT, pid VARCHAR, tid VARCHAR, cat VARCHAR, name VARCHAR)",
 )
 
-#: The texts that operators may be recorded with, as they are called here.
+#: Names here of the texts that operators may be recorded with.
 INPUT_TEXTS: Final = ("shapes", "dtypes", "strides", "concrete", "stack", "module")
 
 _HAS_INPUTS: Final = (
@@ -25,7 +25,7 @@ _HAS_INPUTS: Final = (
 
 
 def parse_sql(source: str, *, exact: bool) -> str:
-    """A row per event as in `parsing.parse_sql`, with keys for its texts.
+    """A query for a row per event as in `parsing.parse_sql`, with keys in place of its texts.
 
     `name_key` stands for category and name, `track_key` for all that tells its track, `text_key` for its inputs as
     an operator (0 for none). What they stand for is read again from one text with the key, see `texts_sql`: that is
@@ -43,7 +43,7 @@ def parse_sql(source: str, *, exact: bool) -> str:
 
 
 def texts_sql(source: str) -> str:
-    """What keys stand for, from events that have them."""
+    """A query for the texts of keys, from events that have them."""
     return f"""
     SELECT i, cat, name, {PROCESS} AS process, {THREAD} AS thread, device,
         coalesce(stream, regexp_replace({THREAD}, '^stream\\s+', '')) AS stream, {", ".join(INPUT_TEXTS)}
@@ -76,7 +76,7 @@ FROM (SELECT ts, track, json_transform(args, {structure(dict(_MEMORY_ARGS))}) AS
 
 
 def flows_sql(source: str, *, exact: bool) -> str:
-    """Gathers ends of flows."""
+    """A statement that gathers ends of flows."""
     return f"""
     INSERT INTO kineto_flows
     SELECT CASE cat WHEN 'fwdbwd' THEN 'forward_backward' ELSE coalesce(nullif(cat, ''), name) END,
@@ -86,7 +86,7 @@ def flows_sql(source: str, *, exact: bool) -> str:
 
 
 def counters_sql(source: str, *, exact: bool) -> str:
-    """Gathers samples of counters."""
+    """A statement that gathers samples of counters."""
     return f"""
     INSERT INTO kineto_counters
     SELECT ts, {PROCESS}, name, kv.key, try_cast(kv.value AS DOUBLE)

@@ -1,4 +1,4 @@
-"""Parsed events in, staged rows out: what Kineto's categories and arguments mean."""
+"""Stage parsed events, interpreting Kineto's categories and arguments."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Stager:
         self._stage_inputs(buffer, span[names.with_inputs[name]])
         self._stage_others(buffer, args)
         if np.any(names.is_work[name] & (correlation <= 0)):
-            # Device work that no correlation id ties to its launch.
+            # Device work without a correlation id.
             buffer.statements.show("segments", buffer.texts.table())
             buffer.statements.run(work_sql.LAUNCH_FLOWS)
         self._stage_arguments(buffer, args)
 
     def _name_numbers(self, buffer: ChunkBuffer, span: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The category and name of each interval as a number."""
+        """The number of each interval's (category, name) pair in `EventKinds`."""
         keys = column(buffer.parsed.table, "name_key").take(span)
         numbers, new = self._names.keys.find_with_new(keys)
         if not new.size:
@@ -76,7 +76,7 @@ class Stager:
     def _track_numbers(
         self, buffer: ChunkBuffer, rows: NDArray[np.int64], on_device: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
-        """The row of `tracks` of each event: a queue of a device, or a thread of a process."""
+        """Row of `tracks` of each event, int32[n]: a device queue, or a thread of a process."""
         keys = column(buffer.parsed.table, "track_key").take(rows) * np.uint64(2) + on_device
         numbers, new = self._tracks.find_with_new(keys)
         if new.size:
@@ -100,7 +100,7 @@ class Stager:
     def _stage_collectives(
         self, buffer: ChunkBuffer, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices
     ) -> None:
-        """What device work or host operators tell of collectives."""
+        """Stage collectives described by device work or host operators."""
         chosen = np.flatnonzero(
             column(buffer.parsed.table, "is_collective").take(span) & self._names.describes.take(name)
         )
@@ -113,7 +113,7 @@ class Stager:
             )  # fmt: skip
 
     def _stage_work(self, buffer: ChunkBuffer, span: NDArray[np.int64], name: NDArray[np.int64], args: Slices) -> None:
-        """Device work."""
+        """Stage device work."""
         chosen = np.flatnonzero(self._names.is_work.take(name))
         if not chosen.size:
             return
@@ -126,7 +126,7 @@ class Stager:
             buffer.statements.run(work_sql.COPIES)
 
     def _stage_inputs(self, buffer: ChunkBuffer, rows: NDArray[np.int64]) -> None:
-        """Inputs of operators, each text once."""
+        """Stage inputs of operators, each text once."""
         keys = column(buffer.parsed.table, "text_key").take(rows)
         rows, keys = rows[keys > 0], keys[keys > 0]
         if not rows.size:
@@ -147,7 +147,7 @@ class Stager:
         )  # fmt: skip
 
     def _stage_others(self, buffer: ChunkBuffer, args: Slices) -> None:
-        """What is no interval."""
+        """Stage events that are no intervals."""
         parsed = buffer.parsed
         instant = (parsed.phase == ord("i")) | (parsed.phase == ord("I"))
         allocations = np.flatnonzero(instant & ~parsed.is_span & (parsed.ts != NONE))
@@ -175,7 +175,7 @@ class Stager:
 
 
 def _texts(buffer: ChunkBuffer, rows: NDArray[np.int64]) -> pa.Table:
-    """What is recorded of some rows as text; rows ascending."""
+    """Recorded texts of the rows, which ascend."""
     buffer.choose(buffer.parsed.ids[rows])
     return buffer.statements.table(sql.texts_sql("chosen"))
 

@@ -1,6 +1,6 @@
-"""Statements that are run over one chunk after another, planned once.
+"""Prepared statements that run over one chunk after another.
 
-To plan a statement takes DuckDB 1 to 20 ms, which is as long as to run it over a chunk.
+Planning a statement takes DuckDB 1 to 20 ms, as long as running it over a chunk.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 
 class _Shown:
-    """An Arrow stream of a table, and later of another with the same columns."""
+    """An Arrow stream of the current table; later tables have the same columns."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table = table
@@ -22,7 +22,7 @@ class _Shown:
 
 
 class Statements:
-    """The statements of one connection, and the tables that they are about."""
+    """Prepared statements of one connection, and the tables they read."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
@@ -30,7 +30,7 @@ class Statements:
         self._planned: dict[str, str] = {}
 
     def show(self, name: str, table: pa.Table) -> None:
-        """Let a name stand for a table from now on; its columns are those of the first table of the name.
+        """Register a table under a name, with the columns of the first table of that name.
 
         Statements about more than one of these names do not know which is the smaller one.
         """
@@ -41,11 +41,11 @@ class Statements:
             self.connection.register(name, self._shown[name])
 
     def run(self, statement: str) -> None:
-        """Run a statement whose result nobody asks for."""
+        """Run a statement and discard its result."""
         self.rows(statement)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """The result of a statement, row by row."""
+        """The result of a statement as rows."""
         return self.connection.execute(self._execute(statement)).fetchall()
 
     def table(self, statement: str) -> pa.Table:

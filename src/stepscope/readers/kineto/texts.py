@@ -1,4 +1,4 @@
-"""The events of a chunk as text, numbered."""
+"""The events of a chunk as numbered texts."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from stepscope.readers.kineto.slices import Slices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Rows that one core takes at a time.
+#: Rows per batch, processed by one core.
 _BATCH: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Events, or what may be events, of one chunk.
+    """Events, or candidates for events, of one chunk.
 
     Attributes:
         ids: int64[n], ascending.
-        text: Of each event.
-        args: The arguments of each event, none if they have to be found by parsing.
+        text: Text of each event.
+        args: Arguments of each event; none if they have to be found by parsing.
         flat: bool[n], as in `Segments`.
         flow: bool[n], as in `Segments`.
     """
@@ -46,11 +46,11 @@ class Texts:
         return replace(self, ids=self.ids + first)
 
     def lay_out(self) -> None:
-        """Prepare what `table` needs; it is needed by those that are numbered, too."""
+        """Prepare the arrays that `table` needs, shared with `numbered` copies."""
         _ = self.text.array, self.args.array
 
     def positions(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where events stand that are known to be among these."""
+        """Positions of events with these ids, which must exist."""
         return np.searchsorted(self.ids, ids)
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Texts:

@@ -1,4 +1,4 @@
-"""The SQL that turns the arguments of device work into staged rows."""
+"""SQL that stages the arguments of device work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COPY_ARGS: Final = {"bytes": "BIGINT", "size": "BIGINT", "direction": "VARCHAR"
 
 _SPELLED: Final = f"regexp_extract(a.kind, '{DIRECTION}', 1)"
 
-#: What a name tells of a copy comes before what its arguments do.
+#: A copy's name takes precedence over its arguments.
 COPIES: Final = f"""
 INSERT INTO copies
 SELECT i,

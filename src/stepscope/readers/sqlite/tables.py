@@ -121,7 +121,7 @@ class SqliteTables:
             yield _batch(rows, present, types)
 
     def small(self, table: str, *names: str) -> list[tuple[Any, ...]]:
-        """Columns of a small table as rows of values as stored; none if the table has not all of them."""
+        """Stored values of a small table's columns as rows; empty if it lacks one of the columns."""
         if not set(names) <= set(self.columns.get(table, ())):
             return []
         rows = (row[1:] for block in self._rows(table, list(names)) for row in block)
