@@ -40,6 +40,9 @@ def roles(*length: int, host: tuple[int, ...] = (), partial: tuple[int, ...] = (
         ((217, 143, 217, 143, 216), "ttttt"),  # both workers are too slow
         ((217, 143, 217, 143, 200), "wtote"),
         ((217, 143, 217, 143, 143), "wtott"),
+        ((36, 6, 6, 6, 38, 6, 6, 6), "tttttttt"),  # four workers are too slow
+        ((36, 6, 6, 6, 50, 6, 6, 6), "wtttottt"),  # a warm-up and a pause
+        ((6, 6, 6, 6, 38, 6, 6, 6), "ttttottt"),
         ((100, 100, 100, 180) * 5, "t" * 20),  # every fourth step ends with the optimizer
     ],
 )

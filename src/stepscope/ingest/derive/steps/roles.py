@@ -25,6 +25,8 @@ _RARE: Final = 0.15
 #: Where the first step, the last and one between them are outliers and differ from each other by no more than this, the
 #: length recurs: two loader workers that are too slow make every other step wait for the same time.
 _SAME: Final = 0.05
+#: The same of fewer of them that are so many times as long as the others, within `_UNLIKE`.
+_FAR: Final = 2
 #: Least number of remaining steps to compare others with.
 _FEWEST: Final = 2
 #: Least number of steps between the first and the last to judge these two by.
@@ -113,9 +115,21 @@ def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
         recurring = off[1:-1][inner]
         unlike &= (off < recurring.min()) | (off > (1 + _UNLIKE) * recurring.max())
         unlike[1:-1] = False
-    elif inner.any() and unlike[0] and unlike[-1] and length[unlike].max() <= (1 + _SAME) * length[unlike].min():
-        return []
+    elif inner.any():
+        recurs = unlike[0] and unlike[-1] and length[unlike].max() <= (1 + _SAME) * length[unlike].min()
+        if recurs or ((unlike[0] or unlike[-1]) and _prevail(length, unlike)):
+            return []
     return [] if step.size - np.count_nonzero(unlike) < _FEWEST else step[unlike].tolist()
+
+
+def _prevail(length: Times, unlike: NDArray[np.bool_]) -> bool:
+    """Whether steps far longer than the others are alike, and hold most of the time: what takes that is no exception.
+
+    Loader workers that are too slow make every fourth of eight steps wait, of which one is the first.
+    """
+    long, others = length[unlike], length[~unlike]
+    alike = long.max() <= (1 + _UNLIKE) * long.min()
+    return bool(alike and long.min() >= _FAR * np.median(others) and long.sum() > others.sum())
 
 
 def _warm_up(length: Times, step: NDArray[np.int64]) -> list[int]:
@@ -126,6 +140,9 @@ def _warm_up(length: Times, step: NDArray[np.int64]) -> list[int]:
         usual = float(np.median(later))
         least = _WARMING_UP if later.size < _FEWEST else 1 + _UNLIKE
         spread = float(np.median(np.abs(later - usual)))
+        far = length[position:] >= _FAR * usual
+        if far[1:].any() and _prevail(length[position:], far):
+            break
         if length[position] <= max(least * usual, usual + _SPREADS * spread):
             break
         found.append(int(step[position]))
