@@ -115,6 +115,13 @@ def test_launches_without_a_kernel_are_worth_a_warning_if_they_are_many():
     assert rows == [{"code": "launches-without-kernel", "severity": "warning", "count": 1}]
 
 
+def test_setting_no_bytes_is_no_work_that_was_lost():
+    facts = usual()
+    for correlation in (900, 901):
+        facts.host("launch", "cudaMemsetAsync", correlation, 1, correlation=correlation)
+    assert "launches-without-kernel" not in codes(facts)
+
+
 def test_kernels_that_start_before_their_launch():
     facts = usual()
     facts.kernel("fast", 450, 10, launch=(455, 3))

@@ -57,7 +57,7 @@ def derive(staging: Staging) -> int | None:
         writing.start_device_events(overview, work, events, hosts.work, steps.places())
         writing.start_memory(hosts.allocations)
         writing.start_flows(activities, hosts.flows)
-        steps, chain, launches = steps.complete(hosts.per_step), hosts.chain, counted(hosts.launches)
+        steps, chain, launches = steps.complete(hosts.per_step), hosts.chain, counted(staging, hosts.launches)
         # Hundreds of MB in a long recording.
         del work, hosts, stored, events
         writing.start_steps(steps.table(activities))

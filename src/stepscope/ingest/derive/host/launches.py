@@ -16,6 +16,8 @@ from stepscope.model.intervals import distinct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stepscope.store.staging import Staging
+
 #: Columns of the call, and of its enclosing events.
 _COLUMNS: Final = pa.schema(
     [
@@ -79,10 +81,12 @@ def first_launches(parts: list[pa.Table]) -> pa.Table:
     return found.take(pa.array(_first_of_each(correlation, ~found["is_launch"].to_numpy(), *numbers)))
 
 
-def counted(launches: pa.Table) -> tuple[int, int]:
-    """Number of launches, and of those without device work."""
-    is_launch, has_work = (launches[name].to_numpy() for name in ("is_launch", "has_work"))
-    return int(np.count_nonzero(is_launch)), int(np.count_nonzero(is_launch & ~has_work))
+def counted(staging: Staging, launches: pa.Table) -> tuple[int, int]:
+    """Number of launches, and of those whose device work is lost: setting no bytes is no work."""
+    is_launch, has_work, name = (launches[column].to_numpy() for column in ("is_launch", "has_work", "name_id"))
+    sets = staging.connection.execute("SELECT name_id FROM names WHERE contains(lower(name), 'memset')").fetchnumpy()
+    lost = is_launch & ~has_work & ~np.isin(name, sets["name_id"])
+    return int(np.count_nonzero(is_launch)), int(np.count_nonzero(lost))
 
 
 def _first_of_each(key: NDArray[np.int64], *by: NDArray[Any]) -> NDArray[np.int64]:
