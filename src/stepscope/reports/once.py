@@ -56,7 +56,11 @@ _VERBS: Final = {
 _NOUN: Final = re.compile(rf"({'|'.join(sorted(_NOUNS, key=len, reverse=True))})\b")
 _VERB: Final = re.compile(rf"(?<!in )\b({'|'.join(_VERBS)})\b")
 #: What follows the first verb of a message.
-_REST: Final = ((re.compile(r"\btheir\b"), "its"), (re.compile(r"\band were\b"), "and was"))
+_REST: Final = (
+    (re.compile(r"\btheir\b"), "its"),
+    (re.compile(r"\bthem\b"), "it"),
+    (re.compile(r"\band were\b"), "and was"),
+)
 #: How effects begin; what they say further on is of anything.
 _EFFECTS: Final = (
     (re.compile(r"^they are\b"), "it is"),

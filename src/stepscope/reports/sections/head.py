@@ -70,7 +70,8 @@ def _program(report: Contents) -> str:
 def _passes(report: Contents) -> str:
     """`prefill of 888 tokens, 10,300 tokens/s`: the passes of a server that took the device longest.
 
-    Of several passes the time from one begin to the next counts: what lies between them makes tokens late, too.
+    Of several passes the time from one begin to the next counts: what lies between them makes tokens late, too. Where
+    the host is ahead of the device, it is the device that counts.
     """
     rows = report.tables["serving"].records() if "serving" in report.tables else []
     if not rows:
@@ -83,7 +84,8 @@ def _passes(report: Contents) -> str:
     row = max(same, key=lambda row: row["device_ns"] or 0)
     length, tokens = row["device_ns"], row["tokens"]
     if len(same) == len(rows) and len(rows) >= _PASSES:
-        length = (rows[-1]["ts"] - rows[0]["ts"]) // (len(rows) - 1)
+        apart = (rows[-1]["ts"] - rows[0]["ts"]) // (len(rows) - 1)
+        length = max(apart, sum(row["device_ns"] or 0 for row in rows) // len(rows))
     rate = f", {tokens / length * 1e9:,.0f} tokens/s" if tokens and length else ""
     # A pass makes one token for each of its requests.
     if row["phase"] == "decode" and length and tokens == row["requests"]:

@@ -1,0 +1,40 @@
+"""What the first line says of a server's passes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stepscope.analyses.steps.serving import SERVING
+from stepscope.model.table import Table
+from stepscope.reports.sections.head import _passes
+
+MS = 1_000_000
+
+
+def said(*passes: tuple[int, str, int, int, int]) -> str:
+    """Of passes given by begin on the host, phase, requests, tokens and time on the device, in ms."""
+    rows = [
+        (0, ts * MS, phase, requests, tokens, MS, device * MS, tokens / (device * 1e-3))
+        for ts, phase, requests, tokens, device in passes
+    ]
+    contents: Any = SimpleNamespace(tables={"serving": Table.from_rows(SERVING, rows)})
+    return _passes(contents)
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        (4, "decode of 64 requests (5 times), 16,000 tokens/s, 4.00 ms per token"),  # 1 ms lies between two
+        (1, "decode of 64 requests (5 times), 21,333 tokens/s, 3.00 ms per token"),  # the host runs ahead
+    ],
+)
+def test_several_passes_are_told_by_the_time_from_one_to_the_next(apart: int, expected: str) -> None:
+    assert said(*((apart * number, "decode", 64, 64, 3) for number in range(5))) == expected
+
+
+def test_passes_of_another_kind_are_counted() -> None:
+    text = said((0, "decode", 8, 8, 2), (9, "prefill", 1, 4096, 20), (40, "decode", 8, 8, 2))
+    assert text == "prefill of 4,096 tokens, 204,800 tokens/s and 2 other passes"
