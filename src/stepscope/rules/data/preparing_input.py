@@ -12,7 +12,8 @@ device, it leaves the device idle.
 Idle time in which the host calls nothing of the device for milliseconds must come to `min_share` of the step
 (`own_work.own_work_share`), and the functions on the recorded Python stack, or the ranges, in which it spends most of
 that time must be ones that prepare input, by their names (`own_work.own_work`). The price is what the step would save
-on its dependency graph without that time.
+on its dependency graph without that time. In a recording without steps, such as one call of a pipeline, what is
+prepared before the device's first work counts as well; it has a share of the recording in place of a price.
 
 ## What to try
 Prepare the next input while the device works on this one, in worker processes or a thread. Transform whole batches on
@@ -34,8 +35,9 @@ from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.host.observing import own_late_share
+from stepscope.signals.host.outside import Outside, outside
 from stepscope.signals.host.own_work import own_work, own_work_share
-from stepscope.signals.shared.job import platform, step_ns
+from stepscope.signals.shared.job import platform, step_ns, stepless
 from stepscope.signals.system.system import longest
 
 _AHEAD = Action(
@@ -47,7 +49,35 @@ _AHEAD = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare time in which input is prepared with the step."""
+    """Compare time in which input is prepared with the step, and without steps that before the first work too."""
+    yield from _in_steps(s, limits)
+    outer = s.whole.maybe(outside) if s.maybe(stepless) else None
+    if outer is not None and outer.before.prepares:
+        yield from _before_use(s, outer, limits)
+
+
+def _before_use(s: Signals, found: Outside, limits: Limits) -> Iterator[Draft]:
+    """Of a recording of one pass, its input is prepared before the device is used for the first time."""
+    total = found.before.found.total
+    share = total / found.recorded_ns
+    if share < limits["min_share"]:
+        return
+    yield Draft(
+        title="The device waits while the host prepares its input",
+        summary=f"For {duration(total)}, {percent(share)} of the recording, the host prepares input before the device "
+        f"has any work{where(found.before)}.",
+        actions=(_AHEAD, _on_device(torch_device(s(platform)))),
+        taken_ns=total,
+        waiting=True,
+        recorded_share=share,
+        confidence=0.8,
+        ranges=longest(found.before.found),
+        numbers={"share": round(share, 4), **limits},
+        key="before",
+    )
+
+
+def _in_steps(s: Signals, limits: Limits) -> Iterator[Draft]:
     share = min(s(own_work_share), s(own_late_share))
     if share < limits["min_share"]:
         return
