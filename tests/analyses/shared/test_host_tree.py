@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepscope.analyses.shared.host_tree import HostTree, host_tree, host_trees
+from stepscope.analyses.shared.host_tree import HostTree, _order, host_tree, host_trees
 from stepscope.model.events.nesting import nest
 from stepscope.model.sizes import SIZES
 from support import Facts
@@ -112,3 +112,13 @@ def test_trees_that_are_read_in_turns_have_each_their_own_events() -> None:
         for ids, trees in zip(found, (one, other), strict=True):
             ids += [each for tree in trees for each in tree.id.tolist()]
     assert [sorted(ids) for ids in found] == [sorted(operators + frames[:3]), sorted(operators + frames[3:])]
+
+
+def test_of_events_that_start_together_the_longest_is_first_then_the_first_recorded() -> None:
+    rows = {
+        "track": np.array([0, 0, 0, 0, 1]), "ts": np.array([0, 5, 5, 5, 5]), "dur": np.array([9, 1, 3, 3, 7]),
+        "id": np.array([0, 1, 3, 2, 4]),
+    }  # fmt: skip
+    _order(rows)
+    assert rows["id"].tolist() == [0, 2, 3, 1, 4]
+    assert rows["dur"].tolist() == [9, 3, 3, 1, 7]

@@ -117,6 +117,7 @@ def test_pairs_are_ranks_of_the_job() -> None:
     facts = Facts()
     facts.step(0, 0, 100_000)
     whole = facts.kernel("hcom_allReduce", 0, 5000, kind="comm")
+    facts.kernel("gemm", 3000, 9000, stream="8")
     facts.row("collectives", event=whole, group="g", collective="all_reduce", bytes=100, ranks=[4, 7])
     for src, dst, link, ns in ((0, 1, "HCCS", 1000), (0, 1, "HCCS", 3000), (1, 1, "ON_CHIP", 50)):
         part = facts.host("other", "Memcpy", 0, ns)
@@ -124,6 +125,7 @@ def test_pairs_are_ranks_of_the_job() -> None:
     (pair,) = Signals.of(facts.trace())(link_rates.pairs)
     assert (pair.src, pair.dst, pair.bytes, pair.ns) == (4, 7, 8_000_000, 4000)
     assert pair.rate == pytest.approx(2e12)
+    assert pair.exposed == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(("world", "missing"), [(1, False), (2, True), (None, True)])
