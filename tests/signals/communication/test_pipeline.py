@@ -10,7 +10,13 @@ from stepscope.signals.communication import pipeline
 from support import Facts
 
 
-def job(*calls: tuple[str, int, int | None], group: str = "g", world: int | None = 2, description: str = "") -> Signals:
+def job(
+    *calls: tuple[str, int, int | None],
+    group: str = "g",
+    world: int | None = 2,
+    description: str = "",
+    ranks: list[int] | None = None,
+) -> Signals:
     """A training step of 1 ms with collectives one after the other: kind, duration and bytes."""
     facts = Facts()
     facts.step(0, 0, 1_000_000)
@@ -19,7 +25,7 @@ def job(*calls: tuple[str, int, int | None], group: str = "g", world: int | None
     facts.kernel("multi_tensor_apply_kernel", 950_000, 1_000)
     for number, (kind, ns, size) in enumerate(calls):
         event = facts.kernel("ncclDevKernel_SendRecv", 100_000 + number * 200_000, ns, kind="comm", stream="20")
-        facts.row("collectives", event=event, group=group, collective=kind, bytes=size, world_size=world)
+        facts.row("collectives", event=event, group=group, collective=kind, bytes=size, world_size=world, ranks=ranks)
     if description:
         facts.row("groups", group=group, description=description, size=world, ranks=[0, 4])
     return Signals.of(facts.trace())
@@ -35,6 +41,13 @@ def test_a_pair_that_only_sends_and_receives_is_two_stages() -> None:
 def test_a_group_called_so_is_a_pipeline_of_any_size() -> None:
     found = job(("send_recv", 150_000, 1000), ("send_recv", 10_000, 1000), world=8, description="pp")(pipeline.stage)
     assert (found.ranks, found.position, found.bubble_ns) == ((0, 4), 0, 140_000)
+
+
+@pytest.mark.parametrize(("description", "ranks"), [("", (0, 2)), ("pp", (0, 4))])
+def test_ranks_are_those_of_the_group_or_else_of_its_calls(description: str, ranks: tuple[int, ...]) -> None:
+    calls = (("recv", 150_000, 1000), ("recv", 10_000, 1000))
+    found = job(*calls, description=description, ranks=[0, 2])(pipeline.stage)
+    assert (found.ranks, found.position) == (ranks, 0)
 
 
 @pytest.mark.parametrize(
