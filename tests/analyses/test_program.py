@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope.analyses.program import program_of
+from stepscope.analyses.program.compiled import graph_share
 from stepscope.analyses.program.table import program
 from stepscope.model.program import Program
 from support import Facts
@@ -218,3 +219,9 @@ def test_the_table_says_what_is_known_and_why() -> None:
     assert rows["compiled"] == ("yes", "100% of the kernels come out of compiled graphs")
     assert rows["framework"] == ("pytorch", "triton_poi_fused_add_0")
     assert not {"network", "kind"} & rows.keys()
+
+
+def test_no_kernels_are_launched_by_no_graph() -> None:
+    facts = Facts()
+    facts.kernel("Memcpy HtoD", 0, 1_000, kind="copy")
+    assert graph_share(facts.trace()) == 0.0
