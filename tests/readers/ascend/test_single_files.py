@@ -10,6 +10,7 @@ import pytest
 
 from readers.ascend.small import at, kernel_rows, write_csv
 from readers.conformance import open_fresh
+from stepscope.analyses.program import program_of
 from stepscope.analyses.registry import analyses
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.trace import Trace
@@ -199,3 +200,22 @@ def test_a_folder_of_msprof(tmp_path: Path) -> None:
             ("hcom_allReduce__532_5_1", 150_000), ("aclnnMm_MatMulV2", 100_500)
         ]  # fmt: skip
         assert rows(trace, "recorded_totals") == []
+        assert program_of(trace).framework == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("name", "info", "framework"),
+    [
+        ("host_1_2024_ascend_ms", {}, "mindspore"),
+        ("host_1_2024_ascend_pt", {}, "pytorch"),
+        ("results", {"ms_version": "2.4.0"}, "mindspore"),
+        ("results", {"torch_npu_version": "2.1.0"}, "pytorch"),
+    ],
+)
+def test_whose_profiler_wrote_a_folder(tmp_path: Path, name: str, info: dict[str, str], framework: str) -> None:
+    output = tmp_path / name / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    write_csv(output / "kernel_details.csv", kernel_rows())
+    (tmp_path / name / "profiler_info_0.json").write_text(json.dumps(info), encoding="utf-8")
+    with open_fresh(tmp_path / name) as trace:
+        assert program_of(trace).framework == framework

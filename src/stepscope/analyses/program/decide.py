@@ -13,7 +13,7 @@ from stepscope.analyses.program.platform import platform_of
 from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.ingest.inputs import source_of
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.program import Framework, Kind, Program
+from stepscope.model.program import FRAMEWORKS, Framework, Kind, Program
 from stepscope.model.trace import Trace
 
 _OPTIONS: Final = ("record_shapes", "with_stack", "profile_memory", "with_modules", "with_flops")
@@ -40,7 +40,8 @@ def _decided(trace: Trace) -> Program:
     names, why = trace.once(program_names), Evidence()
     [recording] = trace.recordings.values()
     executable = str(recording.attributes.get("executable", ""))
-    framework = _framework(names, source_of(recording.reader).framework, why)
+    told = str(recording.attributes.get("framework", ""))
+    framework = _framework(names, told, source_of(recording.reader).framework, why)
     language = _language(framework, names, executable, why)
     if framework == "unknown" and language in ("c++", "native"):
         framework = "native"
@@ -81,10 +82,13 @@ def _first(patterns: marks.Marks, names: Iterable[str], aspect: str, why: Eviden
     return ""
 
 
-def _framework(names: ProgramNames, usual: Framework, why: Evidence) -> Framework:
+def _framework(names: ProgramNames, told: str, usual: Framework, why: Evidence) -> Framework:
+    if told in FRAMEWORKS:
+        why["framework"] = "files of its profiler"
+        return cast("Framework", told)
     found = _first(marks.FRAMEWORK_NAMES, (*names.work, *names.files), "framework", why)
-    # Profilers that come with a framework record that framework.
-    return cast("Framework", found or usual)
+    # Profilers that come with a framework record that framework, unless their files tell otherwise.
+    return cast("Framework", found or told or usual)
 
 
 def _language(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.vocabulary import group_hash
 from stepscope.store.staging import Staging
 
@@ -41,6 +42,21 @@ def attributes(info: dict[str, Any], metadata: dict[str, Any]) -> Attributes:
         if isinstance(value, (str, int, float)):
             found[f"distributed.{key}"] = value
     return found
+
+
+def framework(result: Result) -> Attributes:
+    """What was profiled, where it is told to be something else than PyTorch: `framework`, `mindspore` or `unknown`.
+
+    MindSpore's profiler writes the same files into folders of other names; `msprof` profiles any program.
+    """
+    files = [path for path in (result.database, *(one for found in result.tables.values() for one in found)) if path]
+    parts = [part for path in files for part in path.parts]
+    told = any(str(key).startswith(("ms_version", "mindspore_version")) for key in result.info)
+    if told or any(part.endswith("_ascend_ms") or "mindspore_profiler" in part for part in parts):
+        return {"framework": "mindspore"}
+    if not result.info and any("mindstudio_profiler_output" in part or part.startswith("op_summary") for part in parts):
+        return {"framework": "unknown"}
+    return {}
 
 
 def world_size(metadata: dict[str, Any]) -> int | None:

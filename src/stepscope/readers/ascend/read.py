@@ -10,7 +10,7 @@ from stepscope.model.recording import Recording
 from stepscope.readers import content
 from stepscope.readers.ascend import files
 from stepscope.readers.ascend.gathered import RankMetadata, create
-from stepscope.readers.ascend.info import add_groups, attributes, collection_end, group_names, world_size
+from stepscope.readers.ascend.info import add_groups, attributes, collection_end, framework, group_names, world_size
 from stepscope.readers.ascend.inputs import NAME
 from stepscope.readers.ascend.kinds import summary_kind, table_kind
 from stepscope.readers.ascend.link import link
@@ -59,7 +59,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         rank=found.rank if result.rank is None else result.rank,
         world_size=world_size(found.metadata),
         host=found.host,
-        attributes={**found.attributes, **attributes(result.info, found.metadata)},
+        attributes={**found.attributes, **attributes(result.info, found.metadata), **framework(result)},
     )
 
 

@@ -56,6 +56,11 @@ _MASK = Action(
     page="npu-operators",
 )
 
+_TYPES = Action(
+    "Compute in types that AI cores know, in place of fp64 and int64, and let sizes not depend on data",
+    page="npu-operators",
+)
+
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look for kernels on the AI CPU that take long."""
@@ -115,4 +120,5 @@ RULE = Rule(
     "ai-cpu-operators",
     thresholds=(Threshold("min_longest", 20_000, "ns", "msprof-analyze looks at AI CPU operators of 20 µs and more."),),
     check=check,
+    elsewhere=(_TYPES,),
 )

@@ -66,7 +66,8 @@ _RULES: tuple[Rule, ...] = (
         r"^(?:Cast|Fill|ZerosLike|OnesLike|Range|Arange|Select|SelectV2|MaskedFill|Tril|Triu|IsFinite|IsNan|IsInf)"
         + _END,
         r"^(?:Equal|NotEqual|Greater|GreaterEqual|Less|LessEqual|LogicalAnd|LogicalOr|LogicalNot|Bitwise\w+)" + _END,
-        r"^(?:Relu|LeakyRelu|Gelu|FastGelu|Silu|Swish|SwiGlu|GeGlu|Softplus|Elu|Hard\w+|Threshold|PRelu|Mish)" + _END,
+        r"^(?:Relu|ReLU|ReLU6|LeakyRelu|Gelu|GeLU|FastGelu|FastGeLU|Silu|SiLU|Swish|SwiGlu|GeGlu|Softplus|Elu|Hard\w+|Threshold|PRelu|Mish)"
+        + _END,
         r"^(?:Addcmul|Addcdiv|Lerp|SquaredDifference|BiasAdd|MaskedScale|ScaledMasked\w+|NanToNum)" + _END,
         r"^(?:DropOut|Dropout|StatelessDropOut|StatelessRandom|Random|DSA)\w*$",
         r"^(?:RotaryPositionEmbedding|RotaryMul|ApplyRotaryPos\w*|InterleaveRope|KvRmsNormRope\w*|Rope\w*)" + _END,
