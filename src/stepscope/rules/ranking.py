@@ -17,8 +17,8 @@ _EXPLAINS: Final = 0.6
 _FOREMOST: Final = 1 / 3
 _MOST_EVENTS: Final = 20
 #: What can't be priced stands where it would if this part of the time that it is about could be saved: below all that
-#: costs a medium part of the step and has a remedy, since nothing is known to be wrong with it.
-_UNPRICED: Final = 0.03
+#: has a remedy and costs a medium part of the step, with room for the error of that price.
+_UNPRICED: Final = 0.025
 #: The same of what the device waits for: half of the bytes, or half of the host's work, take half of that.
 _WAITING: Final = 0.5
 #: Something is known to be wrong with it where a cause of it takes so much away, which the step is not shorter by as
