@@ -18,7 +18,7 @@ from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_
 from stepscope.model.events.device_work import DeviceWork, Grids
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
-from stepscope.signals.shared.telling import telling
+from stepscope.signals.shared.operator_attribution import describing_operators
 from stepscope.signals.shared.work import Ids, tensors
 from stepscope.signals.signal import Signals, signal
 
@@ -117,7 +117,7 @@ def products(s: Signals) -> Products:
         raise MissingInputError("no kernel of the recording is a matrix product", hint="record the whole step")
     device = DeviceWork.of(s.trace)
     at = device.rows(s.trace, rows["event"])
-    op = s.trace.once(telling)[at]
+    op = s.trace.once(describing_operators)[at]
     order = np.lexsort((rows["event"], op))
     at, op = at[order], op[order]
     column = {name: values[order] for name, values in rows.items()}

@@ -16,8 +16,8 @@ from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_
 from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork, Grids
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
+from stepscope.signals.shared.operator_attribution import describing_operators
 from stepscope.signals.shared.roles import BOUNDARY, OTHER, role_of_kernel, role_of_operator
-from stepscope.signals.shared.telling import telling
 from stepscope.signals.signal import Signals, signal
 
 Ids = NDArray[np.int64]
@@ -125,10 +125,10 @@ def _kernels(trace: Trace) -> Ids:
 
 def _of_kernels(trace: Trace, at: Ids) -> Work:
     device, grids, spans = DeviceWork.of(trace), Grids.of(trace), Spans(trace)
-    told = trace.once(telling)[at]
-    rows = spans.rows(told)
+    described = trace.once(describing_operators)[at]
+    rows = spans.rows(described)
     recorded = rows >= 0
-    op = np.where(recorded, told, -1)
+    op = np.where(recorded, described, -1)
     role, known = _roles(trace, device, at, np.where(recorded, spans.name[rows], -1))
     track = device.track[at]
     # Kernels of one operator are one operation; those of an operator that says nothing each are their own.

@@ -1,7 +1,7 @@
-"""Which operator tells what device work does: the innermost around its launch whose name is known.
+"""Attribute each kernel to the framework operator that describes it, skipping library wrappers.
 
 Recorders show calls of a vendor's library as operators too (`aclnnMm` inside `aten::mm`). They have no inputs of their
-own; what they do it on is recorded with the framework's operator around them.
+own; the shapes are recorded with the framework's operator around them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from stepscope.signals.shared.roles import OTHER, role_of_operator
 _OP: Final = CATEGORIES.index("op")
 
 
-def telling(trace: Trace) -> NDArray[np.int64]:
-    """For each activity of `DeviceWork` the operator that tells what it does, or else the one that launched it.
+def describing_operators(trace: Trace) -> NDArray[np.int64]:
+    """The operator that describes each activity of `DeviceWork`, else the one that launched it; -1 where unknown.
 
-    Ask for it with `Trace.once`; -1 where no operator is known. Two calls up are looked at, since the library's call
-    may lie in one of the vendor's own operators.
+    Ask for it with `Trace.once`. Two calls up are searched, since the library's call may lie in one of the vendor's
+    own operators.
     """
     spans, operators = Spans(trace), DeviceWork.of(trace).op
     names = trace.once(names_by_id)
@@ -37,8 +37,8 @@ def telling(trace: Trace) -> NDArray[np.int64]:
     for _ in range(2):
         around = spans.around[around]
         inside = (around >= 0) & (spans.category[around] == _OP)
-        tells = inside & known[spans.name[around]]
-        found[left[tells]] = spans.id[around[tells]]
-        going = inside & ~tells
+        describes = inside & known[spans.name[around]]
+        found[left[describes]] = spans.id[around[describes]]
+        going = inside & ~describes
         left, around = left[going], around[going]
     return found
