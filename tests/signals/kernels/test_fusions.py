@@ -9,7 +9,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals import Signals
 from stepscope.signals.kernels import attention, fusions
-from stepscope.signals.shared.calling import outermost
+from stepscope.signals.shared.host_cost import outermost
 from support import Facts
 
 X, ROW = (4096, 1024), (4096, 1)

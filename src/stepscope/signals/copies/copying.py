@@ -22,7 +22,7 @@ from stepscope.signals.copies.transfers import (
     Transfers,
     transfers,
 )
-from stepscope.signals.shared.calling import outermost
+from stepscope.signals.shared.host_cost import outermost
 from stepscope.signals.shared.job import recorded_steps, stepless
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal

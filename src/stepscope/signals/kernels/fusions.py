@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.trace import Trace
-from stepscope.signals.shared.calling import one_call
+from stepscope.signals.shared.host_cost import one_call
 from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.roles import OTHER

@@ -1,4 +1,4 @@
-"""What operations cost the host: the operators that call them, or the calls that launch them."""
+"""The host time of device operations: of the operators that call them, or of the calls that launch them."""
 
 from __future__ import annotations
 
