@@ -35,11 +35,15 @@ class Signal(Generic[T]):
 
 
 def signal(unit: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:
-    """Make a signal of a function: its module and name are the signal's name, its docstring is the description."""
+    """Make a signal of a function, whose docstring is the description.
+
+    Its name is the module's `TOPIC`, else the module's name, and the function's name. A module that was renamed keeps
+    its topic: names of signals are public.
+    """
 
     def made(compute: Callable[[Signals], T]) -> Signal[T]:
-        family = compute.__module__.rpartition(".")[2]
-        return Signal(f"{family}.{compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
+        topic = compute.__globals__.get("TOPIC") or compute.__module__.rpartition(".")[2]
+        return Signal(f"{topic}.{compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
 
     return made
 

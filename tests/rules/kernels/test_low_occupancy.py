@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.kernels.filling import Kernels, sparse
+from stepscope.signals.kernels.grid_coverage import Kernels, sparse
 from stepscope.signals.shared import job
 
 ROW = {"name": "reduce", "blocks": 27.0, "fill": 0.25, "waves": 1.25, "tail": 0.375}

@@ -30,7 +30,7 @@ from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.kernels.filling import sparse
+from stepscope.signals.kernels.grid_coverage import sparse
 from stepscope.signals.shared.job import recorded_steps
 
 _MORE = Action(

@@ -12,7 +12,7 @@ from stepscope.analyses.shared.peaks import MATRIX_CLASSES
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.signals.kernels.dominance import compute
-from stepscope.signals.kernels.filling import launches
+from stepscope.signals.kernels.grid_coverage import launches
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 

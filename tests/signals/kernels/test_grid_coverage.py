@@ -5,7 +5,7 @@ import pytest
 from operator_support import GEMM, Program
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.kernels.filling import sparse
+from stepscope.signals.kernels.grid_coverage import sparse
 from stepscope.signals.kernels.layouts import conversions
 from stepscope.signals.kernels.rooflines import slow
 from stepscope.signals.kernels.streams import apart

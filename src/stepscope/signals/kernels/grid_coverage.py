@@ -1,4 +1,4 @@
-"""Kernels that leave multiprocessors without a block."""
+"""Kernels whose grid leaves SMs or CUs without a block."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from stepscope.model.trace import Trace
 from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
+
+TOPIC = "filling"
 
 _CLASSES_SQL: Final = """
 SELECT name, any_value(op_class) AS op_class FROM kernels WHERE name IN (SELECT unnest($names)) GROUP BY name
@@ -51,10 +53,10 @@ class Kernels:
 
 @signal()
 def sparse(s: Signals) -> Kernels:
-    """Kernels, but for products, on less than half of the multiprocessors that take 20 µs and more on average."""
+    """Kernels other than GEMMs, on less than half of the SMs or CUs, that take 20 µs and more on average."""
     rows = [row for row in _rows(s) if row["fill"] is not None and row["fill"] < 0.5 and row["mean_ns"] >= 20_000]
     classes = s.trace.rows(_CLASSES_SQL, {"names": [row["name"] for row in rows]}) if rows else []
-    # Libraries split products on purpose: few blocks with all of a multiprocessor's registers are right for them.
+    # Libraries split GEMMs on purpose: few blocks with all of an SM's registers are right for them.
     others = {row["name"] for row in classes if row["op_class"] not in (*MATRIX_CLASSES, "collective", "optimizer")}
     kept = [row for row in rows if row["name"] in others]
     if not kept:
