@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from stepscope.model.devices import Device
 from stepscope.signals.kernels.fusions import Fusion, fusion, scaled
+from stepscope.signals.shared.gemms import Dimensions, dimensions, products
 from stepscope.signals.shared.job import device
 from stepscope.signals.shared.patterns import Ranges, members, sequences
-from stepscope.signals.shared.products import Dimensions, dimensions, products
 from stepscope.signals.shared.work import Work, work
 from stepscope.signals.signal import Signals, signal
 

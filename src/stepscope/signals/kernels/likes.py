@@ -9,8 +9,8 @@ import numpy as np
 
 from stepscope.model.kernel_names import classify
 from stepscope.signals.kernels.dominance import Alike, compute
+from stepscope.signals.shared.gemms import Dimensions, dimensions
 from stepscope.signals.shared.job import device
-from stepscope.signals.shared.products import Dimensions, dimensions
 from stepscope.signals.signal import Signals, signal
 
 #: From this size on in every direction a product is bound by its arithmetic on every device of the table.

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from stepscope.model.devices import Device
 from stepscope.model.errors import MissingInputError
+from stepscope.signals.shared.gemms import Products, products
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.products import Products, products
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_by_id
 from stepscope.model.events.device_work import DeviceWork
+from stepscope.signals.shared.gemms import dimensions
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.products import dimensions
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.dtypes import itemsize
+from stepscope.signals.shared.gemms import Dimensions, Products, dimensions, products
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.products import Dimensions, Products, dimensions, products
 from stepscope.signals.shared.work import Ids, tensors
 from stepscope.signals.signal import Signals, signal
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.signals.kernels.shapes import bound_by_compute, efficiency
+from stepscope.signals.shared.gemms import Products, products
 from stepscope.signals.shared.job import recorded_ns
-from stepscope.signals.shared.products import Products, products
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 

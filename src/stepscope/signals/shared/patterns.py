@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
-from stepscope.signals.shared.products import dimensions
+from stepscope.signals.shared.gemms import dimensions
 from stepscope.signals.shared.roles import OTHER, POINTWISE
 from stepscope.signals.shared.work import Ids, Work, work
 from stepscope.signals.signal import Signals, signal

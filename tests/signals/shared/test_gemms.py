@@ -8,7 +8,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits, in_tf32
 from stepscope.signals.kernels.shapes import rows, unaligned
-from stepscope.signals.shared.products import Dimensions, dimensions, products
+from stepscope.signals.shared.gemms import Dimensions, dimensions, products
 from support import Facts
 
 SGEMM = "ampere_sgemm_128x64_tn"

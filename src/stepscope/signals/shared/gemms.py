@@ -1,4 +1,4 @@
-"""Matrix products and convolutions: their types, their sizes, and whether matrix units do them."""
+"""Matrix multiplications, attention and convolutions: types, sizes, and use of tensor cores."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from stepscope.signals.shared.operator_attribution import describing_operators
 from stepscope.signals.shared.work import Ids, tensors
 from stepscope.signals.signal import Signals, signal
 
+TOPIC = "products"
+
 _SQL: Final = f"""
 SELECT event, dur, coalesce(dtype, '') AS dtype,
     CASE tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
@@ -29,13 +31,13 @@ SELECT event, dur, coalesce(dtype, '') AS dtype,
 FROM kernels WHERE kind = 'compute' AND (op_class IN {MATRIX_CLASSES} OR coalesce(tensor_core, false))
 """
 
-#: Blocks of good products make so many rows and columns of the result.
+#: Rows and columns of the result per block of a good GEMM.
 _TILE: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """`batch` products of m x k by k x n."""
+    """`batch` GEMMs of m x k by k x n."""
 
     batch: int
     m: int
@@ -101,7 +103,7 @@ class Products:
         return mine
 
     def type_of(self, operators: Ids) -> list[str]:
-        """Operand type of each operator's product; empty if unknown."""
+        """Operand type of each operator's GEMM; empty if unknown."""
         at = np.minimum(np.searchsorted(self.op, operators), max(self.op.size - 1, 0))
         codes = self.dtype[at] if self.op.size else np.zeros(0, np.int8)
         found = self.op[at] == operators if self.op.size else np.zeros(operators.size, np.bool_)
@@ -110,7 +112,7 @@ class Products:
 
 @signal()
 def products(s: Signals) -> Products:
-    """Kernels that matrix units could do: products, attention, convolutions."""
+    """Kernels that could use tensor cores: matrix multiplications, attention, convolutions."""
     need_device(s.trace)
     rows = s.trace.columns(_SQL)
     if not rows["event"].size:
