@@ -5,14 +5,16 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import frames
+from stepscope.signals.host import logging_functions
 from stepscope.signals.shared import job
 
-FOUND = frames.Logging(np.array([3, 8, 9]), np.array([0, 10, 20]), np.array([4, 9, 2]), ("train.py(3): log_metrics",))
+FOUND = logging_functions.Logging(
+    np.array([3, 8, 9]), np.array([0, 10, 20]), np.array([4, 9, 2]), ("train.py(3): log_metrics",)
+)
 
 
 def given(share: float) -> dict[object, object]:
-    return {frames.logging: FOUND, frames.logging_share: share, job.recorded_steps: 2}
+    return {logging_functions.logging: FOUND, logging_functions.logging_share: share, job.recorded_steps: 2}
 
 
 def test_logging_in_each_step_is_found_by_name() -> None:
@@ -26,8 +28,8 @@ def test_logging_in_each_step_is_found_by_name() -> None:
 def test_just_below_the_threshold_or_without_any_nothing_is_found() -> None:
     assert drafts("HST006", given(0.0099)) == []
     assert len(drafts("HST006", given(0.01))) == 1
-    none = frames.Logging(*(np.zeros(0, np.int64),) * 3, ())
-    assert drafts("HST006", {frames.logging: none}) == []
+    none = logging_functions.Logging(*(np.zeros(0, np.int64),) * 3, ())
+    assert drafts("HST006", {logging_functions.logging: none}) == []
 
 
 def test_without_functions_or_calls_the_rule_abstains() -> None:

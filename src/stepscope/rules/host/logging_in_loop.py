@@ -33,7 +33,7 @@ from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.frames import logging, logging_share
+from stepscope.signals.host.logging_functions import logging, logging_share
 from stepscope.signals.shared.job import recorded_steps
 
 _RARELY = Action(

@@ -4,7 +4,7 @@ import pytest
 
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.host import frames
+from stepscope.signals.host import logging_functions
 from support import Facts
 
 
@@ -25,7 +25,7 @@ from support import Facts
     ],
 )
 def test_functions_that_log(name: str) -> None:
-    assert frames.is_logging(name)
+    assert logging_functions.is_logging(name)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_functions_that_log(name: str) -> None:
     ],
 )
 def test_functions_that_do_not(name: str) -> None:
-    assert not frames.is_logging(name)
+    assert not logging_functions.is_logging(name)
 
 
 def stepped() -> Facts:
@@ -61,9 +61,9 @@ def test_outermost_functions_count_with_all_they_call() -> None:
     facts.host("python", "<built-in function print>", 200, 50)
     alone = facts.host("python", "<built-in function print>", 600, 100)
     s = Signals.of(facts.trace())
-    assert s(frames.logging).events.tolist() == [outer, alone]
-    assert s(frames.logging_share) == pytest.approx(0.25)
-    assert s(frames.logging).names == ("train.py(3): log_metrics", "<built-in function print>")
+    assert s(logging_functions.logging).events.tolist() == [outer, alone]
+    assert s(logging_functions.logging_share) == pytest.approx(0.25)
+    assert s(logging_functions.logging).names == ("train.py(3): log_metrics", "<built-in function print>")
 
 
 def test_a_function_around_the_loop_is_not_what_takes_the_time() -> None:
@@ -71,7 +71,7 @@ def test_a_function_around_the_loop_is_not_what_takes_the_time() -> None:
     facts.host("python", "mlflow/autolog.py(1): patched_fit", 50, 900)
     facts.host("dataloader", "enumerate(DataLoader)#_X.__next__", 60, 200)
     inner = facts.host("python", "<built-in function print>", 700, 100)
-    assert Signals.of(facts.trace())(frames.logging).events.tolist() == [inner]
+    assert Signals.of(facts.trace())(logging_functions.logging).events.tolist() == [inner]
 
 
 def test_calls_of_the_operating_system_tell_where_no_functions_are_recorded() -> None:
@@ -80,14 +80,14 @@ def test_calls_of_the_operating_system_tell_where_no_functions_are_recorded() ->
     write = facts.host("other", "fsync", 200, 300)
     facts.host("other", "fsync", 300, 100, thread="other")
     facts.host("other", "write", 1_000, 5_000_001)  # a file
-    assert Signals.of(facts.trace())(frames.logging).events.tolist() == [write]
+    assert Signals.of(facts.trace())(logging_functions.logging).events.tolist() == [write]
 
 
 def test_without_either_there_is_nothing_to_say() -> None:
     facts = stepped()
     facts.host("other", "Record window", 100, 50)
     with pytest.raises(MissingInputError, match="neither"):
-        Signals.of(facts.trace())(frames.logging)
+        Signals.of(facts.trace())(logging_functions.logging)
 
 
 def test_what_is_sent_to_other_processes_is_no_logging() -> None:
@@ -98,4 +98,4 @@ def test_what_is_sent_to_other_processes_is_no_logging() -> None:
     alone = facts.host("python", "<built-in function write>", 500, 30)
     # A program that was itself started as a process is inside this one all the time.
     facts.host("python", "multiprocessing/process.py(108): run", 0, 1_000)
-    assert Signals.of(facts.trace())(frames.logging).events.tolist() == [alone]
+    assert Signals.of(facts.trace())(logging_functions.logging).events.tolist() == [alone]
