@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.data import data, loading
+from stepscope.signals.data import data, loader_waits
 
 WAITS = data.Waits(
     np.array([3, 9]), np.array([0, 1000]), np.array([500, 400]), ("enumerate(DataLoader)#_X.__next__",) * 2
@@ -30,8 +30,10 @@ def test_workers_that_do_not_keep_up_are_told_apart() -> None:
 
 @pytest.mark.parametrize(("share", "receives"), [(0.499, False), (0.5, True)])
 def test_batches_that_are_received_are_not_late(share: float, receives: bool) -> None:
-    inside = loading.Inside(np.array([4]), 400, ("torch/multiprocessing/reductions.py(9): rebuild_storage_fd",))
-    (draft,) = drafts("DAT001", {**given(0.5, False), loading.receiving: inside, loading.receiving_share: share})
+    inside = loader_waits.Inside(np.array([4]), 400, ("torch/multiprocessing/reductions.py(9): rebuild_storage_fd",))
+    (draft,) = drafts(
+        "DAT001", {**given(0.5, False), loader_waits.receiving: inside, loader_waits.receiving_share: share}
+    )
     assert ("rebuild_storage_fd" in draft.summary) is receives
     assert ("workers don't keep up" in draft.summary) is not receives
     assert ("pin_memory=True" in draft.actions[0].after) is receives

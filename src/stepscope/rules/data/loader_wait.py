@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import in_process, regular, wait_ns, wait_share
-from stepscope.signals.data.loading import receiving, receiving_share
+from stepscope.signals.data.loader_waits import receiving, receiving_share
 
 _WORKERS = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",

@@ -32,7 +32,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import wait_share
-from stepscope.signals.data.loading import Inside, preparing, preparing_share, reading, reading_share
+from stepscope.signals.data.loader_waits import Inside, preparing, preparing_share, reading, reading_share
 
 _PREPARE = (
     Action(
