@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals.host import observing, own_work
+from stepscope.signals.host import own_work, profiler_cost
 from stepscope.signals.shared import job
 from support import Facts
 
@@ -17,7 +17,7 @@ def given(share: float = 0.4, *, prepares: bool = True, late: float = 1.0) -> di
     found = Intervals(np.array([0]), np.array([400_000]))
     return {
         own_work.own_work_share: share,
-        observing.own_late_share: late,
+        profiler_cost.own_late_share: late,
         own_work.own_work: own_work.Doing(found, "pipeline.py(4): preprocess", (), prepares),
         job.step_ns: 1_000_000,
         job.platform: "cuda",

@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.signals.host import observing, own_work
+from stepscope.signals.host import own_work, profiler_cost
 from stepscope.signals.recording import recording
 from stepscope.signals.shared import job
 
@@ -23,7 +23,7 @@ def given(
     parts = (("metrics.py(9): f1", 0.3),) if name else ()
     return {
         own_work.own_work_share: share,
-        observing.own_late_share: late,
+        profiler_cost.own_late_share: late,
         own_work.own_work: own_work.Doing(found, name, parts, prepares),
         job.step_ns: 1_000_000,
         job.steps: steps,

@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import host, observing
+from stepscope.signals.host import host, profiler_cost
 from stepscope.signals.shared import job
 
 STRETCHES = np.array([0, 500]), np.array([300, 900])
@@ -15,7 +15,7 @@ def given(
     share: float, *, steps: int = 5, platform: str = "cuda", gaps: float = 50.0, ramp: float = 0.0
 ) -> dict[object, object]:
     return {
-        observing.own_dispatch_share: share,
+        profiler_cost.own_dispatch_share: share,
         host.dispatch_gaps: gaps,
         host.ramp_share: ramp,
         host.operators_share: share / 2,

@@ -5,13 +5,13 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.host import host, observing
+from stepscope.signals.host import host, profiler_cost
 from stepscope.signals.shared import job
 
 
 def given(share: float = 0.4, part: float = 0.6, gap: int = 40_000, gaps: float = 10.0) -> dict[object, object]:
     return {
-        observing.own_dispatch_share: share,
+        profiler_cost.own_dispatch_share: share,
         host.python_part: part,
         host.dispatch_gaps: gaps,
         host.python_per_operator_ns: gap,

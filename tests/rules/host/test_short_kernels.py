@@ -7,7 +7,7 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
-from stepscope.signals.host import host, observing
+from stepscope.signals.host import host, profiler_cost
 from stepscope.signals.shared import job
 from support import Facts
 
@@ -16,7 +16,7 @@ def given(
     share: float = 0.5, kernel: int = 5_000, period: int = 20_000, gaps: float = 40.0, ramp: float = 0.0
 ) -> dict[object, object]:
     return {
-        observing.own_dispatch_share: share,
+        profiler_cost.own_dispatch_share: share,
         host.dispatch_gaps: gaps,
         host.ramp_share: ramp,
         host.kernel_ns: kernel,

@@ -41,8 +41,8 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.host.observing import own_late_share
 from stepscope.signals.host.own_work import Doing, own_work, own_work_share
+from stepscope.signals.host.profiler_cost import own_late_share
 from stepscope.signals.recording.recording import profiler
 from stepscope.signals.shared.job import step_ns, steps
 from stepscope.signals.system.system import longest

@@ -45,7 +45,7 @@ from stepscope.signals.host.host import (
     python_share,
     ramp_share,
 )
-from stepscope.signals.host.observing import own_dispatch_share
+from stepscope.signals.host.profiler_cost import own_dispatch_share
 from stepscope.signals.shared.job import platform, step_ns, steps
 
 #: Part of the dispatch time that remains when a step is a few graphs.

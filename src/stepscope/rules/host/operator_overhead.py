@@ -38,7 +38,7 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import call_ns, idle_share, in_operators, operator_ns, operators_share
-from stepscope.signals.host.observing import observed
+from stepscope.signals.host.profiler_cost import observed
 from stepscope.signals.shared.job import platform, step_ns, steps
 
 #: Usual times in ns: what calls nothing, and a launch; medians of recordings of healthy jobs are below.

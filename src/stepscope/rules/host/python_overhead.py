@@ -35,7 +35,7 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import dispatch_gaps, in_python, python_part, python_per_operator_ns
-from stepscope.signals.host.observing import own_dispatch_share
+from stepscope.signals.host.profiler_cost import own_dispatch_share
 from stepscope.signals.shared.job import platform, step_ns, steps
 
 #: What is left of Python where the model is compiled.

@@ -35,7 +35,7 @@ from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import dispatch_gaps, dispatching, kernel_ns, launch_period_ns, ramp_share
-from stepscope.signals.host.observing import own_dispatch_share
+from stepscope.signals.host.profiler_cost import own_dispatch_share
 from stepscope.signals.shared.job import platform, step_ns, steps
 
 

@@ -32,7 +32,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.host.observing import Observed, observed
+from stepscope.signals.host.profiler_cost import Observed, observed
 
 _ACTIONS = {
     "any": Action(

@@ -16,7 +16,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.communication.cluster import ranks_missing
 from stepscope.signals.communication.communication import calls
-from stepscope.signals.host.observing import observed_share
+from stepscope.signals.host.profiler_cost import observed_share
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.program import program

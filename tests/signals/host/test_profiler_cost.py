@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from stepscope.signals import Signals
-from stepscope.signals.host import host, observing
-from stepscope.signals.host.observing import Observed, observed, own_dispatch_share
+from stepscope.signals.host import host, profiler_cost
+from stepscope.signals.host.profiler_cost import Observed, observed, own_dispatch_share
 from support import Facts
 
 US = 1_000
@@ -107,6 +107,6 @@ def test_pauses_that_stay_as_they_are_just_miss(growth: int) -> None:
 
 def test_without_the_profilers_part_the_host_may_be_in_time() -> None:
     assert Signals.of(two_threads(20 * US).trace())(own_dispatch_share) < 0.9
-    known = {host.dispatch_share: 0.3, observing.observed_share: 0.4}
+    known = {host.dispatch_share: 0.3, profiler_cost.observed_share: 0.4}
     assert Signals(0, known)(own_dispatch_share) == 0.0
     assert Signals(0, {host.dispatch_share: 0.3})(own_dispatch_share) == 0.3

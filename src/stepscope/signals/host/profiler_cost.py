@@ -23,6 +23,8 @@ from stepscope.signals.host.host import dispatch_share, dispatching, late_share,
 from stepscope.signals.shared.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
 
+TOPIC = "observing"
+
 #: An operator that calls nothing takes 0.4 to 5 µs where it is only recorded; from here on something observes it.
 _SLOW_NS: Final = 8_000
 #: What such an operator usually takes.
