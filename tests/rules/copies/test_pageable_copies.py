@@ -4,7 +4,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.copies.copying import pageable
+from stepscope.signals.copies.copy_kinds import pageable
 from stepscope.signals.copies.transfers import Transfers, pinned_rate, transfers
 from stepscope.signals.shared import job
 from transfer_support import copies

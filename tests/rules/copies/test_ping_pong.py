@@ -5,7 +5,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import messages_between, round_trips
+from stepscope.signals.copies.copy_kinds import messages_between, round_trips
 from stepscope.signals.shared import job
 from support import Facts
 from transfer_support import copies

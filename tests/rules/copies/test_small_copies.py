@@ -5,7 +5,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.copies.copying import Packed, packed, small
+from stepscope.signals.copies.copy_kinds import Packed, packed, small
 from stepscope.signals.shared import job
 from transfer_support import copies
 

@@ -4,7 +4,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.copies.copying import synchronous
+from stepscope.signals.copies.copy_kinds import synchronous
 from stepscope.signals.shared import job
 from transfer_support import copies
 

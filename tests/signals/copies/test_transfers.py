@@ -6,7 +6,7 @@ from stepscope.model.device_table import DEVICES
 from stepscope.model.device_table.host_link import host_link
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.copies import copying
+from stepscope.signals.copies import copy_kinds
 from stepscope.signals.copies.transfers import (
     exposed_ns,
     in_most_steps,
@@ -115,9 +115,9 @@ def test_pageable_copies_count_from_a_page_towards_the_device_and_from_64_kib_aw
     job.copy(40_000, 1_000, 65_535, ("device", "pageable"), direction="DtoH")
     job.copy(50_000, 1_000, MIB, ("pinned", "device"))
     s = job.signals()
-    assert s(copying.pageable).event.tolist() == wanted
-    assert in_most_steps(s, s(copying.pageable))
-    assert not in_most_steps(s, s(copying.pageable).where([False, False]))
+    assert s(copy_kinds.pageable).event.tolist() == wanted
+    assert in_most_steps(s, s(copy_kinds.pageable))
+    assert not in_most_steps(s, s(copy_kinds.pageable).where([False, False]))
 
 
 def test_synchronous_copies_are_told_by_their_calls() -> None:
@@ -128,8 +128,8 @@ def test_synchronous_copies_are_told_by_their_calls() -> None:
     job.copy(40_000, 1_000, MIB, ("pinned", "device"))
     job.copy(50_000, 1_000, MIB, ("device", "device"), call="cudaMemcpy", direction="DtoD")
     s = job.signals()
-    assert s(copying.synchronous).event.tolist() == [wanted]
-    assert wanted not in s(copying.asynchronous).event.tolist()
+    assert s(copy_kinds.synchronous).event.tolist() == [wanted]
+    assert wanted not in s(copy_kinds.asynchronous).event.tolist()
 
 
 def test_all_but_the_first_small_copy_of_a_step_can_go() -> None:
@@ -138,7 +138,7 @@ def test_all_but_the_first_small_copy_of_a_step_can_go() -> None:
         outer.append(job.facts.host("op", "aten::to", at - 5_000, 10_000))
         job.facts.host("op", "aten::copy_", at - 4_000, 8_000)
         job.copy(at, 1_000, 1_024 * (number + 1), ("pinned", "device"))
-    found = job.signals()(copying.packed)
+    found = job.signals()(copy_kinds.packed)
     assert found.per_step == 2
     assert found.gone.bytes.tolist() == [2_048, 4_096]
     assert found.calls.tolist() == [outer[1], outer[3]]
@@ -151,7 +151,7 @@ def test_an_operator_that_does_more_than_copying_stays() -> None:
         job.facts.host("op", "aten::conv2d", at - 5_000, 10_000)
         job.copy(at, 1_000, 1_024, ("pageable", "device"))
         job.facts.kernel("gemm", at + 2_000, 1_000, launch=(at + 1_000, 500))
-    found = job.signals()(copying.packed)
+    found = job.signals()(copy_kinds.packed)
     assert found.calls.tolist() == found.gone.launch.tolist()
 
 
@@ -159,7 +159,7 @@ def test_copies_are_exposed_where_their_device_does_nothing_else() -> None:
     job = Copying()
     job.copy(499_500, 1_000, MIB, ("pinned", "device"))
     s = job.signals()
-    assert exposed_ns(s, s(copying.asynchronous)) == 500
+    assert exposed_ns(s, s(copy_kinds.asynchronous)) == 500
 
 
 def test_data_that_come_back_as_they_went() -> None:
@@ -167,7 +167,7 @@ def test_data_that_come_back_as_they_went() -> None:
     there = job.copy(10_000, 1_000, MIB, ("device", "pageable"), direction="DtoH")
     back = job.copy(20_000, 1_000, MIB, ("pageable", "device"))
     job.copy(40_000, 1_000, 2 * MIB, ("pageable", "device"))
-    assert job.signals()(copying.round_trips).event.tolist() == [there, back]
+    assert job.signals()(copy_kinds.round_trips).event.tolist() == [there, back]
 
 
 def test_without_steps_equal_sizes_tell_nothing() -> None:
@@ -176,21 +176,21 @@ def test_without_steps_equal_sizes_tell_nothing() -> None:
         at = 10_000 * (piece + 1)
         event = facts.kernel(f"Memcpy {direction}", at, 1_000, launch=(at - 500, 2_000), kind="copy")
         facts.row("copies", event=event, direction=direction, bytes=MIB, src_kind=kinds[0], dst_kind=kinds[1])
-    assert Signals.of(facts.trace())(copying.round_trips).event.size == 0
+    assert Signals.of(facts.trace())(copy_kinds.round_trips).event.size == 0
 
 
 def test_offloading_that_nobody_waits_for_is_no_round_trip() -> None:
     job = Copying()
     job.copy(10_000, 1_000, MIB, ("device", "pinned"), direction="DtoH")
     job.copy(20_000, 1_000, MIB, ("pinned", "device"))
-    assert job.signals()(copying.round_trips).event.size == 0
+    assert job.signals()(copy_kinds.round_trips).event.size == 0
 
 
 def test_what_is_sent_before_it_has_arrived_is_no_round_trip() -> None:
     job = Copying()
     job.copy(10_000, 50_000, MIB, ("device", "pageable"), direction="DtoH")
     job.copy(70_000, 1_000, MIB, ("pageable", "device"), called=(50_000, 1_000))
-    assert job.signals()(copying.round_trips).event.size == 0
+    assert job.signals()(copy_kinds.round_trips).event.size == 0
 
 
 def test_sets_that_the_host_waits_for() -> None:
@@ -198,7 +198,7 @@ def test_sets_that_the_host_waits_for() -> None:
     wanted = job.copy(10_000, 1_000, MIB, (None, "pinned"), direction="set", called=(9_000, 3_000), call="cudaMemset")
     job.copy(20_000, 1_000, MIB, (None, "device"), direction="set", called=(19_000, 3_000), call="cudaMemset")
     job.copy(30_000, 1_000, MIB, (None, "pinned"), direction="set", call="cudaMemsetAsync")
-    assert job.signals()(copying.sets).event.tolist() == [wanted]
+    assert job.signals()(copy_kinds.sets).event.tolist() == [wanted]
 
 
 class TestWhatTheProgramAskedFor:

@@ -30,7 +30,7 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import with_host
+from stepscope.signals.copies.copy_kinds import with_host
 from stepscope.signals.copies.transfers import PAGEABLE, Transfers, exposed_ns, in_most_steps, share
 from stepscope.signals.shared.job import recorded_steps
 

@@ -30,7 +30,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import on_stream, torch_module
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import asynchronous
+from stepscope.signals.copies.copy_kinds import asynchronous
 from stepscope.signals.copies.transfers import exposed_ns, in_most_steps, share
 from stepscope.signals.shared.job import platform, recorded_steps
 

@@ -36,7 +36,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import pageable
+from stepscope.signals.copies.copy_kinds import pageable
 from stepscope.signals.copies.transfers import (
     DTOH,
     HTOD,

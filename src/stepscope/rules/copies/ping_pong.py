@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import messages_between, round_trips
+from stepscope.signals.copies.copy_kinds import messages_between, round_trips
 from stepscope.signals.copies.transfers import in_most_steps
 from stepscope.signals.shared.job import recorded_steps
 

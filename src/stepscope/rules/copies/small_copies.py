@@ -29,7 +29,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import packed, small
+from stepscope.signals.copies.copy_kinds import packed, small
 from stepscope.signals.shared.job import platform, recorded_steps
 
 

@@ -30,7 +30,7 @@ from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import synchronous
+from stepscope.signals.copies.copy_kinds import synchronous
 from stepscope.signals.copies.transfers import in_most_steps, share
 from stepscope.signals.shared.job import platform, recorded_steps
 

@@ -27,7 +27,7 @@ from stepscope.model.events.change import Change
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copies.copying import sets
+from stepscope.signals.copies.copy_kinds import sets
 from stepscope.signals.copies.transfers import share
 from stepscope.signals.shared.job import recorded_steps
 

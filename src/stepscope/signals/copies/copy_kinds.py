@@ -27,6 +27,8 @@ from stepscope.signals.shared.job import recorded_steps, stepless
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 
+TOPIC = "copying"
+
 #: Less than a page is a number or a few, not a batch.
 _PAGE: Final = 4096
 #: Up to this size, copies from pageable memory to the device return before they are done, and Nsight Systems' rules
