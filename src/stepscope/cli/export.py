@@ -153,7 +153,7 @@ def _check_times(trace: Trace, since: int | None, until: int | None) -> None:
     if since is not None and since >= end:
         raise UserError(f"--from lies behind the end of the trace, which is {duration(end)} long", hint="give less")
     if until is not None and until <= 0:
-        raise UserError("--until lies before the begin of the trace", hint="times count from there")
+        raise UserError("--until lies before the start of the trace", hint="times count from there")
     if since is not None and until is not None and until <= since:
         raise UserError("--until lies before --from", hint="give a later time")
 

@@ -121,7 +121,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
 
 #: Looks for findings in a trace, and does something else after every rule.
 _Look = Callable[[Trace, Callable[[], None]], None]
-#: Why there is no table is told by what it lacks, once it is known what ran, or by a failure.
+#: Why there is no table follows from what it lacks, once it is known what ran, or by a failure.
 _Answer = Table | MissingInputError | Abstention
 
 

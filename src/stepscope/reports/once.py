@@ -81,7 +81,7 @@ def once(message: str) -> str | None:
 
 
 def of_one(effect: str) -> str:
-    """What an observation means, of one thing in place of many."""
+    """What an observation means, of one thing instead of many."""
     return _replaced(effect, _EFFECTS)
 
 

@@ -1,4 +1,4 @@
-"""Copies and sets: how much, how fast, between which kinds of memory, and whether the host waited."""
+"""Copies and memsets: how much, how fast, between which kinds of memory, and whether the host waited."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COPIES = TableSchema(
     "copies",
     "One row per direction and kinds of memory; `name` says both.",
     (
-        *summary_columns("kind of copy", "the durations of all copies and sets; concurrent ones each count in full"),
+        *summary_columns("kind of copy", "the durations of all copies and memsets; concurrent ones each count in full"),
         RANK,
         RECORDED["direction"],
         RECORDED["src_kind"],
@@ -50,7 +50,7 @@ _ENDS = ("src_kind", "dst_kind")
 
 
 def copies(trace: Trace) -> Table:
-    """Sum up copies and sets; no rows for a job that has none.
+    """Sum up copies and memsets; no rows for a job that has none.
 
     Raises:
         MissingInputError: The recording has no device activity.

@@ -26,7 +26,7 @@ LATE_START_NS = 100_000
 
 LAUNCHES = TableSchema(
     "launches",
-    "One row per call that puts work on a device: kernels, graphs, copies, sets. Durations are the host's.",
+    "One row per call that puts work on a device: kernels, graphs, copies, memsets. Durations are the host's.",
     (
         *summary_columns("call", "the durations of all such calls"),
         RANK,
@@ -56,7 +56,7 @@ class _Calls:
         dur: int64[n], 0 where not recorded.
         activities: int64[m].
         device_ns: int64[m], sum of their durations.
-        ahead: int64[m], from the call's end to the begin of the first of them; negative if that is earlier.
+        ahead: int64[m], from the call's end to the start of the first of them; negative if that is earlier.
     """
 
     row: Rows

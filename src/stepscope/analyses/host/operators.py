@@ -136,7 +136,7 @@ def operators_by_module(trace: Trace) -> Table:
 
 
 def _columns(trace: Trace, calls: OperatorCalls, groups: Groups) -> dict[str, Any]:
-    """All columns but those that the rows are told apart by besides their name."""
+    """All columns but those that the rows are distinguished by besides their name."""
     columns: dict[str, Any] = {"name": texts(trace, calls.name[groups.first]), **groups.summary(calls.dur)}
     columns["total_ns"] = groups.sum(np.where(calls.outermost, calls.dur, 0))
     columns["share"] = shares(columns["total_ns"], int(calls.self_ns.sum()))

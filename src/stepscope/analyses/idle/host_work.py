@@ -80,7 +80,7 @@ def _messages(trace: Trace, hosts: HostStates) -> Intervals:
 def first_calls(trace: Trace) -> Intervals:
     """Long calls of the runtime that are the first of their name: they create the context, load a library or code.
 
-    Ask for it with `Trace.once`. Calls that launch are told by their kernels instead.
+    Ask for it with `Trace.once`. Calls that launch are recognised by their kernels instead.
     """
     hosts = trace.once(host_states)
     if hosts is None:

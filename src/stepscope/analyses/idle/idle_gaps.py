@@ -65,7 +65,7 @@ class Gaps:
 
 
 def activities(trace: Trace) -> Columns:
-    """Activities of all devices with their launches, by begin; of equal begins the first launched comes first."""
+    """Activities of all devices with their launches, by start; of equal begins the first launched comes first."""
     work = DeviceWork.of(trace)
     at = np.flatnonzero(~work.are("sync") & (work.dur > 0))
     ts, launched, call_ns = work.ts[at], work.launched[at], np.maximum(work.call_ns[at], 0)

@@ -24,7 +24,7 @@ _QUEUE = (RANK, TRACKS["device"], TRACKS["stream"], TRACKS["track"])
 QUEUE_DEPTH = TableSchema(
     "queue_depth",
     "One row per device queue: how many launches waited in it, from its first launch to its last start. A launch "
-    "waits from the begin of its call until its first activity starts; a graph counts as one.",
+    "waits from the start of its call until its first activity starts; a graph counts as one.",
     (
         *_QUEUE,
         count("launches", "Launches that put work into the queue."),

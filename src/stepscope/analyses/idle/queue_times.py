@@ -10,7 +10,7 @@ from stepscope.model.table import Table
 from stepscope.model.tables import RANK, TRACKS
 from stepscope.model.trace import Trace
 
-_WHOLE = "from the begin of the launch call to the end of the call or of the kernel, whichever is later"
+_WHOLE = "from the start of the launch call to the end of the call or of the kernel, whichever is later"
 
 
 def _part(part: str, what: str, *, nullable: bool = False) -> tuple[Column, ...]:
@@ -40,7 +40,7 @@ QUEUE_TIMES = TableSchema(
         *_part("call", "durations of the calls"),
         count("queued", "How many kernels began after the call had ended."),
         *_part(
-            "queue", "times from the end of the call to the begin of the kernel, of those. Null if none", nullable=True
+            "queue", "times from the end of the call to the start of the kernel, of those. Null if none", nullable=True
         ),
         *_part("kernel", "durations of the kernels"),
     ),

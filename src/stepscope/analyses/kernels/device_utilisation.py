@@ -1,7 +1,7 @@
-"""How much of each step the device, and of the device its multiprocessors, had something to do.
+"""How much of each step the device, and of the device its SMs, had something to do.
 
 The two estimates are those of torch-tb-profiler's GPU summary: SM efficiency is the mean of min(blocks in flight /
-multiprocessors, 1) over the step, achieved occupancy the mean of the kernels' estimates weighted by duration.
+SMs, 1) over the step, achieved occupancy the mean of the kernels' estimates weighted by duration.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DEVICE_UTILISATION = TableSchema(
         ns("total_ns", "Length of the step on the devices, as in `step_budget`."),
         ns("kernel_ns", "At least one kernel ran, compute or collective."),
         fraction("utilisation", "kernel_ns / total_ns; null if no time passed.", nullable=True),
-        fraction("sm_efficiency", "Mean over total_ns of min(blocks in flight / multiprocessors, 1); null if grids or "
-                 "the number of multiprocessors are not recorded.", nullable=True),
+        fraction("sm_efficiency", "Mean over total_ns of min(blocks in flight / SMs, 1); null if grids or "
+                 "the number of SMs are not recorded.", nullable=True),
         fraction("achieved_occupancy", "Mean of the kernels' estimated occupancy, weighted by duration; null if not "
                  "recorded.", nullable=True),
     ),
@@ -78,7 +78,7 @@ def device_utilisation(trace: Trace) -> Table:
 
 
 def _filled(rows: Columns, starts: Times, ends: Times) -> tuple[Times, int]:
-    """Sum over each window of min(blocks in flight, multiprocessors) x ns, and the number of multiprocessors.
+    """Sum over each window of min(blocks in flight, SMs) x ns, and the number of SMs.
 
     The number is 0 where that is not known.
     """

@@ -39,7 +39,7 @@ KERNELS = TableSchema(
         ACTIVITIES["core"],
         ns("p99_ns", "Duration that 99 % do not exceed."),
         count("short", f"How many took less than {SHORT_NS // 1000} µs."),
-        flag("tensor_core", "Whether it uses matrix units, from the name; null if unknown.", nullable=True),
+        flag("tensor_core", "Whether it uses tensor cores, from the name; null if unknown.", nullable=True),
         text("dtype", "Data type of the multiplication, from the name; null if unknown.", nullable=True),
         fraction("occupancy", "Mean estimated occupancy, weighted by duration; null if not recorded.", nullable=True),
         Column("blocks", "int64", "Median number of blocks; null if not recorded.", "count", True),
@@ -72,7 +72,7 @@ KERNEL_CLASSES = TableSchema(
         RANK,
         count("names", "How many different kernels it has."),
         count("short", f"How many took less than {SHORT_NS // 1000} µs."),
-        ns("tensor_core_ns", "Time of those that use matrix units, as far as their names tell."),
+        ns("tensor_core_ns", "Time of those that use tensor cores, as far as their names tell."),
     ),
 )
 

@@ -22,8 +22,8 @@ from stepscope.model.trace import Trace
 
 MFU = TableSchema(
     "mfu",
-    "Share of the device's peak that the matrix products, attention and convolutions of each step came to. One row "
-    "per device and step, and one per device with `step` null for the time from its first activity to its last. "
+    "Share of the device's peak that the matrix multiplications, attention and convolutions of each step came to. One "
+    "row per device and step, and one per device with `step` null for the time from its first activity to its last. "
     "Recomputed work counts as work.",
     (
         RANK,

@@ -1,6 +1,6 @@
 """How well launches fill the device: waves of blocks, the tail of the last one, occupancy.
 
-The number of blocks that a multiprocessor holds at once follows from its threads, registers and shared memory (CUDA
+The number of blocks that an SM holds at once follows from its threads, registers and shared memory (CUDA
 C++ Programming Guide, "Hardware Implementation"). Limits that are not recorded do not count: granularities of
 allocation, the limit on blocks and, from some recorders, registers and shared memory. So the true number can be
 lower, and waves higher.
@@ -32,15 +32,15 @@ _COLUMNS: Final = (
     number("threads", "Threads per block.", "count"),
     number("registers", "Registers per thread; null if not recorded.", "count", nullable=True),
     number("shared_bytes", "Shared memory per block; null if not recorded.", "bytes", nullable=True),
-    number("resident_blocks", "Blocks that a multiprocessor can hold at once; null if its limits are not recorded.",
+    number("resident_blocks", "Blocks that an SM can hold at once; null if its limits are not recorded.",
            "count", nullable=True),
     text("limit", "What limits them in most of the time: threads, registers or shared memory; null likewise.",
          nullable=True),
-    number("waves", "blocks / (multiprocessors x resident blocks): how often the device is filled.", nullable=True),
+    number("waves", "blocks / (SMs x resident blocks): how often the device is filled.", nullable=True),
     fraction("tail", "Share of the places for blocks in all started waves that stay empty: 0 if the last wave is "
              "full.", nullable=True),
-    fraction("fill", "min(blocks / multiprocessors, 1): share of multiprocessors that get a block.", nullable=True),
-    fraction("theoretical_occupancy", "Resident threads as a share of what a multiprocessor can hold.",
+    fraction("fill", "min(blocks / SMs, 1): share of SMs that get a block.", nullable=True),
+    fraction("theoretical_occupancy", "Resident threads as a share of what an SM can hold.",
              nullable=True),
     fraction("achieved_occupancy", "Estimated occupancy as recorded; null if not.", nullable=True),
 )  # fmt: skip
@@ -51,7 +51,7 @@ OCCUPANCY_GRIDS: Final = TableSchema(
     _COLUMNS,
 )
 
-#: As doubles, which hold every product that occurs and overflow for none.
+#: As doubles, which hold the largest values that occur without overflow.
 _PRODUCT: Final = "(coalesce({0}[1], 1)::DOUBLE * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
 _SQL: Final = f"""
 SELECT event, {_PRODUCT.format("grid")} AS blocks, {_PRODUCT.format("block")} AS threads,
@@ -112,7 +112,7 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
 
 
 def _limits(trace: Trace, device: NDArray[np.int32]) -> Columns:
-    """What multiprocessors of each activity's device can hold; NaN where not recorded."""
+    """What SMs of each activity's device can hold; NaN where not recorded."""
     found = {-1 if row["device"] is None else row["device"]: row for row in trace.rows(LIMITS_SQL)}
     names = ("sms", "max_threads_per_sm", "registers_per_sm", "shared_bytes_per_sm", "warp_size")
     limits = {name: np.full(device.size, np.nan) for name in names}

@@ -114,7 +114,7 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
 def _operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
     """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes.
 
-    Its time is that of all device work whose innermost operator it is: also of sets and copies, with which a product's
+    Its time is that of all device work whose innermost operator it is: also of memsets and copies, with which a GEMM's
     library prepares its workspace.
     """
     work, costs, spans = DeviceWork.of(trace), Costs.of(trace), Spans(trace)

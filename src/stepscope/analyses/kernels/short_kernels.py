@@ -18,7 +18,7 @@ EDGES_US = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 50, 100, 200, 500, 1000)
 
 SHORT_KERNELS = TableSchema(
     "short_kernels",
-    "One row per range of durations with the kernels and collectives in it (not copies and sets), ascending; every "
+    "One row per range of durations with the kernels and collectives in it (not copies and memsets), ascending; every "
     "kernel is in one row.",
     (
         RANK,

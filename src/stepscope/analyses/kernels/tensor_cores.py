@@ -1,4 +1,4 @@
-"""How much of the time that matrix units could work they did."""
+"""Use of tensor cores: time of the kernels that use them over that of all that could."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from stepscope.model.trace import Trace
 
 TENSOR_CORES = TableSchema(
     "tensor_cores",
-    "Device time of the kernels that could use matrix units (tensor cores, matrix cores, cube units), by class and "
+    "Device time of the kernels that could use tensor cores (AMD: matrix cores; Ascend: cube units), by class and "
     "data type, and one row per device with both null for all of them: total = used + unused + unknown.",
     (
         RANK,
         Column("device", "int32", "Device index; null if not recorded.", "", True),
-        text("op_class", "gemm, attention, convolution, or another class with kernels on matrix units; null for all.",
+        text("op_class", "gemm, attention, convolution, or another class with kernels on tensor cores; null for all.",
              nullable=True),
         text("dtype", "Data type of the operands, from the kernel's name; null if it does not tell, or for all.",
              nullable=True),
         count("count", "Kernels."),
         ns("total_ns", "Sum of their durations: the eligible time."),
-        ns("used_ns", "Kernels that use matrix units, from their names."),
+        ns("used_ns", "Kernels that use tensor cores, from their names."),
         ns("unused_ns", "Kernels that do not."),
         ns("unknown_ns", "Kernels whose names do not tell."),
         fraction("used_share", "used_ns / (used_ns + unused_ns); null if both are 0.", nullable=True),
         fraction("device_share", "total_ns as a share of the device's compute kernel time."),
-        flag("available", "Whether the device has matrix units for the data type (any, if it is null); null if the "
+        flag("available", "Whether the device has tensor cores for the data type (any, if it is null); null if the "
              "device is not known.", nullable=True),
     ),
 )  # fmt: skip
 
 
 def tensor_cores(trace: Trace) -> Table:
-    """Measure the use of matrix units; no rows for a device without eligible kernels.
+    """Measure the use of tensor cores; no rows for a device without eligible kernels.
 
     Raises:
         MissingInputError: The recording has no compute kernel.

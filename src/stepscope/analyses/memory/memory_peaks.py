@@ -28,7 +28,7 @@ MEMORY_PEAKS = TableSchema(
         size("total_bytes", "Memory of the device; null if not recorded.", nullable=True),
         size("peak_bytes", "Most bytes in use at a time."),
         flag("peak_is_lower_bound", "Whether totals were not recorded, so that what was allocated before is missing, "
-             "or a history lacks its begin."),
+             "or a history lacks its start."),
         ns("peak_ts", "When that was first reached."),
         Column("peak_step", "int32", "Step in which it was; null outside every step.", "", True),
         fraction("peak_share", "peak_bytes / total_bytes; null if not recorded.", nullable=True),
@@ -58,7 +58,7 @@ MEMORY_HOLDERS = TableSchema(
     ),
 )
 
-#: What readers of memory snapshots say of histories that begin late or lost their begin.
+#: What readers of memory snapshots say of histories that begin late or lost their start.
 _PARTIAL_SQL: Final = """
 SELECT count(*) FROM health
 WHERE code IN ('history-lost', 'history-late', 'history-older', 'history-full', 'no-history', 'truncated') AND EXISTS (

@@ -141,14 +141,14 @@ def _kind(trace: Trace, names: ProgramNames, libraries: tuple[str, ...], why: Ev
     maybe = names.first(marks.MAYBE_OPTIMIZER, names.work)
     if work.is_class("optimizer").any():
         maybe = maybe or "kernels of an optimizer"
-    # Products alone are a benchmark of them, and what ran on the device alone does not tell that nothing trained it.
+    # GEMMs alone are a benchmark of them, and what ran on the device alone does not tell that nothing trained it.
     compute = work.are("compute")
     products = compute & work.is_class("gemm", "convolution", "attention")
     between = compute & work.is_class("elementwise", "normalisation", "attention", "convolution", "reduction")
     # Backward of these would show by its name.
     told = work.is_class("normalisation", "attention").any() or trace.once(recorded_events).on_host(("op", "module"))
     network = told and products.any() and between.any()
-    inferred = "products on the device, and nothing that only training runs" if network else ""
+    inferred = "GEMMs on the device, and nothing that only training runs" if network else ""
     decided: tuple[tuple[Kind, str], ...] = (
         ("training", trained), ("serving", served), ("diffusion", made), ("training", maybe),
         ("inference", names.first(marks.ANSWERING, names.work)), ("inference", inferred),

@@ -24,7 +24,7 @@ class DeviceTime:
         device: Index; None if the recording does not tell.
         compute: When any compute kernel ran.
         comm: When any collective ran.
-        copy: When any copy or set ran.
+        copy: When any copy or memset ran.
         first: Begin of the first activity.
         last: End of the last activity.
     """
@@ -46,7 +46,7 @@ class DeviceTime:
 class StepWindows:
     """The time that each step owns on the devices; windows ascend and do not overlap.
 
-    A step owns the time from its begin on the host, or the end of earlier steps' work, to the end of the last device
+    A step owns the time from its start on the host, or the end of earlier steps' work, to the end of the last device
     work launched in it (columns `begin` and `end` of `steps`). Time between two steps (evaluation, a checkpoint)
     belongs to neither.
 

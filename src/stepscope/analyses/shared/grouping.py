@@ -45,7 +45,7 @@ class Groups:
         for key in keys[1:]:
             width = int(key.max(initial=0)) + 2
             if int(combined.max(initial=0)) * width > key.size:
-                combined = _numbered(combined)[0]  # dense again, so that the product can't overflow
+                combined = _numbered(combined)[0]  # dense again, so that multiplying can't overflow
             combined = combined * width + key + 1
         return cls(*_numbered(combined))
 
@@ -94,7 +94,7 @@ class Groups:
         return found
 
     def _ordered(self, dur: Times, starts: Times, stops: Times) -> Times:
-        """The rows' durations by group and ascending; groups begin and end at these positions."""
+        """The rows' durations by group and ascending; groups start and end at these positions."""
         if self.count.size > min(self.index.size >> 6, np.iinfo(np.int16).max):
             return dur[np.lexsort((dur, self.index))]
         ordered: Times = dur[np.argsort(self.index.astype(np.int16), kind="stable")]  # 16 bits sort by radix
@@ -106,7 +106,7 @@ class Groups:
         """Time covered by intervals of each group, int64[g]; `group` is the group of each interval."""
         order = np.lexsort((starts, group))
         starts, ends, group = starts[order], ends[order], group[order]
-        # Ranks in place of times, so that adding an offset per group can't overflow.
+        # Ranks instead of times, so that adding an offset per group can't overflow.
         ranked, rank = np.unique(ends, return_inverse=True)
         reach = np.maximum.accumulate(rank + group * ranked.size) - group * ranked.size
         before = np.full(starts.size, np.iinfo(np.int64).min)

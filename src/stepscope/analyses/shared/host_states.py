@@ -148,7 +148,7 @@ def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
 
 
 def _blocking_copies(trace: Trace) -> Columns:
-    """Copies that blocked the thread that asked for them, from their begin to the end of the call."""
+    """Copies that blocked the thread that asked for them, from their start to the end of the call."""
     work = DeviceWork.of(trace)
     at = blocking_copies(trace)
     at = at[work.call_ns[at] >= 0]

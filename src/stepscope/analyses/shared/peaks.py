@@ -25,7 +25,7 @@ LEFT JOIN (
 ) a ON d.sms IS NULL
 """
 
-#: Classes whose work matrix units can do.
+#: Classes whose work tensor cores can do.
 MATRIX_CLASSES: Final = ("gemm", "attention", "convolution")
 
 
@@ -68,7 +68,7 @@ def operand_dtype(recorded: str | None) -> str | None:
 def peak_rate(device: Device, op_class: str, dtype: str, tensor_core: bool | None) -> tuple[str, int] | None:
     """The peak that a kernel is measured against: its name and FLOP/s; None if the vendor states none.
 
-    Matrix products are measured against the matrix units unless the kernel's name says that it does not use them.
+    Matrix multiplications are compared with the tensor cores' peak unless the kernel's name rules their use out.
     All else runs on the ordinary units, where narrow types are at least as fast as fp32.
     """
     if op_class in MATRIX_CLASSES and tensor_core is not False:

@@ -134,7 +134,7 @@ def _from_text(trace: Trace, rows: dict[str, NDArray[Any]], events: NDArray[np.i
 def _from_calls(trace: Trace, around: Callers, events: NDArray[np.int64]) -> Stacks:
     innermost = around.nearest_frame(events)
     frames, outer = _frames_above(around, np.unique(innermost[innermost >= 0]))
-    # A stack is told by the stack around it and its own name; outer calls come first, so that theirs is known.
+    # A stack is recognised by the stack around it and its own name; outer calls come first, so that theirs is known.
     order = np.argsort(around.depth[frames], kind="stable")
     edges = np.flatnonzero(np.diff(around.depth[frames[order]])) + 1
     code = np.full(around.parent.size, -1)

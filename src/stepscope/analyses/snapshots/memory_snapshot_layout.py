@@ -22,7 +22,7 @@ WHERE device = ? AND seq >= ? AND starts_with(action, 'segment_') AND address IS
 ORDER BY seq DESC
 """
 
-#: Ranges of device memory: end and whether it is mapped into an expandable segment, by begin.
+#: Ranges of device memory: end and whether it is mapped into an expandable segment, by start.
 Ranges = dict[int, tuple[int, bool]]
 
 

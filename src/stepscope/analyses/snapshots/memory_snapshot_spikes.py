@@ -105,7 +105,7 @@ def _valley(values: list[int], top: int, step: int) -> int:
 
 
 def _row(levels: SnapshotLevels, spike: Spike, peak: int) -> list[Any]:
-    """The columns from `ts` on, with the stack (-1 if unknown) in place of what describes it."""
+    """The columns from `ts` on, with the stack (-1 if unknown) instead of what describes it."""
     high = levels.requested[spike.before : spike.after + 1] > levels.requested[spike.top] - spike.rise // 2
     above = np.flatnonzero(~high[: spike.top - spike.before])
     begin = spike.before + (int(above[-1]) + 1 if above.size else 0)

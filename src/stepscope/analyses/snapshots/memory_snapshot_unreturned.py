@@ -26,7 +26,7 @@ MEMORY_UNRETURNED = TableSchema(
         flag(
             "is_candidate",
             f"Whether it grows: in {_LEAST_STEPS} steps or more after the first, and in at least half of them; null "
-            "without steps, since one step's own memory can't be told from a leak.",
+            "without steps, since one step's own memory can't be distinguished from a leak.",
             nullable=True,
         ),
         size("bytes", "Bytes that were asked for."),

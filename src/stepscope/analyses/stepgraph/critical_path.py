@@ -1,4 +1,4 @@
-"""What the length of each step is the sum of: the chain of work and waiting from its end back to its begin.
+"""What the length of each step is the sum of: the chain of work and waiting from its end back to its start.
 
 Whatever is not on that chain is hidden behind it, and costs nothing.
 """

@@ -125,7 +125,7 @@ def recorded_ns(built: Built, took: Times) -> int:
 
 
 def windows(built: Built, ends: Times) -> tuple[Times, Times]:
-    """Begin and end of the time that each step owns, by the same rule as in `step_budget`; int64[steps] each."""
+    """Start and end of the time that each step owns, by the same rule as in `step_budget`; int64[steps] each."""
     begin, end = _marks(built, ends, BEGIN), _marks(built, ends, END)
     last = _last_activity(built, ends)
     if begin is None or end is None:
@@ -147,7 +147,7 @@ def _windows_of_devices(built: Built, last: Times) -> tuple[Times, Times]:
 
 
 def _last_activity(built: Built, ends: Times) -> Times:
-    """When each step's last activity ends, int64[steps]; the begin of time if it has none."""
+    """When each step's last activity ends, int64[steps]; the start of time if it has none."""
     steps = built.selection.step
     last = np.full(steps.size, np.iinfo(np.int64).min)
     known = np.flatnonzero(np.isin(built.activities.step, steps))

@@ -74,7 +74,7 @@ def _go_on(ends: list[int], rows: Iterable[tuple[int, int, int, int]]) -> None:
 
 
 def _placed(plan: Plan, distance: Times, late: tuple[More, int, int, int]) -> tuple[More, int, int, int]:
-    """What tells when other ranks come, by places in place of nodes; none of them are last together at a follower."""
+    """What tells when other ranks come, by places instead of nodes; none of them are last together at a follower."""
     part, lag, together, apart = late
     part = tuple((int(plan.place[before]), wait + int(distance[before])) for before, wait in part)
     return part, lag, int(plan.place[together]), apart

@@ -29,7 +29,7 @@ COVERAGE = TableSchema(
         count("count", "Steps; 0 for what is no step."),
         ns("total_ns", "Its length."),
         ns("busy_ns", "Time in it in which a device did anything."),
-        ns("copies_ns", "Time in it in which copies or sets ran."),
+        ns("copies_ns", "Time in it in which copies or memsets ran."),
         text("call", "The call of the device's runtime that took longest in it, by itself at least a tenth of it; null "
              "if none did.", nullable=True),
         ns("call_ns", "How much of that part it took.", nullable=True),
@@ -99,7 +99,7 @@ def _parts(steps: Steps, trace: Trace, lo: int, hi: int) -> list[_Part]:
 
 
 def _device(trace: Trace) -> tuple[Intervals, Intervals]:
-    """When any device did anything, and when copies or sets ran."""
+    """When any device did anything, and when copies or memsets ran."""
     try:
         devices = trace.once(device_times)
     except MissingInputError:

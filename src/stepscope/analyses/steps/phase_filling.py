@@ -25,7 +25,7 @@ _BEGINNING: Final = ("gemm", "convolution", "attention", "embedding")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ops:
-    """The n outermost operators of the main thread, by begin."""
+    """The n outermost operators of the main thread, by start."""
 
     at: NDArray[np.int64]
     ts: Times
@@ -76,7 +76,7 @@ def fill(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Neighbours:
-    """The pieces of all named phases, by begin."""
+    """The pieces of all named phases, by start."""
 
     starts: Times
     phase_at: NDArray[np.int64]
@@ -120,7 +120,7 @@ class _Inputs:
     passed: Times
 
     def ready(self, begin: int, end: int) -> int:
-        """When the inputs of a pass are on the device: the end of the last copy before its first product."""
+        """When the inputs of a pass are on the device: the end of the last copy before its first GEMM."""
         first = int(np.searchsorted(self.passed, begin))
         limit = min(int(self.passed[first]), end) if first < self.passed.size else end
         last = int(np.searchsorted(self.copied, limit, side="right")) - 1

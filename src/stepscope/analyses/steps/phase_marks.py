@@ -1,4 +1,4 @@
-"""When the program was in which phase of its step, told from what its threads recorded."""
+"""When the program was in which phase of its step, by what its threads recorded."""
 
 from __future__ import annotations
 

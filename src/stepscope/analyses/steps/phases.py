@@ -121,7 +121,7 @@ def _phases_of_work(trace: Trace, marks: Marks, line: tuple[Times, NDArray[np.in
     phase = np.where(told, labels[at] if starts.size else REST, REST)
     inside = np.isin(thread, marks.backward) & told
     phase = np.where(inside, np.where(marks.layers[CHECKPOINTING].at(when), CHECKPOINTING, BACKWARD), phase)
-    # Ranges of users often hold the update too; its kernels are told by their names.
+    # Ranges of users often hold the update too; its kernels are recognised by their names.
     phase[work.is_class("optimizer") & np.isin(phase, (BACKWARD, REST))] = OPTIMIZER
     copies = Copies.of(trace)
     inputs = np.zeros(phase.size, np.bool_)

@@ -65,7 +65,7 @@ def serving(trace: Trace) -> Table:
 
 
 def _span(busy: Intervals) -> int | None:
-    """Time from the begin of a pass's work to its end.
+    """Time from the start of a pass's work to its end.
 
     A few copies before a long gap are those of the time before: profilers begin late, and servers prepare a batch.
     """

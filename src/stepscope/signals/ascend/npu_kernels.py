@@ -99,7 +99,7 @@ def kernels(s: Signals) -> NpuKernels:
 
 @signal()
 def on_ai_cpu(s: Signals) -> NpuKernels:
-    """Kernels that ran on the device's AI CPU in place of its AI cores, by the recorded core or their names."""
+    """Kernels that ran on the device's AI CPU instead of its AI cores, by the recorded core or their names."""
     every = s(kernels)
     named = np.array([any(mark in name for mark in _AI_CPU) for name in every.name.tolist()], np.bool_)
     return every.where((every.core == "AI_CPU") | (every.core == "") & named)
@@ -167,7 +167,7 @@ def pipes(s: Signals) -> Mapping[str, NDArray[np.float64]]:
 
 @signal()
 def clock(s: Signals) -> NDArray[np.float64]:
-    """Clock of the AI cores at the begin of each of `npu_kernels.kernels`, MHz."""
+    """Clock of the AI cores at the start of each of `npu_kernels.kernels`, MHz."""
     found, rows = s(kernels), s.trace.columns(_CLOCK_SQL)
     if not rows["ts"].size:
         raise MissingInputError(

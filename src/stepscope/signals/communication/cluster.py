@@ -34,7 +34,7 @@ WHERE c.collective NOT IN ('send', 'recv', 'send_recv') AND k.dur > 0
     AND k.step IN (SELECT step FROM steps WHERE typical)
 ORDER BY k.ts
 """
-#: Of a rank of sums collectives are no device activities; what of them was exposed is told by their step.
+#: Of a rank of sums collectives are no device activities; what of them was exposed is recognised by their step.
 _SUMMED_SQL: Final = """
 SELECT c.event, s.ts, s.dur, coalesce(c.world_size, len(c.ranks), -1)::INTEGER AS world,
     (s.dur * p.exposed)::BIGINT AS exposed

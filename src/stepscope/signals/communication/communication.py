@@ -77,7 +77,7 @@ class Calls:
 
     @property
     def known(self) -> bool:
-        """Whether transfer is told apart from waiting for all calls."""
+        """Whether transfer is distinguished from waiting for all calls."""
         return bool(self.told.all())
 
 

@@ -23,7 +23,7 @@ _LEAST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """The n kernels of matrix units that ran beside collectives, with what equal ones take without.
+    """The n tensor-core kernels that ran beside collectives, with what equal ones take without.
 
     Attributes:
         event: int64[n].
@@ -45,7 +45,7 @@ class Crowded:
 
 @signal()
 def crowded(s: Signals) -> Crowded:
-    """Kernels of matrix units that ran beside collectives for most of their time, with what equal ones take alone."""
+    """Tensor-core kernels that ran beside collectives for most of their time, with what equal ones take alone."""
     work = DeviceWork.of(s.trace)
     at, shapes = _with_shapes(s.trace)
     if not at.size:
@@ -72,7 +72,7 @@ def crowded(s: Signals) -> Crowded:
 
 
 def _with_shapes(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of products, by begin, whose operators have recorded shapes, and a number for these."""
+    """Positions of GEMMs, by start, whose operators have recorded shapes, and a number for these."""
     spans, work = Spans(trace), DeviceWork.of(trace)
     at = np.flatnonzero(work.is_class(*MATRIX_CLASSES) & (work.dur > 0))
     at = at[np.lexsort((work.event[at], work.ts[at]))]

@@ -151,6 +151,6 @@ def _fixed_ns(carried: NDArray[np.float64], transfer: NDArray[np.int64]) -> int:
 
 @signal("bytes/s")
 def bandwidth(s: Signals) -> float:
-    """Bus bandwidth of large collectives: the median, or the best where waiting is not told from transfer."""
+    """Bus bandwidth of large collectives: the median, or the best where waiting is not distinguished from transfer."""
     found = s(large)
     return float(np.median(found.bandwidth) if found.calls.known else found.bandwidth.max())

@@ -48,7 +48,7 @@ class Stage:
         arrivals: How many of them brought data; None if not told.
         bubble_ns: Time in which the rank waited in them, beyond moving the data, and computed nothing.
         compute_ns: Time in which its device computed.
-        told: Whether waiting was told apart from moving data, or bounded by what moving as much takes at best.
+        told: Whether waiting was distinguished from moving data, or bounded by what moving as much takes at best.
         events: The longest of the calls.
     """
 

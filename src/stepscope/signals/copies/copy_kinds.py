@@ -77,7 +77,7 @@ def with_host(s: Signals) -> Transfers:
 
 @signal()
 def sets(s: Signals) -> Transfers:
-    """Sets of page-locked or managed memory by calls that return only when they are done."""
+    """Memsets of page-locked or managed memory by calls that return only when they are done."""
     found = s(transfers)
     held = (found.launch >= 0) & (found.returned >= found.ts + found.dur)
     return found.where(found.to(SET) & found.between(PINNED, MANAGED) & ~found.between(DEVICE) & held)

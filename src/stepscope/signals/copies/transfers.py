@@ -45,7 +45,7 @@ _BYTES_SQL: Final = "SELECT event, coalesce(bytes, 0) AS bytes FROM kernels WHER
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transfers:
-    """The n copies and sets of a rank's devices, in time order.
+    """The n copies and memsets of a rank's devices, in time order.
 
     Attributes:
         event: int64[n].
@@ -123,9 +123,9 @@ class Transfers:
 
 @signal()
 def transfers(s: Signals) -> Transfers:
-    """Copies and sets of the rank's devices that the program asked for.
+    """Copies and memsets of the rank's devices that the program asked for.
 
-    Not those that a library makes for itself inside a convolution or a product, nor pages of managed memory that
+    Not those that a library makes for itself inside a convolution or a GEMM, nor pages of managed memory that
     migrate where they are touched.
     """
     need_device(s.trace)

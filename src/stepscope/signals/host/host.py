@@ -37,7 +37,7 @@ _DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the main thread, or the one that it handed over to, did in the steps, piece by piece.
+    """What the main thread, or the one that it handed over to, did in the steps, by segments.
 
     Attributes:
         starts: int64[n].
@@ -218,7 +218,7 @@ def line(s: Signals) -> Line:
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
-    """Steps on the host, or the time in which the devices were in use if there are none: begins and ends."""
+    """Steps on the host, or the time in which the devices were in use if there are none: starts and ends."""
     if s(steps):
         every = Steps.of(s.trace)
         return every.ts, every.stop
@@ -229,19 +229,19 @@ def _windows(s: Signals) -> tuple[Times, Times]:
 
 @signal()
 def dispatching(s: Signals) -> tuple[Times, Times]:
-    """When the host was in operators, calls of the runtime or Python, and not waiting for anything: begins and ends."""
+    """When the host was in operators, calls of the runtime or Python, and not waiting for anything: starts and ends."""
     return s(line).of(states.OP, states.RUNTIME, states.PYTHON, states.OTHER)
 
 
 @signal()
 def in_operators(s: Signals) -> tuple[Times, Times]:
-    """When the host was in operators or calls of the runtime that wait for nothing: begins and ends."""
+    """When the host was in operators or calls of the runtime that wait for nothing: starts and ends."""
     return s(line).of(states.OP, states.RUNTIME)
 
 
 @signal()
 def in_python(s: Signals) -> tuple[Times, Times]:
-    """When the host was in Python, between operators: begins and ends."""
+    """When the host was in Python, between operators: starts and ends."""
     return s(line).of(states.PYTHON)
 
 

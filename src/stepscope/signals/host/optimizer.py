@@ -97,7 +97,7 @@ def updates(s: Signals) -> Updates:
 
 
 def _steps(spans: Spans, names: dict[int, str], wrappers: list[int]) -> NDArray[np.int64]:
-    """Positions of the optimizer's steps, by begin; of those that begin together the longest comes first."""
+    """Positions of the optimizer's steps, by start; of those that begin together the longest comes first."""
     functions = [name_id for name_id, name in names.items() if _FUNCTION.search(name)]
     found = np.zeros(spans.name.size, np.bool_)
     for chosen, categories in ((wrappers, ("op", "annotation")), (functions, ("python",))):

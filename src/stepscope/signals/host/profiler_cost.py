@@ -133,7 +133,7 @@ def _shared(spans: Spans, mine: NDArray[np.int64], theirs: NDArray[np.int64], fe
 
 
 def _lines(s: Signals) -> Observed:
-    """The pauses between the calls of a long function grow from its begin to its end."""
+    """The pauses between the calls of a long function grow from its start to its end."""
     spans = Spans(s.trace)
     python = spans.of("python")
     if not python.any():

@@ -260,7 +260,7 @@ def _kinds(found: Around, names: dict[int, str]) -> NDArray[np.int8]:
     inside, copied = found.operators[0] >= 0, found.copied
     away = copied & (found.direction == DIRECTIONS.index("DtoH"))
     number = away & (found.bytes <= ONE_NUMBER)
-    # What operators outside PyTorch need is told by what they copy.
+    # What operators outside PyTorch need is recognised by what they copy.
     sized = inside_of(frozenset(name for name in names.values() if _SIZED.match(name))) | (
         away & (found.bytes <= _NUMBERS)
     )

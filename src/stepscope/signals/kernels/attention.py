@@ -1,4 +1,4 @@
-"""Attention that is written out as products and a softmax, and what one fused operator would take for it."""
+"""Attention that is written out as GEMMs and a softmax, and what one fused operator would take for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stepscope.signals.signal import Signals, signal
 
 #: Part of the peak that fused attention comes to: 50 % to 73 % on A100 (Dao, "FlashAttention-2", 2023).
 _REACHED: Final = 0.5
-#: The backward does five products in place of two (the same).
+#: The backward does five GEMMs instead of two (the same).
 _BACKWARD: Final = 2.5
 
 
@@ -52,7 +52,7 @@ def _sum(w: Work, ranges: Ranges, letters: str = "") -> NDArray[np.int64]:
 
 
 def _forward_ns(s: Signals, w: Work, found: Ranges) -> NDArray[np.float64]:
-    """Time of fused attention; where sizes or device are not known, that of the two products alone."""
+    """Time of fused attention; where sizes or device are not known, that of the two GEMMs alone."""
     alone = _sum(w, found, "P").astype(np.float64)
     known = s.maybe(device)
     if known is None or not found.first.size:
@@ -66,7 +66,7 @@ def _forward_ns(s: Signals, w: Work, found: Ranges) -> NDArray[np.float64]:
 
 
 def _backward_ns(s: Signals, w: Work, forward: Ranges, backward: Ranges) -> NDArray[np.float64]:
-    """The backward of forwards with as many scores takes a multiple of their time, as it has more products."""
+    """The backward of forwards with as many scores takes a multiple of their time, as it has more GEMMs."""
     if s.maybe(device) is None:
         return _sum(w, backward, "P").astype(np.float64)
     of_size = {float(w.size[a]): t for a, t in zip(forward.anchor.tolist(), _forward_ns(s, w, forward), strict=True)}

@@ -28,7 +28,7 @@ SELECT event, max(value) FILTER (metric IN ('aic_mac_ratio', 'mac_ratio'))
     * max(value) FILTER (metric = 'cube_utilization') AS multiplying
 FROM kernel_metrics WHERE event IN (SELECT event FROM kernels) GROUP BY event HAVING multiplying IS NOT NULL
 """
-#: Groups of kernels that are told apart; what is beyond them is too short to speak of.
+#: Groups of kernels that are distinguished; what is beyond them is too short to speak of.
 _MOST: Final = 20
 #: From this part of the peak on a kernel is bound by arithmetic, however much memory it moves.
 _BUSY: Final = 0.5
@@ -119,7 +119,7 @@ def decoding(s: Signals) -> bool:
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
-    """Begin and end on the device of each complete step; without steps, of what the device did.
+    """Start and end on the device of each complete step; without steps, of what the device did.
 
     A pause that is longer than all that the device did is an edge of the recording and no part of a loop: then it is
     the side of it on which more was done.

@@ -32,12 +32,12 @@ class Fusion:
         share: What would go away as a share of the recorded steps, if nothing else happened at that time.
         change: Kernels and operators that would go away or be shorter.
         events: Kernels of the longest sequences.
-        ranges: Begin and end of the three longest.
+        ranges: Start and end of the three longest.
         letters: Roles of the longest one's operations.
         alike: Whether all of them have as many operations.
         operators: Names of its operators, in order; empty where none are known.
         confidence: Between 0 and 1.
-        host_ns: Time of the host in calling them, as far as one call in place of all would shorten it.
+        host_ns: Time of the host in calling them, as far as one call instead of all would shorten it.
         host_after_ns: What would remain of that.
     """
 
@@ -145,7 +145,7 @@ def _on_host(s: Signals, change: Change) -> tuple[int, int]:
 
 
 def scaled(s: Signals, found: Ranges, factors: NDArray[np.float64]) -> Change:
-    """Multiply the time of each sequence on its queue; the host calls one operator in place of all."""
+    """Multiply the time of each sequence on its queue; the host calls one operator instead of all."""
     w = s(work)
     units, of = members(found)
     steps = np.rint(factors * 1000) / 1000

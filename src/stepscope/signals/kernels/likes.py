@@ -1,4 +1,4 @@
-"""Matrix products that run at a lower rate than others of about their size in the same recording."""
+"""Matrix multiplications that run at a lower rate than others of about their size in the same recording."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from stepscope.signals.shared.gemms import Dimensions, dimensions
 from stepscope.signals.shared.job import device
 from stepscope.signals.signal import Signals, signal
 
-#: From this size on in every direction a product is bound by its arithmetic on every device of the table.
+#: From this size on in every direction a GEMM is bound by its arithmetic on every device of the table.
 _LARGE: Final = 512
-#: Products compare with others whose arithmetic differs by no more than this factor.
+#: GEMMs compare with others whose arithmetic differs by no more than this factor.
 _COMPARABLE: Final = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slower:
-    """A large product and its like.
+    """A large GEMM and its like.
 
     Attributes:
         kernel: All launches of it.
@@ -50,7 +50,7 @@ class Slower:
 
 @signal()
 def uneven(s: Signals) -> tuple[Slower, ...]:
-    """Large products of known size by how much the steps would save if they ran at the rate of their like."""
+    """Large GEMMs of known size by how much the steps would save if they ran at the rate of their like."""
     known = [
         (one, sizes, classify(one.name).dtype)
         for one in s(compute).kernels
@@ -75,5 +75,5 @@ def uneven(s: Signals) -> tuple[Slower, ...]:
 
 
 def _filled(sizes: Dimensions, units: int) -> float:
-    """The part of a device's units that a product has blocks for; all of them if their number is not known."""
+    """The part of a device's units that a GEMM has blocks for; all of them if their number is not known."""
     return min(sizes.tiles / units, 1.0) if units else 1.0

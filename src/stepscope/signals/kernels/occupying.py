@@ -58,7 +58,7 @@ class Occupying:
 def places(s: Signals) -> tuple[Occupying, ...]:
     """Kernels of 100 µs and more by how few of the places for threads they take, the one with the most time first.
 
-    Products, convolutions and attention are left out: they keep their operands in registers and shared memory on
+    GEMMs, convolutions and attention are left out: they keep their operands in registers and shared memory on
     purpose. So are kernels that are known to be near the roofline.
     """
     rows = [row for row in s.table("occupancy_grids").arrow.to_pylist() if _told(row)]
@@ -90,8 +90,8 @@ def _told(row: dict[str, Any]) -> bool:
 def _limited(row: dict[str, Any]) -> tuple[float, Limit]:
     """The share of the places for threads that is taken, and what limits it most.
 
-    A multiprocessor takes as many blocks as its registers, shared memory and threads admit; a block takes whole warps,
-    whose last one may be partly empty; and a grid of less than one wave leaves multiprocessors with fewer blocks.
+    An SM takes as many blocks as its registers, shared memory and threads admit; a block takes whole warps,
+    whose last one may be partly empty; and a grid of less than one wave leaves SMs with fewer blocks.
     """
     lanes = row["threads"] / (_WARP * math.ceil(row["threads"] / _WARP))
     by_grid = min(1.0, row["waves"])

@@ -1,4 +1,4 @@
-"""Products in fp32 that matrix units could do in a narrower type, and how long they would take then."""
+"""GEMMs in fp32 that tensor cores could do in a narrower type, and how long they would take then."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 
-#: A product whose size is not known is taken to become this much shorter, less if the peaks allow less: NVIDIA's guide
+#: A GEMM whose size is not known is taken to become this much shorter, less if the peaks allow less: NVIDIA's guide
 #: to mixed precision promises up to three times for models with the most arithmetic.
 _UNKNOWN: Final = 1 / 3
 #: Every vendor's units take operands that are rounded from fp32 (TF32, HF32) at half the rate of 16 bits.
 _ROUNDED: Final = 1 / 2
-#: Generations of NVIDIA's devices that have matrix units, by names of library kernels that are made for them or for
-#: later ones; the type; and what remains of a product in fp32. GeForce cards since Ampere multiply 16 bits at twice the
+#: Generations of NVIDIA's devices that have tensor cores, by names of library kernels that are made for them or for
+#: later ones; the type; and what remains of a GEMM in fp32. GeForce cards since Ampere multiply 16 bits at twice the
 #: rate of fp32 and no more (GA102 whitepaper), so that no more is promised of a card that is not known.
 _GENERATIONS: Final = (
     (re.compile(r"(?:^|_)(?:ampere|hopper|sm[89]\d|sm1\d\d)_|cutlass_(?:[89]\d|1\d\d)_"), "bf16", 1 / 2),
     (re.compile(r"^(?:volta|turing)_|(?:^|_)sm7\d_|cutlass_7\d_"), "fp16", _UNKNOWN),
 )
-#: No product is taken to come closer to its least time than this: the best of the shared recordings of large products
+#: No GEMM is assumed to come closer to its least time than this: the best of the shared recordings of large GEMMs
 #: on A100, H100 and MI300 come to about 0.8.
 _REACHED: Final = 0.8
 #: In a convolutional network, pointwise operations and batch normalisation take the type of the convolution before
@@ -45,13 +45,13 @@ class Narrower:
     """n kernels that could be done in a narrower type.
 
     Attributes:
-        dtype: The narrower type; empty if the device has none on its matrix units.
+        dtype: The narrower type; empty if the device has none on its tensor cores.
         event: int64[n].
         dur: int64[n].
         factor: float64[n], by how much each would take less.
         rounded: Whether some of them round their operands from fp32 (TF32, HF32).
         followers: int64[m], other kernels that would move half the bytes then.
-        of_eligible: Their time as a share of all products, attention and convolutions.
+        of_eligible: Their time as a share of all GEMMs, attention and convolutions.
         of_step: Their time as a share of the recorded steps.
     """
 
@@ -72,12 +72,12 @@ class Narrower:
 
 @signal()
 def in_sixteen_bits(s: Signals) -> Narrower:
-    """Products in fp32, or rounded from it, that the device's matrix units do much faster in 16 bits."""
+    """GEMMs in fp32, or rounded from it, that the device's tensor cores do much faster in 16 bits."""
     known, found = s.maybe(device), s(products)
     if known is None or not known.matrix:
         return _of_matrix_units(s, found)
     dtype = next((name for name in ("bf16", "fp16") if name in known.matrix), "")
-    # Some vendors' matrix units take fp32 too, at a fraction of the rate; NVIDIA's take it as TF32. Attention kernels
+    # Some vendors' tensor cores take fp32 too, at a fraction of the rate; NVIDIA's take it as TF32. Attention kernels
     # for fp32 are others than those for 16 bits, whatever units they use.
     wide = found.is_type("fp32") & ((found.tensor_core == 0) | (known.vendor != "nvidia") | found.is_class("attention"))
     wide |= _by_default(found) & ("tf32" in known.matrix)
@@ -87,7 +87,7 @@ def in_sixteen_bits(s: Signals) -> Narrower:
 def _of_matrix_units(s: Signals, found: Products) -> Narrower:
     """On a device whose rates are not known: units that multiply matrices in fp32 do it in 16 bits too, and faster.
 
-    Where products run on other units, names of kernels may tell that the device has matrix units.
+    Where GEMMs run on other units, names of kernels may tell that the device has tensor cores.
     """
     dtype, untold = next(
         (
@@ -119,7 +119,7 @@ def _with_followers(s: Signals, found: Products, narrower: Narrower) -> Narrower
 
 @signal()
 def in_tf32(s: Signals) -> Narrower:
-    """Products in fp32 on ordinary units that matrix units could do as TF32."""
+    """GEMMs in fp32 on ordinary units that tensor cores could do as TF32."""
     known, found = _known(s), s(products)
     wide = found.is_type("fp32") & (found.tensor_core == 0)
     convolutions = found.is_class("convolution")
@@ -140,7 +140,7 @@ def _known(s: Signals) -> Device:
 def _narrower(
     s: Signals, known: Device, found: Products, wide: NDArray[np.bool_], to: tuple[str, float]
 ) -> Narrower:  # fmt: skip
-    """What becomes of products, given the type that they are to have and the width that this leaves of each element."""
+    """What becomes of GEMMs, given the type that they are to have and the width that this leaves of each element."""
     dtype, width = to
     after = known.matrix.get(dtype)
     if after is None:

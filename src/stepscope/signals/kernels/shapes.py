@@ -1,4 +1,4 @@
-"""Sizes of products: whether rows begin where matrix units like it, and how much slower those are that don't."""
+"""Sizes of GEMMs: whether rows are aligned for tensor cores, and how much slower unaligned ones are."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from stepscope.signals.signal import Signals, signal
 
 #: Rows should begin at multiples of this many bytes (NVIDIA, "Matrix Multiplication Background User's Guide").
 ROW_BYTES: Final = 16
-#: Products compare with others whose arithmetic differs by no more than this factor.
+#: GEMMs compare with others whose arithmetic differs by no more than this factor.
 _COMPARABLE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unaligned:
-    """n products of narrow types some of whose rows begin between multiples of `ROW_BYTES`.
+    """n GEMMs of narrow types some of whose rows begin between multiples of `ROW_BYTES`.
 
     Attributes:
         event: int64[n], kernels.
@@ -44,7 +44,7 @@ class Unaligned:
 
 @signal()
 def unaligned(s: Signals) -> Unaligned:
-    """Products of narrow types with rows that begin where matrix units don't like it."""
+    """GEMMs of narrow types with unaligned rows."""
     found = s(products)
     narrow = found.is_type("fp16", "bf16", "tf32", "fp8", "int8") & found.is_class("gemm") & (found.shape >= 0)
     odd = narrow & _odd(found)
@@ -59,7 +59,7 @@ def unaligned(s: Signals) -> Unaligned:
 
 
 def _odd(found: Products) -> NDArray[np.bool_]:
-    """Which products have odd rows; shapes repeat, so that each is looked at once per type."""
+    """Which GEMMs have odd rows; shapes repeat, so that each is looked at once per type."""
     key = found.shape.astype(np.int64) * len(found.types) + found.dtype
     keys, which = np.unique(key, return_inverse=True)
     flags = []
@@ -73,9 +73,9 @@ def _odd(found: Products) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=65_536)
 def rows(shapes: str, strides: str) -> tuple[int, ...]:
-    """Elements from one row to the next of both factors and the result of a product; none if they are not known."""
+    """Elements from one row to the next of both factors and the result of a GEMM; none if they are not known."""
     dims = dimensions(shapes)
-    if dims is None or min(dims.m, dims.n, dims.k) < 2:  # products with vectors have no rows
+    if dims is None or min(dims.m, dims.n, dims.k) < 2:  # GEMMs with vectors have no rows
         return ()
     steps = _steps(strides)
     if steps and len(steps) == len(tensors(shapes)):
@@ -96,7 +96,7 @@ def _steps(strides: str) -> list[list[int]]:
 
 
 def _factors(s: Signals, found: Products, mine: Ids, others: Ids) -> NDArray[np.float64]:
-    """How well each odd product does against comparable others, with the arithmetic that padding adds."""
+    """How well each unaligned GEMM does against comparable others, with the arithmetic that padding adds."""
     factors = np.full(mine.size, np.nan)
     done = efficiency(s)
     known = others[found.flops[others] > 0]
@@ -113,12 +113,12 @@ def _factors(s: Signals, found: Products, mine: Ids, others: Ids) -> NDArray[np.
 
 
 def efficiency(s: Signals) -> NDArray[np.float64]:
-    """Least time over time of each product, if the device's peaks are known; else arithmetic over time."""
+    """Least time over time of each GEMM, if the device's peaks are known; else arithmetic over time."""
     return np.maximum(*_least(s)) / np.maximum(s(products).whole, 1)
 
 
 def bound_by_compute(s: Signals) -> NDArray[np.bool_]:
-    """Whether the arithmetic of each product takes longer than its memory traffic; not if one is not known."""
+    """Whether the arithmetic of each GEMM takes longer than its memory traffic; not if one is not known."""
     compute, memory = _least(s)
     bound: NDArray[np.bool_] = (compute > memory) & (s(products).bytes >= 0) & (s.maybe(device) is not None)
     return bound

@@ -26,7 +26,7 @@ ORDER BY k.track, k.ts, k.event
 """
 #: From launch to begin on an idle queue it takes some microseconds.
 _LATENCY_NS: Final = 10_000
-#: Kernels with blocks for less than this part of the multiprocessors leave room for others.
+#: Kernels with blocks for less than this part of the SMs leave room for others.
 _ROOM: Final = 0.5
 
 

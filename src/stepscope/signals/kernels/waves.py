@@ -1,4 +1,4 @@
-"""Products whose last wave of blocks leaves most of the device idle."""
+"""GEMMs whose last wave of blocks leaves most of the device idle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 
-#: Products of few waves count, from this time on and with so many places in their waves empty.
+#: GEMMs of few waves count, from this time on and with so many places in their waves empty.
 _MOST_WAVES, _LONG_NS, _EMPTY = 5, 50_000, 0.1
 #: So many waves are as good as full ones to compare with.
 _MANY: Final = 8
@@ -22,7 +22,7 @@ _MANY: Final = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tails:
-    """n products that are slow because of their last wave.
+    """n GEMMs that are slow because of their last wave.
 
     Attributes:
         event: int64[n].
@@ -51,7 +51,7 @@ class Tails:
 
 @signal()
 def tails(s: Signals) -> Tails:
-    """Products of a few waves, the last one partly empty, that are slower by that than others of the same kernel."""
+    """GEMMs of a few waves, the last one partly empty, that are slower by that than others of the same kernel."""
     rows = s.table("occupancy").arrow.to_pylist()
     places = {row["name"]: row["blocks"] / row["waves"] for row in rows if row["waves"] and row["blocks"]}
     found = s(products)
@@ -76,7 +76,7 @@ def _factors(
     found: Products, done: NDArray[np.float64], tail: NDArray[np.float64],
     groups: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """What remains of each product's time; 1 for those that are not slower by at least half of what is empty."""
+    """What remains of each GEMM's time; 1 for those that are not slower by at least half of what is empty."""
     few, full = groups
     factor = np.ones(found.event.size)
     for name in np.unique(found.name[few]).tolist():

@@ -92,7 +92,7 @@ def driver_calls_between(s: Signals) -> DriverCalls:
 
 
 def _asked(s: Signals) -> Ids:
-    """Positions in `Spans` of the calls that take device memory or give it back, by begin."""
+    """Positions in `Spans` of the calls that take device memory or give it back, by start."""
     need_calls(s.trace)
     spans = Spans(s.trace)
     at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, list(_names(s))))

@@ -112,7 +112,7 @@ def levels(s: Signals) -> tuple[MemoryLevels, ...]:
 
 
 def _steps(s: Signals) -> dict[str, Any]:
-    """Name, begin and end of the complete steps."""
+    """Name, start and end of the complete steps."""
     every = Steps.of(s.trace)
     return {"step": every.step[every.whole], "ts": every.ts[every.whole], "stop": every.stop[every.whole]}
 

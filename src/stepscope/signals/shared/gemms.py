@@ -57,7 +57,7 @@ class Dimensions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Products:
-    """The n kernels that matrix units could do, ordered by operator.
+    """The n kernels that tensor cores could do, ordered by operator.
 
     Attributes:
         event: int64[n].
@@ -66,7 +66,7 @@ class Products:
         kind: int8[n], position in `MATRIX_CLASSES` of the kernel's class; -1 for others.
         dtype: int8[n], position in `types` of the operands' type.
         types: As in `stepscope.model.dtypes`; empty for unknown.
-        tensor_core: int8[n], 1 for kernels on matrix units, 0 for others, -1 where the name does not tell.
+        tensor_core: int8[n], 1 for kernels on tensor cores, 0 for others, -1 where the name does not tell.
         flops: float64[n], of the whole operator; -1 where unknown.
         bytes: int64[n], likewise.
         whole: int64[n], time of all such kernels of the operator.
@@ -116,7 +116,7 @@ def products(s: Signals) -> Products:
     need_device(s.trace)
     rows = s.trace.columns(_SQL)
     if not rows["event"].size:
-        raise MissingInputError("no kernel of the recording is a matrix product", hint="record the whole step")
+        raise MissingInputError("no kernel of the recording is a matrix multiplication", hint="record the whole step")
     device = DeviceWork.of(s.trace)
     at = device.rows(s.trace, rows["event"])
     op = s.trace.once(describing_operators)[at]
@@ -192,7 +192,7 @@ def _types(named: NDArray[Any], recorded: list[str], of: NDArray[np.int32]) -> t
 
 @lru_cache(maxsize=65_536)
 def dimensions(shapes: str) -> Dimensions | None:
-    """What a product multiplies, from the recorded shapes of its inputs; None if they are no product's."""
+    """What a GEMM multiplies, from the recorded shapes of its inputs; None if they are no GEMM's."""
     found = [dims for dims in tensors(shapes) if len(dims) >= 2]
     # The factors come last: before them stands what is added, behind them at most what is written to.
     for left, right in pairwise(found):

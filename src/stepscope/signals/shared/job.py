@@ -79,5 +79,5 @@ def platform(s: Signals) -> str:
 
 @signal()
 def infers(s: Signals) -> bool:
-    """Whether the job only infers: products run on the device, and nothing that only training runs."""
+    """Whether the job only infers: GEMMs run on the device, and nothing that only training runs."""
     return s(program).infers

@@ -19,7 +19,7 @@ from stepscope.signals.shared.work import Ids, Work, work
 from stepscope.signals.signal import Signals, signal
 
 _POINT: Final = f"[{POINTWISE}]"
-#: Scaling, masking, casting and dropping out between the product that makes scores and the one that uses them.
+#: Scaling, masking, casting and dropping out between the GEMM that makes scores and the one that uses them.
 _BETWEEN: Final = "[cmdawfDpn]"
 #: A softmax, or maximum, difference, exponential, sum and quotient.
 _SOFTMAX: Final = r"(?:S|(?:Xc?)?a?E[cf]?Uc?d)"
@@ -63,9 +63,9 @@ _Check = Callable[[Work, Ranges], NDArray[np.bool_]]
 
 
 def _products(w: Work, found: Ranges) -> NDArray[np.bool_]:
-    """Attention: one product's result and the other's operand are as large as the softmax between them.
+    """Attention: one GEMM's result and the other's operand are as large as the softmax between them.
 
-    Where shapes are not recorded, at least one of the products must be one of a batch, as those of heads are.
+    Where shapes are not recorded, at least one of the GEMMs must be one of a batch, as those of heads are.
     """
     told = (w.size[found.anchor] > 0) & (w.shape[found.first] >= 0) & (w.shape[found.last] >= 0)
     scores = np.array([_result(w, position) for position in found.first.tolist()])
@@ -75,20 +75,20 @@ def _products(w: Work, found: Ranges) -> NDArray[np.bool_]:
 
 
 def _batched(w: Work, found: Ranges) -> NDArray[np.bool_]:
-    """Whether one of the products at both ends is of a batch."""
+    """Whether one of the GEMMs at both ends is of a batch."""
     batched: NDArray[np.bool_] = np.maximum(w.depth[found.first], w.depth[found.last]) > 1
     return batched
 
 
 def _result(w: Work, position: int) -> float:
-    """Elements of a product's result; 0 if its shapes do not tell."""
+    """Elements of a GEMM's result; 0 if its shapes do not tell."""
     shape = int(w.shape[position])
     dims = dimensions(w.shapes[shape]) if shape >= 0 else None
     return 0.0 if dims is None else float(dims.batch * dims.m * dims.n)
 
 
 def _backward_products(w: Work, found: Ranges) -> NDArray[np.bool_]:
-    """The backward of attention: one of the products uses the scores, or makes their gradient."""
+    """The backward of attention: one of the GEMMs uses the scores, or makes their gradient."""
     fits = []
     for first, last, anchor in zip(found.first.tolist(), found.last.tolist(), found.anchor.tolist(), strict=True):
         products = [at for at in range(first, last + 1) if w.letters[at] == "P"]

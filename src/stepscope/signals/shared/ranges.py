@@ -26,7 +26,7 @@ def inside(points: Mapping[str, NDArray[Any]], ranges: Mapping[str, NDArray[Any]
 
 
 def apart(ts: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of n events begin when all before them have ended, bool[n]; they ascend by begin, and the longest leads."""
+    """Which of n events begin when all before them have ended, bool[n]; they ascend by start, and the longest leads."""
     begun = np.ones(ts.size, np.bool_)
     if ts.size:
         begun[1:] = ts[1:] >= np.maximum.accumulate(stop)[:-1]

@@ -20,7 +20,7 @@ BOUNDARY: Final = "\n"
 
 #: Letter, what it stands for, and the words of PyTorch, its kernels and Ascend for it.
 _WORDS: Final = (
-    ("P", "matrix product", "mm bmm addmm baddbmm addmv mv dot einsum matmul batchmatmul linear gemm scaledmm"),
+    ("P", "matrix multiplication", "mm bmm addmm baddbmm addmv mv dot einsum matmul batchmatmul linear gemm scaledmm"),
     ("C", "convolution", "convolution cudnnconvolution miopenconvolution thnnconv2d mkldnnconvolution conv2d conv1d "
      "conv3d convolutionbackward npuconv2d convolutionoverrideable"),
     ("F", "fused attention", "scaleddotproductattention scaleddotproductflashattention flashattentionforward "
@@ -98,7 +98,7 @@ def role_of_kernel(name: str, op_class: str) -> str:
 
 
 def _role(word: str) -> str:
-    """The letter of a function; the backward of a pointwise one is a product of gradients, and as such pointwise."""
+    """The letter of a function; the backward of a pointwise one multiplies gradients, and as such pointwise."""
     if word in _LETTERS:
         return _LETTERS[word]
     forward = _LETTERS.get(_BACKWARD.sub("", word), OTHER)

@@ -37,7 +37,7 @@ class Work:
         size: float64[n], elements of the largest operand; if only the launch is known, minus the number of threads; 0
             if neither is.
         shape: int32[n], position in `shapes`; -1 if not recorded.
-        depth: int32[n], blocks in z, in which libraries count the products of a batch; 0 if not recorded.
+        depth: int32[n], blocks in z, in which libraries count the GEMMs of a batch; 0 if not recorded.
         called: int64[n], begin of the operator on the host; -1 if there is none.
         thread: int32[n], track of the operator; -1 if there is none.
         shapes: Recorded shapes of inputs, JSON.

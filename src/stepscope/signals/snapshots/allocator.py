@@ -11,7 +11,7 @@ from stepscope.signals.shared.job import platform, step_ns
 from stepscope.signals.signal import Signals, signal
 
 _SPAN_SQL: Final = "SELECT max(ts) - min(ts) FROM allocator_events"
-#: Paths of Windows, where no memory can be mapped piece by piece; before PyTorch 2.1 no snapshot says what is mapped.
+#: Paths of Windows, where no memory can be mapped in chunks; before PyTorch 2.1 no snapshot says what is mapped.
 _UNMAPPED_SQL: Final = """
 SELECT (SELECT count(*) FROM call_frames WHERE regexp_matches(text, '^[A-Za-z]:/'))
     + (SELECT count(*) FROM segments HAVING count(*) > 0 AND count(expandable) = 0)

@@ -57,7 +57,7 @@ class Part:
 
 @signal()
 def scores(s: Signals) -> Part | None:
-    """Score matrices of attention at the peak: from softmax and products inside attention, and their gradients."""
+    """Score matrices of attention at the peak: from softmax and GEMMs inside attention, and their gradients."""
     levels = _levels(s)
     size, stack = levels.rows["requested"], levels.rows["stack"]
     attends, softmaxes = (np.isin(stack, _stacks(s, pattern)) for pattern in (_ATTENTION, _SOFTMAX))
@@ -74,7 +74,7 @@ def scores(s: Signals) -> Part | None:
 
 @signal()
 def math_attention(s: Signals) -> bool:
-    """Whether scaled_dot_product_attention fell back to separate products and softmax."""
+    """Whether scaled_dot_product_attention fell back to separate GEMMs and softmax."""
     return bool(_stacks(s, _MATH).size)
 
 

@@ -88,7 +88,7 @@ def _taken(trace: Trace, step: NDArray[np.int64]) -> NDArray[np.float64] | None:
 
 @signal("share")
 def lost_share(s: Signals) -> float:
-    """By how much longer the same kernels take in the mean than in the fastest tenth of the steps."""
+    """By how much longer the same kernels take on average than in the fastest tenth of the steps."""
     return float(s(pace).slowness.mean()) - 1
 
 

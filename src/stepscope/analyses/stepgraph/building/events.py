@@ -71,7 +71,7 @@ def event_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Pa
 
 
 def rounding_ns(activities: Activities) -> int:
-    """By how much the end of one activity may seem to lie after the begin of one that waited for it."""
+    """By how much the end of one activity may seem to lie after the start of one that waited for it."""
     recorded = next((one for one in _RESOLUTIONS if not (activities.ts % one).any()), 1)
     return 2 * recorded
 

@@ -11,10 +11,10 @@ from stepscope.model.intervals import Times
 
 Index = NDArray[np.int64]
 
-#: Nodes: the begin of everything, a device activity, a point of a host thread, a batch that the workers have made.
+#: Nodes: the start of everything, a device activity, a point of a host thread, a batch that the workers have made.
 ORIGIN, DEVICE, HOST, BATCH = range(4)
 #: Edges: a host thread goes on; launch to activity; queue order; event; host waits for device; launch waits for room
-#: in its queue; batch to host; batch to batch; thread to thread; from the begin of everything.
+#: in its queue; batch to host; batch to batch; thread to thread; from the start of everything.
 GOES_ON, LAUNCHES, FOLLOWS, EVENT, WAITS, ROOM, ARRIVES, NEXT_BATCH, HANDS, STARTS = range(10)
 #: In place of an edge's kind: no edge, the node itself.
 NODE = 10

@@ -17,7 +17,7 @@ from stepscope.model.intervals import Times
 
 #: What a point is: the end of a call; the moment inside a call at which it has launched; a moment at which a thread
 #: stops for another one; that at which it has put work in a queue for another one, or is done with such work; that at
-#: which it begins with such work, or goes on as all of it is done; begin and end of a step.
+#: which it begins with such work, or goes on as all of it is done; start and end of a step.
 RETURN, ISSUE, YIELD, PUT, DONE, TAKEN, EMPTIED, BEGIN, END = range(9)
 
 
@@ -30,7 +30,7 @@ class Points:
         track: int32[n].
         kind: int8[n].
         call: int64[n], position in `Calls`, -1 if it belongs to none.
-        step: int32[n], step of begins and ends, else -1.
+        step: int32[n], step of starts and ends, else -1.
         previous: int64[n], the point from which the thread, or the one whose turn it was, went on; -1 for the first.
         begin: int64[n], begin of the call; equal to `at` if there is none.
         handover: int64[n], position in `Handovers` of what is put or taken, or of the call before which all was done;

@@ -30,7 +30,7 @@ _KINDS = np.array([{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, SE
 
 @dataclass(frozen=True, slots=True)
 class Activities:
-    """The n device activities that are launched in the chosen steps, or still run when these begin; by begin.
+    """The n device activities that are launched in the chosen steps, or still run when these begin; by start.
 
     Attributes:
         event: int64[n].

@@ -90,7 +90,7 @@ def select_steps(trace: Trace) -> Selection:
 
 
 def _floor(ts: Times, starts: Times, ends: Times) -> Times:
-    """The begins of steps on the devices, where their begin on the host and the steps before do not explain them."""
+    """The begins of steps on the devices, where their start on the host and the steps before do not explain them."""
     explained = np.array(ts)
     explained[1:] = np.maximum(ts[1:], np.maximum.accumulate(ends)[:-1])
     return np.where(starts > explained, starts, np.iinfo(np.int64).min)

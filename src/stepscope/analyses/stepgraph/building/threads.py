@@ -2,7 +2,7 @@
 
 A backward pass runs on a thread of its own while the main thread waits for it: together they are one line of time.
 Nobody records that one waits for the other. It shows in what they do: a thread that does nothing, while another one
-does something that begins and ends within that time, goes on when the other one is done.
+does something that starts and ends within that time, goes on when the other one is done.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) 
     woven = _taking_turns({track: pieces for track, pieces in work.items() if track not in led}, main)
     starts, ends = work.get(main, (marks[:0], marks[:0]))
     turns = {track: work[track] for track in woven if track in work}
-    # A step's begin and end are moments of the main thread, whatever else it does then.
+    # A step's start and end are moments of the main thread, whatever else it does then.
     turns[main] = (np.concatenate((starts, marks)), np.concatenate((ends, marks)))
     return Threads(main, woven, _turns(turns))
 

@@ -117,7 +117,7 @@ def _called(test: Callable[[str], bool], *categories: str) -> Callable[[Trace, s
 SUBJECTS: Final[dict[str, Subject]] = {
     "kernel": Subject(DEVICE, "compute kernels: all, a class (kernel:gemm) or names (kernel:'*softmax*')", _kernels),
     "comm": Subject(DEVICE, "collectives: all, a kind (comm:all_reduce) or names", _comm),
-    "copy": Subject(DEVICE, "copies and sets: all, a direction (copy:HtoD) or names", _copies),
+    "copy": Subject(DEVICE, "copies and memsets: all, a direction (copy:HtoD) or names", _copies),
     "op": Subject(BOTH, "operators by name, on the host and what they launch (op:aten::gelu)", _of_category("op")),
     "host": Subject(HOST, "all that the host does, or events by name", _host),
     "launch": Subject(HOST, "calls that launch device work, or some by name", _of_category("launch")),
