@@ -25,7 +25,7 @@ def rank(
     name: str | None = None,
     gain: int | None = None,
 ) -> dict[Any, Any]:
-    """A rank that waits so long for others in a step of 1 ms; it makes 10 products of 20 µs in each."""
+    """A rank that waits so long for others in a step of 1 ms; it makes 10 gemms of 20 µs in each."""
     amount = np.full(4, 1e12) * work
     return {
         cluster.waited_ns: wait,

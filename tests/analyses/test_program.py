@@ -162,7 +162,7 @@ def test_gradients_set_to_zero_are_not_training() -> None:
     assert ran(facts).kind == "inference"
 
 
-def test_products_alone_are_a_benchmark_and_a_device_alone_tells_little() -> None:
+def test_gemms_alone_are_a_benchmark_and_a_device_alone_tells_little() -> None:
     facts = kernels(Facts(), "ampere_sgemm_128x64_tn")
     facts.host("op", "aten::mm", 0, 1_000)
     assert ran(facts).kind == "unknown"

@@ -73,7 +73,7 @@ def test_work_far_below_an_operator_is_not_taken_for_it() -> None:
     assert _kernels(facts) == [(None, None)]
 
 
-def test_composed_attention_is_not_added_to_its_products() -> None:
+def test_composed_attention_is_not_added_to_its_gemms() -> None:
     facts = Facts()
     sdpa = facts.host("op", "aten::scaled_dot_product_attention", 0, 200)
     inputs = "[[1, 2, 4, 8], [1, 2, 4, 8], [1, 2, 4, 8]]"
@@ -127,7 +127,7 @@ def _published() -> list[str]:
 
 
 @pytest.mark.parametrize("recording", _published() or ["none"])
-def test_flops_of_matrix_products_match_the_published_ones(recording: str) -> None:
+def test_flops_of_gemms_match_the_published_ones(recording: str) -> None:
     """Per call and in all; a wrapper (`aiter::gemm_a16w16`) is published beside the operator that it calls."""
     folder: Path = shared("kineto", recording)
     trace = recorded_trace(folder / "trace.json.gz")

@@ -1,4 +1,4 @@
-"""Kernel names of every vendor: class, collective, operand type and use of matrix units."""
+"""Kernel names of every vendor: class, collective, operand type and use of tensor cores."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from support import shared
 BF16 = "c10::BFloat16"
 
 
-def test_products() -> None:
+def test_gemms() -> None:
     assert cost("aten::mm", [[2, 3], [3, 5]], [BF16] * 2) == OpCost(60, (6 + 15) * 2, 20, "gemm")
     # The bias is one addition per element of the result.
     assert cost("aten::addmm", [[5], [2, 3], [3, 5], [], []], ["float"] * 3 + ["Scalar"] * 2) == OpCost(
@@ -34,7 +34,7 @@ def test_products() -> None:
     assert cost("aten::matmul", [[3], [3]], ["float"] * 2) == OpCost(6, 24, 4, "gemm")
 
 
-def test_scaled_products_have_the_type_they_ask_for() -> None:
+def test_scaled_gemms_have_the_type_they_ask_for() -> None:
     shapes: list[Any] = [[2, 32], [32, 16], [], [], [], [], [], []]
     dtypes = ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", "", "", "Scalar", "Scalar"]
     found = cost("aten::_scaled_mm", shapes, dtypes, ["", "", "", "", "", "", "15", "True"])

@@ -34,16 +34,16 @@ class Signal(Generic[T]):
     compute: Callable[[Signals], T]
 
 
-def signal(unit: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:
+def signal(unit: str = "", name: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:
     """Make a signal of a function, whose docstring is the description.
 
-    Its name is the module's `TOPIC`, else the module's name, and the function's name. A module that was renamed keeps
-    its topic: names of signals are public.
+    Its name is the module's `TOPIC`, else the module's name, and the given name, else the function's. Names of signals
+    are public: modules and functions that are renamed keep them.
     """
 
     def made(compute: Callable[[Signals], T]) -> Signal[T]:
         topic = compute.__globals__.get("TOPIC") or compute.__module__.rpartition(".")[2]
-        return Signal(f"{topic}.{compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
+        return Signal(f"{topic}.{name or compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
 
     return made
 

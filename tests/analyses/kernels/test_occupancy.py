@@ -75,7 +75,7 @@ def test_without_grids_it_abstains() -> None:
         occupancy(f.trace())
 
 
-def test_multiprocessors_with_work_per_step() -> None:
+def test_sms_with_work_per_step() -> None:
     f = Facts()
     f.row("devices", device=0, name="some device", **_LIMITS)
     f.step(0, 0, 100)
@@ -100,7 +100,7 @@ def test_a_kernel_across_steps_counts_in_each_where_it_runs() -> None:
     assert device_utilisation(f.trace()).column("sm_efficiency")[:2] == [20 / 110, 0.0]
 
 
-def test_without_multiprocessors_only_the_time_is_known() -> None:
+def test_without_sms_only_the_time_is_known() -> None:
     f = Facts()
     f.kernel("k", 0, 10, grid=[10, 1, 1], block=[32, 1, 1])
     assert device_utilisation(f.trace()).column("sm_efficiency") == [None, None]

@@ -126,7 +126,7 @@ def test_without_shapes_it_abstains() -> None:
 @pytest.mark.parametrize(
     "recording", ["h100_bert_small", "mi300_bert_small", "mi300_compile_triton", "h100_qwen05b_infer"]
 )
-def test_times_of_matrix_products_match_the_published_ones(recording: str) -> None:
+def test_times_of_gemms_match_the_published_ones(recording: str) -> None:
     folder = shared("kineto", recording)
     found = {
         (row["name"], row["shapes"]): row for row in roofline_shapes(recorded_trace(folder / "trace.json.gz")).records()

@@ -1,4 +1,4 @@
-"""Use of matrix units."""
+"""Use of tensor cores."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_kernels_that_mostly_move_data_are_advised() -> None:
     assert draft.change is None
 
 
-def test_products_that_move_data_are_what_they_are() -> None:
+def test_gemms_that_move_data_are_what_they_are() -> None:
     assert drafts("ASC007", given(0.2, 0.7)) == []
 
 

@@ -80,7 +80,7 @@ def test_decode_steps_want_narrower_weights_or_more_requests() -> None:
 
 
 @pytest.mark.parametrize(("kind", "word"), [("training", "autocast"), ("inference", "half()")])
-def test_products_in_fp32_want_sixteen_bits(kind: Kind, word: str) -> None:
+def test_gemms_in_fp32_want_sixteen_bits(kind: Kind, word: str) -> None:
     told = Program(platform="cuda", framework="pytorch", kind=kind)
     wide = alike("volta_sgemm_128x64_nn", "gemm", 0.8)
     (draft,) = drafts("KRN015", {**given(kernels=(wide,)), program: told})

@@ -25,7 +25,7 @@ def given(of_eligible: float, of_step: float, device: str = "A100-SXM4-80GB") ->
     return {in_sixteen_bits: found, job.device: match(device), job.platform: platform, job.recorded_steps: 2}
 
 
-def test_products_in_fp32_are_told_of_mixed_precision_and_tf32() -> None:
+def test_gemms_in_fp32_are_told_of_mixed_precision_and_tf32() -> None:
     (draft,) = drafts("KRN001", given(0.9, 0.5))
     assert figures(draft.summary) == ["2.00 µs", "5.00 µs", "90.0 %"]
     assert [draft.numbers[f"{in_sixteen_bits.name}.{name}"] for name in ("of_eligible", "of_step")] == [0.9, 0.5]
@@ -58,7 +58,7 @@ def test_a_model_that_only_infers_is_loaded_in_sixteen_bits() -> None:
 
 
 @pytest.mark.parametrize(("of_eligible", "of_step"), [(0.49, 0.9), (0.9, 0.049)])
-def test_less_than_half_of_the_products_or_little_of_the_step_just_misses(of_eligible: float, of_step: float) -> None:
+def test_less_than_half_of_the_gemms_or_little_of_the_step_just_misses(of_eligible: float, of_step: float) -> None:
     assert drafts("KRN001", given(of_eligible, of_step)) == []
     assert len(drafts("KRN001", given(0.5, 0.05))) == 1
 

@@ -14,7 +14,7 @@ def given(of_step: float) -> dict[object, object]:
     return {tails: found, job.recorded_steps: 1}
 
 
-def test_products_that_don_t_fill_their_waves_are_found() -> None:
+def test_gemms_that_don_t_fill_their_waves_are_found() -> None:
     (draft,) = drafts("KRN005", given(0.5))
     assert {"1.2", "38 %"} <= set(figures(draft.summary))
     assert draft.change is not None

@@ -26,7 +26,7 @@ def test_a_product_that_is_slower_than_aligned_ones_is_priced_by_them() -> None:
     assert [(part.events.tolist(), part.factor) for part in draft.change.device] == [([7], 0.6)]
 
 
-def test_odd_sizes_of_a_batch_of_products_are_tokens_and_no_vocabulary() -> None:
+def test_odd_sizes_of_a_batch_of_gemms_are_tokens_and_no_vocabulary() -> None:
     found = Unaligned(np.array([7]), np.array([10_000]), np.array([0.6]), Dimensions(96, 3137, 3137, 64), 0.1)
     (draft,) = drafts("KRN003", {**given(0.6), unaligned: found})
     assert "scaled_dot_product_attention" in draft.actions[0].after
@@ -50,6 +50,6 @@ def test_with_nothing_to_compare_it_is_advice_from_a_twentieth_of_the_step() -> 
     assert drafts("KRN003", given(NAN, 4_990)) == []
 
 
-def test_without_products_the_rule_abstains() -> None:
+def test_without_gemms_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("KRN003", {})

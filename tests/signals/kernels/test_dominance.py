@@ -12,7 +12,7 @@ US = 1000
 
 
 def two_steps() -> Facts:
-    """Two steps of 1000 µs; in each 600 µs of products, 200 of a sum, and 100 µs that a copy runs alone."""
+    """Two steps of 1000 µs; in each 600 µs of gemms, 200 of a sum, and 100 µs that a copy runs alone."""
     f = Facts()
     for i in range(2):
         at = i * 1000 * US

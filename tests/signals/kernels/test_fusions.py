@@ -147,7 +147,7 @@ def test_a_backward_without_a_forward_of_its_size_does_not_count() -> None:
     assert Signals.of(a100(program))(attention.unfused).count == 1
 
 
-def test_on_an_unknown_device_the_products_remain() -> None:
+def test_on_an_unknown_device_the_gemms_remain() -> None:
     program = Program()
     program.attention(16, 1024, 64, dur=300_000)
     found = Signals.of(program.facts.trace())(attention.unfused)

@@ -36,7 +36,7 @@ def test_long_kernels_of_few_blocks(blocks: int, dur: int, number: int) -> None:
         assert found.names == (SUM,)
 
 
-def products(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
+def gemms(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
     """A product of 1.25 waves beside one of 100 waves; both have the same number of operations per block."""
     program = Program()
     shape = {"block": [256, 1, 1], "registers": 255, "shared_bytes": 0}
@@ -45,22 +45,22 @@ def products(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
     return on(program.facts)
 
 
-def test_products_whose_last_wave_is_mostly_empty_and_that_are_slower_by_that() -> None:
+def test_gemms_whose_last_wave_is_mostly_empty_and_that_are_slower_by_that() -> None:
     # Half of the empty 37.5 %: 81 % of the other product's rate and less. This one comes to 72 %, then to 30 %.
-    found = products(50_000, 2048)(tails)
+    found = gemms(50_000, 2048)(tails)
     assert found.factor.tolist() == pytest.approx([0.72], abs=0.01)
     assert found.waves == 1.25
     assert found.tail == 0.375
-    assert products(120_000, 2048)(tails).factor.tolist() == [0.625]
+    assert gemms(120_000, 2048)(tails).factor.tolist() == [0.625]
 
 
 def test_those_that_are_as_fast_are_none() -> None:
-    assert products(50_000, 4096)(tails).event.size == 0
+    assert gemms(50_000, 4096)(tails).event.size == 0
 
 
 def test_those_bound_by_memory_or_of_another_kernel_are_none() -> None:
-    assert products(120_000, 64)(tails).event.size == 0
-    assert products(120_000, 2048, GEMM.replace("128x128", "256x128"))(tails).event.size == 0
+    assert gemms(120_000, 64)(tails).event.size == 0
+    assert gemms(120_000, 2048, GEMM.replace("128x128", "256x128"))(tails).event.size == 0
 
 
 def test_without_grids_both_abstain() -> None:
@@ -104,7 +104,7 @@ def test_operators_far_below_the_roofline() -> None:
     assert found.rows[0]["name"] == "aten::exp"
 
 
-def test_products_too_small_for_the_device_do_not_count() -> None:
+def test_gemms_too_small_for_the_device_do_not_count() -> None:
     for columns, number in ((1280, 0), (1408, 1)):
         program = Program()
         program.call("aten::mm", (1280, 64), (64, columns), kernel=GEMM, dur=100_000)

@@ -8,7 +8,7 @@ from stepscope.signals.kernels.likes import uneven
 
 
 def program(*calls: tuple[int, int, int], kernel: str = GEMM) -> Signals:
-    """Products of size x 4096 by 4096 x width, each with its duration in µs."""
+    """Gemms of size x 4096 by 4096 x width, each with its duration in µs."""
     made = Program()
     for size, width, dur in calls:
         made.call("aten::mm", (size, 4096), (4096, width), kernel=kernel, dur=dur * 1000)
@@ -33,7 +33,7 @@ def test_small_ones_and_ones_of_another_order_are_not_their_like() -> None:
 
 @pytest.mark.parametrize(("device", "factor"), [("NVIDIA A100-SXM4-80GB", 1.0), ("", 0.5)])
 def test_a_product_with_few_tiles_is_held_to_what_it_can_fill(device: str, factor: float) -> None:
-    """54 tiles on 108 multiprocessors come to half the rate."""
+    """54 tiles on 108 SMs come to half the rate."""
     made = Program()
     if device:
         made.facts.row("devices", device=0, name=device, sms=108)

@@ -12,7 +12,7 @@ US = 1000
 
 
 def found(name: str = "stencil", dur: int = 400, **launch: Any) -> tuple[Occupying, ...]:
-    """A V100: 80 multiprocessors with places for 2,048 threads, 65,536 registers and 96 KiB of shared memory."""
+    """A V100: 80 SMs with places for 2,048 threads, 65,536 registers and 96 KiB of shared memory."""
     f = Facts()
     f.row(
         "devices", device=0, name="Tesla V100-SXM2-16GB", used=True, sms=80, max_threads_per_sm=2048,
@@ -42,7 +42,7 @@ def test_the_smallest_of_blocks_registers_shared_memory_and_grid_limits(
     assert one.share == pytest.approx(400 / 1100)
 
 
-def test_products_and_short_kernels_are_left_out() -> None:
+def test_gemms_and_short_kernels_are_left_out() -> None:
     launch = {"grid": [80, 1, 1], "block": [128, 1, 1], "registers": 255}
     assert found("volta_sgemm_128x64_nn", **launch) == ()
     assert found(dur=99, **launch) == ()

@@ -11,7 +11,7 @@ GEMM = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_nn"
 
 
 def whole(steps: int = 3) -> Facts:
-    """A recording that lacks nothing: a matrix product per step that fills it, with shapes and stacks."""
+    """A recording that lacks nothing: a GEMM per step that fills it, with shapes and stacks."""
     facts = Facts()
     for number in range(steps):
         facts.step(number, 1_000 * number, 1_000)
@@ -115,7 +115,7 @@ def test_of_a_device_that_is_busy_one_step_tells_enough() -> None:
     assert "steps" not in of(whole(2).trace())
 
 
-def test_shapes_matter_by_the_time_of_matrix_units() -> None:
+def test_shapes_matter_by_the_time_of_tensor_cores() -> None:
     facts = Facts()
     for number in range(3):
         facts.step(number, 1_000 * number, 1_000)

@@ -8,7 +8,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits, in_tf32
 from stepscope.signals.kernels.shapes import rows, unaligned
-from stepscope.signals.shared.gemms import Dimensions, dimensions, products
+from stepscope.signals.shared.gemms import Dimensions, dimensions, gemms
 from support import Facts
 
 SGEMM = "ampere_sgemm_128x64_tn"
@@ -34,28 +34,28 @@ def on(program: Program, device: str = A100) -> Signals:
         ("", None),
     ],
 )
-def test_dimensions_of_products(shapes: str, expected: Dimensions | None) -> None:
+def test_dimensions_of_gemms(shapes: str, expected: Dimensions | None) -> None:
     assert dimensions(shapes) == expected
 
 
-def test_products_have_the_type_of_their_kernel_else_of_their_operands() -> None:
+def test_gemms_have_the_type_of_their_kernel_else_of_their_operands() -> None:
     program = Program()
     program.call("aten::mm", (64, 32), (32, 16), kernel=GEMM)
     program.call("aten::mm", (64, 32), (32, 16), kernel="nothing_gemm_here", dtype="float")
     program.call("aten::cudnn_convolution", (8, 8), kernel="volta_scudnn_128x64_relu_interior_nn_v1", dtype="c10::Half")
     program.call("aten::mul", (64, 32))
-    found = on(program)(products)
+    found = on(program)(gemms)
     assert [found.types[code] for code in found.dtype.tolist()] == ["bf16", "fp32", "fp16"]
     assert found.type_of(np.array([0, 6, 5, 99])) == ["bf16", "fp16", "", ""]
     assert found.is_class("convolution").tolist() == [False, False, True]
     assert found.flops.tolist()[:2] == [2 * 64 * 32 * 16] * 2
 
 
-def test_without_products_it_abstains() -> None:
+def test_without_gemms_it_abstains() -> None:
     program = Program()
     program.call("aten::mul", (64, 32))
     with pytest.raises(MissingInputError, match="matrix product"):
-        on(program)(products)
+        on(program)(gemms)
 
 
 def test_fp32_is_measured_against_the_narrower_type_s_peak() -> None:
@@ -72,7 +72,7 @@ def test_fp32_is_measured_against_the_narrower_type_s_peak() -> None:
     assert s(in_tf32).factor.tolist() == pytest.approx([19.5 / 156])
 
 
-def test_products_bound_by_memory_only_halve() -> None:
+def test_gemms_bound_by_memory_only_halve() -> None:
     program = Program()
     program.call("aten::mm", (65536, 4), (4, 65536), kernel=SGEMM, dtype="float", dur=20_000_000)
     assert on(program)(in_sixteen_bits).factor.tolist() == pytest.approx([0.5])
@@ -85,7 +85,7 @@ def test_no_product_comes_closer_to_its_least_time_than_good_ones_do() -> None:
     assert on(program)(in_sixteen_bits).factor.tolist() == pytest.approx([least / 0.8 / 1e-3])
 
 
-def test_products_of_unknown_size_become_a_third() -> None:
+def test_gemms_of_unknown_size_become_a_third() -> None:
     facts = Facts()
     facts.kernel(SGEMM, 0, 100, launch=(0, 5))
     facts.row("devices", device=0, name=A100, used=True)
@@ -132,7 +132,7 @@ def test_names_of_kernels_tell_that_an_unnamed_device_has_matrix_units(kernel: s
     assert found.factor.tolist() == pytest.approx([factor])
 
 
-def test_without_such_products_an_unknown_device_tells_nothing() -> None:
+def test_without_such_gemms_an_unknown_device_tells_nothing() -> None:
     program = Program()
     program.call("aten::mm", kernel="sgemm_largek_lds64")
     with pytest.raises(MissingInputError, match="peak rates"):
@@ -176,11 +176,11 @@ def test_unknown_devices_abstain() -> None:
         ("[[64]]", "", ()),
     ],
 )
-def test_rows_of_products(shapes: str, strides: str, expected: tuple[int, ...]) -> None:
+def test_rows_of_gemms(shapes: str, strides: str, expected: tuple[int, ...]) -> None:
     assert rows(shapes, strides) == expected
 
 
-def test_odd_products_compare_with_even_ones_of_about_their_size() -> None:
+def test_odd_gemms_compare_with_even_ones_of_about_their_size() -> None:
     program = Program()
     program.call("aten::mm", (4096, 1024), (1024, 50304), kernel=GEMM, dur=2_000_000)
     _, event = program.call("aten::mm", (4096, 1024), (1024, 50257), kernel=GEMM, dur=4_000_000)

@@ -8,7 +8,7 @@ from support import Facts
 
 
 def infers(*kernels: str, operator: str | None = None) -> bool:
-    """Of a recording with an operator, and with work between products, as networks have it."""
+    """Of a recording with an operator, and with work between gemms, as networks have it."""
     facts = Facts()
     facts.host("op", "aten::relu", 2_000, 1_000)
     facts.kernel("void at::native::vectorized_elementwise_kernel<4, relu>", 900_000, 5_000)
@@ -19,11 +19,11 @@ def infers(*kernels: str, operator: str | None = None) -> bool:
     return Signals.of(facts.trace())(job.infers)
 
 
-def test_products_and_nothing_of_training_are_inference() -> None:
+def test_gemms_and_nothing_of_training_are_inference() -> None:
     assert infers("ampere_sgemm_128x64_tn", operator="aten::mm")
 
 
-def test_products_alone_are_a_benchmark_of_them() -> None:
+def test_gemms_alone_are_a_benchmark_of_them() -> None:
     facts = Facts()
     facts.host("op", "aten::mm", 0, 1_000)
     facts.kernel("ampere_sgemm_128x64_tn", 10_000, 5_000)
@@ -47,6 +47,6 @@ def test_an_operator_of_the_backward_pass_is_training() -> None:
     assert not infers("ampere_sgemm_128x64_tn", operator="autograd::engine::evaluate_function: MmBackward0")
 
 
-def test_without_products_nothing_is_said() -> None:
+def test_without_gemms_nothing_is_said() -> None:
     assert not infers("memset")
     assert not infers()

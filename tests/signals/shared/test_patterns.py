@@ -65,7 +65,7 @@ def test_a_router_s_softmax_is_no_attention() -> None:
 
 
 @pytest.mark.parametrize(("depth", "expected"), [(8, {"attention": ["PSP"]}), (1, {})])
-def test_without_shapes_the_products_must_be_of_a_batch(depth: int, expected: dict[str, list[str]]) -> None:
+def test_without_shapes_the_gemms_must_be_of_a_batch(depth: int, expected: dict[str, list[str]]) -> None:
     facts = Facts()
     gemm = {"grid": [4, 4, depth], "block": [128, 1, 1]}
     names = (("ampere_sgemm_128x64_tn", gemm), ("SoftmaxV2", {}), ("ampere_sgemm_128x64_nn", gemm))

@@ -53,7 +53,7 @@ def test_softmax_outside_attention_and_folders_called_after_it_are_none(tmp_path
     assert told(tmp_path, scores, history) is None
 
 
-def test_separate_products_of_the_library_are_told(tmp_path: Path) -> None:
+def test_separate_gemms_of_the_library_are_told(tmp_path: Path) -> None:
     compiled = frame("at::native::_scaled_dot_product_attention_math(at::Tensor const&)", "Functions.cpp", 0)
     assert told(tmp_path, math_attention, History().alloc(0, MIB, frames=[compiled, *LINEAR])) is True
     assert told(tmp_path, math_attention, History().alloc(0, MIB, frames=LINEAR)) is False

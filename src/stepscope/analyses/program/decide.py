@@ -143,11 +143,11 @@ def _kind(trace: Trace, names: ProgramNames, libraries: tuple[str, ...], why: Ev
         maybe = maybe or "kernels of an optimizer"
     # GEMMs alone are a benchmark of them, and what ran on the device alone does not tell that nothing trained it.
     compute = work.are("compute")
-    products = compute & work.is_class("gemm", "convolution", "attention")
+    gemms = compute & work.is_class("gemm", "convolution", "attention")
     between = compute & work.is_class("elementwise", "normalisation", "attention", "convolution", "reduction")
     # Backward of these would show by its name.
     told = work.is_class("normalisation", "attention").any() or trace.once(recorded_events).on_host(("op", "module"))
-    network = told and products.any() and between.any()
+    network = told and gemms.any() and between.any()
     inferred = "GEMMs on the device, and nothing that only training runs" if network else ""
     decided: tuple[tuple[Kind, str], ...] = (
         ("training", trained), ("serving", served), ("diffusion", made), ("training", maybe),

@@ -130,8 +130,8 @@ class _Inputs:
 def _inputs(trace: Trace, ops: Ops) -> _Inputs:
     work, copies = DeviceWork.of(trace), Copies.of(trace)
     inputs = copies.at[copies.direction == DIRECTIONS.index("HtoD")]
-    products = np.flatnonzero(work.is_class(*_BEGINNING) & work.are("compute"))
-    copied, passed = (np.sort(work.called[at][work.launched[at]]) for at in (inputs, products))
+    gemms = np.flatnonzero(work.is_class(*_BEGINNING) & work.are("compute"))
+    copied, passed = (np.sort(work.called[at][work.launched[at]]) for at in (inputs, gemms))
     holder = np.searchsorted(ops.ts, copied, side="right") - 1
     inside = holder >= 0
     inside[inside] = copied[inside] < ops.end[holder[inside]]

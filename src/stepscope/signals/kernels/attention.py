@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.devices import Device
 from stepscope.signals.kernels.fusions import Fusion, fusion, scaled
-from stepscope.signals.shared.gemms import Dimensions, dimensions, products
+from stepscope.signals.shared.gemms import Dimensions, dimensions, gemms
 from stepscope.signals.shared.job import device
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.work import Work, work
@@ -57,7 +57,7 @@ def _forward_ns(s: Signals, w: Work, found: Ranges) -> NDArray[np.float64]:
     known = s.maybe(device)
     if known is None or not found.first.size:
         return alone
-    types = s(products).type_of(w.op[found.first])
+    types = s(gemms).type_of(w.op[found.first])
     modelled = [
         _modelled_ns(known, dtype, *(dimensions(w.shapes[code]) if code >= 0 else None for code in codes))
         for dtype, *codes in zip(types, w.shape[found.first].tolist(), w.shape[found.last].tolist(), strict=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.devices import Device
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.shared.gemms import Products, products
+from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
@@ -73,9 +73,9 @@ class Narrower:
 @signal()
 def in_sixteen_bits(s: Signals) -> Narrower:
     """GEMMs in fp32, or rounded from it, that the device's tensor cores do much faster in 16 bits."""
-    known, found = s.maybe(device), s(products)
+    known, found = s.maybe(device), s(gemms)
     if known is None or not known.matrix:
-        return _of_matrix_units(s, found)
+        return _of_tensor_cores(s, found)
     dtype = next((name for name in ("bf16", "fp16") if name in known.matrix), "")
     # Some vendors' tensor cores take fp32 too, at a fraction of the rate; NVIDIA's take it as TF32. Attention kernels
     # for fp32 are others than those for 16 bits, whatever units they use.
@@ -84,7 +84,7 @@ def in_sixteen_bits(s: Signals) -> Narrower:
     return _with_followers(s, found, _narrower(s, known, found, wide, (dtype, 0.5)))
 
 
-def _of_matrix_units(s: Signals, found: Products) -> Narrower:
+def _of_tensor_cores(s: Signals, found: Gemms) -> Narrower:
     """On a device whose rates are not known: units that multiply matrices in fp32 do it in 16 bits too, and faster.
 
     Where GEMMs run on other units, names of kernels may tell that the device has tensor cores.
@@ -105,12 +105,12 @@ def _of_matrix_units(s: Signals, found: Products) -> Narrower:
     return _with_followers(s, found, _chosen(s, found, wide, dtype, lambda mine: factor[mine]))
 
 
-def _by_default(found: Products) -> NDArray[np.bool_]:
+def _by_default(found: Gemms) -> NDArray[np.bool_]:
     """Convolutions whose operands are rounded: PyTorch does so unless told not to, so that nobody chose it."""
     return found.is_type("tf32") & found.is_class("convolution")
 
 
-def _with_followers(s: Signals, found: Products, narrower: Narrower) -> Narrower:
+def _with_followers(s: Signals, found: Gemms, narrower: Narrower) -> Narrower:
     wide = np.isin(found.event, narrower.event)
     if 2 * int(found.dur[wide & found.is_class("convolution")].sum()) > int(narrower.dur.sum()) > 0:
         return replace(narrower, followers=s.trace.columns(_FOLLOWERS_SQL)["event"])
@@ -120,7 +120,7 @@ def _with_followers(s: Signals, found: Products, narrower: Narrower) -> Narrower
 @signal()
 def in_tf32(s: Signals) -> Narrower:
     """GEMMs in fp32 on ordinary units that tensor cores could do as TF32."""
-    known, found = _known(s), s(products)
+    known, found = _known(s), s(gemms)
     wide = found.is_type("fp32") & (found.tensor_core == 0)
     convolutions = found.is_class("convolution")
     if (convolutions & found.is_type("tf32")).any():  # where it is on, the library prefers other algorithms for some
@@ -138,7 +138,7 @@ def _known(s: Signals) -> Device:
 
 
 def _narrower(
-    s: Signals, known: Device, found: Products, wide: NDArray[np.bool_], to: tuple[str, float]
+    s: Signals, known: Device, found: Gemms, wide: NDArray[np.bool_], to: tuple[str, float]
 ) -> Narrower:  # fmt: skip
     """What becomes of GEMMs, given the type that they are to have and the width that this leaves of each element."""
     dtype, width = to
@@ -149,7 +149,7 @@ def _narrower(
 
 
 def _chosen(
-    s: Signals, found: Products, wide: NDArray[np.bool_], dtype: str, factors: Callable[[Ids], NDArray[np.float64]]
+    s: Signals, found: Gemms, wide: NDArray[np.bool_], dtype: str, factors: Callable[[Ids], NDArray[np.float64]]
 ) -> Narrower:  # fmt: skip
     mine = np.flatnonzero(wide)
     dur = found.dur[mine]
@@ -166,7 +166,7 @@ def _chosen(
     )
 
 
-def _factors(known: Device, found: Products, mine: Ids, after: tuple[int, float]) -> NDArray[np.float64]:
+def _factors(known: Device, found: Gemms, mine: Ids, after: tuple[int, float]) -> NDArray[np.float64]:
     """The least time with the new rate and width over that with the old ones."""
     rate, width = after
     ordinary, units = (rates.get("fp32", float("nan")) for rates in (known.vector, known.matrix))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.dtypes import itemsize
-from stepscope.signals.shared.gemms import Dimensions, Products, dimensions, products
+from stepscope.signals.shared.gemms import Dimensions, Gemms, dimensions, gemms
 from stepscope.signals.shared.job import device, recorded_ns
 from stepscope.signals.shared.work import Ids, tensors
 from stepscope.signals.signal import Signals, signal
@@ -45,7 +45,7 @@ class Unaligned:
 @signal()
 def unaligned(s: Signals) -> Unaligned:
     """GEMMs of narrow types with unaligned rows."""
-    found = s(products)
+    found = s(gemms)
     narrow = found.is_type("fp16", "bf16", "tf32", "fp8", "int8") & found.is_class("gemm") & (found.shape >= 0)
     odd = narrow & _odd(found)
     mine = np.flatnonzero(odd)
@@ -58,7 +58,7 @@ def unaligned(s: Signals) -> Unaligned:
     return Unaligned(found.event[mine], dur, factor, sizes, float(dur.sum()) / s(recorded_ns))
 
 
-def _odd(found: Products) -> NDArray[np.bool_]:
+def _odd(found: Gemms) -> NDArray[np.bool_]:
     """Which GEMMs have odd rows; shapes repeat, so that each is looked at once per type."""
     key = found.shape.astype(np.int64) * len(found.types) + found.dtype
     keys, which = np.unique(key, return_inverse=True)
@@ -95,7 +95,7 @@ def _steps(strides: str) -> list[list[int]]:
     return [item for item in listed if isinstance(item, list) and item and all(isinstance(n, int) for n in item)]
 
 
-def _factors(s: Signals, found: Products, mine: Ids, others: Ids) -> NDArray[np.float64]:
+def _factors(s: Signals, found: Gemms, mine: Ids, others: Ids) -> NDArray[np.float64]:
     """How well each unaligned GEMM does against comparable others, with the arithmetic that padding adds."""
     factors = np.full(mine.size, np.nan)
     done = efficiency(s)
@@ -114,19 +114,19 @@ def _factors(s: Signals, found: Products, mine: Ids, others: Ids) -> NDArray[np.
 
 def efficiency(s: Signals) -> NDArray[np.float64]:
     """Least time over time of each GEMM, if the device's peaks are known; else arithmetic over time."""
-    return np.maximum(*_least(s)) / np.maximum(s(products).whole, 1)
+    return np.maximum(*_least(s)) / np.maximum(s(gemms).whole, 1)
 
 
 def bound_by_compute(s: Signals) -> NDArray[np.bool_]:
     """Whether the arithmetic of each GEMM takes longer than its memory traffic; not if one is not known."""
     compute, memory = _least(s)
-    bound: NDArray[np.bool_] = (compute > memory) & (s(products).bytes >= 0) & (s.maybe(device) is not None)
+    bound: NDArray[np.bool_] = (compute > memory) & (s(gemms).bytes >= 0) & (s.maybe(device) is not None)
     return bound
 
 
 def _least(s: Signals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Least time of arithmetic and of memory traffic, in s; FLOPs and 0 if the device is not known."""
-    found, known = s(products), s.maybe(device)
+    found, known = s(gemms), s.maybe(device)
     rate, bandwidth = np.ones(len(found.types)), float("inf")
     if known is not None:
         rate = np.array([known.peak(name) or 1.0 for name in found.types], np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.signals.kernels.shapes import bound_by_compute, efficiency
-from stepscope.signals.shared.gemms import Products, products
+from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
@@ -54,7 +54,7 @@ def tails(s: Signals) -> Tails:
     """GEMMs of a few waves, the last one partly empty, that are slower by that than others of the same kernel."""
     rows = s.table("occupancy").arrow.to_pylist()
     places = {row["name"]: row["blocks"] / row["waves"] for row in rows if row["waves"] and row["blocks"]}
-    found = s(products)
+    found = s(gemms)
     waves = found.blocks / np.array([places.get(name, np.inf) for name in found.names])[found.name]
     tail = np.where(waves > 0, 1 - waves / np.ceil(np.maximum(waves, 1e-9)), 0.0)
     limited = bound_by_compute(s)
@@ -73,7 +73,7 @@ def tails(s: Signals) -> Tails:
 
 
 def _factors(
-    found: Products, done: NDArray[np.float64], tail: NDArray[np.float64],
+    found: Gemms, done: NDArray[np.float64], tail: NDArray[np.float64],
     groups: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> NDArray[np.float64]:  # fmt: skip
     """What remains of each GEMM's time; 1 for those that are not slower by at least half of what is empty."""

@@ -56,7 +56,7 @@ class Dimensions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Products:
+class Gemms:
     """The n kernels that tensor cores could do, ordered by operator.
 
     Attributes:
@@ -110,8 +110,8 @@ class Products:
         return [self.types[c] if known else "" for c, known in zip(codes.tolist(), found.tolist(), strict=True)]
 
 
-@signal()
-def products(s: Signals) -> Products:
+@signal(name="products")
+def gemms(s: Signals) -> Gemms:
     """Kernels that could use tensor cores: matrix multiplications, attention, convolutions."""
     need_device(s.trace)
     rows = s.trace.columns(_SQL)
@@ -135,7 +135,7 @@ def products(s: Signals) -> Products:
     texts, text = _texts(s.trace, op)
     dtype, types = _types(column.pop("dtype"), [one["dtypes"] for one in texts], text)
     shapes, shape = _distinct([(one["shapes"], one["strides"]) for one in texts], text)
-    return Products(
+    return Gemms(
         **column,
         op=op,
         kind=np.array(places, np.int8)[device.op_class[at]],

@@ -62,7 +62,7 @@ class Ranges:
 _Check = Callable[[Work, Ranges], NDArray[np.bool_]]
 
 
-def _products(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _gemms(w: Work, found: Ranges) -> NDArray[np.bool_]:
     """Attention: one GEMM's result and the other's operand are as large as the softmax between them.
 
     Where shapes are not recorded, at least one of the GEMMs must be one of a batch, as those of heads are.
@@ -87,12 +87,12 @@ def _result(w: Work, position: int) -> float:
     return 0.0 if dims is None else float(dims.batch * dims.m * dims.n)
 
 
-def _backward_products(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _backward_gemms(w: Work, found: Ranges) -> NDArray[np.bool_]:
     """The backward of attention: one of the GEMMs uses the scores, or makes their gradient."""
     fits = []
     for first, last, anchor in zip(found.first.tolist(), found.last.tolist(), found.anchor.tolist(), strict=True):
-        products = [at for at in range(first, last + 1) if w.letters[at] == "P"]
-        largest = max(max(w.size[at], _result(w, at)) for at in products)
+        gemms = [at for at in range(first, last + 1) if w.letters[at] == "P"]
+        largest = max(max(w.size[at], _result(w, at)) for at in gemms)
         fits.append(largest >= w.size[anchor] > 0)
     told = (w.size[found.anchor] > 0) & (w.size[found.first] > 0)
     kept: NDArray[np.bool_] = (told & np.array(fits, np.bool_)) | (~told & _batched(w, found))
@@ -125,8 +125,8 @@ def _rows(w: Work, found: Ranges) -> NDArray[np.bool_]:
 #: What a sequence is, in letters of `signals/shared/roles.py`; the group `x` is the anchor. In this order, and what one
 #: has found the next one can't.
 _GRAMMAR: Final[tuple[tuple[str, str, _Check], ...]] = (
-    ("attention", f"P{_BETWEEN}{{0,8}}(?P<x>{_SOFTMAX}){_BETWEEN}{{0,5}}P", _products),
-    ("attention_backward", f"PP?{_BETWEEN}{{0,5}}(?P<x>T){_BETWEEN}{{0,5}}PP?", _backward_products),
+    ("attention", f"P{_BETWEEN}{{0,8}}(?P<x>{_SOFTMAX}){_BETWEEN}{{0,5}}P", _gemms),
+    ("attention_backward", f"PP?{_BETWEEN}{{0,5}}(?P<x>T){_BETWEEN}{{0,5}}PP?", _backward_gemms),
     ("norms", r"c?[Wm]Ma?(?P<x>Q)[mdc]{0,3}[md]|Mc?ac?WMa?(?P<y>Q)[mdac]{0,4}[mda]|M?a?v[ac]*(?P<z>Q)[mdac]{0,4}[mda]",
      _statistic),
     ("rotary", r"m?c?(?P<x>n)c?kc?mc?mc?a|mc?(?P<y>n)c?kc?mc?a", _halves),
