@@ -54,7 +54,7 @@ def test_gemms_have_the_type_of_their_kernel_else_of_their_operands() -> None:
 def test_without_gemms_it_abstains() -> None:
     program = Program()
     program.call("aten::mul", (64, 32))
-    with pytest.raises(MissingInputError, match="matrix product"):
+    with pytest.raises(MissingInputError, match="matrix multiplication"):
         on(program)(gemms)
 
 
