@@ -34,9 +34,9 @@ from stepscope.rules.host.host_work import MIN_SHARE, where
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
-from stepscope.signals.host.observing import own_late_share
 from stepscope.signals.host.outside import Outside, outside
 from stepscope.signals.host.own_work import own_work, own_work_share
+from stepscope.signals.host.profiler_cost import own_late_share
 from stepscope.signals.shared.job import platform, step_ns, stepless
 from stepscope.signals.system.system import longest
 
