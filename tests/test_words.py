@@ -55,7 +55,12 @@ def word(text: str) -> str:
     return rf"(?<![a-z]){text}(?![a-z])"
 
 
-RETIRED = (Retired(r"pieces of odd sizes", "unaligned sizes"),)
+RETIRED = (
+    Retired(r"matrix[ _]units?", "tensor cores"),
+    Retired(r"matrix[ _]products?", "GEMMs, matrix multiplications"),
+    Retired(r"in the mean\b", "on average"),
+    Retired(r"pieces of odd sizes", "unaligned sizes"),
+)
 
 
 def lines(one: Retired) -> Iterator[str]:

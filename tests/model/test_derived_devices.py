@@ -53,7 +53,7 @@ def test_tf32_is_no_faster_than_fp32_on_geforce_cards_and_absent_before_ampere()
         ("NVIDIA GeForce GTX 1080 Ti", "6.1", 28, 1582, 11.34),
     ],
 )
-def test_devices_before_volta_have_no_matrix_units(name: str, capability: str, sms: int, mhz: int, fp32: float) -> None:
+def test_devices_before_volta_have_no_tensor_cores(name: str, capability: str, sms: int, mhz: int, fp32: float) -> None:
     known = described(row(name, capability, sms, mhz))
     assert known is not None
     assert known.vector["fp32"] / 1e12 == pytest.approx(fp32, rel=0.01)

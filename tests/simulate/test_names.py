@@ -13,7 +13,7 @@ TOLD_BY_NAME = [key for key, device in DEVICES.items() if device.vendor != "huaw
 
 @pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
 @pytest.mark.parametrize("key", TOLD_BY_NAME)
-def test_gemms_and_convolutions_use_matrix_units_in_sixteen_bits(key: str, dtype: str) -> None:
+def test_gemms_and_convolutions_use_tensor_cores_in_sixteen_bits(key: str, dtype: str) -> None:
     device = DEVICES[key]
     if dtype == "bf16" and device.capability[0] == 7:
         pytest.skip("there is no bf16 before Ampere")

@@ -107,7 +107,7 @@ def test_waits_of_queues_are_no_kernels() -> None:
     assert kernels(f.trace()).column("name") == ["k"]
 
 
-def test_classes_sum_up_names_and_matrix_unit_time() -> None:
+def test_classes_sum_up_names_and_tensor_core_time() -> None:
     f = Facts()
     f.kernel(GEMM, 0, 300)
     f.kernel("sgemm_128x64_nn", 400, 100)

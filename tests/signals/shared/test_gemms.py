@@ -124,7 +124,7 @@ def test_what_multiplies_matrices_in_fp32_does_so_in_16_bits_on_any_device() -> 
     ("kernel", "dtype", "factor"),
     [(SGEMM, "bf16", 1 / 2), ("volta_sgemm_128x64_nn", "fp16", 1 / 3), ("turing_sgemm", "fp16", 1 / 3)],
 )
-def test_names_of_kernels_tell_that_an_unnamed_device_has_matrix_units(kernel: str, dtype: str, factor: float) -> None:
+def test_names_of_kernels_tell_that_an_unnamed_device_has_tensor_cores(kernel: str, dtype: str, factor: float) -> None:
     program = Program()
     program.call("aten::mm", kernel=kernel, dtype="float")
     found = Signals.of(program.facts.trace())(in_sixteen_bits)
@@ -151,7 +151,7 @@ def test_in_convolutional_networks_what_is_between_follows() -> None:
     assert on(program)(in_sixteen_bits).followers.size == 0
 
 
-def test_devices_without_narrow_matrix_units_have_nothing_to_offer() -> None:
+def test_devices_without_narrow_tensor_cores_have_nothing_to_offer() -> None:
     program = Program()
     program.call("aten::mm", kernel=SGEMM)
     assert on(program, "Tesla V100-SXM2-32GB")(in_tf32).event.size == 0
