@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from bench.mutants.covering import covering
-from bench.mutants.mutants import Mutant, mutants, sample
+from bench.mutants.mutants import mutants, sample
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "stepscope"
@@ -51,20 +53,27 @@ def test_what_is_named_after_a_file_covers_it_first() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="tests are forked")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_mistake_is_noticed_by_the_test_that_fails(tmp_path: Path) -> None:
-    from bench.mutants.trial import failing
-
     path, test = tmp_path / "small_for_mutants.py", tmp_path / "test_small.py"
     path.write_text(SMALL)
     test.write_text(
         f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
         "from small_for_mutants import late\n\n\ndef test_late():\n    assert late(9, 8)\n    assert not late(3, 8)\n"
     )
-    verdicts = {one.after: failing(one, [str(test)]) for one in mutants(path)}
-    assert failing(None, [str(test)]) is None
-    assert verdicts["ts is None"] == "test_small.py::test_late"
-    assert verdicts["ts + 5 < end"] == "test_small.py::test_late"
-    assert verdicts["ts is not None or not ts + 5 <= end or bool(f'{ts + 1}')"] == "test_small.py::test_late"
-    broken = Mutant(path, 1, "", "", "nothing that can be read (")
-    assert failing(broken, [str(test)]) == "stops the collection"
+    # A process that has read a recording has threads, which a forked one would lack.
+    code = (
+        "import json, sys\nfrom pathlib import Path\nfrom bench.mutants.mutants import Mutant, mutants\n"
+        "from bench.mutants.trial import failing\npath, test = Path(sys.argv[1]), sys.argv[2]\n"
+        "verdicts = {one.after: failing(one, [test]) for one in mutants(path)}\n"
+        "broken = failing(Mutant(path, 1, '', '', 'nothing that can be read ('), [test])\n"
+        "print(json.dumps([verdicts, failing(None, [test]), broken]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path), str(test)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    verdicts, plain, broken = json.loads(done.stdout)
+    assert plain is None
+    for after in ("ts is None", "ts + 5 < end", "ts is not None or not ts + 5 <= end or bool(f'{ts + 1}')"):
+        assert verdicts[after].endswith("test_small.py::test_late"), after
+    assert broken == "stops the collection"
