@@ -12,7 +12,7 @@ from stepscope.signals.recording.accounting import Account
 from stepscope.signals.shared import job
 from support import Facts
 
-FEW = enough.Verdict("few", "Too little is recorded: only 4 kernels and copies ran on the device, 30.0 µs in all.")
+FEW = enough.Verdict("few", "Only 4 kernels and copies ran on the device, 30.0 µs in all: too few to judge a job by.")
 
 
 def given(verdict: enough.Verdict | None) -> dict[object, object]:

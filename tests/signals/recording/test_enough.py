@@ -27,7 +27,7 @@ def test_a_handful_of_short_kernels_is_no_job(number: int, dur: int, want: str) 
 
 def test_one_kernel_is_said_in_the_singular() -> None:
     text = Signals.of(kernels(1, 1_800).trace())(verdict).text
-    assert text == "Too little is recorded: one kernel or copy ran on the device, 1.80 µs in all."
+    assert text == "Only one kernel or copy ran on the device, 1.80 µs in all: too few to judge a job by."
 
 
 def started(cold_ms: int, warm_steps: int) -> Facts:

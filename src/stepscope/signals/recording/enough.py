@@ -58,8 +58,8 @@ def verdict(s: Signals) -> Verdict:
     number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
     busy = sum(device.busy.total for device in devices)
     if number <= _FEW and (busy < _SHORT_NS or not DeviceWork.of(s.trace).are("compute").any()):
-        kernels = "one kernel or copy ran" if number == 1 else f"only {number} kernels and copies ran"
-        return Verdict("few", f"Too little is recorded: {kernels} on the device, {duration(busy)} in all.")
+        kernels = "Only one kernel or copy" if number == 1 else f"Only {number} kernels and copies"
+        return Verdict("few", f"{kernels} ran on the device, {duration(busy)} in all: too few to judge a job by.")
     return _thinned(s) or _first_use(s) or Verdict()
 
 
