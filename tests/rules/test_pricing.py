@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,15 +16,16 @@ from support import Facts
 RULE = Registered(Rule("TST001", "test"), "host", "Title.", "Title.", "tests")
 
 
-def two_ranks() -> tuple[Signals, int]:
+def two_ranks(*, linked: bool = True) -> tuple[Signals, int]:
     """One of them, device-bound: two kernels of 200 µs, each before a collective; for the second the other is late."""
     facts = Facts()
     facts.step(0, 0, 30_000)
     now, kernels = 12_000, []
     for number, took in enumerate((100_000, 250_000)):
         called = 10_000 * number
-        kernels.append(facts.kernel("gemm", now, 200_000, launch=(called, 4_000), kind="compute"))
-        comm = facts.kernel("nccl", now + 201_000, took, launch=(called + 5_000, 4_000), kind="comm")
+        calls = ((called, 4_000), (called + 5_000, 4_000)) if linked else (None, None)
+        kernels.append(facts.kernel("gemm", now, 200_000, launch=calls[0], kind="compute"))
+        comm = facts.kernel("nccl", now + 201_000, took, launch=calls[1], kind="comm")
         facts.row("collectives", event=comm, group="0", collective="all_reduce", bytes=1 << 20)
         now += 202_000 + took
     return Signals.of(facts.trace()), kernels[1]
@@ -47,3 +50,15 @@ def test_a_change_that_makes_the_step_longer_has_no_price() -> None:
 def test_what_a_rule_prices_itself_is_taken_over() -> None:
     signals, _ = two_ranks()
     assert priced(RULE, Draft("Title", "Summary.", (), cost_ns=7), signals).cost_ns == 7
+
+
+@pytest.mark.parametrize(("linked", "cost", "removed"), [(True, 100_000, 100_000), (False, 40, None)])
+def test_without_links_to_calls_the_evidence_of_the_rule_is_the_price(
+    linked: bool, cost: int, removed: int | None
+) -> None:
+    signals, kernel = two_ranks(linked=linked)
+    change = Change(device=(Scaled(np.array([kernel]), 0.5),))
+    draft = Draft("Title", "Summary.", (), change=change, unlinked_ns=40)
+    found = priced(RULE, draft, signals)
+    assert (found.cost_ns, found.removed_ns) == (cost, removed)
+    assert priced(RULE, replace(draft, most_ns=30), signals).cost_ns == 30

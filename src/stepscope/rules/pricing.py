@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
@@ -10,6 +10,7 @@ from stepscope.rules.inspecting import command
 from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import step_ns
+from stepscope.signals.shared.links import linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,13 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
     """Price a draft; one without a change keeps the price that its rule gave it.
 
     The graph is that of the whole recording, since a step follows the one before it, and its counted steps are some of
-    the typical ones: the saving is computed as a share of these, and applied to the typical step.
+    the typical ones: the saving is computed as a share of these, and applied to the typical step. Where calls are not
+    linked to what they launched, a draft's own price for that case takes its place.
     """
     cost, length, removed = draft.cost_ns, signals.maybe(step_ns), None
+    if draft.unlinked_ns is not None and signals.maybe(linked) is False:
+        # Nor can the graph tell what remains of it once others are fixed.
+        cost, draft = draft.unlinked_ns, replace(draft, change=None)
     if draft.change is not None:
         try:
             prediction = StepGraph.of(signals.whole.trace).predict(draft.change)

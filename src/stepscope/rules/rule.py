@@ -48,6 +48,8 @@ class Draft:
         cost_ns: The price per step, for rules whose remedy no change of the graph expresses; null for advice.
         most_ns: What is to be saved takes so much of a step, by what the summary says: the price is not higher. What
             would be gained besides, since other things could then be hidden, is theirs.
+        unlinked_ns: The price per step by what was measured, for recordings that don't link device work to its calls:
+            there the graph can't tell what the device gains by a change on the host.
         taken_ns: Without a price: what it is about takes so much of a step. It decides the place among others.
         waiting: The device computes nothing in `taken_ns`, so that much of it can be saved.
         instead: What is said in its place where its price comes to less than is shown, though what it is about takes
@@ -73,6 +75,7 @@ class Draft:
     change: Change | None = None
     cost_ns: int | None = None
     most_ns: int | None = None
+    unlinked_ns: int | None = None
     taken_ns: int | None = None
     waiting: bool = False
     instead: Draft | None = None

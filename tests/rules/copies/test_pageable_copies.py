@@ -4,7 +4,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.copies.copy_kinds import pageable
+from stepscope.signals.copies.copy_kinds import pageable, pageable_exposed_ns
 from stepscope.signals.copies.transfers import Transfers, pinned_rate, transfers
 from stepscope.signals.shared import job
 from transfer_support import copies
@@ -62,3 +62,14 @@ def test_where_the_kind_of_memory_is_not_recorded_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError, match="page-locked"):
         drafts("CPY001", {**given(NOTHING), transfers: copies({"src": ""})})
     assert drafts("CPY001", {**given(NOTHING), transfers: copies({})}) == []
+
+
+def test_without_calls_the_device_s_own_time_counts_and_no_wait_is_claimed() -> None:
+    alone = copies({**COPY, "launch": -1, "called": -1, "returned": -1, "wait": -1, "waited": 0})
+    (draft,) = drafts("CPY001", {**given(alone), pageable_exposed_ns: 200_000})
+    assert figures(draft.summary) == ["1", "1.00 MiB", "10.0 GB/s", "2.62 GB/s"]
+    assert "waits" not in draft.summary
+    # Half of the copy is exposed, and it gets 1 - 106,858 / 400,000 shorter.
+    assert draft.unlinked_ns == 146_571
+    (draft,) = drafts("CPY001", given(alone))
+    assert draft.unlinked_ns is None

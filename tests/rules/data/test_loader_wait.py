@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts, figures
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.rules.finding import Finding
 from stepscope.signals.data import data, loader_waits
+from stepscope.signals.shared.idleness import data_wait_idle_ns
+from support import Facts
 
 WAITS = data.Waits(
     np.array([3, 9]), np.array([0, 1000]), np.array([500, 400]), ("enumerate(DataLoader)#_X.__next__",) * 2
@@ -56,3 +59,33 @@ def test_the_threshold_can_be_set() -> None:
 def test_without_a_loader_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("DAT001", {})
+
+
+def waiting(*, linked: bool) -> Finding:
+    """Five steps of 10 ms: a wait of 6 ms, in the first one of which the device computes on, then 4 ms of computing alone."""
+    facts = Facts()
+    for step in range(5):
+        at = 10_000_000 * step
+        facts.step(step, at, 10_000_000)
+        facts.host("dataloader", WAITS.names[0], at, 6_000_000)
+        call = at + 6_000_000
+        facts.host("op", "aten::mm", call, 100_000)
+        launch = (call + 10_000, 5_000)
+        if not linked:
+            facts.host("launch", "cudaLaunchKernel", *launch, correlation=facts.correlation())
+        facts.kernel("gemm", call + 20_000, 4_980_000, launch=launch if linked else None)
+    (found,) = findings("DAT001", facts.trace())
+    return found
+
+
+def test_without_links_to_launches_the_idle_time_in_the_waits_is_the_price() -> None:
+    measured, told = waiting(linked=False), waiting(linked=True)
+    assert measured.cost_ns == (6_000_000 + 4 * 5_000_000) // 5  # nothing is computed in the first wait
+    assert told.cost_ns == pytest.approx(measured.cost_ns, rel=0.02)
+
+
+def test_the_price_by_idle_time_is_left_out_where_that_is_not_known() -> None:
+    (draft,) = drafts("DAT001", {**given(0.5), data_wait_idle_ns: 300})
+    assert draft.unlinked_ns == 300
+    (draft,) = drafts("DAT001", given(0.5))
+    assert draft.unlinked_ns is None

@@ -11,7 +11,8 @@ is done even where the program asks for an asynchronous copy. Until then the hos
 Copies of 4 KiB and more towards the device, and of 64 KiB and more away from it, must occur in at least half of the
 steps, and the time of the copies and of the calls that wait for them must come to `min_share` of the step. The price is
 that of copies at the rate of page-locked memory (as recorded, else three quarters of the link's rate) which no call
-waits for; of copies to the host only what they get shorter counts, since who reads a result waits for it.
+waits for; of copies to the host only what they get shorter counts, since who reads a result waits for it. Where the
+recording doesn't link copies to their calls, it is what the copies that no kernel overlaps get shorter.
 
 ## What to try
 `DataLoader(..., pin_memory=True)` together with `tensor.to(device, non_blocking=True)`.
@@ -36,7 +37,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
-from stepscope.signals.copies.copy_kinds import pageable
+from stepscope.signals.copies.copy_kinds import pageable, pageable_exposed_ns
 from stepscope.signals.copies.transfers import (
     DTOH,
     HTOD,
@@ -71,16 +72,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     number = max(found.event.size // steps, 1)
     pinned = quantity(s(pinned_rate), "bytes/s")
     rate = quantity(size * 1e9 / max(int(found.dur.sum()), 1), "bytes/s")
+    them = "it" if number == 1 else "them"
+    known = bool((found.launch >= 0).any())
+    waits = f", and the host waits {duration(found.blocked_ns // steps)} for {them}" if known else ""
     yield Draft(
         title="Copies use pageable memory",
         summary=f"{plural(number, 'copy', 'copies')} per step, {quantity(size / steps, 'bytes')} in all, "
-        f"{'goes' if number == 1 else 'go'} through the driver's staging buffer at {rate}, and the host waits "
-        f"{duration(found.blocked_ns // steps)} for {'it' if number == 1 else 'them'}. From page-locked memory "
-        f"{'it' if number == 1 else 'they'} should reach {pinned}.",
+        f"{'goes' if number == 1 else 'go'} through the driver's staging buffer at {rate}{waits}. From page-locked "
+        f"memory {'it' if number == 1 else 'they'} should reach {pinned}.",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         # Whoever asks for a result waits for it, from whatever memory.
         change=Change(device=scaled_each(found.event, factors), unblocked=found.where(~found.to(DTOH)).held),
         most_ns=_most(found, factors) // steps,
+        unlinked_ns=_measured(s, found, factors),
         events=found.longest,
         rows=({"table": "copies", "where": {"src_kind": "pageable"}},),
         numbers={
@@ -95,6 +99,15 @@ def _most(found: Transfers, factors: NDArray[np.float64]) -> int:
     away = found.to(DTOH)
     towards = found.where(~away)
     return int((found.dur * (1 - factors))[away].sum()) + int(towards.dur.sum()) + towards.blocked_ns
+
+
+def _measured(s: Signals, found: Transfers, factors: NDArray[np.float64]) -> int | None:
+    """What the device itself shows to be saved: of the copies' time without other work, as much as they get shorter."""
+    alone = s.maybe(pageable_exposed_ns)
+    if alone is None:
+        return None
+    shorter = float((found.dur * (1 - factors)).sum()) / max(int(found.dur.sum()), 1)
+    return int(alone * shorter) // s(recorded_steps)
 
 
 def _actions(where: str, away: bool) -> tuple[Action, ...]:

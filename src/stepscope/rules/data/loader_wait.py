@@ -12,6 +12,7 @@ The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_s
 longer than all later ones starts the loader and is left to DAT002. Stacks distinguish late workers from batches that
 are ready but slow to receive (`loading.receiving_share`). The price is what the step would save on its dependency graph
 if batches were ready when asked for: a wait that overlaps with device work is worth nothing.
+Where the recording doesn't link kernels to their launches, it is the device's idle time within these waits.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
@@ -34,6 +35,7 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import in_process, regular, wait_ns, wait_share
 from stepscope.signals.data.loader_waits import receiving, receiving_share
+from stepscope.signals.shared.idleness import data_wait_idle_ns
 
 _WORKERS = Action(
     "Load batches in worker processes, a few per device, and let each prefetch",
@@ -89,6 +91,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions=_RECEIVE if taken_over else (_WORKERS if alone else _MORE, _CHEAPER),
         change=Change(host=(Scaled(found.events, 0.0),)),
         most_ns=s(wait_ns),
+        unlinked_ns=s.maybe(data_wait_idle_ns),
         events=found.events[longest],
         rows=({"table": "dataloader", "where": {"name": found.names[longest[0]]}},),
         numbers={wait_ns.name: s(wait_ns), wait_share.name: share, **limits},

@@ -20,6 +20,7 @@ from stepscope.signals.copies.transfers import (
     PINNED,
     SET,
     Transfers,
+    exposed_ns,
     transfers,
 )
 from stepscope.signals.shared.host_cost import outermost
@@ -43,6 +44,12 @@ def pageable(s: Signals) -> Transfers:
     towards = found.to(HTOD) & (found.bytes >= _PAGE)
     away = found.to(DTOH) & (found.bytes >= SMALL)
     return found.where(found.between(PAGEABLE) & (towards | away))
+
+
+@signal("ns")
+def pageable_exposed_ns(s: Signals) -> int:
+    """Time of `pageable` copies during which their device did nothing else."""
+    return exposed_ns(s, s(pageable))
 
 
 @signal()

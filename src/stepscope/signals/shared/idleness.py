@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
+from stepscope.signals.shared.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
 #: Details of `host_dispatch` that launching less would not change.
@@ -35,6 +36,12 @@ def causes(s: Signals) -> Mapping[str, float]:
             cause = row["detail"] if row["detail"] in _APART else row["cause"]
             found[cause] = found.get(cause, 0.0) + row["total_ns"] / max(length, 1)
     return found
+
+
+@signal("ns")
+def data_wait_idle_ns(s: Signals) -> int:
+    """Time per typical step in which the device that is idle least is idle while the host waits for a batch."""
+    return round(s(causes).get("data_wait", 0.0) * s(step_ns))
 
 
 @signal("share")

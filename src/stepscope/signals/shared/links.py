@@ -1,0 +1,21 @@
+"""Whether the recording links device work to the calls that launched it, without which nothing on the host moves it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from stepscope.model.events.device_work import DeviceWork
+from stepscope.signals.signal import Signals, signal
+
+#: Where most work has no call, a dependency graph of host and device falls apart into two.
+_MOST: Final = 0.5
+
+
+@signal()
+def linked(s: Signals) -> bool:
+    """Whether most device activities, of those that are known, have their launch; true where there are none."""
+    work = DeviceWork.of(s.trace)
+    known = ~work.are("sync")
+    return bool(np.count_nonzero(work.launched & known) >= _MOST * np.count_nonzero(known))
