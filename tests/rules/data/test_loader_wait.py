@@ -62,7 +62,7 @@ def test_without_a_loader_the_rule_abstains() -> None:
 
 
 def waiting(*, linked: bool) -> Finding:
-    """Five steps of 10 ms: a wait of 6 ms, in the first one of which the device computes on, then 4 ms of computing alone."""
+    """Five steps of 10 ms: a wait of 6 ms, in the first one of which the device still computes, then 4 ms without."""
     facts = Facts()
     for step in range(5):
         at = 10_000_000 * step

@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from stepscope.model.program import Program
 from stepscope.rules.finding import Action
+from stepscope.rules.fitting import fits
 from stepscope.rules.rule import Draft
 from stepscope.signals import Signals
 from stepscope.signals.recording.enough import Verdict, verdict
-from stepscope.signals.recording.recording import KINDS, calls_known, gaps, profiler
+from stepscope.signals.recording.recording import KINDS, calls_known, gaps, profiler, work_known
 from stepscope.signals.shared.job import platform
+from stepscope.signals.shared.program import program
 
 MOST: Final = 3
 #: What every rule of the family reads of each rank.
-READS: Final = (gaps, profiler, platform, verdict, calls_known)
+READS: Final = (gaps, profiler, platform, program, verdict, calls_known, work_known)
 #: Where too little of the job is recorded (REC013), only these are worth saying besides.
 _EVEN_SO: Final = ("lost", "overhead", "device", "host")
 
@@ -29,12 +32,14 @@ class Lacking:
         weight: Share of the step that hangs on it, on the rank where that is most.
         profiler: What made the recordings.
         platform: What advice is written for.
+        program: What ran, if that is known.
     """
 
     ranks: tuple[int, ...]
     weight: float
     profiler: str
     platform: str
+    program: Program | None = None
 
 
 def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
@@ -52,16 +57,25 @@ def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
     if kind not in foremost:
         return None
     first = signals[ranks[kind][0]]
-    return Lacking(tuple(ranks[kind]), weights[kind], first.maybe(profiler) or "", first.maybe(platform) or "other")
+    return Lacking(
+        tuple(ranks[kind]), weights[kind], first.maybe(profiler) or "", first.maybe(platform) or "other",
+        first.maybe(program),
+    )  # fmt: skip
 
 
 def advice(found: Lacking | None, title: str, summary: str, actions: Mapping[str, Action]) -> Iterator[Draft]:
-    """A draft without price; the action is that for the profiler at hand, or the one for any (key `any`)."""
+    """A draft without price; the action is that for the profiler at hand, or the one for any (key `any`).
+
+    Where the program can't follow it, the one in general words (key `otherwise`) takes its place, if there is one.
+    """
     if found is not None:
+        action = actions.get(found.profiler, actions["any"])
+        if found.program is not None and not fits(action, found.program):
+            action = actions.get("otherwise", action)
         yield Draft(
             title=title,
             summary=summary,
-            actions=(actions.get(found.profiler, actions["any"]),),
+            actions=(action,),
             confidence=1.0,
             numbers={gaps.name: round(found.weight, 3)},
             ranks=found.ranks,

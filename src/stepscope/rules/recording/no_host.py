@@ -1,14 +1,15 @@
 """The host is not recorded.
 
 ## What it finds
-Device work without the operators or calls that led to it.
+Device work without the operators or calls that led to it, or sums of idle time without any events.
 
 ## Why it matters
 The host shows why the device waits: loading, dispatch, synchronisation, allocation. Without it idle time has no cause
 and kernels have no operator.
 
 ## How it decides
-There is device activity and no host thread with operators or calls of the runtime. It is advised if it is among the
+There is device activity and no host thread with operators or calls of the runtime; or only the profiler's sums are at
+hand, and the device is idle for a tenth of the step or more by them. It is advised if it is among the
 three things whose lack leaves most of the step unexplained.
 
 ## What to try
@@ -22,11 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from stepscope.model.amounts import percent
 from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.recording.recording import calls_known
+from stepscope.signals.recording.recording import calls_known, work_known
 
 _ACTIONS = {
     "any": Action(
@@ -47,6 +49,11 @@ _ACTIONS = {
         after="nsys profile --trace=cuda,nvtx,osrt ./program",
         page="recording",
     ),
+    "otherwise": Action(
+        "Record what the host does (its operators, and its calls of the device's runtime) together with the device, "
+        "and give the profiler's whole result folder, timeline included",
+        page="recording",
+    ),
 }
 
 
@@ -56,6 +63,15 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     if found is not None and all(signals[rank].maybe(calls_known) is True for rank in found.ranks):
         title, missing = "Operators are not recorded", "Which operator launched what, and what the host did between its"
         yield from advice(found, title, f"{missing} calls of the device, is not in the recording.", _ACTIONS)
+        return
+    if found is not None and all(signals[rank].maybe(work_known) is False for rank in found.ranks):
+        yield from advice(
+            found,
+            "Only sums are recorded",
+            f"The device is idle for {percent(found.weight)} of the step. What it waits for is not in the recording, "
+            "which holds sums of its profiler and no events.",
+            _ACTIONS,
+        )
         return
     yield from advice(
         found,

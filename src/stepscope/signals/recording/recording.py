@@ -88,6 +88,12 @@ def profiler(s: Signals) -> str:
     return s.trace.recordings[s.rank].reader
 
 
+@signal()
+def work_known(s: Signals) -> bool:
+    """Whether activities of a device are recorded one by one; a rank may hold its profiler's sums only."""
+    return _has_device(s)
+
+
 def _lost(s: Signals) -> float:
     return 2.0 if s.trace.scalar(_HEALTH_SQL, {"codes": list(_LOST)}) else 0.0
 
@@ -109,7 +115,9 @@ def _device(s: Signals) -> float:
 
 def _host(s: Signals) -> float:
     if not _has_device(s):
-        return 0.0
+        # Of a rank with sums only, how long its device is idle may be known, but not where.
+        idle = sum((s.maybe(causes) or {}).values())
+        return idle if idle >= _LEAST_IDLE else 0.0
     by_operators = source_of(s(profiler)).by_operators and not _has(s, "operators")
     silent = by_operators or not s.trace.once(recorded_events).on_host(_HOST)
     return 1.0 if silent else 0.0
