@@ -24,6 +24,7 @@ _WAITING: Final = 0.5
 #: Something is known to be wrong with it where a cause of it takes so much away, which the step is not shorter by as
 #: long as the host takes as long. Half of that counts, since as much may be left in the way.
 _BEHIND: Final = 0.5
+_BESIDE: Final = "By itself that saves little of the step, since other work takes as long."
 
 
 def ranked(found: Sequence[Priced], least: float) -> tuple[Finding, ...]:
@@ -80,7 +81,7 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
             behind = round(_BEHIND * (found[other].removed_ns or 0))
             if cause.code in named and not cause.shown and behind > finding.placed_as_ns:
                 told[position] = replace(finding, placed_as_ns=max(behind, told[position].placed_as_ns or 0))
-                told[other] = replace(cause, shown=True)
+                told[other] = replace(cause, shown=True, summary=f"{cause.summary} {_BESIDE}")
     return told
 
 
