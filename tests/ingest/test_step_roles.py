@@ -30,6 +30,7 @@ def roles(*length: int, host: tuple[int, ...] = (), partial: tuple[int, ...] = (
         ((100, 190), "tt"),  # of two steps nobody knows which is typical
         ((210, 100), "wt"),
         ((100, 101, 102, 99), "tttt"),
+        ((0, 0, 0, 0), "tttt"),
         ((126, 100, 100, 100), "wttt"),
         ((125, 100, 100, 100), "tttt"),
         ((547, 160, 100, 101, 99), "wwttt"),

@@ -128,6 +128,8 @@ def _prevail(length: Times, unlike: NDArray[np.bool_]) -> bool:
     Loader workers that are too slow make every fourth of eight steps wait, of which one is the first.
     """
     long, others = length[unlike], length[~unlike]
+    if not others.size:  # steps without any length are not far from one
+        return False
     alike = long.max() <= (1 + _UNLIKE) * long.min()
     return bool(alike and long.min() >= _FAR * np.median(others) and long.sum() > others.sum())
 
