@@ -12,6 +12,7 @@ import pytest
 from readers.kineto_text import document, op
 from stepscope.ingest.recognise import Recognised, recognise
 from stepscope.model.errors import UserError
+from stepscope.model.sizes import SIZES
 
 TRACE = document(op()).encode()
 
@@ -136,3 +137,22 @@ def test_other_folders_are_not_taken_for_raw_data(tmp_path):
 def test_blanks_before_a_recording_are_passed_over(tmp_path: Path, blanks: int) -> None:
     (tmp_path / "trace.json").write_bytes(b" \n" * (blanks // 2) + TRACE)
     assert len(recognise([tmp_path]).sources) == 1
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_more_recordings_than_the_limit_are_refused(tmp_path: Path, packed: bool) -> None:
+    place = tmp_path / "job"
+    place.mkdir()
+    if packed:
+        place = tmp_path / "job.zip"
+        with zipfile.ZipFile(place, "w") as archive:
+            for rank in range(3):
+                archive.writestr(f"rank{rank}.json", TRACE)
+    else:
+        for rank in range(3):
+            (place / f"rank{rank}.json").write_bytes(TRACE)
+    with SIZES.changed(recordings=3):
+        assert len(recognise([place]).sources) == 3
+    with SIZES.changed(recordings=2):
+        said = refused(place)
+    assert f"{place} holds more recordings than the limit of 2; give some of them" in said

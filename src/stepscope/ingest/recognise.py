@@ -10,6 +10,7 @@ from typing import Final
 
 from stepscope.ingest.refused import Skipped, is_report, nothing_in, skipped
 from stepscope.model.errors import UserError
+from stepscope.model.sizes import SIZES
 from stepscope.readers import content
 from stepscope.readers.ascend.reader import AscendReader
 from stepscope.readers.foreign import foreign_archive, is_foreign
@@ -33,6 +34,11 @@ class Recognised:
     skipped: list[Skipped] = field(default_factory=list)
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more recordings than the limit; the rest of the input need not be searched then."""
+        return len(self.sources) > SIZES.recordings
+
     def is_new(self, path: Path) -> bool:
         """Whether a file or folder was not seen before, under this name or another.
 
@@ -53,7 +59,7 @@ def recognise(paths: Sequence[Path]) -> Recognised:
     Folders are searched recursively. Files that are no recordings are skipped, unless nothing else is given.
 
     Raises:
-        UserError: A path can't be read, or nothing in the input is a recording.
+        UserError: A path can't be read, nothing in the input is a recording, or there are more than the limit.
     """
     found = Recognised()
     for path in paths:
@@ -65,6 +71,11 @@ def recognise(paths: Sequence[Path]) -> Recognised:
             raise UserError(
                 f"{path} can't be read ({error.strerror})", hint="check the path and its permissions"
             ) from error
+    if found.too_many:
+        raise UserError(
+            f"{', '.join(map(str, paths))} holds more recordings than the limit of {SIZES.recordings:,}",
+            hint="give some of them, such as those of the ranks of one node",
+        )
     if not found.sources:
         raise nothing_in(paths, found.skipped)
     return found
@@ -109,6 +120,8 @@ def _add_folder(folder: Path, found: Recognised) -> None:
         found.sources.append((Source(folder), reader))
         return
     for child in sorted(folder.iterdir()):
+        if found.too_many:
+            return
         if child.name.startswith("."):
             continue
         try:
@@ -133,6 +146,8 @@ def _add_file(path: Path, found: Recognised, least: int) -> None:
     if len(names) > 1:
         least = YES
     for source in [Source(path, name) for name in names] or [Source(path)]:
+        if found.too_many:
+            return
         damage = content.Damage()
         head = content.head(source, blanks=False, damage=damage)
         reader = _reader_of(source, head, least)
