@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import duckdb
@@ -133,6 +134,16 @@ def test_closed_traces_hold_no_files(tmp_path):
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
 
     assert opened() == opened()
+
+
+def test_progress_of_an_archive_counts_each_member_once(tmp_path):
+    path = tmp_path / "job.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for rank in range(3):
+            archive.writestr(f"{rank}.json", trace_text(rank))
+    seen: list[tuple[int, int]] = []
+    open_trace(path, Options(cache=False, report=lambda _, done, total: seen.append((done, total)))).close()
+    assert {total for _, total in seen} == {3 * len(trace_text(0))}
 
 
 def test_progress_adds_up_to_the_size(tmp_path):

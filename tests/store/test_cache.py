@@ -243,3 +243,15 @@ def test_what_is_no_store_is_one_sentence(text, tmp_path):
     with pytest.raises(UserError) as error:
         read_manifest(tmp_path)
     assert "\n" not in str(error.value)
+
+
+def test_the_folder_is_measured_again_only_when_half_of_the_room_is_written(tmp_path, monkeypatch):
+    cache = Cache(tmp_path, limit=100_000)
+    measured: list[int] = []
+    evict = cache.evict
+    monkeypatch.setattr(cache, "evict", lambda: (measured.append(1), evict())[1])
+    for key in (OLD, USED, YOUNG):
+        fill(cache, key)
+    assert len(measured) == 1
+    fill(cache, HUGE, 60_000)
+    assert len(measured) == 2

@@ -14,6 +14,7 @@ from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
 from stepscope.model.process.leaving import before_leaving, wait_if_leaving, work_for
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note
+from stepscope.readers.packing.zips import archive_of
 from stepscope.readers.protocol import Progress, Reader, Source
 from stepscope.store.cache import Cache, cache_key
 from stepscope.store.contents import Contents, contents_of
@@ -245,14 +246,13 @@ def _store(cache: Cache, wanted: _Wanted, progress: Progress, threads: int = 0) 
     return (wanted.key if taken is None else taken.name), changed
 
 
-#: Caches of a worker process: they hold its stores until the parent process has taken them.
-_WRITTEN: Final[list[Cache]] = []
+#: Caches of a worker process by folder: they hold its stores until the parent process has taken them.
+_WRITTEN: Final[dict[Path, Cache]] = {}
 
 
 def _store_there(root: Path, limit: int, wanted: _Wanted) -> tuple[str, bool]:
     """`_store` in a worker process, which holds the store while it lives."""
-    _WRITTEN.append(Cache(root, limit))
-    return _store(_WRITTEN[-1], wanted, lambda _: None, threads=1)
+    return _store(_WRITTEN.setdefault(root, Cache(root, limit)), wanted, lambda _: None, threads=1)
 
 
 class _Advance:
@@ -295,4 +295,8 @@ def _unreadable(source: Source, error: OSError) -> UnusableInputError:
 
 
 def _size(wanted: _Wanted) -> int:
+    """Bytes to be read: of the recording's files, or its packed ones in an archive."""
+    archive = archive_of(wanted.source.path) if wanted.source.member else None
+    if archive is not None and wanted.source.member in archive.members:
+        return archive.members[wanted.source.member].packed
     return sum(size for _, size, *_ in wanted.contents.status)

@@ -82,6 +82,8 @@ class Cache:
         self._locks = Locks(self.root)
         self._taken: dict[str, Path] = {}
         self._distrusted: set[Path] = set()
+        #: Bytes that may be written before the folder is measured again.
+        self._room = 0
 
     @classmethod
     def temporary(cls) -> Cache:
@@ -151,7 +153,7 @@ class Cache:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             self._locks.release(name)
-        self.evict()
+        self._keep_to_limit(self._taken[key])
 
     def release(self) -> None:
         """Release all held stores. They must not be read afterwards: other processes may remove them."""
@@ -194,16 +196,31 @@ class Cache:
         self.remove_leftovers()
         return Cleared(removed, size, used, refused)
 
-    def evict(self) -> None:
-        """Remove unfinished leftovers, then least recently used stores beyond the limit; never one in use."""
+    def evict(self) -> int:
+        """Remove unfinished leftovers, then least recently used stores beyond the limit; never one in use.
+
+        Returns:
+            Bytes of the stores that are left.
+        """
         self.remove_leftovers()
         entries = self.entries()
         total = sum(entry.size for entry in entries)
         for entry in entries:
             if total <= self.limit:
-                return
+                break
             if self._remove(entry.path):
                 total -= entry.size
+        return total
+
+    def _keep_to_limit(self, written: Path) -> None:
+        """`evict` after a store was written, if the limit may be reached.
+
+        Measuring the folder takes longer the more stores it has: after each of many recordings that is quadratic.
+        Half of the room is left to other processes, which measure it too.
+        """
+        self._room -= _size(written)
+        if self._room < 0:
+            self._room = (self.limit - self.evict()) // 2
 
     def _folders(self, names: re.Pattern[str]) -> list[Path]:
         try:
