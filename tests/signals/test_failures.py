@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from stepscope.model.errors import MissingInputError
@@ -32,3 +35,21 @@ def test_what_fails_is_as_good_as_missing_unless_asked_to_be_strict() -> None:
         sealed(broken)
     with pytest.raises(ZeroDivisionError):
         Signals().sealed([broken], strict=True)
+
+
+def test_sealed_signals_do_not_keep_the_trace() -> None:
+    @signal()
+    def lacking(s: Signals) -> int:
+        """Never there."""
+        raise MissingInputError("nothing of it", hint=s.trace.ranks and "record it")
+
+    signals = Signals.of(Facts().trace())
+    assert signals.maybe(lacking) is None
+    kept = weakref.ref(signals.trace)
+    sealed = signals.sealed([lacking])
+    assert signals.maybe(lacking) is None
+    del signals
+    gc.collect()
+    assert kept() is None
+    with pytest.raises(MissingInputError, match="nothing of it; record it"):
+        sealed(lacking)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stepscope.model.errors import MissingInputError
+from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.schema import TableSchema
 from stepscope.model.table import Table
 from stepscope.model.trace import Trace
@@ -133,6 +134,8 @@ def over_ranks(trace: Trace, analysis: Analysis) -> Table:
             found.append(table_of(analysis, trace.rank(rank)).arrow)
         except MissingInputError as error:
             missing = missing or error
+        if len(trace.ranks) > 1:
+            give_back_rank()
     if missing is not None and not found:
         raise missing
     return Table.from_arrow(analysis.schema, pa.concat_tables(found))

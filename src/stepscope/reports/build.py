@@ -16,6 +16,7 @@ from stepscope.analyses.registry import Analysis, analyses, table_of
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError, UserError
+from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
@@ -105,6 +106,9 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
                 abstentions.append(Abstention.lacking(name, answer, question.recording, program))
             else:
                 abstentions.append(answer)
+        if len(ranks) > 1:
+            del one, question
+            give_back_rank()
     merged = Abstention.merged(abstentions, len(ranks))
     return Report(
         sources={rank: trace.recordings[rank] for rank in ranks},

@@ -8,6 +8,7 @@ from typing import Any
 
 from stepscope.analyses.shared.narrow import typical_part
 from stepscope.model.errors import MissingInputError
+from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.trace import Trace
 from stepscope.rules.diagnosis import Diagnosis, Unasked
 from stepscope.rules.fitting import fitting
@@ -153,6 +154,8 @@ def diagnose(trace: Trace, settings: Settings | None = None, *, strict: bool = F
     diagnosing = Diagnosing(settings or Settings(), strict)
     for rank in trace.ranks:
         diagnosing.look_at(trace.rank(rank))
+        if len(trace.ranks) > 1:
+            give_back_rank()
     return diagnosing.finish()
 
 

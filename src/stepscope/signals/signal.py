@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
 
@@ -107,7 +108,8 @@ class Signals:
             try:
                 values._known[one] = self(one)
             except MissingInputError as error:
-                values._known[one] = error
+                # A copy has no traceback, whose frames refer to the trace.
+                values._known[one] = copy(error)
             except Exception as error:
                 if strict:
                     raise

@@ -34,6 +34,14 @@ def _all(values: Iterable[object], number: int) -> int:
     return 64 * number + (sum(map(footprint, some)) * number // len(some) if some else 0)
 
 
+def give_back_rank() -> None:
+    """Let go of the rank just looked at, before the next of several: values kept of a trace refer to it.
+
+    What a rank takes is mostly outside of what Python counts, which would collect such cycles only after many ranks.
+    """
+    gc.collect()
+
+
 def give_back() -> None:
     """Collect cycles and return free memory to the system, where the C library supports it."""
     gc.collect(1)  # young generations only: a full collection takes tens of milliseconds
