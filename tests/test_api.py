@@ -56,6 +56,13 @@ def test_a_closed_trace_says_so() -> None:
             ask()
 
 
+def test_nothing_to_open_and_nothing_to_ask(trace: stepscope.Trace) -> None:
+    with pytest.raises(stepscope.UserError, match="no path is given"):
+        stepscope.open([])
+    with pytest.raises(stepscope.UserError, match="the query is empty"):
+        trace.sql(" ")
+
+
 def test_steps_findings_tables_and_changes(trace: stepscope.Trace) -> None:
     assert trace.tables[0] == "program"
     assert {"kernels", "events", "step_budget"} <= set(trace.tables)

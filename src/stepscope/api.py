@@ -142,6 +142,8 @@ class Trace:
 
         from stepscope.model.process.sandbox import failure
 
+        if not query.strip():
+            raise UserError("the query is empty", hint="give a SELECT")
         try:
             return self._trace.sql(query)
         except duckdb.Error as error:
