@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from stepscope.cli.options import Store
-
 cache = typer.Typer(help="List or remove the stored copies of recordings.", no_args_is_help=False)
+
+Store = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help="Folder they are in, the user's cache if not given.")
+]
 
 
 @cache.command("ls")

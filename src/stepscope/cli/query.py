@@ -27,10 +27,16 @@ FormatOption = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Timeout = Annotated[
-    float, typer.Option(min=0, metavar="SECONDS", help="Give up after this long, 300 if not given; 0 for never.")
+    float,
+    typer.Option(
+        min=0, metavar="SECONDS", show_default=False, help="Give up after this long, 300 if not given; 0 for never."
+    ),
 ]
 Memory = Annotated[
-    int, typer.Option(min=0, metavar="MB", help="Give up beyond this much memory, 2000 if not given; 0: all.")
+    int,
+    typer.Option(
+        min=0, metavar="MB", show_default=False, help="Give up beyond this much memory, 2000 if not given; 0: all."
+    ),
 ]
 
 

@@ -10,13 +10,17 @@ import typer
 if TYPE_CHECKING:
     from stepscope.simulate.job import SimJob
 
-Preset = Annotated[str, typer.Option(help="Job to start from; `list` names them, and formats, faults, defects.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="File, or folder for several ranks.")]
-Format = Annotated[str, typer.Option(help="Format of the recording.")]
-Ranks = Annotated[int | None, typer.Option(min=1, help="Data-parallel ranks.")]
-Steps = Annotated[int | None, typer.Option(min=1, help="Recorded steps.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the job and of its noise.")]
-SizeMb = Annotated[int | None, typer.Option(min=1, help="Record as many steps as fill this many MB per rank.")]
+Preset = Annotated[
+    str, typer.Option(metavar="NAME", help="Job to start from; `list` names them, and formats, faults, defects.")
+]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="PATH", help="File, or folder for several ranks.")]
+Format = Annotated[str, typer.Option(metavar="NAME", help="Format of the recording.")]
+Ranks = Annotated[int | None, typer.Option(min=1, metavar="N", help="Data-parallel ranks.")]
+Steps = Annotated[int | None, typer.Option(min=1, metavar="N", help="Recorded steps.")]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the job and of its noise.")]
+SizeMb = Annotated[
+    int | None, typer.Option(min=1, metavar="MB", help="Record as many steps as fill this many MB per rank.")
+]
 FaultNames = Annotated[
     list[str] | None, typer.Option("--fault", metavar="NAME", help="Fault to inject; may be repeated.")
 ]

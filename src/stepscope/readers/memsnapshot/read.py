@@ -71,7 +71,7 @@ def _stage(staging: Staging, loaded: Loaded, history: History) -> None:
     [stacks] = staging.one("SELECT count(*) FROM call_stacks")
     observe_history(staging, found, [history.counts[part] for part in parts.values()], mended, cut=bool(loaded.cut))
     observe_content(staging, loaded, history, entries=sum(history.counts), timed=span is not None, stacked=stacks > 0)
-    staging.observe("annotations-unmatched", "info", unmatched, "starts or ends of annotations have no counterpart",
+    staging.observe("annotations-unmatched", "info", unmatched, "annotations have no start or no end",
                     "those without an end have no duration, those without a start are left out")  # fmt: skip
 
 
