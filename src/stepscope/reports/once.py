@@ -32,7 +32,7 @@ _NOUNS: Final = {
     "addresses": "address",
     "frees": "free",
     "histories": "history",
-    "begins or ends": "begin or end",
+    "annotations": "annotation",
     "sizes": "size",
     "segments, blocks or entries": "segment, block or entry",
     "allocations": "allocation",
