@@ -1,4 +1,4 @@
-"""Long series of alike or random cases: `make test` runs a sample of each, `make series` and CI run all of it.
+"""Long series of alike or random cases: `make test` runs a sample of each, `make series` runs all of it.
 
 A series is what adds chance, not a kind of case: random jobs, every recording there is, each byte at which a file may
 be cut. Cases that are there for a reason of their own are never in one.
