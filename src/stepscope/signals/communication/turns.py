@@ -59,12 +59,12 @@ def turns(s: Signals) -> Turns | None:
         return None
     together = Intervals.union_of_all(parts.values())
     busy = {one.device: one.busy for one in every}
-    idle = sum((together - busy[device]).total for device in parts) / len(parts)
+    idle = sum((together - busy[device]).total for device in parts)
     length = max(within.total, 1)
     return Turns(
         tuple(parts), tuple(one.total / length for one in parts.values()), together.total / length,
         (sum(one.total for one in parts.values()) - together.total) / max(together.total, 1),
-        int(idle) // max(starts.size, 1),
+        idle // (len(parts) * max(starts.size, 1)),
     )  # fmt: skip
 
 
