@@ -76,6 +76,18 @@ def recording(host: list[Any], kernels: list[Any], steps: list[int]) -> Trace:
     [92, 588, 667],
 )
 @example([], [("compute", 0, 700, "7", None, "1"), ("compute", 750, 50, "7", (600, 10), "1")], [0, 300, 600, 900])
+# A step that work of a step before it covers wholly, and the next one in part.
+@example(
+    [],
+    [
+        ("compute", 0, 0, "7", None, "1"),
+        ("compute", 0, 0, "7", None, "1"),
+        ("compute", 0, 0, "7", (2, 0), "1"),
+        ("compute", 0, 0, "7", None, "1"),
+        ("compute", 0, 3, "7", None, "1"),
+    ],
+    [0, 1, 2, 4],
+)
 def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) -> None:
     trace = recording(host, kernels, steps)
     try:

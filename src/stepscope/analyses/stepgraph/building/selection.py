@@ -34,8 +34,9 @@ class Selection:
         starts: int64[n], begins on the host.
         ends: int64[n], ends on the host.
         window_ns: int64[n], time that each step owns, as in `step_budget`.
-        floor: int64[n], before this a step owns no time, for the devices are busy with work that is no counted step's:
-            of before the recording, or of a step before these. The begin of time where nothing is in the way.
+        floor: int64[n], ascending: before this a step owns no time, for the devices are busy with work that is no
+            counted step's: of before the recording, or of a step before these. The smallest int64 where nothing is in
+            the way.
         lead: 0 or 1.
         available: Typical steps of the recording.
         whole: Whether no steps were found, and the recording counts as one.
@@ -90,10 +91,13 @@ def select_steps(trace: Trace) -> Selection:
 
 
 def _floor(ts: Times, starts: Times, ends: Times) -> Times:
-    """The begins of steps on the devices, where their start on the host and the steps before do not explain them."""
+    """The starts of steps on the devices, where their start on the host and the steps before do not explain them.
+
+    What is in the way of one step is in the way of the steps after it, too: it may cover a step wholly.
+    """
     explained = np.array(ts)
     explained[1:] = np.maximum(ts[1:], np.maximum.accumulate(ends)[:-1])
-    return np.where(starts > explained, starts, np.iinfo(np.int64).min)
+    return np.maximum.accumulate(np.where(starts > explained, starts, np.iinfo(np.int64).min))
 
 
 def _run(length: Times, typical: NDArray[np.bool_], work: NDArray[np.int64]) -> tuple[int, int]:
