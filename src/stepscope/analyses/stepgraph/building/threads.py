@@ -105,13 +105,9 @@ def _main(trace: Trace) -> int:
 
 
 def _in_order(track: NDArray[np.int32], starts: Times, ends: Times) -> tuple[NDArray[np.int32], Times, Times]:
-    """Events by thread and begin, the longest first; that is how they are stored where threads nest properly."""
-    again = track[1:] == track[:-1]
-    later = (starts[1:] > starts[:-1]) | ((starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1]))
-    if not ((track[1:] > track[:-1]) | (again & later)).all():
-        order = np.lexsort((-ends, starts, track))
-        track, starts, ends = track[order], starts[order], ends[order]
-    return track, starts, ends
+    """Events by thread and start, the longest first: of events that start at once, stores may hold the inner first."""
+    order = np.lexsort((-ends, starts, track))
+    return track[order], starts[order], ends[order]
 
 
 Work = dict[int, tuple[Times, Times]]
