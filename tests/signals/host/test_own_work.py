@@ -65,6 +65,12 @@ def test_samples_name_the_function_of_a_thread_that_runs() -> None:
     assert found.parts == (("libm.so", pytest.approx(2 / 3)), ("solve", pytest.approx(1 / 3)))
 
 
+def test_samples_name_a_function_whose_parts_are_all_small() -> None:
+    stacks = tuple(f"kernel{number % 20};solve;main;_start" for number in range(80))
+    found = between(("other", "write", 3, 80), samples=stacks)(own_work)
+    assert (found.name, found.parts) == ("solve", ())
+
+
 def test_a_thread_that_seldom_runs_is_named_by_what_it_waits_in() -> None:
     stacks = ("read_input;main",) * 12
     assert between(("other", "read", 3, 80), samples=stacks)(own_work).name == "read"

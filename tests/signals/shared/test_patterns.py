@@ -74,6 +74,17 @@ def test_without_shapes_the_gemms_must_be_of_a_batch(depth: int, expected: dict[
     assert found(facts) == expected
 
 
+@pytest.mark.parametrize("depth", [8, 1])
+@pytest.mark.parametrize("lacking", [0, 2])
+def test_shapes_of_one_gemm_do_not_tell_what_the_other_multiplies(lacking: int, depth: int) -> None:
+    program = Program()
+    calls = [("bmm", (4, 32, 16), (4, 16, 32)), ("_softmax", (4, 32, 32)), ("bmm", (4, 32, 32), (4, 32, 16))]
+    for number, (name, *shapes) in enumerate(calls):
+        told = () if number == lacking else shapes
+        program.call(f"aten::{name}", *told, grid=[4, 4, depth], block=[128, 1, 1])
+    assert found(program) == ({"attention": ["PSP"]} if depth > 1 else {})
+
+
 @pytest.mark.parametrize(
     "steps",
     [
