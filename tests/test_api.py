@@ -4,7 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,52 @@ def test_a_closed_trace_says_so() -> None:
     for ask in (lambda: opened.sql("SELECT 1"), lambda: opened.table("events"), opened.analyze, lambda: opened.steps):
         with pytest.raises(stepscope.UserError, match="the trace is closed"):
             ask()
+
+
+def test_a_closed_trace_answers_nothing_from_memory_but_shows_itself() -> None:
+    with recording() as path, stepscope.open(path, cache=False) as opened:
+        opened.table("kernels")
+        assert len(opened.steps) == 4
+    with pytest.raises(stepscope.UserError, match="the trace is closed"):
+        opened.table("kernels")
+    assert repr(opened) == "<stepscope.Trace of 5,868 events: closed>"
+    assert "closed" in opened._repr_html_()
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_closing_ends_the_questions_of_other_threads(tmp_path: Path, ranks: int) -> None:
+    import threading
+    import time
+
+    simulate(SimJob(ranks=ranks, steps=2, warmup_steps=1, layers=1), tmp_path / "job")
+    asks: list[Callable[[stepscope.Trace], object]] = [
+        lambda trace: trace.sql("SELECT sum(a.dur * b.dur + c.range) FROM events a, events b, range(100_000) c"),
+        lambda trace: trace.sql("SELECT count(*) FROM events"),
+        lambda trace: trace.rank(0).sql("SELECT count(*) FROM events"),
+        lambda trace: trace.table("kernels"),
+        lambda trace: trace.analyze(),
+    ]
+    heard: list[str] = []
+
+    def ask_on(trace: stepscope.Trace, ask: Callable[[stepscope.Trace], object]) -> None:
+        try:
+            while True:
+                ask(trace)
+        except Exception as error:
+            heard.append(f"{type(error).__name__}: {error}")
+
+    for seconds in (0, 0.3):
+        opened = stepscope.open(tmp_path / "job", cache=False)
+        threads = [threading.Thread(target=ask_on, args=(opened, ask), daemon=True) for ask in asks]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        opened.close()
+        for thread in threads:
+            thread.join(30)
+        assert not any(thread.is_alive() for thread in threads)
+    assert set(heard) == {"UserError: the trace is closed; open it again"}
+    assert len(heard) == 2 * len(asks)
 
 
 def test_nothing_to_open_and_nothing_to_ask(trace: stepscope.Trace) -> None:

@@ -150,7 +150,7 @@ class Trace:
             raise failure(error) from error
 
     def close(self) -> None:
-        """Release the files; the trace can't be used afterwards."""
+        """Release the files. The trace can't be used afterwards: what other threads ask of it ends in a `UserError`."""
         self._trace.close()
 
     def __enter__(self) -> Trace:
@@ -161,6 +161,8 @@ class Trace:
 
     def __repr__(self) -> str:
         events = sum(recording.events for recording in self.recordings.values())
+        if self._trace.closed:
+            return f"<stepscope.Trace of {events:,} events: closed>"
         ranks = f"rank {self.ranks[0]}" if len(self.ranks) == 1 else f"{len(self.ranks)} ranks"
         steps = self._trace.scalar("SELECT count(DISTINCT coalesce(number, step)) FROM steps")
         return f"<stepscope.Trace of {ranks}: {events:,} events, {steps} steps; .analyze() says where the time went>"
@@ -170,6 +172,8 @@ class Trace:
 
         from stepscope.reports.text import visible
 
+        if self._trace.closed:
+            return f"<p>{escape(repr(self))}</p>"
         counted = self._trace.rows("SELECT rank, count(*) AS steps FROM steps GROUP BY rank")
         steps = {row["rank"]: row["steps"] for row in counted}
         rows = [(rank, visible(r.source), f"{r.events:,}", steps.get(rank, 0)) for rank, r in self.recordings.items()]

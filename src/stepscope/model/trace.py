@@ -97,10 +97,6 @@ class Trace:
         self._closing: list[Callable[[], object]] = []
 
     @property
-    def _connection(self) -> duckdb.DuckDBPyConnection:
-        return self._connections.here()
-
-    @property
     def recordings(self) -> dict[int, Recording]:
         """Metadata of each rank's recording."""
         return dict(self._recordings)
@@ -120,9 +116,10 @@ class Trace:
             raise KeyError(f"the trace has no rank {rank}")
         if len(self._recordings) == 1:
             return self
-        self._connections.here()  # a trace that is closed has no parts
+        self._connections.check_open()
         part = self._select_rank(rank)
         part._whole = self
+        part._connections.part_of(self._connections)
         return part
 
     @property
@@ -156,9 +153,11 @@ class Trace:
         return clone
 
     def _on_cursor(self, views: Mapping[str, str]) -> Trace:
-        cursor = another(self._connection, views)
+        with self._connections.asking() as connection:
+            cursor = another(connection, views)
         trace = Trace(cursor, self._recordings, self._select_rank, self.notes, views)
         trace._whole = self
+        trace._connections.part_of(self._connections)
         return trace
 
     def once(self, compute: Callable[[Trace], _T]) -> _T:
@@ -166,6 +165,7 @@ class Trace:
 
         For values that several analyses share. The result must not be changed.
         """
+        self._connections.check_open()
         return cast("_T", self._memo.value(compute, self))
 
     def forget(self, least: int) -> None:
@@ -194,22 +194,37 @@ class Trace:
     def limit_memory(self, megabytes: int) -> None:
         """Limit the memory of queries; they spill to disk beyond it."""
         folder = str(spill_folder()).replace("'", "''")
-        self._connection.execute(f"SET temp_directory = '{folder}'")
-        self._connection.execute(f"SET memory_limit = '{megabytes}MB'")
+        with self._connections.asking() as connection:
+            connection.execute(f"SET temp_directory = '{folder}'")
+            connection.execute(f"SET memory_limit = '{megabytes}MB'")
 
     def sql(self, query: str, parameters: Parameters | None = None) -> pa.Table:
         """The result of a query over the canonical tables, as an Arrow table."""
-        return self._connection.sql(query, params=parameters).to_arrow_table()
+        with self._connections.asking() as connection:
+            return connection.sql(query, params=parameters).to_arrow_table()
 
     def rows(self, query: str, parameters: Parameters | None = None) -> list[dict[str, Any]]:
         """Rows of a query's result as dictionaries. For small results: faster than `sql`, which plans a query twice."""
-        result = self._connection.execute(query, parameters)
-        names = [column[0] for column in result.description or ()]
-        return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
+        with self._connections.asking() as connection:
+            result = connection.execute(query, parameters)
+            names = [column[0] for column in result.description or ()]
+            return [dict(zip(names, values, strict=True)) for values in result.fetchall()]
 
     def batches(self, query: str, parameters: Parameters | None = None, rows: int = 100_000) -> pa.RecordBatchReader:
         """The result of a query in batches. Read it to its end before the next query on this trace."""
-        return self._connection.sql(query, params=parameters).to_arrow_reader(rows)
+        import pyarrow as pa
+
+        with self._connections.asking() as connection:
+            reader = connection.sql(query, params=parameters).to_arrow_reader(rows)
+        return pa.RecordBatchReader.from_batches(reader.schema, self._each(reader, connection))
+
+    def _each(self, reader: pa.RecordBatchReader, connection: duckdb.DuckDBPyConnection) -> Iterator[pa.RecordBatch]:
+        while True:
+            with self._connections.asking(connection):
+                batch = next(reader, None)
+            if batch is None:
+                return
+            yield batch
 
     def check_reads_only(self, query: str) -> None:
         """Refuse a query that is not a single statement that only reads.
@@ -219,7 +234,8 @@ class Trace:
         """
         from stepscope.model.process.sandbox import check_reads_only
 
-        check_reads_only(self._connection, query)
+        with self._connections.asking() as connection:
+            check_reads_only(connection, query)
 
     def interrupt(self) -> None:
         """Interrupt the running queries of other threads."""
@@ -231,7 +247,8 @@ class Trace:
         Raises:
             ValueError: A column holds nulls, which NumPy integers can't; use COALESCE in the query.
         """
-        fetched: dict[str, NDArray[Any]] = self._connection.execute(query, parameters).fetchnumpy()
+        with self._connections.asking() as connection:
+            fetched: dict[str, NDArray[Any]] = connection.execute(query, parameters).fetchnumpy()
         for name, values in fetched.items():
             if isinstance(values, np.ma.MaskedArray):
                 if np.ma.is_masked(values):
@@ -241,7 +258,8 @@ class Trace:
 
     def scalar(self, query: str, parameters: Parameters | None = None) -> Any:
         """The first value of the first row, or None if there is no row."""
-        rows = self._connection.execute(query, parameters).fetchall()
+        with self._connections.asking() as connection:
+            rows = connection.execute(query, parameters).fetchall()
         return rows[0][0] if rows else None
 
     def table(self, name: str) -> Table:
@@ -255,10 +273,15 @@ class Trace:
         return Table.from_arrow(schema, self.sql(f"SELECT {columns} FROM {name}"))
 
     def close(self) -> None:
-        """Release the files; the trace can't be used afterwards."""
+        """Release the files; questions of other threads are interrupted, and later ones refused."""
         self._connections.close()
         while self._closing:
             self._closing.pop()()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has been closed, or the trace that it is a part of."""
+        return self._connections.closed
 
     def when_closed(self, call: Callable[[], object]) -> None:
         """Register a call to be made when the trace is closed."""

@@ -1,10 +1,11 @@
-"""DuckDB connections per thread for one trace."""
+"""DuckDB connections per thread for one trace, and the end of them all."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from stepscope.model.errors import UserError
 
@@ -12,28 +13,103 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+#: A question that begins between two interruptions hears of the second.
+_AGAIN_SECONDS: Final = 0.05
+
 
 class Connections:
-    """One connection per thread to the same tables: DuckDB connections can't be shared by threads."""
+    """One connection per thread to the same tables: DuckDB connections can't be shared by threads.
 
-    def __init__(self, first: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> None:
+    Who closes them interrupts the questions of other threads and waits for their end: DuckDB can't close a connection
+    that is in use, and files must not go while they are read.
+    """
+
+    def __init__(
+        self, first: duckdb.DuckDBPyConnection, views: Mapping[str, str], whole: Connections | None = None
+    ) -> None:
+        """Hold a first connection.
+
+        Args:
+            first: The connection of this thread.
+            views: What replaces tables on each connection: see `another`.
+            whole: Connections of the trace that this one is a part of; when they are closed, these are.
+        """
         self._first = first
         self._views = dict(views)
+        self._whole = whole
         self._tables: dict[str, pa.Table] = {}
         self._all = [first]
         self._of_thread = threading.local()
         self._of_thread.connection = first
         self._guard = threading.Lock()
         self._closed = False
+        #: Connections on which questions are running, those of parts included, by question.
+        self._running: dict[object, duckdb.DuckDBPyConnection] = {}
+        self._ended = threading.Condition()
 
-    def here(self) -> duckdb.DuckDBPyConnection:
-        """The connection of this thread.
+    def part_of(self, whole: Connections) -> None:
+        """Close these when the connections of the whole trace are closed."""
+        self._whole = whole
+
+    @contextmanager
+    def asking(self, connection: duckdb.DuckDBPyConnection | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for one question, whose end is waited for by who closes the trace.
+
+        Args:
+            connection: The connection; None for this thread's.
+
+        Raises:
+            UserError: The trace is closed, or was while the question ran.
+        """
+        question = object()
+        levels = tuple(self._levels())
+        try:
+            for level in levels:
+                level._begin(question, connection or self._first)
+            found = connection or self._here()
+            for level in levels:
+                level._begin(question, found)
+            yield found
+        except Exception as error:
+            if self.closed:
+                raise _closed() from error
+            raise
+        finally:
+            for level in levels:
+                level._end(question)
+
+    def check_open(self) -> None:
+        """Refuse what a closed trace could answer from memory.
 
         Raises:
             UserError: The trace is closed.
         """
-        if self._closed:
-            raise UserError("the trace is closed", hint="open it again")
+        if self.closed:
+            raise _closed()
+
+    @property
+    def closed(self) -> bool:
+        """Whether these connections, or those of the whole trace, are closed."""
+        return any(level._closed for level in self._levels())
+
+    def _levels(self) -> Iterator[Connections]:
+        level: Connections | None = self
+        while level is not None:
+            yield level
+            level = level._whole
+
+    def _begin(self, question: object, connection: duckdb.DuckDBPyConnection) -> None:
+        with self._ended:
+            if self._closed:
+                raise _closed()
+            self._running[question] = connection
+
+    def _end(self, question: object) -> None:
+        with self._ended:
+            self._running.pop(question, None)
+            self._ended.notify_all()
+
+    def _here(self) -> duckdb.DuckDBPyConnection:
         found: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "connection", None)
         if found is None:
             with self._guard:
@@ -46,17 +122,15 @@ class Connections:
 
     def register(self, name: str, table: pa.Table) -> None:
         """Make a table visible to queries of all threads."""
-        here = self.here()
-        with self._guard:
+        with self.asking() as here, self._guard:
             self._tables[name] = table
             here.register(name, table)
 
     def unregister(self, name: str) -> None:
         """Let go of a table, unless the connections are closed."""
-        if self._closed:
+        if self.closed:
             return
-        here = self.here()
-        with self._guard:
+        with self.asking() as here, self._guard:
             self._tables.pop(name, None)
             here.unregister(name)
 
@@ -66,8 +140,13 @@ class Connections:
             connection.interrupt()
 
     def close(self) -> None:
-        """Close all connections."""
-        self._closed = True
+        """Close all connections, once the questions that are running have ended, which are interrupted."""
+        with self._ended:
+            self._closed = True
+            while self._running:
+                for connection in tuple(self._running.values()):
+                    connection.interrupt()
+                self._ended.wait(_AGAIN_SECONDS)
         for connection in self._all:
             connection.close()
 
@@ -78,3 +157,7 @@ def another(connection: duckdb.DuckDBPyConnection, views: Mapping[str, str]) -> 
     for name, query in views.items():
         cursor.execute(f'CREATE TEMP VIEW "{name}" AS {query.replace("whole.", "memory.main.")}')
     return cursor
+
+
+def _closed() -> UserError:
+    return UserError("the trace is closed", hint="open it again")
