@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: the command ends at once, says so, and leaves nothing behind; so does one that is not heard."""
+"""Ctrl-C and other signals at any moment: the command ends at once, says so, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -51,22 +51,41 @@ def left(place: Path) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("seconds", [0.4, 0.8, 1.2, 1.6, 2.4])
+@pytest.mark.parametrize(
+    ("seconds", "number"),
+    [
+        (0.4, signal.SIGINT), (0.8, signal.SIGINT), (1.2, signal.SIGINT), (1.6, signal.SIGINT), (2.4, signal.SIGINT),
+        (0.9, signal.SIGTERM), (1.4, signal.SIGTERM), (2.0, signal.SIGTERM), (1.4, signal.SIGHUP),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("options", [["--no-cache"], ["--json", "report.json"]])
-def test_an_analysis_ends_at_once(jobs: Path, tmp_path: Path, seconds: float, options: list[str]) -> None:
+def test_an_analysis_ends_at_once(
+    jobs: Path, tmp_path: Path, seconds: float, number: signal.Signals, options: list[str]
+) -> None:
     options = [str(tmp_path / option) if option.endswith(".json") else option for option in options]
     with started(["analyze", str(jobs / "job.json"), *options], tmp_path) as running:
         time.sleep(seconds)
         if running.poll() is not None:
             pytest.skip("it has ended before")
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         sent = time.monotonic()
         _, err = running.communicate(timeout=60)
     if running.returncode == 0:
         pytest.skip("it was about to end")
-    assert (running.returncode, err) == (130, "stepscope: interrupted.\n")
+    said = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}[number]
+    assert (running.returncode, err) == (128 + number, f"stepscope: {said}.\n")
     assert time.monotonic() - sent < 5  # on a busy machine; 0.4 s on one that is not
     assert [name for name in left(tmp_path) if name.startswith((".", "tmp-", "once-", "stepscope-"))] == []
+
+
+def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    code = (
+        "import signal\nfrom stepscope.cli.interrupts import end_when_interrupted\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nend_when_interrupted(debug=False)\n"
+        "assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN != signal.getsignal(signal.SIGTERM)\n"
+        "signal.raise_signal(signal.SIGHUP)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_simulation_leaves_no_part(tmp_path: Path) -> None:
@@ -83,7 +102,11 @@ def test_a_simulation_leaves_no_part(tmp_path: Path) -> None:
     assert list(out.parent.iterdir()) == []
 
 
-def test_who_reads_several_recordings_ends_its_workers(jobs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+@pytest.mark.parametrize("to_all", [False, True])
+def test_who_reads_several_recordings_ends_its_workers(
+    jobs: Path, tmp_path: Path, number: signal.Signals, said: str, to_all: bool
+) -> None:
     code = (
         "import sys\nfrom stepscope.model.sizes import SIZES\nSIZES.parallel_bytes = 0\n"
         "from stepscope.cli import entry\nentry()\n"
@@ -98,15 +121,18 @@ def test_who_reads_several_recordings_ends_its_workers(jobs: Path, tmp_path: Pat
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, str(script), "analyze", str(tmp_path / "ranks")]
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as running:
         signal.signal(signal.SIGINT, before)
         end = time.monotonic() + 60
         while len(list((tmp_path / "cache").glob("tmp-*"))) < 2 and time.monotonic() < end:
             time.sleep(0.02)
-        running.send_signal(signal.SIGINT)
+        if to_all:  # as Ctrl-C, `timeout` and schedulers do
+            os.killpg(running.pid, number)
+        else:
+            running.send_signal(number)
         _, err = running.communicate(timeout=60)  # workers that live on would hold standard error
-    assert (running.returncode, err) == (130, "stepscope: interrupted.\n")
+    assert (running.returncode, err) == (128 + number, f"stepscope: {said}.\n")
     assert list((tmp_path / "cache").glob("tmp-*")) == []
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command at once, whatever it is doing, and leaves nothing unfinished behind."""
+"""Ctrl-C ends a command at once, whatever it is doing, and leaves nothing unfinished behind; so do other signals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Final
 
 #: The shell's convention for a process that was interrupted.
 INTERRUPTED: Final = 130
+#: What ends a command, by the name of the signal: what is said, and the exit status, which is 128 and the signal's
+#: number. A scheduler terminates what has had its time; a terminal that is closed hangs up.
+_ENDS: Final = {"SIGINT": ("interrupted", INTERRUPTED), "SIGTERM": ("terminated", 143), "SIGHUP": ("hung up", 129)}
 
 
 def end_when_interrupted(*, debug: bool) -> None:
-    """Have a thread of its own end the process when it is interrupted.
+    """Have a thread of its own end the process when it is interrupted or terminated.
 
     Python tells the main thread, once that is back from whatever library it is in; DuckDB looks by itself, and makes
     an error of its own of it. The system's signal is written to a pipe at once.
@@ -21,18 +24,26 @@ def end_when_interrupted(*, debug: bool) -> None:
     Args:
         debug: Show where each thread was.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return  # as in the background of a shell: the signal is not for us
+    heard = {getattr(signal, name): end for name, end in _ENDS.items() if _is_meant_for_us(name)}
+    if not heard:
+        return
     reading, writing = os.pipe()
     if sys.platform != "win32":
         os.set_blocking(writing, False)
-    signal.signal(signal.SIGINT, lambda *_: None)
+    for number in heard:
+        signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    threading.Thread(target=_wait, args=(reading, debug), name="stepscope-interrupts", daemon=True).start()
+    threading.Thread(target=_wait, args=(reading, heard, debug), name="stepscope-interrupts", daemon=True).start()
 
 
-def _wait(reading: int, debug: bool) -> None:
-    while os.read(reading, 1) != bytes([signal.SIGINT]):
+def _is_meant_for_us(name: str) -> bool:
+    """Whether this system has the signal, and it is not ignored, as in the background of a shell or after `nohup`."""
+    number = getattr(signal, name, None)
+    return number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
+
+
+def _wait(reading: int, heard: dict[int, tuple[str, int]], debug: bool) -> None:
+    while (number := os.read(reading, 1)[0]) not in heard:
         pass
     from stepscope.model.process.leaving import leave
 
@@ -40,4 +51,5 @@ def _wait(reading: int, debug: bool) -> None:
         import faulthandler
 
         faulthandler.dump_traceback(all_threads=True)
-    leave(INTERRUPTED, "stepscope: interrupted.\n")
+    said, status = heard[number]
+    leave(status, f"stepscope: {said}.\n")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -189,8 +190,7 @@ class Stores:
         cache = self._spare or self._cache
         workers = min(len(missing), os.cpu_count() or 1)
         with (
-            # Workers that are killed can't clear up.
-            before_leaving(cache.remove_leftovers),
+            _cleared_up(cache),
             ProcessPoolExecutor(workers, mp_context=context, initializer=work_for, initargs=(os.getpid(),)) as executor,
         ):
             tasks = {executor.submit(_store_there, cache.root, cache.limit, wanted): wanted for wanted in missing}
@@ -214,6 +214,16 @@ class Stores:
         order = {wanted.source: position for position, wanted in enumerate(missing)}
         self.errors = dict(sorted(self.errors.items(), key=lambda item: order.get(item[0], -1)))
         self.changed.sort(key=lambda source: order.get(source, -1))
+
+
+@contextmanager
+def _cleared_up(cache: Cache) -> Iterator[None]:
+    """Remove at the end, whatever that is, what workers that were killed have left."""
+    with before_leaving(cache.remove_leftovers):
+        try:
+            yield
+        finally:
+            cache.remove_leftovers()
 
 
 def _store(cache: Cache, wanted: _Wanted, progress: Progress, threads: int = 0) -> tuple[str, bool]:

@@ -27,8 +27,10 @@ _LEAVING: Final = threading.Event()
 _ATTEMPTS: Final = 5
 #: How often a worker looks whether it is still wanted.
 _LOOK_SECONDS: Final = 1.0
-#: Processes that were killed are gone in some milliseconds.
-_GONE_SECONDS: Final = 0.5
+#: Processes that were killed are gone, and their locks, in some milliseconds, or later on a busy machine.
+_GONE_SECONDS: Final = 2.0
+#: What Python does at an end takes no longer if it ends at all.
+_CLEARED_SECONDS: Final = 0.5
 
 
 @contextmanager
@@ -99,18 +101,24 @@ def _end_workers() -> None:
     library: Any = sys.modules.get("multiprocessing")
     if library is None:
         return
-    for worker in library.active_children():
+    workers = library.active_children()
+    for worker in workers:
         worker.kill()
+    end = time.monotonic() + _GONE_SECONDS
+    for worker in workers:
+        worker.join(max(0.0, end - time.monotonic()))
     # What Python does at an end, which may wait for threads that write to those workers.
     clear_up = getattr(library.util, "_exit_function", None)
     clearing = threading.Thread(target=clear_up, daemon=True)
     clearing.start()
-    clearing.join(_GONE_SECONDS)
+    clearing.join(_CLEARED_SECONDS)
 
 
 def work_for(owner: int) -> None:
-    """Have this process end with the one that started it, which alone is told of interrupts."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Have this process end with the one that started it, which alone is told of Ctrl-C, and that a terminal closed."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(owner,), name="stepscope-owner", daemon=True).start()
 
 
