@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Platform, Program
-from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding
+from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
 from stepscope.signals.shared import job
 from stepscope.signals.shared.program import program
 
@@ -23,7 +25,7 @@ def given(
         roles[one.role] = roles.get(one.role, 0.0) + one.share
     found = Dominance(1000, busy, tuple(roles.items()), kernels)
     told = Program(platform=platform, framework="pytorch", compiled=made)
-    return {compute: found, program: told, decoding: False, job.recorded_steps: 2}
+    return {compute: found, program: told, decoding: False, shortens: 1.0, job.recorded_steps: 2}
 
 
 def alike(name: str, role: str, share: float, efficiency: float | None = None) -> Alike:
@@ -106,3 +108,19 @@ def test_kernels_that_are_known_to_be_good_do_not_count() -> None:
 def test_without_a_device_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("KRN015", {})
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.5, "Only faster or fewer kernels"), (0.49, "that of the host must shrink as well")]
+)
+def test_where_the_host_takes_as_long_kernels_alone_are_not_said_to_help(share: float, said: str) -> None:
+    (draft,) = drafts("KRN015", {**given(), shortens: share})
+    assert said in draft.summary
+
+
+def test_kernels_too_small_to_be_named_are_looked_into_by_their_class() -> None:
+    conv = replace(alike("dgrad", "convolution", 0.04), events=np.array([11]))
+    kernels = (replace(alike("bn", "normalisation", 0.045), events=np.array([12])), conv)
+    found = Dominance(1000, 0.8, (("convolution", 0.47), ("normalisation", 0.13)), kernels)
+    (draft,) = drafts("KRN015", {**given(), compute: found})
+    assert draft.events.tolist() == [11]

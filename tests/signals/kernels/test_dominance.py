@@ -5,7 +5,7 @@ import pytest
 from operator_support import GEMM, Program
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.kernels.dominance import compute, decoding
+from stepscope.signals.kernels.dominance import compute, decoding, shortens
 from support import Facts
 
 US = 1000
@@ -119,3 +119,20 @@ def test_counters_of_an_npu_tell_how_busy_its_cubes_were() -> None:
         f.row("kernel_metrics", event=event, metric="cube_utilization", value=0.9)
     (only,) = Signals.of(f.trace())(compute).kernels
     assert only.efficiency == pytest.approx((0.8 * 300 + 0.4 * 100) / 400 * 0.9)
+
+
+@pytest.mark.parametrize(("host_us", "least", "most"), [(100, 0.9, 1.0), (990, 0.0, 0.1)])
+def test_kernels_beside_a_host_that_takes_as_long_do_not_decide_the_length(
+    host_us: int, least: float, most: float
+) -> None:
+    f = Facts()
+    for number in range(3):
+        begin = number * 1000 * US
+        f.step(number, begin, 1000 * US)
+        for call in range(10):
+            at = begin + call * host_us * US // 10
+            f.host("op", "aten::mm", at, host_us * US // 10)
+            f.kernel(GEMM, begin + (call * 99 + 8) * US, 98 * US, launch=(at + US, 5 * US))
+        f.host("sync", "cudaDeviceSynchronize", begin + (host_us + 1) * US, (998 - host_us) * US)
+    share = Signals.of(f.trace())(shortens)
+    assert least <= share <= most

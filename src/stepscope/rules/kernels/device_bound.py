@@ -13,7 +13,8 @@ from `good` of the roofline on: there is little to gain. The finding has no pric
 take is not in the recording; it stands below whatever costs three hundredths of the step or more. Where other rules say
 what is wrong with these kernels and what that is worth, this finding is a symptom of theirs. Where the step would be
 no shorter by their remedy, since the host takes as long, they are shown below this finding, which then stands where
-half of what they take away would.
+half of what they take away would. Where the step graph gains less than half of what all kernels lose when each takes
+half of its time (`dominance.shortens`), the finding says that the host takes as long.
 
 ## What to try
 What the class of the foremost kernels calls for: tuned or narrower GEMMs, another implementation of attention or of
@@ -33,7 +34,7 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.rules.kernels.roles import WORDS, advice
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding
+from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
 from stepscope.signals.shared.work import tensors
@@ -42,6 +43,8 @@ from stepscope.signals.shared.work import tensors
 _NAMED: Final = 3
 #: Shares below this are not worth a word.
 _MENTIONED: Final = 0.05
+#: Where less of what kernels lose is gained by the step, they do not decide its length alone.
+_SHORTENS: Final = 0.5
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -61,14 +64,30 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Compute kernels take most of the step",
         summary=f"Compute kernels run for {percent(found.busy)} of the step: {_roles(found)}. {_listed(named)}"
-        "Only faster or fewer kernels would shorten the step.",
+        + _what_helps(s),
         actions=advice(foremost, names, s(program), s.maybe(decoding) is True),
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,
-        events=(named or list(found.kernels))[0].events[:20],
+        events=_foremost(found, named, foremost).events[:20],
         rows=tuple({"table": "kernels", "where": {"name": one.short}} for one in named),
         numbers={f"{compute.name}.busy": round(found.busy, 4), **limits},
     )
+
+
+def _foremost(found: Dominance, named: list[Alike], role: str) -> Alike:
+    """The kernels to look into: the first that is named, else the first of the foremost class."""
+    return next(iter(named or [one for one in found.kernels if one.role == role] or found.kernels))
+
+
+def _what_helps(s: Signals) -> str:
+    """Whether the step is shorter with faster kernels, or something else takes as long."""
+    share = s.maybe(shortens)
+    if share is not None and share < _SHORTENS:
+        return (
+            "Faster kernels alone would shorten the step little, since other work takes nearly as long: that of the "
+            "host must shrink as well."
+        )
+    return "Only faster or fewer kernels would shorten the step."
 
 
 def _roles(found: Dominance) -> str:

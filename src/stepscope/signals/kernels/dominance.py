@@ -12,6 +12,8 @@ from stepscope.analyses.shared.device_time import device_times, step_windows
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.needs import need_device
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES, known_devices, peak_rate
+from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import Spans, input_texts, inputs_at, names_by_id
 from stepscope.model.events.costs import Costs
 from stepscope.model.events.device_work import DeviceWork
@@ -108,6 +110,19 @@ def compute(s: Signals) -> Dominance:
         tuple((OP_CLASSES[i], float(roles[i])) for i in order.tolist() if roles[i] > 0),
         _kernels(s, at, shared),
     )
+
+
+@signal("share")
+def shortens(s: Signals) -> float:
+    """What a step would be shorter by if all compute kernels took half of their time, as a share of that half.
+
+    Near 1 where kernels alone decide the step's length, near 0 where the host, or anything else, takes as long.
+    """
+    need_device(s.trace)
+    work = DeviceWork.of(s.whole.trace)
+    computing = work.are("compute") & (work.dur > 0)
+    found = StepGraph.of(s.whole.trace).predict(Change(device=(Scaled(work.event[computing], 0.5),)))
+    return found.saved_ns / max(0.5 * s(compute).busy * found.base_ns, 1.0)
 
 
 @signal()
