@@ -84,3 +84,16 @@ def test_numbers_of_operators_with_holes_are_those_of_a_thinned_recording() -> N
     assert kind(numbered(19)) == ""
     assert kind(numbered(21)) == "thinned"
     assert kind(numbered(21), reader="ascend") == ""
+
+
+@pytest.mark.parametrize(("late_ms", "want"), [(300, "first use"), (400, "")])
+def test_memory_taken_at_the_first_kernels_is_start_up_however_long_these_take(late_ms: int, want: str) -> None:
+    """The first half of the kernels takes 2 s, since memory for them is taken as they are launched."""
+    facts, at = Facts(), 0
+    for number in range(80):
+        took = 25 * MS if number < 40 else late_ms * MS if number == 60 else 0
+        if took:
+            facts.host("runtime", "cudaMalloc", at, took)
+        facts.kernel("gemm", at + took + 20_000, 500_000, launch=(at + took, 5_000))
+        at += took + MS
+    assert kind(facts) == want

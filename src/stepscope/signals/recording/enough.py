@@ -24,7 +24,7 @@ _SHORT_NS: Final = 1_000_000
 #: Where first uses and memory from the driver take this share of the time in which devices are in use, all else is
 #: beside them.
 _MOSTLY: Final = 0.5
-#: Where this part of the time in which memory is taken lies in the second half of the job, it recurs.
+#: Where this part of the time in which memory is taken lies after half of the kernels, it recurs.
 _LATE: Final = 0.25
 #: Operators are numbered one after another: recordings hold 13 to 100 % of the numbers between their first and last.
 #: What lies between two sessions of a recording is missing at once, so that the widest holes do not count.
@@ -110,7 +110,8 @@ def _allocates_on(s: Signals) -> bool:
     computing = work.are("compute")
     if not at.size or not computing.any():
         return False
-    middle = (int(work.ts[computing].min()) + int(work.ts[computing].max())) // 2
+    # By kernels, not by time: the first use of some can take longer than all that comes after it.
+    middle = int(np.median(work.ts[computing]))
     began = spans.ts[at] >= int(work.ts[computing].min())
     late = int(spans.dur[at][began & (spans.ts[at] > middle)].sum())
     return late >= _LATE * int(spans.dur[at][began].sum()) > 0
