@@ -176,3 +176,17 @@ def test_what_the_profiler_was_told_to_record_is_not_advised() -> None:
         facts.kernel(GEMM, 1_000 * number + 10, 980, launch=(1_000 * number + 2, 5))
     trace = facts.trace(reader="kineto", attributes={"record_shapes": True})
     assert "shapes" not in of(trace)
+
+
+def test_more_stacks_are_not_asked_for_where_they_slow_the_host_already() -> None:
+    facts = Facts()
+    for call in range(60):
+        at, name = call * 100_000, ("aten::empty", "aten::view", "aten::resize_")[call % 3]
+        facts.host("op", name, at, 20_000)
+        facts.host("op", name, at + 50_000, 4_000, thread="2")
+        facts.kernel("a", at + 30_000, 1_000, launch=(at + 25_000, 2_000))
+        facts.kernel("b", at + 80_000, 1_000, launch=(at + 75_000, 2_000), thread="2")
+    facts.step(0, 0, 6_000_000)
+    found = of(facts.trace())
+    assert "overhead" in found
+    assert "stacks" not in found

@@ -58,8 +58,8 @@ _ACTIONS = {
 _HOW: Final = {
     "observer": "An observer (an execution trace) writes down every operator: those that call nothing take {times:.0f} "
     "times as long as usual, so that host times are not the job's. About",
-    "stacks": "A stack is collected with each operator of the thread that runs Python: they take {times:.1f} times as "
-    "long as equal ones of the thread that runs the backward pass. That overhead is not the job's. About",
+    "stacks": "Operators of the thread that runs Python take {times:.1f} times as long as equal ones of the thread "
+    "that runs the backward pass, as where a stack is collected with each. That overhead is not the job's. About",
     "lines": "The pauses between the calls of a generated function grow {times:.0f}-fold from its start to its end, "
     "since the recorder of Python stacks (with_stack) looks up the line of each call. About",
 }
@@ -89,9 +89,8 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         return
     seen = max((signals[rank].maybe(observed) or Observed() for rank in found.ranks), key=lambda one: one.added_ns)
     if seen.cause:
-        summary = (
-            f"{_HOW[seen.cause].format(times=seen.times)} {percent(found.weight - 1)} of the step are the profiler's."
-        )
+        share = percent(found.weight - 1)
+        summary = f"{_HOW[seen.cause].format(times=seen.times)} {share} of the host's time is the profiler's."
         yield from advice(found, "The profiler slows down what it records", summary, {"any": _OBSERVED[seen.cause]})
         return
     yield from advice(
