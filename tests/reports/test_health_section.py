@@ -16,7 +16,15 @@ from stepscope.reports.sections.health import _line
         ("the recording ends in the middle", "the recording ends in the middle (2 ranks)"),
         ("of a rank only the sums are at hand", "of a rank only the sums are at hand (2 ranks)"),
         ("3 options are off", "3 options are off (2 ranks)"),
+        ("the profiler's level was level0", "the profiler's level was level0 (2 ranks)"),
     ],
 )
 def test_only_what_can_be_many_is_counted(message: str, said: str) -> None:
-    assert _line([HealthLine("code", "info", message, "none", rank=rank) for rank in (0, 1)]).text == said
+    assert _line([HealthLine("code", "info", message, "none", rank=rank) for rank in (0, 1)], True).text == said
+
+
+@pytest.mark.parametrize(
+    ("several", "said"), [(True, "5 events were repaired (rank 3)"), (False, "5 events were repaired")]
+)
+def test_what_one_of_several_ranks_has_names_it(several: bool, said: str) -> None:
+    assert _line([HealthLine("code", "info", "events were repaired", "none", 5, rank=3)], several).text == said

@@ -139,7 +139,7 @@ def _observe(staging: Staging, result: files.Result) -> None:
         )  # fmt: skip
     if level in ("level0", "level_none"):
         staging.observe(
-            "level-low", "info", 1, f"it was recorded at profiler level {level}",
+            "level-low", "info", 1, f"the profiler's level was {level}",
             "calls of CANN, core types, counters and parts of collectives are missing; record with "
             "profiler_level=ProfilerLevel.Level1",
         )  # fmt: skip

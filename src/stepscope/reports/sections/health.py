@@ -27,7 +27,8 @@ def health(report: Contents, top: int) -> Section:
     grouped: dict[tuple[str, str, str], list[HealthLine]] = {}
     for line in lines:
         grouped.setdefault((line.code, line.severity, line.effect), []).append(line)
-    blocks = tuple(_line(same) for same in grouped.values())
+    several = len({one.rank for one in report.ranks}) > 1
+    blocks = tuple(_line(same, several) for same in grouped.values())
     severities = [severity for _, severity, _ in grouped]
     counts = [plural(severities.count(s), s if s != "info" else "note") for s in SEVERITIES if s in severities]
     return Section("Health", blocks, aside=", ".join(counts))
@@ -45,11 +46,11 @@ def missing(report: Contents, top: int) -> Section:
     return Section("Not computed", tuple(blocks), aside="what to record next time")
 
 
-def _line(same: list[HealthLine]) -> Line:
+def _line(same: list[HealthLine], several: bool) -> Line:
     first = same[0]
     number = sum(line.count for line in same)
     ranks = sorted({line.rank for line in same if line.rank is not None})
-    where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else ""
+    where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else f" (rank {ranks[0]})" if ranks and several else ""
     counted = f"{number:,} " if number > 1 and _is_counted(first.message) else ""
     effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
     alone = once(first.message) if number == 1 and _is_counted(first.message) else None
