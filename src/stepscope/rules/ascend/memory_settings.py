@@ -50,16 +50,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     held = max((peak.reserved / peak.used - 1 for peak in found if peak.reserved and peak.used), default=0.0)
     symptoms = []
     if spent >= limits["min_ns"]:
-        symptoms.append(f"calls that take device memory or give it back take {duration(spent)} in all")
+        symptoms.append(f"Calls that take device memory or give it back take {duration(spent)} in all")
     if held >= limits["min_held"]:
         most = max(peak.reserved or 0 for peak in found)
         symptoms.append(
-            f"the allocator holds up to {quantity(most, 'bytes')}, {percent(held)} more than is ever in use"
+            f"{'the' if symptoms else 'The'} allocator holds up to {quantity(most, 'bytes')}, "
+            f"{percent(held)} more than is ever in use"
         )
     if symptoms:
         yield Draft(
             title="Expandable segments are off",
-            summary=" and ".join(symptoms).capitalize() + ", and PYTORCH_NPU_ALLOC_CONF does not let segments grow.",
+            summary=" and ".join(symptoms) + ", and PYTORCH_NPU_ALLOC_CONF does not let segments grow.",
             actions=(_EXPAND,),
             confidence=0.7,
             rows=({"table": "memory_churn", "where": {"step": None}},),
