@@ -53,7 +53,7 @@ def test_a_rule_that_lacks_input_is_noted_with_what_to_record(only) -> None:
 
 
 @pytest.mark.parametrize(("steps", "summary"), [(2, "9 copies per step."), (0, "9 copies.")])
-def test_findings_speak_of_steps_only_where_there_are_some(only, steps, summary) -> None:
+def test_wording_speaks_of_steps_only_where_there_are_some(only, steps, summary) -> None:
     only(registered(lambda *_: [Draft("Copies", "9 copies per step.", (), cost_ns=500)]))
     facts = Facts()
     for number in range(steps):

@@ -41,7 +41,7 @@ def test_a_small_bubble_is_as_it_must_be() -> None:
     assert len(job_drafts("CLU006", {0: on(0, 5_000_000)})) == 1
 
 
-def test_micro_batches_are_not_told_by_a_middle_stage() -> None:
+def test_wording_is_silent_on_micro_batches_of_a_middle_stage() -> None:
     (draft,) = job_drafts("CLU006", {0: on(None, 38_000_000)})
     assert "micro-batches" not in draft.summary
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -44,15 +45,15 @@ def test_without_collectives_the_rule_abstains() -> None:
 def test_the_rank_is_named_that_the_waits_are_for() -> None:
     waits = {awaited.peers: {1: 10_000, 5: 360_000}}
     (draft,) = job_drafts("CLU005", {0: {**one_of_more(), **waits}, 1: {**one_of_more(), **waits}})
-    assert draft.title == "The recorded ranks wait for rank 5"
+    assert re.findall(r"\d+", draft.title) == ["5"]
     assert figures(draft.summary) == ["40.0 %", "400 µs", "5"]
 
 
-@pytest.mark.parametrize(("second", "named"), [(320_000, "ranks 5 and 6"), (319_999, "rank 5")])
-def test_who_is_awaited_for_four_fifths_of_the_longest_wait_is_named_too(second: int, named: str) -> None:
+@pytest.mark.parametrize(("second", "named"), [(320_000, ["5", "6"]), (319_999, ["5"])])
+def test_who_is_awaited_for_four_fifths_of_the_longest_wait_is_named_too(second: int, named: list[str]) -> None:
     one = {**one_of_more(), awaited.peers: {5: 400_000, 6: second}}
     (draft,) = job_drafts("CLU005", {0: one, 1: one})
-    assert draft.title == f"The recorded ranks wait for {named}"
+    assert re.findall(r"\d+", draft.title) == named
 
 
 @pytest.mark.parametrize(
@@ -66,4 +67,4 @@ def test_who_is_awaited_for_four_fifths_of_the_longest_wait_is_named_too(second:
 def test_nobody_is_named_where_waits_do_not_tell(waits: dict[int, int]) -> None:
     one = {**one_of_more(), awaited.peers: waits}
     (draft,) = job_drafts("CLU005", {0: one, 1: one})
-    assert draft.title == "The recorded ranks wait for others"
+    assert re.findall(r"\d+", draft.title) == []

@@ -41,7 +41,7 @@ def test_other_work_is_found_by_its_function() -> None:
 
 def test_where_nothing_tells_what_it_is_finding_out_comes_first() -> None:
     (draft,) = drafts("HST013", given(name=""))
-    assert "in code that the recording does not show" in draft.summary
+    assert not draft.key
     assert "nvtx,osrt" in draft.actions[0].after
 
 
@@ -51,12 +51,13 @@ def test_calls_of_mpi_are_named_and_have_remedies_of_their_own() -> None:
         Intervals(np.array([0]), np.array([500_000])), "", (("mpi:MPI_Sendrecv", 0.4), ("MPI_Wait", 0.2))
     )
     (draft,) = drafts("HST013", found)
-    assert draft.title == "The device waits for MPI"
     assert "MPI_Irecv" in draft.actions[0].after
     found[own_work.own_work] = own_work.Doing(
         Intervals(np.array([0]), np.array([500_000])), "", (("mpi:MPI_Sendrecv", 0.4), ("write", 0.5))
     )
-    assert drafts("HST013", found)[0].title == "The host does other work while the device is idle"
+    (other,) = drafts("HST013", found)
+    assert other.title != draft.title
+    assert "MPI_Irecv" not in other.actions[0].after
 
 
 def test_just_below_the_threshold_and_for_input_nothing_is_said() -> None:

@@ -21,16 +21,15 @@ def given(
 @pytest.mark.parametrize(
     ("limit", "why", "word"),
     [
-        ("grid", "the grid: 256 blocks of 128 threads", "blocks"),
-        ("registers", "registers: 255 for each of 128 threads of a block", "__launch_bounds__"),
-        ("shared memory", "shared memory: 48.0 KiB for a block of 128 threads", "tiles in shared memory"),
-        ("block size", "the block size: 128 threads", "128 to 256 threads"),
+        ("grid", {"256", "128"}, "blocks"),
+        ("registers", {"255", "128"}, "__launch_bounds__"),
+        ("shared memory", {"48.0 KiB", "128"}, "tiles in shared memory"),
+        ("block size", {"128"}, "128 to 256 threads"),
     ],
 )
-def test_it_names_what_limits_the_kernel_and_what_to_do(limit: Limit, why: str, word: str) -> None:
+def test_it_names_what_limits_the_kernel_and_what_to_do(limit: Limit, why: set[str], word: str) -> None:
     (draft,) = drafts("KRN016", given(limit, 0.1))
-    assert {"1.50 µs", "30.0 %", "10 %"} <= set(figures(draft.summary))
-    assert why in draft.summary
+    assert {"1.50 µs", "30.0 %", "10 %"} | why <= set(figures(draft.summary))
     assert word in draft.actions[0].text + draft.actions[0].after
     assert (draft.cost_ns, draft.change, draft.taken_ns) == (None, None, 1_500)
 

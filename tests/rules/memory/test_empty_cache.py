@@ -24,7 +24,6 @@ def given(calls: DriverCalls, told: bool | None = None) -> dict[object, object]:
 
 def test_memory_given_back_unasked_and_taken_again_is_found() -> None:
     (draft,) = drafts("MEM005", given(driver_calls(4)))
-    assert "Memory is given back once per step where no operator asks for any" in draft.summary
     assert "empty_cache" in draft.actions[0].before
     assert draft.change is not None
     assert draft.change.unblocked.tolist() == [1, 3, 5, 7]
@@ -62,7 +61,7 @@ def history(times: int = 28, retaken: int = 27, free_ns: int | None = 190_000_00
 
 def test_a_snapshot_names_the_line_and_a_price_that_may_be_small() -> None:
     (draft,) = drafts("MEM005", history())
-    assert draft.title == "The allocator's cache is emptied again and again, at proj/entrance.py:104"
+    assert figures(draft.title) == ["entrance.py:104"]
     assert {"1.00 GiB", "15", "28", "405", "empty_cache()"} <= set(figures(draft.summary))
     assert draft.cost_ns == 190_000_000 * (420 + 405) // 420
     assert draft.always

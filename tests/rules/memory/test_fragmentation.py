@@ -26,8 +26,12 @@ def test_memory_stranded_when_most_was_held_is_found() -> None:
 
 def test_without_a_history_the_snapshot_has_one_moment_only() -> None:
     (draft,) = drafts("MEM003", given(8 * GIB, trains=None))
-    assert "at the moment of the snapshot" in draft.summary
     assert draft.confidence == 0.5
+
+
+def test_wording_without_a_history() -> None:
+    (draft,) = drafts("MEM003", given(8 * GIB, trains=None))
+    assert "at the moment of the snapshot" in draft.summary
 
 
 def test_just_below_a_threshold_nothing_is_found() -> None:

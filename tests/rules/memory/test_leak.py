@@ -58,7 +58,6 @@ def test_a_snapshot_names_who_keeps_it() -> None:
 
 def test_a_snapshot_without_steps_tells_of_rounds_and_claims_no_more() -> None:
     (draft,) = drafts("MEM006", {memory.unreturned: (), rising: Rising("train.py(12): loop", 4, 3 * MIB, 6)})
-    assert draft.title == "Memory in use rises from round to round"
     assert {"3.00 MiB"} <= set(figures(draft.summary))
     assert {"6"} <= set(figures(draft.summary))
     assert draft.fate == ""

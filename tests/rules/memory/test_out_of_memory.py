@@ -28,7 +28,7 @@ def given(held: Any = ACTIVATIONS, **row: Any) -> dict[object, object]:
 
 def test_it_names_the_place_the_request_and_what_holds_the_memory() -> None:
     (draft,) = drafts("MEM010", given())
-    assert draft.title == "Out of memory at proj/dit.py:125: 384 MiB asked for"
+    assert figures(draft.title) == ["384 MiB", "dit.py:125"]
     assert figures(draft.summary) == [
         "10.0 MiB",
         "21.0 GiB",
@@ -51,13 +51,12 @@ def test_what_stays_calls_for_another_remedy_than_activations() -> None:
     (few,) = drafts("MEM010", {**given(), peak_parts.scores: part(GIB, 21 * GIB)})
     assert [action.page for action in few.actions] == ["activation-checkpointing", "batch-size"]
     (unknown,) = drafts("MEM010", {memory.failures: ({**FAILED, "place": "unknown"},)})
-    assert unknown.title == "Out of memory: 384 MiB asked for"
+    assert figures(unknown.title) == ["384 MiB"]
     assert [action.page for action in unknown.actions] == ["batch-size"]
 
 
 def test_memory_in_pieces_a_limit_and_others_are_told_apart() -> None:
     (torn,) = drafts("MEM010", given(verdict="fragmentation"))
-    assert "enough was free, but not in one block" in torn.summary
     assert "expandable_segments:True" in torn.actions[0].after
     (limit,) = drafts("MEM010", given(verdict="limit"))
     assert "set_per_process_memory_fraction" in limit.actions[0].text

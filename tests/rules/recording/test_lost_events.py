@@ -5,8 +5,12 @@ from recording_support import advised
 
 def test_it_is_advised_without_a_price() -> None:
     (draft,) = advised("REC001", {"lost": 2.0})
-    assert "sums are too low" in draft.summary
     assert (draft.change, draft.cost_ns) == (None, None)
+
+
+def test_wording() -> None:
+    (draft,) = advised("REC001", {"lost": 2.0})
+    assert "sums are too low" in draft.summary
 
 
 def test_the_advice_is_for_the_profiler_at_hand() -> None:

@@ -15,8 +15,12 @@ from stepscope.signals.shared.program import program
 
 def test_it_is_advised_without_a_price() -> None:
     (draft,) = advised("REC004", {"host": 1.0})
-    assert "which operator launched what" in draft.summary
     assert (draft.change, draft.cost_ns) == (None, None)
+
+
+def test_wording() -> None:
+    (draft,) = advised("REC004", {"host": 1.0})
+    assert "which operator launched what" in draft.summary
 
 
 def test_the_advice_is_for_the_profiler_at_hand() -> None:
@@ -46,9 +50,8 @@ def test_a_program_that_the_snippet_does_not_fit_gets_the_advice_in_words() -> N
 def test_sums_alone_do_not_tell_why_the_device_is_idle() -> None:
     (draft,) = advised("REC004", {"host": 0.58}, profiler="ascend", given={recording.work_known: False})
     assert figures(draft.summary) == ["58.0 %"]
-    assert "sums" in draft.title
-    (draft,) = advised("REC004", {"host": 0.58}, profiler="ascend", given={recording.work_known: True})
-    assert "sums" not in draft.title
+    (other,) = advised("REC004", {"host": 0.58}, profiler="ascend", given={recording.work_known: True})
+    assert draft.title != other.title
 
 
 @pytest.mark.parametrize(("free_us", "shown"), [(58_000, True), (10_000, True), (9_900, False), (0, False)])
@@ -57,4 +60,4 @@ def test_idle_time_of_a_tenth_of_the_step_in_sums_is_told(tmp_path: Path, free_u
     rows = [f"{step},{100_000 - free_us},0,0,0,{free_us},0,0\n" for step in range(10, 14)]
     (tmp_path / "step_trace_time.csv").write_text(head + "".join(rows), "utf-8")
     with open_fresh(tmp_path) as trace:
-        assert [one.title for one in findings("REC004", trace)] == ["Only sums are recorded"] * shown
+        assert len(findings("REC004", trace)) == shown

@@ -27,7 +27,7 @@ def given(verdict: enough.Verdict | None) -> dict[object, object]:
         ("thinned", "The recording is incomplete: events were removed", "as it was written"),
     ],
 )
-def test_it_says_why_nothing_is_said(kind: str, title: str, does: str) -> None:
+def test_wording_says_why_nothing_is_said(kind: str, title: str, does: str) -> None:
     (draft,) = job_drafts("REC013", {0: given(enough.Verdict(kind, "Seen."))})
     assert (draft.title, draft.summary, draft.cost_ns) == (title, "Seen. Findings about time are withheld.", None)
     assert does in draft.actions[0].text
