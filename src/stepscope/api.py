@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import UserError
+from stepscope.model.place import Place
 from stepscope.model.recording import Recording
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
@@ -40,6 +41,11 @@ class Trace:
     def recordings(self) -> dict[int, Recording]:
         """Source and attributes of each rank's recording."""
         return self._trace.recordings
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Every recording of the input with its run, rank and span, those included that are not analysed."""
+        return self._trace.places
 
     def rank(self, rank: int) -> Trace:
         """The trace of one rank only.
@@ -182,16 +188,27 @@ class Trace:
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def open(path: str | Path | Sequence[str | Path], *, cache: bool = True, store: str | Path | None = None) -> Trace:
+def open(
+    path: str | Path | Sequence[str | Path],
+    *,
+    run: str | None = None,
+    span: int | None = None,
+    cache: bool = True,
+    store: str | Path | None = None,
+) -> Trace:
     """Open a recording, a folder of them, or several of either.
 
     Args:
-        path: A file or folder, or a list of them; one rank per recording.
+        path: A file or folder, or a list of them.
+        run: Of several runs of the same ranks, the sub-folder of one; None for the last.
+        span: Of several recordings of each rank, the number of one in time order, from 1; None for the last that most
+            ranks have.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
 
     Raises:
-        UserError: A path does not exist or holds no recording.
+        UserError: A path does not exist or holds no recording, or there is no such run or span.
         UnusableInputError: No recording in the input has anything usable.
     """
-    return Trace(open_trace(path, Options(cache=cache, store=None if store is None else Path(store))))
+    folder = None if store is None else Path(store)
+    return Trace(open_trace(path, Options(cache=cache, store=folder, run=run, span=span)))

@@ -16,10 +16,8 @@ import pytest
 from readers.conformance import assert_same, check_unusable, tables
 from readers.kineto_text import document, op
 from stepscope.ingest import Options, open_trace, reading, storing
-from stepscope.ingest.ranks import assign_ranks
 from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.spill import spill_folder
-from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
 from stepscope.reports import html, markdown
 from stepscope.reports.build import build_report
@@ -240,27 +238,6 @@ def test_many_processes_may_fill_clear_and_use_one_cache(tmp_path):
     assert [run.wait(120) for run in runs] == [0] * 4
     Cache(tmp_path / "store").clear()
     assert [path.name for path in (tmp_path / "store").iterdir()] == [LOCK_FILE]
-
-
-@pytest.mark.parametrize(
-    ("recorded", "sources", "ranks", "codes"),
-    [
-        ([1, 0], ["a", "b"], [1, 0], []),
-        ([None], ["rank5.json"], [0], []),
-        ([None, None], ["run/rank1.json", "run/rank0.json"], [1, 0], ["rank-unknown"]),
-        ([None, None], ["worker3_step_12.1694.json", "worker4_step_12.1694.json"], [3, 4], ["rank-unknown"]),
-        ([None, None], ["x.json", "y.json"], [0, 1], ["rank-unknown"]),
-        ([0, 0, 1], ["a", "b", "c"], [0, 2, 1], ["rank-conflict"]),
-        ([-1, 2**40], ["a", "b"], [0, 1], []),
-        ([None, 1], ["rank1.json", "b"], [1, 0], ["rank-conflict", "rank-unknown"]),
-    ],
-)
-def test_ranks(recorded, sources, ranks, codes):
-    recordings = [Recording(source, "kineto", rank) for rank, source in zip(recorded, sources, strict=True)]
-    found, notes = assign_ranks(recordings)
-    assert sorted(found) == sorted(ranks)
-    assert [note[0] for note in notes] == codes
-    assert found == ranks
 
 
 def test_errors_keep_what_they_say_between_processes():

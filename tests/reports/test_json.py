@@ -28,6 +28,7 @@ REPORT = {
             "parts": [str],
         }
     ],
+    "recordings": [{"source": str, "reader": str, "run": str, "rank": int, "span": int, "analysed": bool}],
     "selection": {"steps": [int], "ranks": [int], "tables": [str]},
     "health": [
         {"code": str, "severity": str, "message": str, "effect": str, "count": int, "rank": (int, type(None))},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import Ignore, NoCache, PathList, Ranks, Select, Steps, Store, Thresholds
+from stepscope.cli.options import Ignore, NoCache, PathList, Ranks, Run, Select, Span, Steps, Store, Thresholds
 
 if TYPE_CHECKING:
     from stepscope.reports.report import Report
@@ -41,6 +41,8 @@ def analyze(
     ignore: Ignore = None,
     set_: Thresholds = None,
     all_: All = False,
+    run: Run = None,
+    span: Span = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -61,7 +63,7 @@ def analyze(
     rules = settings.load(Path.cwd()).selecting(select or (), ignore or ()).setting(set_ or ())
     with_few_heaps()
     with (
-        open_input(paths, cache=not no_cache, store=store, meanwhile=import_ahead) as trace,
+        open_input(paths, cache=not no_cache, store=store, run=run, span=span, meanwhile=import_ahead) as trace,
         progress("analysing") as report_progress,
     ):
         from stepscope.reports.build import Options, build_report

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from stepscope.cli.options import NoCache, PathList, Ranks, Steps, Store
+from stepscope.cli.options import NoCache, PathList, Ranks, Run, Span, Steps, Store
 
 if TYPE_CHECKING:
     from stepscope.model.trace import Trace
@@ -67,6 +67,8 @@ def export(
     rank: Ranks = None,
     category: Categories = None,
     time: StackTime = Time.device,
+    run: Run = None,
+    span: Span = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -83,7 +85,7 @@ def export(
     limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))
     if to is not Target.parquet:
         check_output(output, paths)
-    with open_input(paths, cache=not no_cache, store=store) as trace:
+    with open_input(paths, cache=not no_cache, store=store, run=run, span=span) as trace:
         ranks = chosen_ranks(trace, rank or [])
         steps = steps_of_rank(trace, ranks, step or [])
         keep = {

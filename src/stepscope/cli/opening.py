@@ -25,6 +25,8 @@ def open_input(
     *,
     cache: bool,
     store: Path | None,
+    run: str | None = None,
+    span: int | None = None,
     locked: bool = False,
     meanwhile: Callable[[], None] | None = None,
 ) -> Trace:
@@ -34,6 +36,8 @@ def open_input(
         paths: The files and folders.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
+        run: Which run to open; None for the last.
+        span: Which recording of each rank to open; None for the last that most ranks have.
         locked: For the SQL of strangers.
         meanwhile: Called repeatedly while a recording is being read.
     """
@@ -46,7 +50,8 @@ def open_input(
                 meanwhile()
             show(what, done, total)
 
-        return open_trace(paths, Options(cache=cache, store=store, report=report, say=_say, locked=locked))
+        options = Options(cache=cache, store=store, report=report, say=_say, run=run, span=span, locked=locked)
+        return open_trace(paths, options)
 
 
 def _say(sentence: str) -> None:

@@ -16,6 +16,14 @@ Steps = Annotated[
     typer.Option("--step", metavar="N", help="Only this step, by its recorded number; may be repeated."),
 ]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", metavar="N", help="Only this rank; may be repeated.")]
+Run = Annotated[
+    str | None,
+    typer.Option("--run", metavar="FOLDER", help="Of several runs of the same ranks, this one, not the last."),
+]
+Span = Annotated[
+    int | None,
+    typer.Option("--span", min=1, metavar="N", help="Of several recordings of each rank, this one in time order."),
+]
 Select = Annotated[
     list[str] | None,
     typer.Option("--select", metavar="RULES", help="Only these rules: families, codes or their beginnings, names."),

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import NoCache, OnePath, Store
+from stepscope.cli.options import NoCache, OnePath, Run, Span, Store
 
 
 class Format(str, Enum):
@@ -47,6 +47,8 @@ def query(
     output: Output = None,
     timeout: Timeout = 300,
     memory: Memory = 2000,
+    run: Run = None,
+    span: Span = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -65,7 +67,7 @@ def query(
     check_output(output, [path])
     if format is Format.parquet and output is None and sys.stdout.isatty():
         raise UserError("Parquet can't be shown in a terminal", hint="give --output FILE")
-    with open_input([path], cache=not no_cache, store=store, locked=True) as trace:
+    with open_input([path], cache=not no_cache, store=store, run=run, span=span, locked=True) as trace:
         trace.check_reads_only(sql)
         with answer(trace, sql, timeout=timeout, memory_mb=memory) as batches:
             if format is Format.parquet:

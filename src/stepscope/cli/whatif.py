@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stepscope.cli.options import NoCache, PathList, Store
+from stepscope.cli.options import NoCache, PathList, Run, Span, Store
 
 if TYPE_CHECKING:
     from stepscope.analyses.stepgraph import Prediction
@@ -34,6 +34,8 @@ def whatif(
     overlap: Overlap = None,
     rank: Rank = None,
     json: AsJson = False,
+    run: Run = None,
+    span: Span = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -45,7 +47,7 @@ def whatif(
     from stepscope.cli.opening import open_input
 
     words = {"scale": scale or [], "remove": remove or [], "overlap": overlap or []}
-    with open_input(paths, cache=not no_cache, store=store) as trace:
+    with open_input(paths, cache=not no_cache, store=store, run=run, span=span) as trace:
         chosen = _rank(trace, rank)
         part = trace.rank(chosen)
         changes = predictions(part, words)

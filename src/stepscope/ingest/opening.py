@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
+from stepscope.ingest.inputs import source_of
 from stepscope.ingest.options import Options
-from stepscope.ingest.ranks import assign_ranks
 from stepscope.ingest.recognise import Recognised, recognise
 from stepscope.ingest.storing import Stores
+from stepscope.ingest.whose.choice import choose
+from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.notes import notes as whose_notes
 from stepscope.model.trace import Note, Trace
+from stepscope.readers.protocol import Source
+from stepscope.store.extent import extent
 from stepscope.store.manifest import DamagedStoreError, read_manifest
 from stepscope.store.opening import connect_ahead, open_stores
 
@@ -20,10 +26,10 @@ _ATTEMPTS: Final = 3
 
 
 def open_trace(paths: Sequence[Path | str] | Path | str, options: Options | None = None) -> Trace:
-    """Open files and folders as one trace, one rank per recording.
+    """Open files and folders as one trace: one run, and one span of each of its ranks.
 
     Raises:
-        UserError: A path does not exist or holds no recording.
+        UserError: A path does not exist or holds no recording, or there is no such run or span.
         UnusableInputError: No recording in the input has anything usable.
     """
     options = options or Options()
@@ -44,16 +50,29 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
         connect = connect_ahead()
         unreadable = [one.error for one in found.skipped if one.unreadable]
         folders = stores.of(found.sources, unreadable)
-        ranks, rank_notes = assign_ranks([read_manifest(folder) for folder in folders])
-        notes = [*_skipped_notes(found), *stores.notes(), *rank_notes]
-        by_rank = dict(zip(ranks, folders, strict=True))
+        recordings = [_found(source, folder) for source, folder in folders]
         try:
-            return open_stores(by_rank, notes, locked=options.locked, check=True, connect=connect)
+            choice = choose(recordings, options.run, options.span)
+            return open_stores(
+                {rank: group[0].store for rank, group in choice.ranks.items()},
+                [*_skipped_notes(found), *stores.notes(), *whose_notes(recordings, choice)],
+                snapshots={rank: group[1].store for rank, group in choice.ranks.items() if len(group) > 1},
+                places=choice.places,
+                locked=options.locked,
+                check=True,
+                connect=connect,
+            )
         except DamagedStoreError as error:
             if attempt == _ATTEMPTS - 1:
                 raise
             stores.distrust(error.store)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _found(source: Source, store: Path) -> Found:
+    recording = read_manifest(store)
+    path = source.path / source.member if source.member else source.path
+    return Found(recording, path, store, source_of(recording.reader).timed, cache(partial(extent, store)))
 
 
 def _skipped_notes(found: Recognised) -> list[Note]:

@@ -24,6 +24,8 @@ class Options:
         store: Cache folder; None for the user's.
         report: Called with the progress.
         say: Called with a sentence on problems that do not concern the recording: that nothing can be cached, and why.
+        run: Which run to open, a sub-folder of the input; None for the one that was recorded last.
+        span: Which recording of each rank to open, from 1 in time order; None for the last that most ranks have.
         locked: Restrict queries to the store's files, without network or settings: for untrusted SQL.
     """
 
@@ -31,4 +33,6 @@ class Options:
     store: Path | None = None
     report: Report = lambda *_: None
     say: Callable[[str], None] = _log
+    run: str | None = None
+    span: int | None = None
     locked: bool = False

@@ -52,8 +52,8 @@ class Stores:
         self.errors: dict[Source, StepscopeError] = {}
         self.changed: list[Source] = []
 
-    def of(self, sources: Sequence[Sourced], others: Sequence[StepscopeError] = ()) -> list[Path]:
-        """The folder of each recording that can be read, and of each further one that lies in the same file.
+    def of(self, sources: Sequence[Sourced], others: Sequence[StepscopeError] = ()) -> list[tuple[Source, Path]]:
+        """Each recording that can be read, and each further one that lies in the same file, with its folder.
 
         Args:
             sources: The recordings.
@@ -76,7 +76,7 @@ class Stores:
         stores = firsts | self._read([sourced for sourced in all_ if sourced[0].part])
         if not stores:
             raise _none_usable([*self.errors.values(), *others])
-        return [stores[source] for source, _ in all_ if source in stores]
+        return [(source, stores[source]) for source, _ in all_ if source in stores]
 
     def notes(self) -> list[Note]:
         """Notes on recordings that could not be read, or that changed while being read."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
+from stepscope.model.place import Place
 from stepscope.model.process.connections import Connections, another
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.recording import Recording
@@ -76,6 +77,7 @@ class Trace:
 
     Attributes:
         notes: Health notes about the input as a whole, such as skipped files.
+        places: Every recording of the input with its run, rank and span, those included that are not analysed.
     """
 
     def __init__(
@@ -85,11 +87,13 @@ class Trace:
         select_rank: Callable[[int], Trace],
         notes: Sequence[Note] = (),
         views: Mapping[str, str] | None = None,
+        places: Sequence[Place] = (),
     ) -> None:
         self._connections = Connections(connection, views or {})
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
+        self.places = tuple(places)
         #: The trace that this one is a part of, kept alive because it owns the files of an uncached input.
         self._whole: Trace | None = None
         self._views = dict(views or {})
@@ -155,7 +159,7 @@ class Trace:
     def _on_cursor(self, views: Mapping[str, str]) -> Trace:
         with self._connections.asking() as connection:
             cursor = another(connection, views)
-        trace = Trace(cursor, self._recordings, self._select_rank, self.notes, views)
+        trace = Trace(cursor, self._recordings, self._select_rank, self.notes, views, self.places)
         trace._whole = self
         trace._connections.part_of(self._connections)
         return trace

@@ -120,6 +120,7 @@ def build_report(trace: Trace, options: Options | None = None) -> Report:
         all_findings=options.all_findings,
         selection=selection,
         programs=programs,
+        places=trace.places,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from stepscope.model.errors import UserError
 from stepscope.model.program import Program
+from stepscope.model.place import Place
 from stepscope.model.recording import Recording
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
@@ -44,6 +45,7 @@ class Contents:
         all_findings: Whether findings that cost next to nothing are to be shown too.
         selection: What the report is limited to.
         programs: What each rank ran; a rank of which nothing could be told is missing.
+        places: Every recording of the input with its run, rank and span.
     """
 
     sources: Mapping[int, Recording]
@@ -55,6 +57,7 @@ class Contents:
     all_findings: bool = False
     selection: Selection = field(default_factory=Selection)
     programs: Mapping[int, Program] = field(default_factory=dict)
+    places: tuple[Place, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

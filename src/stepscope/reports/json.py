@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from stepscope.model.place import Place
 from stepscope.model.table import Table
 from stepscope.reports.contents import SCHEMA, Contents
 from stepscope.reports.health import Abstention
@@ -42,11 +43,20 @@ def _head(report: Contents) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "source": [{**recording.to_json(), "rank": rank} for rank, recording in report.sources.items()],
+        "recordings": [_place(place) for place in report.places],
         "selection": asdict(report.selection),
         "health": [asdict(line) for line in report.health],
         "ranks": [asdict(line) for line in report.ranks],
         "programs": [{"rank": rank, "says": str(one), **one.to_json()} for rank, one in report.programs.items()],
     }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    source, reader = place.recording.source, place.recording.reader
+    return {
+        "source": source, "reader": reader, "run": place.run, "rank": place.rank, "span": place.span,
+        "analysed": place.analysed,
+    }  # fmt: skip
 
 
 def _conclusions(report: Contents) -> dict[str, Any]:

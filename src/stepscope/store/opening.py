@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from stepscope.model.place import Place
 from stepscope.model.process.sandbox import lock
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.schema import TableSchema
@@ -23,6 +24,7 @@ from stepscope.store.layout import (
     stored_columns,
 )
 from stepscope.store.manifest import check_rows, read_manifest
+from stepscope.store.snapshots import Snapshot, rows_beside
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,6 +61,8 @@ def open_stores(
     stores: Mapping[int, Path],
     notes: Sequence[Note] = (),
     *,
+    snapshots: Mapping[int, Path] | None = None,
+    places: Sequence[Place] = (),
     locked: bool = False,
     check: bool = False,
     connect: Callable[[], duckdb.DuckDBPyConnection] = _connect,
@@ -68,6 +72,8 @@ def open_stores(
     Args:
         stores: Folder of each rank's recording.
         notes: Health lines about the input as a whole.
+        snapshots: Folder of the memory snapshot that adds to a rank's recording.
+        places: Every recording of the input, with its run, rank and span.
         locked: Restrict queries to the stores' files, without network or settings.
         check: Compare the stores' rows with their manifests.
         connect: Returns a connection that nothing else uses, such as the result of `connect_ahead`.
@@ -82,21 +88,32 @@ def open_stores(
     # A store is never changed: planning a query over its files need not read how each ends. DuckDB 1.5 knows the
     # setting only once it has loaded what reads Parquet.
     connection.execute("SET parquet_metadata_cache = true")
+    beside = {rank: Snapshot.of(path, recordings[rank]) for rank, path in (snapshots or {}).items()}
     if check:
-        for path in stores.values():
+        for path in (*stores.values(), *(one.store for one in beside.values())):
             check_rows(path, connection)
-    create_views(connection, stores)
+    create_views(connection, stores, beside)
     if locked:
-        lock(connection, stores)
-    return Trace(connection, recordings, lambda rank: open_stores({rank: stores[rank]}, locked=locked), notes)
+        lock(connection, [*stores.values(), *(one.store for one in beside.values())])
+
+    def of_rank(rank: int) -> Trace:
+        known = snapshots or {}
+        part = {rank: known[rank]} if rank in known else None
+        return open_stores({rank: stores[rank]}, snapshots=part, places=places, locked=locked)
+
+    return Trace(connection, recordings, of_rank, notes, places=places)
 
 
-def create_views(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
+def create_views(
+    connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path], snapshots: Mapping[int, Snapshot] | None = None
+) -> None:
     """Define every canonical table as a view over the stores' files."""
     for table in PLAIN_TABLES:
         parts = []
         for rank, path in sorted(stores.items()):
             parts.append(f"SELECT {_columns(table, rank)} FROM {_stored(path, _FILES.get(table.name, table))}")
+            if snapshots and rank in snapshots:
+                parts += rows_beside(table, rank, path, snapshots[rank])
         connection.execute(f'CREATE VIEW "{table.name}" AS {" UNION ALL ".join(parts)}')
     events = " UNION ALL ".join(_events_sql(rank, path) for rank, path in sorted(stores.items()))
     connection.execute(f"CREATE VIEW events AS {events}")

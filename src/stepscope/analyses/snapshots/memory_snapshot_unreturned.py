@@ -48,14 +48,19 @@ MEMORY_UNRETURNED = TableSchema(
     ),
 )
 
-_STEPS_SQL: Final = "SELECT count(*) FROM steps WHERE source <> 'whole'"
+#: Steps during the history: a recording of the same rank may have others.
+_DURING: Final = """
+FROM steps, (SELECT min(ts) AS first, max(ts) AS last FROM allocator_events) h
+WHERE source <> 'whole' AND steps.ts <= h.last AND steps.ts + steps.dur >= h.first
+"""
+_STEPS_SQL: Final = f"SELECT count(*) {_DURING}"
 
-_SQL: Final = """
+_SQL: Final = f"""
 WITH kept AS (
     SELECT a.device, coalesce(a.stack, -1) AS stack, a.requested, a.ts, s.step
     FROM allocations a
     ASOF LEFT JOIN (
-        SELECT row_number() OVER (ORDER BY ts) - 1 AS step, ts FROM steps WHERE source <> 'whole'
+        SELECT row_number() OVER (ORDER BY ts) - 1 AS step, ts {_DURING}
     ) s ON a.ts >= s.ts
     WHERE a.seq IS NOT NULL AND a.freed_seq IS NULL
 ), used AS (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,9 +32,9 @@ _SPILL_LIMIT: Final = "8GB"
 _HINT: Final = "give a single SELECT over the tables that `stepscope schema` lists"
 
 
-def lock(connection: duckdb.DuckDBPyConnection, stores: Mapping[int, Path]) -> None:
+def lock(connection: duckdb.DuckDBPyConnection, stores: Iterable[Path]) -> None:
     """Permanently restrict a connection's file access to `stores` and lock its settings."""
-    files = [file for store in stores.values() for file in sorted(store.glob("*.parquet"))]
+    files = [file for store in stores for file in sorted(store.glob("*.parquet"))]
     connection.execute(f"SET temp_directory = {_literal(spill_folder('spill-query'))}")
     connection.execute(f"SET max_temp_directory_size = '{_SPILL_LIMIT}'")
     connection.execute(f"SET allowed_paths = [{', '.join(map(_literal, files))}]")

@@ -1,0 +1,122 @@
+"""Health lines about whose the recordings are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepscope.ingest.whose.choice import Choice
+from stepscope.ingest.whose.found import Found
+from stepscope.model.trace import Note
+
+
+def notes(found: Sequence[Found], choice: Choice) -> list[Note]:
+    """What was assumed about runs, spans and ranks, and what is left out for it."""
+    return [*_runs(choice), *_spans(choice), *_repeated(found, choice), *_ranks(choice)]
+
+
+def _runs(choice: Choice) -> list[Note]:
+    if len(choice.runs) == 1:
+        return []
+    others = [run for run in choice.runs if run != choice.run]
+    listed = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+    return [
+        (
+            "runs", "warning", len(choice.runs),
+            f"the input holds {len(choice.runs)} runs of the same ranks",
+            f"{choice.run} is analysed; choose another with --run: {listed}",
+        )
+    ]  # fmt: skip
+
+
+def _spans(choice: Choice) -> list[Note]:
+    lines: list[Note] = []
+    if choice.most > 1:
+        ranks = [rank for rank, group in choice.of_run.ranks.items() if len(group) > 1]
+        who = f"rank {ranks[0]} was" if len(ranks) == 1 else f"{len(ranks)} ranks were"
+        lines.append(
+            (
+                "spans", "info", choice.most,
+                f"{who} recorded up to {choice.most} times" if len(ranks) > 1
+                else f"{who} recorded {choice.most} times",
+                f"span {choice.span} is analysed; choose another with --span",
+            )
+        )  # fmt: skip
+    without = sum(len(group) < choice.span for group in choice.of_run.ranks.values())
+    if without:
+        lines.append(
+            (
+                "span-missing", "warning", without,
+                f"a rank has no span {choice.span}" if without == 1 else f"{without} ranks have no span {choice.span}",
+                "left out",
+            )
+        )  # fmt: skip
+    added = [group[1].path.name for group in choice.ranks.values() if len(group) > 1]
+    if added:
+        lines.append(
+            (
+                "snapshot-added", "info", len(added),
+                f"memory was recorded in {added[0]}" if len(added) == 1
+                else f"memory of {len(added)} ranks was recorded in snapshots such as {added[0]}",
+                "memory tables of the rank come from there" if len(added) == 1
+                else "memory tables of these ranks come from there",
+            )
+        )  # fmt: skip
+    older = sum(len(group) - 1 for group in choice.of_run.contents.values())
+    if older:
+        lines.append(
+            (
+                "snapshots-older", "info", older,
+                "a rank has an older memory snapshot too" if older == 1 else "older memory snapshots of ranks",
+                "the last of each rank is analysed; give an older one by its path",
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _repeated(found: Sequence[Found], choice: Choice) -> list[Note]:
+    if not choice.of_run.repeated:
+        return []
+    count = len(choice.of_run.repeated)
+    name = found[choice.of_run.repeated[0]].path.name
+    return [
+        (
+            "recording-repeated", "info", count,
+            f"{name} holds the same recording as another file" if count == 1
+            else f"{count} files, {name} among them, hold the same recording as another file",
+            "each recording is analysed once",
+        )
+    ]  # fmt: skip
+
+
+def _ranks(choice: Choice) -> list[Note]:
+    lines: list[Note] = []
+    members = [one for group in choice.ranks.values() for one in group]
+    if conflicts := len(choice.of_run.conflicts):
+        lines.append(
+            (
+                "rank-conflict", "warning", conflicts,
+                "a recording claims a rank that another one has" if conflicts == 1
+                else "recordings claim a rank that another one has",
+                "they were given free numbers",
+            )
+        )  # fmt: skip
+    if len(choice.ranks) > 1 and (unknown := sum(one.recording.rank is None for one in members)):
+        lines.append(
+            (
+                "rank-unknown", "info", unknown,
+                "a recording does not contain its rank" if unknown == 1 else "recordings do not contain their rank",
+                "ranks were taken from names of files and folders, or from the order of files and processes",
+            )
+        )  # fmt: skip
+    size = max((one.recording.world_size or 0 for one in members), default=0)
+    if size > len(choice.ranks):
+        missing = size - len(choice.ranks)
+        lines.append(
+            (
+                "ranks-missing", "info", missing,
+                f"a rank of the job's {size} is not given" if missing == 1
+                else f"ranks of the job's {size} are not given",
+                "in collectives, waiting can't be separated from transfer; give the recordings of all ranks",
+            )
+        )  # fmt: skip
+    return lines

@@ -1,0 +1,59 @@
+"""Runs: sub-folders of an input whose ranks clash."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+
+from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.owners import common_folder
+
+
+def runs(found: Sequence[Found], owners: Sequence[Hashable]) -> list[str]:
+    """The run of each recording: the sub-folder that holds it, or "" if the input is one run.
+
+    Folders are divided no deeper than is needed for each rank to lie in one folder of its run. Ranks of the same number
+    that ran at the same time on different hosts are no runs, but ranks in conflict.
+    """
+    depth = len(common_folder(found).parts)
+    folders = [one.path.parent.parts[depth:] for one in found]
+    if not _clash(owners, folders, [""] * len(found)) or _concurrent(found, owners, folders):
+        return [""] * len(found)
+    for level in range(1, max(map(len, folders)) + 1):
+        divided = ["/".join(folder[:level]) or "." for folder in folders]
+        if not _clash(owners, folders, divided):
+            break
+    return divided
+
+
+def _clash(owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]], divided: Sequence[str]) -> bool:
+    """Whether the recordings of one owner lie in several folders of a run."""
+    places: dict[tuple[str, Hashable], tuple[str, ...]] = {}
+    keys = zip(divided, owners, folders, strict=True)
+    return any(places.setdefault((run, owner), folder) != folder for run, owner, folder in keys if owner is not None)
+
+
+def _concurrent(found: Sequence[Found], owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]]) -> bool:
+    clashing = (
+        (one, other)
+        for (one, owner, folder), (other, owner_too, folder_too) in combinations(
+            zip(found, owners, folders, strict=True), 2
+        )
+        if owner is not None and owner == owner_too and folder != folder_too
+    )
+    return any(
+        one.recording.host is not None
+        and other.recording.host is not None
+        and one.recording.host != other.recording.host
+        and at_once(one, other)
+        for one, other in clashing
+    )
+
+
+def at_once(one: Found, other: Found) -> bool:
+    """Whether two recordings cover the same time: more than half of the shorter one lies in the longer one."""
+    first, second = one.between(), other.between()
+    if first is None or second is None:
+        return False
+    shorter = min(first[1] - first[0], second[1] - second[0])
+    return 2 * (min(first[1], second[1]) - max(first[0], second[0])) > shorter

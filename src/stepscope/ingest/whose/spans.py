@@ -1,0 +1,123 @@
+"""Spans: several recordings of one rank, in time order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.names import time_in
+from stepscope.ingest.whose.runs import at_once
+
+
+@dataclass(slots=True)
+class Spans:
+    """The recordings of each rank of a run, by position in the input.
+
+    Attributes:
+        ranks: Recordings with durations of each rank, in time order.
+        contents: Memory snapshots of each rank, in time order.
+        repeated: Recordings that are there twice.
+        conflicts: Recordings whose rank another one has, recorded at the same time or at no known time.
+        unknown: Recordings that do not contain their rank.
+    """
+
+    ranks: dict[int, list[int]] = field(default_factory=dict)
+    contents: dict[int, list[int]] = field(default_factory=dict)
+    repeated: list[int] = field(default_factory=list)
+    conflicts: list[int] = field(default_factory=list)
+    unknown: list[int] = field(default_factory=list)
+
+
+def spans(found: Sequence[Found], owners: Sequence[Hashable], members: Sequence[int]) -> Spans:
+    """Divide the recordings of one run among its ranks.
+
+    Those of one owner that were recorded one after the other are spans of one rank. A memory snapshot without a rank of
+    its own belongs to the rank of the run, if there is one only. Whoever is left gets a free number.
+
+    Args:
+        found: All recordings.
+        owners: Rank or worker of each.
+        members: Positions of those of the run.
+    """
+    result = Spans(unknown=[position for position in members if found[position].recording.rank is None])
+    groups, alone = _by_owner(found, owners, [p for p in members if found[p].timed], result)
+    numbers = _Numbers(owner for owner in groups if isinstance(owner, int))
+    rank_of = {owner: owner if isinstance(owner, int) else numbers.free() for owner in groups}
+    result.ranks = {rank_of[owner]: group for owner, group in groups.items()}
+    for position in alone:
+        result.ranks[numbers.free()] = [position]
+    snapshots: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for position in members:
+        if not found[position].timed:
+            owner = rank_of.get(owners[position], owners[position])
+            if not isinstance(owner, int) and len(result.ranks) == 1:
+                [owner] = result.ranks
+            snapshots[("alone", position) if owner is None else owner].append(position)
+    numbers.taken.update(owner for owner in snapshots if isinstance(owner, int))
+    for owner, group in snapshots.items():
+        _sort(found, group)
+        result.contents[owner if isinstance(owner, int) else numbers.free()] = group
+    return result
+
+
+def _by_owner(
+    found: Sequence[Found], owners: Sequence[Hashable], members: Sequence[int], result: Spans
+) -> tuple[dict[Hashable, list[int]], list[int]]:
+    """The spans of each owner, and the recordings without one."""
+    groups: dict[Hashable, list[int]] = {}
+    alone: list[int] = []
+    # Whose rank is recorded has more right to it than whose is in a name.
+    for position in sorted(members, key=lambda p: found[p].recording.rank is None):
+        owner = owners[position]
+        if owner is None:
+            alone.append(position)
+            continue
+        group = groups.setdefault(owner, [])
+        relations = {_relation(found[other], found[position], owner) for other in group}
+        if "same" in relations:
+            result.repeated.append(position)
+        elif "conflict" in relations:
+            result.conflicts.append(position)
+            alone.append(position)
+        else:
+            group.append(position)
+    for group in groups.values():
+        _sort(found, group)
+    return dict(sorted(groups.items(), key=lambda item: min(item[1]))), sorted(alone)
+
+
+def _relation(one: Found, other: Found, owner: Hashable) -> str:
+    first, second = one.recording, other.recording
+    dated = (first.origin_unix_ns, first.events, first.reader)
+    alike = first.part == second.part and dated == (second.origin_unix_ns, second.events, second.reader)
+    if alike and first.origin_unix_ns is not None and one.between() == other.between():
+        return "same"
+    if one.only_part or other.only_part or at_once(one, other):
+        return "conflict"
+    known = one.between() is not None and other.between() is not None
+    named = isinstance(owner, str) or (time_in(one.path) is not None and time_in(other.path) is not None)
+    return "span" if known or named else "conflict"
+
+
+def _sort(found: Sequence[Found], group: list[int]) -> None:
+    """Put recordings in time order, by the time in the name where they have none."""
+    if len(group) > 1:
+        between = {position: found[position].between() or (0, 0) for position in group}
+        group.sort(key=lambda position: (between[position][0], time_in(found[position].path) or 0, position))
+
+
+class _Numbers:
+    """Ranks that nobody has."""
+
+    def __init__(self, taken: Iterable[int]) -> None:
+        self.taken = set(taken)
+        self._next = 0
+
+    def free(self) -> int:
+        """The smallest free number, taken from now on."""
+        while self._next in self.taken:
+            self._next += 1
+        self.taken.add(self._next)
+        return self._next
