@@ -147,7 +147,7 @@ def test_a_memory_snapshot_belongs_to_the_only_rank() -> None:
     assert {rank: [one.recording.source for one in group] for rank, group in choose(recordings).ranks.items()} == {
         5: ["t.json", "m.pickle"]
     }
-    assert codes(recordings) == []
+    assert codes(recordings) == ["snapshot-added"]
 
 
 def test_memory_snapshots_of_several_ranks() -> None:
@@ -160,7 +160,7 @@ def test_the_last_of_several_memory_snapshots_is_analysed() -> None:
     recordings = [found("t.json", 0, 1), found("rank0_b.pickle", None, 2, timed=False),
                   found("rank0_a.pickle", None, 3, timed=False)]  # fmt: skip
     assert [one.recording.source for one in choose(recordings).ranks[0]] == ["t.json", "rank0_a.pickle"]
-    assert codes(recordings) == ["snapshots-older"]
+    assert codes(recordings) == ["snapshot-added", "snapshots-older"]
 
 
 def test_memory_snapshots_alone_are_ranks() -> None:
