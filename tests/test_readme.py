@@ -82,6 +82,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         (folder / "env" / "bin" / name).chmod(0o755)
     simulate(with_settings(PRESETS["tiny"], ["steps=13"]), folder / "trace.json.gz")
     simulate(with_settings(PRESETS["tiny"], ["steps=13", "ranks=2"]), folder / "runs" / "epoch3")
+    simulate(with_settings(PRESETS["tiny"], ["steps=13", "ranks=2", "seed=4"]), folder / "runs" / "epoch4")
     return Place(folder, refusal)
 
 
