@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from stepscope.model.errors import UserError
-from stepscope.model.program import Program
 from stepscope.model.place import Place
+from stepscope.model.program import Program
 from stepscope.model.recording import Recording
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
