@@ -38,12 +38,12 @@ class Program:
         if shapes:
             listed = [list(shape) for shape in shapes]
             self.facts.row("op_inputs", event=op, shapes=json.dumps(listed), dtypes=json.dumps([dtype] * len(listed)))
-        begin = max(self._free, self.now + 9_000)
+        start = max(self._free, self.now + 9_000)
         event = self.facts.kernel(
-            kernel, begin, dur, launch=(self.now + 2_000, 4_000), thread=thread, stream=stream, **facts
+            kernel, start, dur, launch=(self.now + 2_000, 4_000), thread=thread, stream=stream, **facts
         )
         self.now += 10_000
-        self._free = begin + dur
+        self._free = start + dur
         return op, event
 
     def wait(self) -> None:

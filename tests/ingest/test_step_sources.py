@@ -124,7 +124,7 @@ def served(f: Facts, number: int, *, every: int = 60, name: str = "Server::handl
         work(f, at + 10 * US, 3, thread=thread)
 
 
-def test_requests_that_overlap_count_from_begin_to_begin() -> None:
+def test_requests_that_overlap_count_from_start_to_start() -> None:
     f = Facts()
     served(f, 6)
     rows = found(f.trace())

@@ -119,7 +119,7 @@ def test_event_without_duration_on_a_boundary() -> None:
     assert run([(10, 10), (0, 10), (10, 20)]).parent.tolist() == [2, -1, -1]
 
 
-def test_end_before_begin_is_no_duration() -> None:
+def test_end_before_start_is_no_duration() -> None:
     n = run([(0, 10), (5, 3)])
     assert n.parent.tolist() == [-1, 0]
     assert n.end.tolist() == [10, 5]

@@ -111,11 +111,11 @@ def imported(text: str) -> Imported:
 
 
 def put(event: dict[str, Any], stack: list[tuple[int, str]], result: Imported) -> None:
-    begin = ns(event, "ts")
-    end = begin + (ns(event, "dur") if event["ph"] == "X" else 0)
-    while stack and stack[-1][0] <= begin:
+    start = ns(event, "ts")
+    end = start + (ns(event, "dur") if event["ph"] == "X" else 0)
+    while stack and stack[-1][0] <= start:
         stack.pop()
-    if any(begin < outer < end for outer, _ in stack):
+    if any(start < outer < end for outer, _ in stack):
         result.dropped.append(event["name"])
         return
     result.slices += 1
@@ -151,8 +151,8 @@ def test_of_a_real_recording_nothing_is_lost(name: str) -> None:
 
 def test_events_that_overlap_are_on_threads_of_their_own() -> None:
     facts = Facts()
-    for begin in range(0, 100, 10):
-        facts.kernel("overlapping", begin, 35, launch=(begin, 1))
+    for start in range(0, 100, 10):
+        facts.kernel("overlapping", start, 35, launch=(start, 1))
     result = imported("".join(chrome.lines([facts.trace()])))
     assert result.dropped == []
     assert [name for name in result.threads.values() if name.startswith("device")] == [

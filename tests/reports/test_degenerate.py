@@ -16,11 +16,11 @@ def steps(facts: Facts, dur: int, *, device: bool = True, gap: int = 1_000) -> N
         at = number * 10 * gap
         facts.step(number, at, 9 * gap)
         for call in range(3):
-            begin = at + (1 + call) * gap
+            start = at + (1 + call) * gap
             if device:
-                facts.kernel("gemm", begin + gap // 2, dur, launch=(begin, gap // 4))
+                facts.kernel("gemm", start + gap // 2, dur, launch=(start, gap // 4))
             else:
-                facts.host("op", "aten::mm", begin, gap // 4)
+                facts.host("op", "aten::mm", start, gap // 4)
         facts.host("sync", "cudaDeviceSynchronize", at + 6 * gap, gap)
 
 

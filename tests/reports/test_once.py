@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "stepscope"
 @pytest.mark.parametrize(
     ("many", "one"),
     [
-        ("steps are cut by the recording's begin or end", "1 step is cut by the recording's begin or end"),
+        ("steps are cut by the recording's start or end", "1 step is cut by the recording's start or end"),
         ("launches (4 %) have no device activity", "1 launch (4 %) has no device activity"),
         (
             "device activities start before their launch, by up to 3 µs",

@@ -15,7 +15,7 @@ MS = 1_000_000
 
 
 def said(*passes: tuple[int, str, int, int, int]) -> str:
-    """Of passes given by begin on the host, phase, requests, tokens and time on the device, in ms."""
+    """Of passes given by start on the host, phase, requests, tokens and time on the device, in ms."""
     rows = [
         (0, ts * MS, phase, requests, tokens, MS, device * MS, tokens / (device * 1e-3))
         for ts, phase, requests, tokens, device in passes

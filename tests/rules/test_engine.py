@@ -94,8 +94,8 @@ def test_a_device_that_computes_nearly_all_of_the_step_and_is_known_is_well_used
     for number in range(3):
         facts.step(number, 100_000 * number, 100_000)
         for kernel in range(40):
-            begin = 100_000 * number + 2_500 * kernel
-            facts.kernel("k", begin + 10, 25 * took // 10, launch=(begin, 5))
+            start = 100_000 * number + 2_500 * kernel
+            facts.kernel("k", start + 10, 25 * took // 10, launch=(start, 5))
     diagnosis = diagnose(facts.trace())
     assert diagnosis.healthy == healthy
     assert (diagnosis.unexplained is None) == healthy

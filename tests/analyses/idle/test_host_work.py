@@ -12,12 +12,12 @@ MS = 1_000_000
 US = 1_000
 
 
-def launched(f: Facts, begin: int, number: int, *, every: int = 100 * US) -> int:
+def launched(f: Facts, start: int, number: int, *, every: int = 100 * US) -> int:
     """Launches of kernels of 50 µs, one after another; returns when the next one would be due."""
     for call in range(number):
-        at = begin + call * every
+        at = start + call * every
         f.kernel("gemm", at + 10 * US, 50 * US, launch=(at, 5 * US))
-    return begin + number * every
+    return start + number * every
 
 
 def quiet(length: int) -> Facts:

@@ -36,7 +36,7 @@ def test_union_per_group(rows: list[tuple[int, int, int, int]]) -> None:
     groups = Groups.by(key)
     found = groups.union(ts, ts + dur, groups.index)
     for number, value in enumerate(np.unique(key).tolist()):
-        instants = {t for k, _, begin, length in rows if k == value for t in range(begin, begin + length)}
+        instants = {t for k, _, start, length in rows if k == value for t in range(start, start + length)}
         assert found[number] == len(instants)
 
 

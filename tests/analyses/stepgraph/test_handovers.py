@@ -24,13 +24,13 @@ def job(*pieces: tuple[int, int, int]) -> tuple[Trace, list[int], list[int]]:
     f = Facts()
     f.step(0, 0, 1000 * US)
     ops, takes = [], []
-    for begin, taken, took in pieces:
-        ops.append(f.host("op", "aten::mm", begin * US, 100 * US))
-        f.host("queue", "Enqueue", (begin + 90) * US, 10 * US)
+    for start, taken, took in pieces:
+        ops.append(f.host("op", "aten::mm", start * US, 100 * US))
+        f.host("queue", "Enqueue", (start + 90) * US, 10 * US)
         takes.append(f.host("queue", "Dequeue@mm", taken * US, took * US, thread="2"))
-        for thread, ts in (("1", begin + 90), ("2", taken)):
+        for thread, ts in (("1", start + 90), ("2", taken)):
             track = f.staging.track("host", process="1", thread=thread)
-            f.row("raw_flows", kind="queue", key=str(begin), is_source=thread == "1", ts=ts * US, track=track)
+            f.row("raw_flows", kind="queue", key=str(start), is_source=thread == "1", ts=ts * US, track=track)
         end = taken + took
         f.kernel("mm", (end + 2) * US, 50 * US, launch=((end - 5) * US, 5 * US), thread="2", kind="compute")
     done = pieces[-1][1] + pieces[-1][2]

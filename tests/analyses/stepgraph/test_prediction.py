@@ -267,7 +267,7 @@ def test_the_main_thread_waits_for_the_backward_pass() -> None:
     outer, op = backward(f)
     trace = f.trace()
     assert saved(trace, host(0.5, op)) == 250 * US
-    # The annotation covers what is done on its behalf: from its begin to that of the optimizer, and 20 µs of that.
+    # The annotation covers what is done on its behalf: from its start to that of the optimizer, and 20 µs of that.
     assert saved(trace, host(0.5, outer)) == 300 * US
 
 
@@ -378,10 +378,10 @@ def test_a_call_may_seem_to_return_before_the_device_is_done() -> None:
 def test_a_wait_may_seem_to_outlive_its_step(late: int) -> None:
     f = Facts()
     kernels = []
-    for begin in (0, 1000):
-        f.step(begin // 1000, begin * US, 1000 * US)
-        kernels.append(work(f, begin + 60, 930, launch=(begin + 50, 5)))
-        f.host("sync", "cudaStreamSynchronize", (begin + 60) * US, 940 * US + late)
+    for start in (0, 1000):
+        f.step(start // 1000, start * US, 1000 * US)
+        kernels.append(work(f, start + 60, 930, launch=(start + 50, 5)))
+        f.host("sync", "cudaStreamSynchronize", (start + 60) * US, 940 * US + late)
     assert saved(f.trace(), device(0.5, *kernels)) == pytest.approx(465 * US, abs=US)
 
 
@@ -424,7 +424,7 @@ def test_a_graph_that_fills_the_queue_blocks_the_launches_behind_it() -> None:
     now = 0
     kernels: list[int] = []
     for step in range(4):
-        begin = now
+        start = now
         correlation = f.correlation()
         f.host("launch", "cudaGraphLaunch", now * US, 5 * US, correlation=correlation)
         ts = now + 7
@@ -436,7 +436,7 @@ def test_a_graph_that_fills_the_queue_blocks_the_launches_behind_it() -> None:
         kernels.append(work(f, ts + 12, 10, launch=(now + 10, ts - now - 10)))
         now = ts + 40
         waiting(f, ts, 27)
-        f.step(step, begin * US, (now - begin) * US)
+        f.step(step, start * US, (now - start) * US)
     assert saved(f.trace(), device(0.5, *kernels)) == 510 * US
 
 

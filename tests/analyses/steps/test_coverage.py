@@ -18,9 +18,9 @@ def parts(f: Facts) -> dict[str, tuple[object, ...]]:
 def test_steps_by_their_role_and_what_lies_around_them() -> None:
     f = Facts()
     f.host("runtime", "cudaMalloc", 0, 30 * MS)
-    for number, begin, end in ((0, 40, 90), (1, 90, 100), (2, 100, 110), (3, 115, 125)):
-        f.step(number, begin * MS, (end - begin) * MS)
-        f.kernel("k", begin * MS + 4000, 2 * MS, launch=(begin * MS, 2000))
+    for number, start, end in ((0, 40, 90), (1, 90, 100), (2, 100, 110), (3, 115, 125)):
+        f.step(number, start * MS, (end - start) * MS)
+        f.kernel("k", start * MS + 4000, 2 * MS, launch=(start * MS, 2000))
     f.host("op", "save", 130 * MS, 20 * MS)
     found = parts(f)
     assert found == {

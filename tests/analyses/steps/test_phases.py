@@ -50,8 +50,8 @@ def op(f: Facts, name: str, ts: int, dur: int, kernel: int = 0, at: int | None =
     """An operator, times in µs, which may launch a kernel of so many µs."""
     event = f.host("op", name, ts * US, dur * US, **more)
     if kernel:
-        begin = (ts + 8 if at is None else at) * US
-        f.kernel(f"{name} kernel", begin, kernel * US, launch=(ts * US + US, 4 * US), kind="compute", **more)
+        start = (ts + 8 if at is None else at) * US
+        f.kernel(f"{name} kernel", start, kernel * US, launch=(ts * US + US, 4 * US), kind="compute", **more)
     return event
 
 

@@ -160,10 +160,10 @@ ACTIVITY = st.tuples(
 def test_splits_equal_those_of_single_instants(work: list[tuple[int, int, str]], steps: list[int]) -> None:
     assume(any(kind != "sync" for _, _, kind in work))
     f = Facts()
-    begin = 0
+    start = 0
     for number, length in enumerate(steps):
-        f.step(number, begin, length)
-        begin += length
+        f.step(number, start, length)
+        start += length
     for i, (ts, dur, kind) in enumerate(work):
         f.kernel(f"k{i}", ts, dur, kind=kind, stream=str(i % 3))
     table = [r for r in work if r[2] != "sync"]

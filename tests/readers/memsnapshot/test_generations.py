@@ -206,7 +206,7 @@ def test_several_devices_keep_their_histories_apart(tmp_path: Path) -> None:
         assert table(trace, "SELECT device, max(allocated) FROM memory GROUP BY 1 ORDER BY 1") == [(0, 10), (2, 20)]
 
 
-def test_a_ring_that_lost_its_begin_is_completed_from_the_end(tmp_path: Path) -> None:
+def test_a_ring_that_lost_its_start_is_completed_from_the_end(tmp_path: Path) -> None:
     history = History().free(4096, 700).alloc(4096, 300)
     live = [block(512, "active_allocated", requested_size=300), block(2048, "active_allocated", requested_size=2000)]
     with trace_of(tmp_path, snapshot([segment(4096, live)], history)) as trace:

@@ -59,7 +59,7 @@ def test_lifetimes_are_those_of_a_walk(steps: list[tuple[int, int]]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 9), st.integers(-1, 9))))
-def test_a_running_total_counts_from_begin_to_end(spans: list[tuple[int, int, int]]) -> None:
+def test_a_running_total_counts_from_start_to_end(spans: list[tuple[int, int, int]]) -> None:
     amount, start, end = (np.array([span[i] for span in spans], np.int64) for i in range(3))
     base = int(amount[start < 0].sum())
     level = running(10, base, amount, start, amount, end)

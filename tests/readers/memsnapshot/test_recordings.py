@@ -152,7 +152,7 @@ def test_levels_agree_with_a_walk_through_the_history(name: str) -> None:
     assert sorted(stacks.values()) == sorted(recorded.values())
 
 
-def test_rings_that_lost_their_begin_and_late_begins_make_peaks_lower_bounds() -> None:
+def test_rings_that_lost_their_start_and_late_starts_make_peaks_lower_bounds() -> None:
     bounds = {}
     for name in RECORDINGS:
         with recorded_trace("memory", name) as trace:

@@ -106,12 +106,12 @@ def back_to_back(longer: int) -> Trace:
     f = Facts()
     us = 1_000
     for step in range(4):
-        begin = 4_000 * step
-        f.step(step, begin * us, 400 * us)
-        free = begin + 50
+        start = 4_000 * step
+        f.step(step, start * us, 400 * us)
+        free = start + 50
         for layer in range(4):
-            called = begin + 20 * layer
-            kernel = begin + 20 + 200 * layer
+            called = start + 20 * layer
+            kernel = start + 20 + 200 * layer
             f.kernel("gemm", kernel * us, 199 * us, launch=(called * us, 5 * us), stream="7")
             free = max(kernel + 200, free)
             op = f.kernel(
@@ -119,7 +119,7 @@ def back_to_back(longer: int) -> Trace:
             )
             f.row("collectives", event=op, collective="all_reduce", group="0", world_size=8, bytes=1 << 24)
             free += longer
-        f.kernel("adam", (free + 2) * us, 100 * us, launch=((begin + 100) * us, 5 * us), stream="7")
+        f.kernel("adam", (free + 2) * us, 100 * us, launch=((start + 100) * us, 5 * us), stream="7")
     return f.trace()
 
 

@@ -22,8 +22,8 @@ def found(migrations: int, *, pause: int = 20 * US, kind: str = "managed") -> li
         facts.step(number, at, 1000 * US)
         facts.kernel("add", at + 20 * US, 900 * US, launch=(at, 5 * US))
         for page in range(migrations):
-            begin = at + 30 * US + page * (10 * US + pause)
-            event = facts.kernel("Memcpy HtoD (Unified Memory)", begin, 10 * US, kind="copy", stream="13")
+            start = at + 30 * US + page * (10 * US + pause)
+            event = facts.kernel("Memcpy HtoD (Unified Memory)", start, 10 * US, kind="copy", stream="13")
             facts.row("copies", event=event, direction="HtoD", bytes=PAGES, src_kind=kind, dst_kind=kind)
     return findings("CPY008", facts.trace())
 

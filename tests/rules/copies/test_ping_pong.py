@@ -46,14 +46,14 @@ def test_calls_of_mpi_between_the_copies_tell() -> None:
         for number in range(4):
             at = number * 10_000_000
             facts.host("step", f"iteration {number}", at, 9_000_000)
-            for direction, begin in (("DtoH", 1_000_000), ("HtoD", 5_000_000)):
-                call = (at + begin, 400_000)
-                event = facts.kernel(f"Memcpy {direction}", at + begin + 5_000, 390_000, launch=call, kind="copy")
+            for direction, start in (("DtoH", 1_000_000), ("HtoD", 5_000_000)):
+                call = (at + start, 400_000)
+                event = facts.kernel(f"Memcpy {direction}", at + start + 5_000, 390_000, launch=call, kind="copy")
                 kinds = {"src_kind": "device", "dst_kind": "pageable"}
                 kinds = kinds if direction == "DtoH" else {"src_kind": "pageable", "dst_kind": "device"}
                 facts.row("copies", event=event, direction=direction, bytes=1 << 20, **kinds)
-            for name, begin in calls:
-                facts.host("annotation", name, at + begin, 1_000_000)
+            for name, start in calls:
+                facts.host("annotation", name, at + start, 1_000_000)
             facts.kernel("work(double *)", at + 6_000_000, 500_000, launch=(at + 5_500_000, 2_000))
         return Signals.of(facts.trace(reader="nsight"))(messages_between)
 

@@ -17,15 +17,15 @@ US = 1_000
 def decoding(apart: int, *, pause: int = 0, passes: int = 6) -> Trace:
     """Passes of 1,000 us that keep the device busy, each `apart` us after the other; one of them pauses for longer."""
     facts = Facts()
-    begin = 0
+    start = 0
     for number in range(passes):
-        facts.host("annotation", "execute_context_0(0)_generation_64(64)", begin * US, 1_000 * US)
+        facts.host("annotation", "execute_context_0(0)_generation_64(64)", start * US, 1_000 * US)
         for kernel in range(5):
-            ts = begin + 10 + 198 * kernel
-            facts.kernel("gemm", ts * US, 197 * US, launch=((begin + 1 + kernel) * US, 900))
-        begin += 1_000 + apart
-        facts.host("op", "aten::argmax", (begin - apart) * US, apart * US)
-        begin += pause if number == 2 else 0
+            ts = start + 10 + 198 * kernel
+            facts.kernel("gemm", ts * US, 197 * US, launch=((start + 1 + kernel) * US, 900))
+        start += 1_000 + apart
+        facts.host("op", "aten::argmax", (start - apart) * US, apart * US)
+        start += pause if number == 2 else 0
     return facts.trace()
 
 

@@ -60,9 +60,9 @@ def starved() -> Facts:
         at = number * 4_000_000
         facts.step(number, at, 4_000_000)
         for call in range(40):
-            begin = at + call * 100_000
-            facts.host("op", "aten::relu", begin + 20_000, 70_000)
-            facts.kernel("relu", begin + 85_000, 5_000, launch=(begin + 80_000, 4_000))
+            start = at + call * 100_000
+            facts.host("op", "aten::relu", start + 20_000, 70_000)
+            facts.kernel("relu", start + 85_000, 5_000, launch=(start + 80_000, 4_000))
     return facts
 
 

@@ -45,8 +45,8 @@ def after_the_last_kernel(*calls: tuple[str, str, float, float]) -> Facts:
     facts = Facts()
     facts.kernel("gemm", S, S, launch=(S - 5_000, 4_000))
     facts.host("runtime", "cudaFree", 30 * S, 1_000_000)
-    for category, name, begin, length in calls:
-        facts.host(category, name, int(begin * S), int(length * S))
+    for category, name, start, length in calls:
+        facts.host(category, name, int(start * S), int(length * S))
     return facts
 
 

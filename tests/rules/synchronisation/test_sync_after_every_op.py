@@ -87,9 +87,9 @@ def recorded() -> Facts:
         at = number * 2_000_000
         facts.step(number, at, 2_000_000)
         for kernel in range(20):
-            begin = at + kernel * 100_000
-            facts.kernel("gemm", begin + 20_000, 30_000, launch=(begin, 5_000))
-            facts.host("sync", "cudaDeviceSynchronize", begin + 6_000, 50_000)
+            start = at + kernel * 100_000
+            facts.kernel("gemm", start + 20_000, 30_000, launch=(start, 5_000))
+            facts.host("sync", "cudaDeviceSynchronize", start + 6_000, 50_000)
     return facts
 
 

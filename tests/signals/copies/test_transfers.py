@@ -40,9 +40,9 @@ class Copying:
         called: tuple[int, int] | None = None,
         direction: str = "HtoD",
     ) -> int:
-        begin, long = called or (ts - 2_000, 1_000)
+        start, long = called or (ts - 2_000, 1_000)
         correlation = self.facts.correlation()
-        self.facts.host("launch", call, begin, long, correlation=correlation)
+        self.facts.host("launch", call, start, long, correlation=correlation)
         kind = "set" if direction == "set" else "copy"
         event = self.facts.kernel("Memcpy", ts, dur, launch=correlation, kind=kind, stream="9")
         self.facts.row("copies", event=event, direction=direction, bytes=size, src_kind=kinds[0], dst_kind=kinds[1])
@@ -205,9 +205,9 @@ class TestWhatTheProgramAskedFor:
     def test_what_a_library_copies_inside_an_operator_that_computes_is_not(self) -> None:
         job = Copying()
         for number, name in enumerate(("aten::cudnn_convolution", "aten::addmm", "aten::copy_", "custom::gather")):
-            begin = 100_000 * (number + 1)
-            job.facts.host("op", name, begin, 10_000)
-            job.copy(begin + 8_000, 1_000, 112, ("pageable", "device"), called=(begin + 1_000, 1_000))
+            start = 100_000 * (number + 1)
+            job.facts.host("op", name, start, 10_000)
+            job.copy(start + 8_000, 1_000, 112, ("pageable", "device"), called=(start + 1_000, 1_000))
         assert job.signals()(transfers).ts.tolist() == [308_000, 408_000]
 
     def test_pages_that_migrate_are_not(self) -> None:

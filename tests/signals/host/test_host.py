@@ -18,9 +18,9 @@ def starved(*, kernel_ns: int = 5_000, operator_ns: int = 50_000, calls: int = 4
         at = number * 4 * MS
         facts.step(number, at, 4 * MS)
         for call in range(calls):
-            begin = at + call * 100_000
-            facts.host("op", "aten::relu", begin + 20_000, operator_ns)
-            facts.kernel("relu", begin + 20_000 + operator_ns - 3_000, kernel_ns, launch=(begin + 60_000, 4_000))
+            start = at + call * 100_000
+            facts.host("op", "aten::relu", start + 20_000, operator_ns)
+            facts.kernel("relu", start + 20_000 + operator_ns - 3_000, kernel_ns, launch=(start + 60_000, 4_000))
     return facts
 
 
@@ -62,9 +62,9 @@ class TestIdleTime:
         for number in range(5):
             at = number * 4 * every
             facts.step(number, at, 4 * every)
-            for begin in range(at, at + 4 * every, every):
-                facts.host("op", "prepare", begin, every * 3 // 4)
-                facts.kernel("k", begin + every * 9 // 10, every // 10, launch=(begin + every * 3 // 4, every // 10))
+            for start in range(at, at + 4 * every, every):
+                facts.host("op", "prepare", start, every * 3 // 4)
+                facts.kernel("k", start + every * 9 // 10, every // 10, launch=(start + every * 3 // 4, every // 10))
         assert signals(facts)(host.dispatch_gaps) == pytest.approx(gaps, rel=0.1)
 
     def test_without_a_device_there_is_nothing_to_say(self) -> None:

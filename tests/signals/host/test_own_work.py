@@ -13,14 +13,14 @@ def between(*events: tuple[str, str, int, int], samples: tuple[str, ...] = ()) -
     """A kernel, 100 ms of other work, and another kernel.
 
     Args:
-        events: Category, name, begin and length in ms of events of the other work.
+        events: Category, name, start and length in ms of events of the other work.
         samples: Stacks of samples of it, one per ms.
     """
     f = Facts()
     f.host("op", "aten::mm", 0, 1_000)
     f.kernel("gemm", 10_000, MS, launch=(0, 5_000))
-    for category, name, begin, length in events:
-        f.host(category, name, begin * MS, length * MS)
+    for category, name, start, length in events:
+        f.host(category, name, start * MS, length * MS)
     f.kernel("gemm", 101 * MS + 10_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
     f.step(0, 0, 120 * MS)
     for number, stack in enumerate(samples):

@@ -17,12 +17,12 @@ def recorded(disturb: Callable[[Facts, int, int], int], steps: int = 4) -> Signa
     facts = Facts()
     now = 0
     for number in range(steps):
-        begin = now
+        start = now
         for call in range(100):
             facts.host("op", "aten::add", now, 50_000)
             facts.kernel("add", now + 40_000, 20_000, launch=(now + 20_000, 4_000))
             now += 100_000 + disturb(facts, 100 * number + call, now + 60_000)
-        facts.step(number, begin, now - begin)
+        facts.step(number, start, now - start)
     return Signals.of(facts.trace())
 
 

@@ -19,12 +19,12 @@ NORM = (("pow", X, 20), ("mean", X, 15), ("add", ROW, 2), ("rsqrt", ROW, 2), ("m
 def norm(steps: int = 2, thread: str = "1") -> Program:
     program = Program()
     for number in range(steps):
-        begin = program.now
+        start = program.now
         for name, shape, dur in NORM:
             program.call(f"aten::{name}", shape, dur=dur * 1000, thread=thread)
         program.call("aten::mm", X, (1024, 1024), dur=200_000, thread=thread)
         program.wait()
-        program.facts.step(number, begin, program.now - begin, thread=thread)
+        program.facts.step(number, start, program.now - start, thread=thread)
     return program
 
 

@@ -37,14 +37,14 @@ def started(cold_ms: int, warm_steps: int) -> Facts:
     facts.kernel("gemm", 20_000, 1_000, launch=(10_000, 5_000))
     facts.kernel("first", (cold_ms + 1) * MS, MS, launch=(100_000, cold_ms * MS))
     for call in range(38):  # as much as a warm step launches: the recording is not cut off within it
-        begin = (cold_ms + 4) * MS + call * 100_000
-        facts.kernel("gemm", begin + 20_000, 80_000, launch=(begin, 5_000))
+        start = (cold_ms + 4) * MS + call * 100_000
+        facts.kernel("gemm", start + 20_000, 80_000, launch=(start, 5_000))
     at = (cold_ms + 10) * MS
     for number in range(warm_steps):
         facts.step(number + 1, at, 10 * MS)
         for call in range(40):
-            begin = at + call * 250_000
-            facts.kernel("gemm", begin + 20_000, 200_000, launch=(begin, 5_000))
+            start = at + call * 250_000
+            facts.kernel("gemm", start + 20_000, 200_000, launch=(start, 5_000))
         at += 10 * MS
     return facts
 

@@ -57,7 +57,7 @@ COLLECTIVE_CALLS = TableSchema(
     (
         ident("event", "The device event; the host event where no device event exists."),
         RANK,
-        ns("ts", "Begin."),
+        ns("ts", "Start."),
         ns("dur", "Duration on this rank, the wait for the last rank included."),
         _DEVICE,
         Column("step", "int32", "Step, as in `steps`; null outside every step.", "", True),

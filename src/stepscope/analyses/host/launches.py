@@ -111,7 +111,7 @@ def _calls(trace: Trace) -> _Calls:
     spans, work = Spans(trace), DeviceWork.of(trace)
     mine = np.flatnonzero((work.launch >= 0) & ~work.are("sync"))
     by_call = Groups.by(work.launch[mine])
-    begins = by_call.least(work.ts[mine])
+    starts = by_call.least(work.ts[mine])
     row = spans.rows(work.launch[mine[by_call.first]])
     known = row >= 0
     known[known] = on_host(trace, spans.track[row[known]])
@@ -122,7 +122,7 @@ def _calls(trace: Trace) -> _Calls:
     others = others[on_host(trace, spans.track[others])]
     every = np.concatenate((row, others)).astype(np.int32)
     dur = np.maximum(spans.dur[every], 0)
-    ahead = begins[known] - (spans.ts[row] + dur[: row.size])
+    ahead = starts[known] - (spans.ts[row] + dur[: row.size])
     return _Calls(every, dur, by_call.count[known], by_call.sum(work.dur[mine])[known], ahead)
 
 

@@ -23,7 +23,7 @@ Columns = dict[str, "NDArray[Any]"]
 
 @dataclass(frozen=True, slots=True)
 class OperatorCalls:
-    """All n calls of operators, by thread and begin, and the m device activities launched in them.
+    """All n calls of operators, by thread and start, and the m device activities launched in them.
 
     What is int64 is int32 where all of it fits.
 
@@ -39,7 +39,7 @@ class OperatorCalls:
         self_device_ns: int64[n], sum of their durations.
         total_device_ns: int64[n], the same including those of inner operators.
         launched_by: int32[m], the call that launched each device activity.
-        starts: int64[m], begin of each.
+        starts: int64[m], start of each.
         ends: int64[m], end of each.
         device: Whether the recording has device activity at all.
     """

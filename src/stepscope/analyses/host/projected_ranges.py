@@ -22,7 +22,7 @@ _CATEGORIES: Final = ("annotation", "step", "module", "op", "dataloader")
 PROJECTED_RANGES = TableSchema(
     "projected_ranges",
     "One row per named range of host code in which device work was launched. Its time on the device reaches from the "
-    "begin of the first activity launched in it, on its own thread, to the end of the last one: ranges overlap each "
+    "start of the first activity launched in it, on its own thread, to the end of the last one: ranges overlap each "
     "other there, and contain what else the device did and where it was idle.",
     (
         *summary_columns("range", "the sum of all rows; since ranges overlap, only good for comparison"),

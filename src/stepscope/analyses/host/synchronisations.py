@@ -170,12 +170,12 @@ def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
 
 
 def _next_call(calls: _Calls) -> Times:
-    """Begin of the first other call after each has returned; the end of time if there is none."""
+    """Start of the first other call after each has returned; the end of time if there is none."""
     order = np.argsort(calls.ts, kind="stable")
     own = np.empty(order.size, np.int64)
     own[order] = np.arange(order.size)
-    begins = calls.ts[order]
-    following: Times = np.append(begins, _NEVER)[np.maximum(np.searchsorted(begins, calls.end, side="left"), own + 1)]
+    starts = calls.ts[order]
+    following: Times = np.append(starts, _NEVER)[np.maximum(np.searchsorted(starts, calls.end, side="left"), own + 1)]
     return following
 
 
@@ -183,10 +183,10 @@ def _refill(device: DeviceTime, returns: Times, following: Times) -> Times:
     """How long the device stays idle after each return, at most to the following call that waits."""
     busy = device.busy
     piece = np.searchsorted(busy.starts, returns, side="left")
-    begins = np.append(busy.starts, _NEVER)[piece]
+    starts = np.append(busy.starts, _NEVER)[piece]
     # A device whose work took no time was never busy.
     running = (piece > 0) & (np.append(busy.ends, 0)[np.maximum(piece - 1, 0)] > returns)
-    until = np.where(running | (begins == _NEVER), returns, np.minimum(begins, following))
+    until = np.where(running | (starts == _NEVER), returns, np.minimum(starts, following))
     return until - returns
 
 

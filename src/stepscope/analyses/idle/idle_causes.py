@@ -263,10 +263,10 @@ def _rows(rank: int, device: DeviceTime, windows: StepWindows, pieces: Pieces) -
 
 def _sums(starts: Times, ends: Times, pieces: Pieces) -> list[tuple[int, int, int, int]]:
     """(window, cause, total, gaps) for each window and each of its causes; windows ascend."""
-    begin, end, piece, window = overlay(pieces.starts, pieces.ends, starts, ends)
+    start, end, piece, window = overlay(pieces.starts, pieces.ends, starts, ends)
     key = window * len(CAUSES) + pieces.cause[piece]
     totals = np.zeros(starts.size * len(CAUSES), np.int64)
-    np.add.at(totals, key, end - begin)
+    np.add.at(totals, key, end - start)
     gaps = np.zeros_like(totals)
     order = np.lexsort((pieces.gap[piece], key))
     keys, gap = key[order], pieces.gap[piece][order]

@@ -45,7 +45,7 @@ class Gaps:
     Attributes:
         starts: int64[n].
         ends: int64[n].
-        call_starts: int64[n], begin of the call that launched the starter, clipped to the gap; the gap's end if
+        call_starts: int64[n], start of the call that launched the starter, clipped to the gap; the gap's end if
             there is no such call.
         call_ends: int64[n], its end, clipped in the same way.
         thread: int64[n], track of that call, -1 if there is none.
@@ -65,7 +65,7 @@ class Gaps:
 
 
 def activities(trace: Trace) -> Columns:
-    """Activities of all devices with their launches, by start; of equal begins the first launched comes first."""
+    """Activities of all devices with their launches, by start; of equal starts the first launched comes first."""
     work = DeviceWork.of(trace)
     at = np.flatnonzero(~work.are("sync") & (work.dur > 0))
     ts, launched, call_ns = work.ts[at], work.launched[at], np.maximum(work.call_ns[at], 0)

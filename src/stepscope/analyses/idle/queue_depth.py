@@ -43,7 +43,7 @@ QUEUE_DEPTH_TIMELINE = TableSchema(
     f"How many launches waited in each device queue over time, in up to {BUCKETS} pieces of equal length.",
     (
         *_QUEUE,
-        ns("ts", "Begin of the piece."),
+        ns("ts", "Start of the piece."),
         ns("dur", "Its length."),
         count("max", "Most launches waiting at once."),
         number("mean", "Mean number waiting.", "count"),

@@ -28,9 +28,9 @@ class Queue:
         track: The queue's track.
         launch: int64[n], the calls.
         name: int32[n], `name_id` of the calls.
-        launched: int64[n], begin of the calls.
+        launched: int64[n], start of the calls.
         call_ns: int64[n], durations of the calls.
-        started: int64[n], begin of the first activity, never before the call.
+        started: int64[n], start of the first activity, never before the call.
         activities: int64[n], device activities of each entry.
     """
 

@@ -20,7 +20,7 @@ GRAPHS = TableSchema(
         RANK,
         Column("graph", "int32", "Number of the graph, in the order of first replays.", "id"),
         count("kernels", "Device activities per replay."),
-        ns("span_ns", "From each replay's first begin to its last end, summed up."),
+        ns("span_ns", "From each replay's first start to its last end, summed up."),
         ns("host_ns", "Host time of the launch calls."),
         count("unattributed", "Device activities, over all replays, that belong to no operator."),
         ns("unattributed_ns", "Sum of their durations."),

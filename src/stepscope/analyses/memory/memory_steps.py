@@ -24,7 +24,7 @@ MEMORY_STEPS: Final = TableSchema(
         Column("device", "int32", "Device index."),
         Column("step", "int32", "Step, as in `steps`."),
         ns("ts", "When the step began on the host."),
-        flag("partial", "Whether it is cut by the recording's begin or end."),
+        flag("partial", "Whether it is cut by the recording's start or end."),
         size("begin_bytes", "Bytes in use when it began."),
         size("peak_bytes", "Most bytes in use within it."),
         size("end_bytes", "Bytes in use when it ended on the host."),
@@ -54,12 +54,12 @@ def _rows(rank: int, levels: MemoryLevels, steps: Steps, found: Times) -> list[t
     rows: list[tuple[Any, ...]] = []
     for at, low, high in zip(found.tolist(), first.tolist(), last.tolist(), strict=True):
         # The level after the last change before the step; before the first change, that change undone.
-        begin = int(levels.allocated[low - 1]) if low else max(int(levels.allocated[0] - levels.bytes[0]), 0)
+        start = int(levels.allocated[low - 1]) if low else max(int(levels.allocated[0] - levels.bytes[0]), 0)
         inside = levels.allocated[low:high]
         rows.append(
             (
-                rank, levels.device, int(steps.step[at]), int(steps.ts[at]), bool(steps.partial[at]), begin,
-                max(begin, int(inside.max(initial=0))), int(inside[-1]) if inside.size else begin,
+                rank, levels.device, int(steps.step[at]), int(steps.ts[at]), bool(steps.partial[at]), start,
+                max(start, int(inside.max(initial=0))), int(inside[-1]) if inside.size else start,
                 int((levels.bytes[low:high] > 0).sum()),
             )
         )  # fmt: skip

@@ -25,7 +25,7 @@ class DeviceTime:
         compute: When any compute kernel ran.
         comm: When any collective ran.
         copy: When any copy or memset ran.
-        first: Begin of the first activity.
+        first: Start of the first activity.
         last: End of the last activity.
     """
 

@@ -65,8 +65,8 @@ class HostStates:
         """
         starts, states = self._main_states if thread == self.feeders[0] else self._states(thread)
         inside = slice(np.searchsorted(starts, lo, side="right") - 1, np.searchsorted(starts, hi, side="left"))
-        begins = np.maximum(starts[inside], lo)
-        return begins, np.append(begins, hi)[1:], states[inside]
+        heads = np.maximum(starts[inside], lo)
+        return heads, np.append(heads, hi)[1:], states[inside]
 
     @cached_property
     def _main_states(self) -> tuple[Times, NDArray[np.int8]]:
@@ -74,7 +74,7 @@ class HostStates:
         return self._states(self.feeders[0])
 
     def _states(self, thread: int) -> tuple[Times, NDArray[np.int8]]:
-        """Begins of the pieces of all time, and their states; the last one never ends."""
+        """Starts of the pieces of all time, and their states; the last one never ends."""
         own = self.layers.get(thread, [])
         layers = [*own, *self._any, self._engine, self.recorded]
         engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
@@ -130,7 +130,7 @@ def host_states(trace: Trace) -> HostStates | None:
 
 
 def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
-    """What feeders were in, and where the profiler held up any thread: track, begin, end and state."""
+    """What feeders were in, and where the profiler held up any thread: track, start, end and state."""
     names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
     spans = Spans(trace)
     state = _STATES[spans.category]

@@ -39,7 +39,7 @@ SELECT ts, ts + coalesce(dur, 0) AS stop FROM spans WHERE track = $track AND {ch
 
 @dataclass(frozen=True)
 class HostTree:
-    """Host events of some categories, by thread and begin, outer ones first. Positions count them from 0.
+    """Host events of some categories, by thread and start, outer ones first. Positions count them from 0.
 
     Attributes:
         id: int64[n], their events.
@@ -227,7 +227,7 @@ def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:
 
 
 def _order(rows: dict[str, NDArray[Any]]) -> None:
-    """Put events in order, in place: by thread and begin, the longest first, then by id. They are stored almost so."""
+    """Put events in order, in place: by thread and start, the longest first, then by id. They are stored almost so."""
     track, ts = rows["track"], rows["ts"]
     same = track[1:] == track[:-1]
     if not ((track[1:] > track[:-1]) | (same & (ts[1:] >= ts[:-1]))).all():

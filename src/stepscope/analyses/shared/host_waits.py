@@ -46,7 +46,7 @@ def waiting_calls(trace: Trace) -> Ids:
 
 
 def outermost_waits(trace: Trace) -> Ids:
-    """Positions in `Spans` of the waits for the device on host threads, by begin; ask for it with `Trace.once`.
+    """Positions in `Spans` of the waits for the device on host threads, by start; ask for it with `Trace.once`.
 
     A call inside another one is the same wait, and one inside the profiler's own work is not the program's.
 
@@ -74,7 +74,7 @@ def outermost_waits(trace: Trace) -> Ids:
 
 
 def loader_waits(trace: Trace) -> Ids:
-    """Positions in `Spans` of the calls in which the job takes a batch from its loader, by begin."""
+    """Positions in `Spans` of the calls in which the job takes a batch from its loader, by start."""
     spans = Spans(trace)
     at = np.flatnonzero(spans.of("dataloader"))
     at = at[on_host(trace, spans.track[at])]

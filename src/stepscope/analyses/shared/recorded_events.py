@@ -37,7 +37,7 @@ class RecordedEvents:
         category: int8[k], index into `CATEGORIES`.
         name: int32[k], `name_id`.
         number: int64[k], events.
-        first: int64[k], begin of the first one.
+        first: int64[k], start of the first one.
         last: int64[k], latest end.
     """
 

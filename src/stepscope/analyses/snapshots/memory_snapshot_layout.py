@@ -61,27 +61,27 @@ def _ranges(trace: Trace, device: int, row: int) -> Ranges:
     ranges: Ranges = {s["address"]: (s["address"] + s["bytes"], s["expandable"]) for s in held}
     later = trace.rows(_LATER_SQL, [device, row])
     for event in later:
-        begin, end = event["address"], event["address"] + event["bytes"]
+        start, end = event["address"], event["address"] + event["bytes"]
         if event["taken"]:
-            _remove(ranges, begin, end, event["expandable"])
+            _remove(ranges, start, end, event["expandable"])
         else:
-            ranges[begin] = (end, event["expandable"])
+            ranges[start] = (end, event["expandable"])
     return _joined(ranges) if later else ranges
 
 
-def _remove(ranges: Ranges, begin: int, end: int, expandable: bool) -> None:
+def _remove(ranges: Ranges, start: int, end: int, expandable: bool) -> None:
     """Take a range out. Mapped parts of an expandable segment that lie side by side are one range in the end."""
-    first = begin
-    if begin not in ranges:
+    first = start
+    if start not in ranges:
         if not expandable:
             return
-        around = [start for start, (stop, _) in ranges.items() if start < begin < stop]
+        around = [low for low, (stop, _) in ranges.items() if low < start < stop]
         if not around:
             return
         first = around[0]
     stop, kind = ranges.pop(first)
-    if first < begin:
-        ranges[first] = (begin, kind)
+    if first < start:
+        ranges[first] = (start, kind)
     if end < stop:
         ranges[end] = (stop, kind)
 
@@ -90,18 +90,18 @@ def _joined(ranges: Ranges) -> Ranges:
     """The ranges with mapped parts that lie side by side made one: blocks may span them."""
     joined: Ranges = {}
     last = None
-    for begin in sorted(ranges):
-        end, expandable = ranges[begin]
-        if last is not None and expandable and joined[last] == (begin, True):
+    for start in sorted(ranges):
+        end, expandable = ranges[start]
+        if last is not None and expandable and joined[last] == (start, True):
             joined[last] = (end, True)
         else:
-            joined[begin] = (end, expandable)
-            last = begin
+            joined[start] = (end, expandable)
+            last = start
     return joined
 
 
 def _measured(starts: Times, ends: Times, blocks: Times, sizes: Times) -> Layout:
-    """Free pieces: from each segment's begin or a block's end to the next block or the segment's end."""
+    """Free pieces: from each segment's start or a block's end to the next block or the segment's end."""
     if not starts.size:
         return Layout(0, 0, 0, 0)
     owner = np.searchsorted(starts, blocks, side="right") - 1

@@ -105,10 +105,10 @@ def _levels(trace: Trace, device: int) -> SnapshotLevels:
     )
 
 
-def _running(n: int, amount: Times, begin: Times, end: Times) -> Times:
+def _running(n: int, amount: Times, start: Times, end: Times) -> Times:
     """Sum of what has begun and not ended after each of n entries; entry p counts from row p + 1 on."""
     change = np.zeros(n + 1, np.int64)
-    np.add.at(change, begin + 1, amount)
+    np.add.at(change, start + 1, amount)
     ended = end < n
     np.subtract.at(change, end[ended] + 1, amount[ended])
     level: Times = np.cumsum(change)

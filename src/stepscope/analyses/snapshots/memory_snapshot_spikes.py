@@ -108,7 +108,7 @@ def _row(levels: SnapshotLevels, spike: Spike, peak: int) -> list[Any]:
     """The columns from `ts` on, with the stack (-1 if unknown) instead of what describes it."""
     high = levels.requested[spike.before : spike.after + 1] > levels.requested[spike.top] - spike.rise // 2
     above = np.flatnonzero(~high[: spike.top - spike.before])
-    begin = spike.before + (int(above[-1]) + 1 if above.size else 0)
+    start = spike.before + (int(above[-1]) + 1 if above.size else 0)
     below = np.flatnonzero(~high[spike.top - spike.before :])
     end = spike.top + int(below[0]) if below.size else spike.after
     live = levels.live(spike.top)
@@ -119,7 +119,7 @@ def _row(levels: SnapshotLevels, spike: Spike, peak: int) -> list[Any]:
     sums = np.bincount(group, weights=sizes).astype(np.int64) if live.size else np.zeros(1, np.int64)
     largest = int(sums.argmax())
     return [
-        int(levels.ts[spike.top]), int(levels.ts[end] - levels.ts[begin]), int(levels.requested[spike.top]), spike.rise,
+        int(levels.ts[spike.top]), int(levels.ts[end] - levels.ts[start]), int(levels.requested[spike.top]), spike.rise,
         spike.rise / peak, int(sizes.sum()), int(live.size), int(sums[largest]),
         int(names[largest]) if live.size else -1,
     ]  # fmt: skip

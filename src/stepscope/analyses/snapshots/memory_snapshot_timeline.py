@@ -60,8 +60,8 @@ def extremes(values: Times, parts: int) -> Times:
     """Positions of the first greatest and the first least value of each of `parts` equal stretches, ascending."""
     bounds = np.linspace(0, values.size, min(parts, values.size) + 1).astype(np.int64)
     found = [
-        begin + int(pick) for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-        for pick in (values[begin:end].argmax(), values[begin:end].argmin())
+        start + int(pick) for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+        for pick in (values[start:end].argmax(), values[start:end].argmin())
     ]  # fmt: skip
     return np.unique(np.array(found, np.int64))
 

@@ -154,12 +154,12 @@ def _host(built: Built, pieces: Pieces, states: HostStates | None) -> _Labelled:
         own = np.flatnonzero(thread == one)
         lo, hi = int(starts[own].min()), int(ends[own].max())
         at, until, state = states.timeline(one, lo, hi)
-        begin, finish, piece, tile = overlay(starts[own], ends[own], at, until)
+        start, finish, piece, tile = overlay(starts[own], ends[own], at, until)
         labels = [_OF_STATE[s] for s in state[tile].tolist()]
         calls = launching & (built.calls.track == one)
-        within = Intervals.union_of(built.calls.ts[calls], built.calls.end[calls]).within(begin, finish)
+        within = Intervals.union_of(built.calls.ts[calls], built.calls.end[calls]).within(start, finish)
         within = np.where(state[tile] == host.RUNTIME, within, 0)
-        found.append(_Labelled(step[own[piece]], finish - begin - within, labels))
+        found.append(_Labelled(step[own[piece]], finish - start - within, labels))
         found.append(_Labelled(step[own[piece]], within, [("launch", "call")] * piece.size))
     steps, took = ([getattr(part, name) for part in found] for name in ("step", "took"))
     return _Labelled(

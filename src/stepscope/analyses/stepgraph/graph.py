@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analyses.stepgraph.building.build import Built, build
-from stepscope.analyses.stepgraph.building.points import BEGIN, END
+from stepscope.analyses.stepgraph.building.points import END, START
 from stepscope.analyses.stepgraph.building.spans import read_spans
 from stepscope.analyses.stepgraph.changing.effects import Effects
 from stepscope.analyses.stepgraph.changing.purposes import purposes
@@ -126,13 +126,13 @@ def recorded_ns(built: Built, took: Times) -> int:
 
 def windows(built: Built, ends: Times) -> tuple[Times, Times]:
     """Start and end of the time that each step owns, by the same rule as in `step_budget`; int64[steps] each."""
-    begin, end = _marks(built, ends, BEGIN), _marks(built, ends, END)
+    start, end = _marks(built, ends, START), _marks(built, ends, END)
     last = _last_activity(built, ends)
-    if begin is None or end is None:
+    if start is None or end is None:
         return _windows_of_devices(built, last)
     stops = np.maximum(end, last)
     # Work of before the recording may be in the way of several steps.
-    starts = np.maximum(begin, built.selection.floor)
+    starts = np.maximum(start, built.selection.floor)
     starts[1:] = np.maximum(starts[1:], np.maximum.accumulate(stops)[:-1])
     return starts, np.maximum(stops, starts)
 

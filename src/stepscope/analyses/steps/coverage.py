@@ -87,7 +87,7 @@ def _parts(steps: Steps, trace: Trace, lo: int, hi: int) -> list[_Part]:
     found: list[_Part] = []
     at = lo
     for i, kind in enumerate(role):
-        start, end = (min(max(int(edge[i]), at), hi) for edge in (steps.begin, steps.end))
+        start, end = (min(max(int(edge[i]), at), hi) for edge in (steps.start, steps.end))
         if start > at:
             found.append(_Part("between" if i else "start-up", at, start, False))
         name = "in use" if kind == "window" else kind

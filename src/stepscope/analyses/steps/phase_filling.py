@@ -66,9 +66,9 @@ def fill(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
         phase = neighbours.phase(hi, updates) if trains else FORWARD
         if not len(inside) or phase == REST:
             continue
-        begin, end = int(inside.starts[0]), int(inside.ends[-1])
-        ready = inputs.ready(begin, end) if phase == FORWARD else begin
-        filled[PREPROCESSING].append((begin, ready))
+        start, end = int(inside.starts[0]), int(inside.ends[-1])
+        ready = inputs.ready(start, end) if phase == FORWARD else start
+        filled[PREPROCESSING].append((start, ready))
         filled[phase].append((ready, end))
     for phase, pairs in filled.items():
         layers[phase] |= Intervals.union_of([a for a, _ in pairs], [b for _, b in pairs])
@@ -119,12 +119,12 @@ class _Inputs:
     copied: Times
     passed: Times
 
-    def ready(self, begin: int, end: int) -> int:
+    def ready(self, start: int, end: int) -> int:
         """When the inputs of a pass are on the device: the end of the last copy before its first GEMM."""
-        first = int(np.searchsorted(self.passed, begin))
+        first = int(np.searchsorted(self.passed, start))
         limit = min(int(self.passed[first]), end) if first < self.passed.size else end
         last = int(np.searchsorted(self.copied, limit, side="right")) - 1
-        return max(int(self.copied[last]), begin) if last >= 0 else begin
+        return max(int(self.copied[last]), start) if last >= 0 else start
 
 
 def _inputs(trace: Trace, ops: Ops) -> _Inputs:

@@ -104,8 +104,8 @@ def _pieces(work: DeviceWork, phase: NDArray[np.int64], at: NDArray[np.int64]) -
     at = at[np.lexsort((work.event[at], work.ts[at]))]
     end = work.ts[at] + work.dur[at]
     before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end)[:-1])[: at.size]
-    begin = np.maximum(work.ts[at], before)
-    return [Intervals.union_of(begin[mine], end[mine]) for mine in (phase[at] == i for i in range(len(PHASES)))]
+    start = np.maximum(work.ts[at], before)
+    return [Intervals.union_of(start[mine], end[mine]) for mine in (phase[at] == i for i in range(len(PHASES)))]
 
 
 def _phases_of_work(trace: Trace, marks: Marks, line: tuple[Times, NDArray[np.int64]]) -> NDArray[np.int64]:

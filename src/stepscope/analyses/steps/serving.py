@@ -26,7 +26,7 @@ SERVING: Final = TableSchema(
     "One row per pass of a server over a batch, in time order, by the ranges that servers mark them with.",
     (
         RANK,
-        ns("ts", "Begin on the host."),
+        ns("ts", "Start on the host."),
         text("phase", "prefill (prompts are read), decode (a token per request is made) or mixed."),
         count("requests", "Requests in the batch."),
         Column("tokens", "int64", "Tokens that are read or made; null if not told.", "count", True),
@@ -51,16 +51,16 @@ def serving(trace: Trace) -> Table:
     rows = []
     end = -1
     for row in at.tolist():
-        begin, stop = int(spans.ts[row]), int(spans.ts[row] + spans.dur[row])
+        start, stop = int(spans.ts[row]), int(spans.ts[row] + spans.dur[row])
         # One server's range may lie in another's that says the same.
-        if begin < end:
+        if start < end:
             continue
         end = stop
-        mine = work.launched & (work.called >= begin) & (work.called < stop) & ~work.are("sync")
+        mine = work.launched & (work.called >= start) & (work.called < stop) & ~work.are("sync")
         span = _span(Intervals.union_of(work.ts[mine], work.ts[mine] + work.dur[mine]))
         one = passes[int(spans.name[row])]
         rate = one.tokens / span * 1e9 if one.tokens and span else None
-        rows.append((rank, begin, one.phase, one.requests, one.tokens, stop - begin, span, rate))
+        rows.append((rank, start, one.phase, one.requests, one.tokens, stop - start, span, rate))
     return Table.from_rows(SERVING, rows)
 
 

@@ -33,7 +33,7 @@ STEP_BUDGET = TableSchema(
         ns("comm_ns", "At least one collective ran, whether compute hid it or not."),
         ns("copy_ns", "At least one copy or memset ran, whether hidden or not."),
         ident("number", "Number in the step's recorded name; null if it has none.", nullable=True),
-        ns("start_ns", "Begin: the step's begin on the host, or the end of earlier steps' work if that is later."),
+        ns("start_ns", "Start: the step's start on the host, or the end of earlier steps' work if that is later."),
         ns("end_ns", "End: of the step on the host or of the last device work launched in it."),
         Column(
             "partial",

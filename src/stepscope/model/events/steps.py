@@ -12,7 +12,7 @@ from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
 _SQL: Final = """
-SELECT step, ts, ts + dur AS stop, "begin", "end", partial, source <> 'whole' AS found, typical
+SELECT step, ts, ts + dur AS stop, "begin" AS start, "end", partial, source <> 'whole' AS found, typical
 FROM steps ORDER BY ts, step
 """
 
@@ -25,8 +25,8 @@ class Steps:
         step: int32[n], step numbers.
         ts: int64[n], start on the host in ns.
         stop: int64[n], end on the host.
-        begin: int64[n], start on the devices, see table `steps`.
-        end: int64[n], end on the devices, at least `begin`.
+        start: int64[n], start on the devices, see table `steps`.
+        end: int64[n], end on the devices, at least `start`.
         partial: bool[n].
         found: bool[n]; false for the single step that stands for a trace without steps.
         typical: bool[n], whether figures per step include it.
@@ -35,7 +35,7 @@ class Steps:
     step: NDArray[np.int32]
     ts: Times
     stop: Times
-    begin: Times
+    start: Times
     end: Times
     partial: NDArray[np.bool_]
     found: NDArray[np.bool_]
@@ -48,8 +48,8 @@ class Steps:
 
     @property
     def length(self) -> Times:
-        """Device time of each step (`end` - `begin`), int64[n] in ns."""
-        length: Times = self.end - self.begin
+        """Device time of each step (`end` - `start`), int64[n] in ns."""
+        length: Times = self.end - self.start
         return length
 
     @property
@@ -71,6 +71,6 @@ class Steps:
 
 def _steps(trace: Trace) -> Steps:
     rows = trace.columns(_SQL)
-    rows["end"] = np.maximum(rows["end"], rows["begin"])
+    rows["end"] = np.maximum(rows["end"], rows["start"])
     flags = {name: rows[name].astype(np.bool_) for name in ("partial", "found", "typical")}
     return Steps(**{one.name: flags.get(one.name, rows[one.name]) for one in fields(Steps)})

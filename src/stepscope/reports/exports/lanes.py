@@ -27,8 +27,8 @@ def lanes(ts: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_
     order = np.lexsort((~holds, -end, ts))
     stacks: list[list[tuple[int, bool]]] = []
     rows = zip(order.tolist(), ts[order].tolist(), end[order].tolist(), holds[order].tolist(), strict=True)
-    for position, begin, finish, may_hold in rows:
-        lane = next((i for i, stack in enumerate(stacks) if _fits(stack, begin, finish)), len(stacks))
+    for position, start, finish, may_hold in rows:
+        lane = next((i for i, stack in enumerate(stacks) if _fits(stack, start, finish)), len(stacks))
         if lane == len(stacks):
             stacks.append([])
         stacks[lane].append((finish, may_hold))
@@ -36,8 +36,8 @@ def lanes(ts: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_
     return result
 
 
-def _fits(stack: list[tuple[int, bool]], begin: int, finish: int) -> bool:
+def _fits(stack: list[tuple[int, bool]], start: int, finish: int) -> bool:
     """Whether an event fits on a lane, given the ends of what was open there before, outermost first."""
-    while stack and stack[-1][0] <= begin:
+    while stack and stack[-1][0] <= start:
         stack.pop()
     return not stack or (stack[-1][1] and finish <= stack[-1][0])

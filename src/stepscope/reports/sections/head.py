@@ -70,7 +70,7 @@ def _program(report: Contents) -> str:
 def _passes(report: Contents) -> str:
     """`prefill of 888 tokens, 10,300 tokens/s`: the passes of a server that took the device longest.
 
-    Of several passes the time from one begin to the next counts: what lies between them makes tokens late, too. Where
+    Of several passes the time from one start to the next counts: what lies between them makes tokens late, too. Where
     the host is ahead of the device, it is the device that counts.
     """
     rows = report.tables["serving"].records() if "serving" in report.tables else []

@@ -2,7 +2,7 @@
 
 ## What it finds
 Steps that are marked with ranges of their own, such as a server's passes or a training step without its data loading,
-and between the end of each and the begin of the next time in which no device does anything.
+and between the end of each and the start of the next time in which no device does anything.
 
 ## Why it matters
 That time belongs to every iteration as much as the steps do, but is part of none: all else on the page is about the
@@ -60,7 +60,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     told = bool(found.doing.name or found.doing.parts)
     yield Draft(
         title="The device is idle between the steps",
-        summary=f"From the end of one step to the begin of the next no device does anything for "
+        summary=f"From the end of one step to the start of the next no device does anything for "
         f"{duration(found.idle_ns)}, {percent(found.share)} of the time from step to step (median of {found.count:,})"
         f"{where(found.doing)}.",
         actions=(_SCHEDULE, _AHEAD, _WIDER),

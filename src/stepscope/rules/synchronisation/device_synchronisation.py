@@ -64,15 +64,15 @@ def _actions(platform: str) -> tuple[Action, ...]:
     return (
         Action(
             "Remove the call, or make it once in many steps",
-            before=f"loss.backward()\n{module}.synchronize()\nprint(time.time() - begin)",
-            after=f"if step % 100 == 0:\n    {module}.synchronize()\n    print((time.time() - begin) / 100)",
+            before=f"loss.backward()\n{module}.synchronize()\nprint(time.time() - start)",
+            after=f"if step % 100 == 0:\n    {module}.synchronize()\n    print((time.time() - start) / 100)",
             page="synchronisation",
         ),
         Action(
             "Take times with events, and read them later",
-            before=f"{module}.synchronize(); begin = time.time()\nwork()\n{module}.synchronize(); end = time.time()",
-            after=f"begin, end = ({module}.Event(enable_timing=True) for _ in range(2))\n"
-            "begin.record(); work(); end.record()\n...  # at the end of the epoch: begin.elapsed_time(end)",
+            before=f"{module}.synchronize(); start = time.time()\nwork()\n{module}.synchronize(); end = time.time()",
+            after=f"start, end = ({module}.Event(enable_timing=True) for _ in range(2))\n"
+            "start.record(); work(); end.record()\n...  # at the end of the epoch: start.elapsed_time(end)",
             page="synchronisation",
         ),
     )

@@ -60,9 +60,9 @@ def migrations(s: Signals) -> Migrations:
     stalls = Intervals.union_of(ts, ends + _FAULT_NS)
     stalls = Intervals(stalls.starts, stalls.ends - _FAULT_NS)
     kernels = np.flatnonzero(work.are("compute") & (work.dur > 0))
-    begin, end = work.ts[kernels], work.ts[kernels] + work.dur[kernels]
-    low, high = np.searchsorted(ts, begin), np.searchsorted(ts, end)
-    stalled = stalls.within(begin, end)
+    start, end = work.ts[kernels], work.ts[kernels] + work.dur[kernels]
+    low, high = np.searchsorted(ts, start), np.searchsorted(ts, end)
+    stalled = stalls.within(start, end)
     kernels, low, high, stalled = (one[(high > low) & (stalled > 0)] for one in (kernels, low, high, stalled))
     total = np.concatenate(([0], np.cumsum(size)))
     moved_in = total[high] - total[low]

@@ -60,7 +60,7 @@ class Transfers:
         dst: int8[n], likewise.
         launch: int64[n], the call; -1 if not recorded.
         op: int64[n], the operator; -1 if not known.
-        called: int64[n], begin of the call; -1 if not recorded.
+        called: int64[n], start of the call; -1 if not recorded.
         returned: int64[n], its end.
         blocking: bool[n], whether the call, by its name, returns only when the copy is done.
         wait: int64[n], the call right after it that waits for the device; -1 if there is none.

@@ -32,7 +32,7 @@ class Waits:
 
     Attributes:
         events: int64[n], their events.
-        ts: int64[n], begins.
+        ts: int64[n], starts.
         dur: int64[n], durations.
         names: As recorded.
     """

@@ -213,8 +213,8 @@ def line(s: Signals) -> Line:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
     starts, ends = _windows(s)
     tile_starts, tile_ends, state = hosts.timeline(hosts.feeders[0], int(starts[0]), int(ends[-1]))
-    begins, stops, _, tile = overlay(starts, ends, tile_starts, tile_ends)
-    return Line(begins, stops, state[tile])
+    heads, stops, _, tile = overlay(starts, ends, tile_starts, tile_ends)
+    return Line(heads, stops, state[tile])
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:

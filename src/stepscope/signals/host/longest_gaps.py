@@ -28,7 +28,7 @@ class Gap:
     """Times in which a device does nothing, between the same two kernels.
 
     Attributes:
-        start_ns: Begin of the longest, since the trace's origin.
+        start_ns: Start of the longest, since the trace's origin.
         dur_ns: Length of the longest.
         count: How many they are.
         after: Short name of what ended when it began; empty if nothing ran before.

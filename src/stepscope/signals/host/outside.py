@@ -83,7 +83,7 @@ def between(s: Signals) -> Between:
     length = steps.typical_ns
     if length is None or steps.step.size < _FEW or not steps.found.all():
         raise MissingInputError("the recording has too few steps", hint="record some whole steps of the job")
-    gaps = Intervals(steps.end[:-1], np.maximum(steps.begin[1:], steps.end[:-1]))
+    gaps = Intervals(steps.end[:-1], np.maximum(steps.start[1:], steps.end[:-1]))
     busy = Intervals.empty()
     for device in s.trace.once(device_times):
         busy = busy | device.busy

@@ -139,10 +139,10 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
 def _around(ts: NDArray[np.int64], stop: NDArray[np.int64]) -> Ids:
     """Position of the innermost of n events around each, which ascend by start, the longest first; -1 for none."""
     found, opened = np.full(ts.size, -1), list[int]()
-    for one, (begin, end) in enumerate(zip(ts.tolist(), stop.tolist(), strict=True)):
+    for one, (start, end) in enumerate(zip(ts.tolist(), stop.tolist(), strict=True)):
         while opened and stop[opened[-1]] < end:
             opened.pop()
-        while opened and stop[opened[-1]] <= begin:
+        while opened and stop[opened[-1]] <= start:
             opened.pop()
         found[one] = opened[-1] if opened else -1
         opened.append(one)

@@ -79,7 +79,7 @@ Silent = tuple[Times, Times, NDArray[np.float64], NDArray[np.int64]]
 
 
 def _silent(s: Signals, threads: list[int]) -> Silent:
-    """Long stretches in steps without any begin or end of an event, their place within the step, and the step."""
+    """Long stretches in steps without any start or end of an event, their place within the step, and the step."""
     spans = Spans(s.trace)
     mine = np.flatnonzero(spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0))
     ts, steps = spans.ts[mine], Steps.of(s.trace)
@@ -103,9 +103,9 @@ def _unexplained(
     free, within, inside = (np.full(starts.size, flag) for flag in (True, False, False))
     spans, rows = Spans(s.trace), s.trace.columns(_LONG_SQL, {"threads": threads, "least": _LEAST_NS})
     at = spans.rows(rows["id"])[np.argsort(rows["depth"], kind="stable")]
-    begin, stop = spans.ts[at], spans.ts[at] + spans.dur[at]
-    around = (begin <= starts[:, None]) & (stop >= ends[:, None])
-    overhead = spans.of("overhead")[at] & (begin < ends[:, None]) & (stop > starts[:, None])
+    start, stop = spans.ts[at], spans.ts[at] + spans.dur[at]
+    around = (start <= starts[:, None]) & (stop >= ends[:, None])
+    overhead = spans.of("overhead")[at] & (start < ends[:, None]) & (stop > starts[:, None])
     explains = spans.of(*_EXPLAINED)[at]
     free[(overhead | around & explains).any(axis=1)] = False
     # Of several operators around a stretch the innermost one comes last, and stays.

@@ -24,7 +24,7 @@ FROM activities k JOIN ({LIMITS_SQL}) d ON d.device IS NOT DISTINCT FROM k.devic
 WHERE k.kind = 'compute' AND k.graph IS NULL AND k.grid IS NOT NULL AND d.sms > 0 AND k.launch_ts IS NOT NULL
 ORDER BY k.track, k.ts, k.event
 """
-#: From launch to begin on an idle queue it takes some microseconds.
+#: From launch to start on an idle queue it takes some microseconds.
 _LATENCY_NS: Final = 10_000
 #: Kernels with blocks for less than this part of the SMs leave room for others.
 _ROOM: Final = 0.5

@@ -49,7 +49,7 @@ class Growth:
     Attributes:
         device: Index.
         levels: int64[n], least bytes in use within each of n complete steps.
-        starts: int64[n], begins of these steps.
+        starts: int64[n], starts of these steps.
     """
 
     device: int

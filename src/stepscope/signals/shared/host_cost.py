@@ -106,19 +106,19 @@ def one_call(s: Signals, found: Ranges) -> Change:
     track, starts = spans.track[at], spans.ts[at]
     ends = starts + np.maximum(spans.dur[at], 0)
     n = found.first.size
-    begin, stop, busy = np.full(n, np.iinfo(np.int64).max), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    np.minimum.at(begin, of, starts)
+    start, stop, busy = np.full(n, np.iinfo(np.int64).max), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    np.minimum.at(start, of, starts)
     np.maximum.at(stop, of, ends)
     np.add.at(busy, of, ends - starts)
     lengths = found.last - found.first + 1
     foreign = np.zeros(n, np.bool_)
     foreign[of[~np.isin(track, _interleaved(s.trace))]] = True
-    whole = ~foreign & (stop - begin <= 3 * busy + _BETWEEN_NS * lengths) & (stop > begin)
+    whole = ~foreign & (stop - start <= 3 * busy + _BETWEEN_NS * lengths) & (stop > start)
     parts, stretches = [], []
     for length in np.unique(lengths).tolist():
         mine = whole & (lengths == length)
         if mine.any():
-            stretches.append(Stretches(begin[mine], stop[mine], 1 / length))
+            stretches.append(Stretches(start[mine], stop[mine], 1 / length))
         others = calls[~whole[of] & (lengths[of] == length)]
         if others.size:
             parts.append(Scaled(np.unique(others), 1 / length))

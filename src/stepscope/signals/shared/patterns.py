@@ -222,12 +222,12 @@ def _runs(w: Work, text: str) -> Ranges:
     at = np.arange(letters.size)
     joined = np.zeros(letters.size, np.bool_)
     joined[1:] = point[1:] & point[:-1] & w.alike(at[1:], at[:-1]) & (w.size[1:] != 0)
-    begins = np.flatnonzero(~joined)
-    last = np.append(begins[1:], letters.size) - 1
+    starts = np.flatnonzero(~joined)
+    last = np.append(starts[1:], letters.size) - 1
     changes = np.concatenate(([0], np.cumsum(letters[1:] != letters[:-1])))
-    same = changes[last] == changes[begins]
-    long = (last > begins) & point[begins] & ~(same & (last - begins >= _MOST_ALIKE))
-    return Ranges(begins[long], last[long], begins[long])
+    same = changes[last] == changes[starts]
+    long = (last > starts) & point[starts] & ~(same & (last - starts >= _MOST_ALIKE))
+    return Ranges(starts[long], last[long], starts[long])
 
 
 def _is_activation(letters: str) -> bool:

@@ -32,13 +32,13 @@ class Work:
     Attributes:
         letters: A role of `stepscope.signals.shared.roles` for each.
         op: int64[n], event of the operator; -1 if there is none that is known.
-        ts: int64[n], begin on the queue.
+        ts: int64[n], start on the queue.
         dur: int64[n], time on the queue.
         size: float64[n], elements of the largest operand; if only the launch is known, minus the number of threads; 0
             if neither is.
         shape: int32[n], position in `shapes`; -1 if not recorded.
         depth: int32[n], blocks in z, in which libraries count the GEMMs of a batch; 0 if not recorded.
-        called: int64[n], begin of the operator on the host; -1 if there is none.
+        called: int64[n], start of the operator on the host; -1 if there is none.
         thread: int32[n], track of the operator; -1 if there is none.
         shapes: Recorded shapes of inputs, JSON.
         kernels: int64[m], device events, operation by operation.
@@ -134,19 +134,19 @@ def _of_kernels(trace: Trace, at: Ids) -> Work:
     # Kernels of one operator are one operation; those of an operator that says nothing each are their own.
     together = np.zeros(role.size, np.bool_)
     together[1:] = known[1:] & (op[1:] == op[:-1]) & (track[1:] == track[:-1])
-    begins = np.flatnonzero(~together)
-    head = rows[begins]
+    starts = np.flatnonzero(~together)
+    head = rows[starts]
     shape, shapes = _shapes(trace, np.where(head >= 0, trace.once(inputs_of)[head], -1))
     size = _sizes(shape, shapes)
-    threads = np.maximum.reduceat(grids.threads[at], begins)
+    threads = np.maximum.reduceat(grids.threads[at], starts)
     return _bounded(
-        track[begins],
-        role[begins],
+        track[starts],
+        role[starts],
         {
-            "op": np.where(known, op, -1)[begins], "ts": device.ts[at[begins]],
-            "dur": np.add.reduceat(device.dur[at], begins), "shape": shape,
-            "depth": np.maximum.reduceat(grids.depth[at], begins),
-            "size": np.where(size > 0, size, -threads), "first": begins,
+            "op": np.where(known, op, -1)[starts], "ts": device.ts[at[starts]],
+            "dur": np.add.reduceat(device.dur[at], starts), "shape": shape,
+            "depth": np.maximum.reduceat(grids.depth[at], starts),
+            "size": np.where(size > 0, size, -threads), "first": starts,
             "called": np.where(head >= 0, spans.ts[head], -1),
             "thread": np.where(head >= 0, spans.track[head], -1).astype(np.int32),
         },

@@ -42,7 +42,7 @@ def pinning(starts: Times, stops: Times, blocks: Times, sizes: Times) -> Times:
     """Sizes of the blocks in segments that are more than half free, and of 20 MiB or more.
 
     Args:
-        starts: Begins of the segments, ascending.
+        starts: Starts of the segments, ascending.
         stops: Their ends.
         blocks: Addresses of the blocks in use.
         sizes: Their bytes.

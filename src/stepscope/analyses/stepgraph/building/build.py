@@ -276,7 +276,7 @@ def _host_order(points: Points, own: Times, handovers: Handovers, host: NDArray[
     returns = (points.kind[at] == RETURN) & (points.call[at] >= 0)
     these = at[returns]
     call = points.call[these]
-    usual[returns] = np.clip(points.begin[these] + own[call] - since[returns], 0, usual[returns])
+    usual[returns] = np.clip(points.start[these] + own[call] - since[returns], 0, usual[returns])
     for kind, ready in ((TAKEN, handovers.ready + handovers.gap), (EMPTIED, handovers.free)):
         these = points.kind[at] == kind
         usual[these] = np.clip(ready[points.handover[at[these]]] - since[these], 0, usual[these])

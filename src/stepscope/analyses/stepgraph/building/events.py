@@ -24,7 +24,7 @@ _EARLY_NS = 15_000
 _EARLY_SHARE = 10
 #: Neighbours that are looked at for one of another queue.
 _NEIGHBOURS = 8
-#: Begin and duration are rounded, each to this at worst, if all recorded times are multiples of it.
+#: Start and duration are rounded, each to this at worst, if all recorded times are multiples of it.
 _RESOLUTIONS = (1_000,)
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -64,7 +64,7 @@ def _working(trace: Trace, calls: Calls, loading: NDArray[np.int64]) -> NDArray[
         at = at[np.argsort(spans.ts[at], kind="stable")]
         ends = spans.ts[at] + spans.dur[at]
         for one in mine.tolist():
-            begin, end = calls.ts[loading[one]], calls.end[loading[one]]
-            low, high = np.searchsorted(spans.ts[at], (begin, end + 1))
+            start, end = calls.ts[loading[one]], calls.end[loading[one]]
+            low, high = np.searchsorted(spans.ts[at], (start, end + 1))
             found[one] = ends[low:high].min(initial=end + 1) <= end
     return found

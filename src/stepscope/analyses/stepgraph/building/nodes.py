@@ -55,7 +55,7 @@ class Nodes:
 
     Attributes:
         kind: int8[n].
-        start: int64[n], when it starts: a device activity's begin, else its end.
+        start: int64[n], when it starts: a device activity's start, else its end.
         end: int64[n].
         event: int64[n], the device activity's or the call's event; -1 if there is none.
         item: int64[n], position among what it was made of: activities, points or batches.

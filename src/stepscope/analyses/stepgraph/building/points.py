@@ -18,7 +18,7 @@ from stepscope.model.intervals import Times
 #: What a point is: the end of a call; the moment inside a call at which it has launched; a moment at which a thread
 #: stops for another one; that at which it has put work in a queue for another one, or is done with such work; that at
 #: which it begins with such work, or goes on as all of it is done; start and end of a step.
-RETURN, ISSUE, YIELD, PUT, DONE, TAKEN, EMPTIED, BEGIN, END = range(9)
+RETURN, ISSUE, YIELD, PUT, DONE, TAKEN, EMPTIED, START, END = range(9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Points:
         call: int64[n], position in `Calls`, -1 if it belongs to none.
         step: int32[n], step of starts and ends, else -1.
         previous: int64[n], the point from which the thread, or the one whose turn it was, went on; -1 for the first.
-        begin: int64[n], begin of the call; equal to `at` if there is none.
+        start: int64[n], start of the call; equal to `at` if there is none.
         handover: int64[n], position in `Handovers` of what is put or taken, or of the call before which all was done;
             else -1.
     """
@@ -43,7 +43,7 @@ class Points:
     call: NDArray[np.int64]
     step: NDArray[np.int32]
     previous: NDArray[np.int64]
-    begin: Times
+    start: Times
     handover: NDArray[np.int64]
 
 
@@ -64,28 +64,28 @@ def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Ti
     main = np.full(steps, threads.main, np.int32)
     piece, emptied = np.arange(handovers.put.size), np.arange(handovers.call.size)
     parts = [
-        _part(RETURN, calls.end[acting], calls.track[acting], call=acting, begin=calls.ts[acting]),
-        _part(ISSUE, issued[early], calls.track[early], call=early, begin=calls.ts[early]),
+        _part(RETURN, calls.end[acting], calls.track[acting], call=acting, start=calls.ts[acting]),
+        _part(ISSUE, issued[early], calls.track[early], call=early, start=calls.ts[early]),
         _part(YIELD, turns.stopped, turns.source),
         _part(PUT, handovers.put, handovers.giver, handover=piece),
         _part(TAKEN, handovers.taken, handovers.taker, handover=piece),
         _part(DONE, handovers.done[handovers.last], handovers.taker[handovers.last], handover=emptied),
         _part(EMPTIED, calls.ts[handovers.call], calls.track[handovers.call], handover=emptied),
-        _part(BEGIN, selection.starts[:steps], main, step=selection.step[:steps]),
+        _part(START, selection.starts[:steps], main, step=selection.step[:steps]),
         _part(END, selection.ends[:steps], main, step=selection.step[:steps]),
     ]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     # Of points at one moment, a call inside another comes first, then where a thread stops, then ends of steps.
     after = np.array([0, 0, 1, 1, 1, 4, 4, 3, 2])[columns["kind"]]
-    order = np.lexsort((-columns["begin"], after, columns["at"], columns["track"]))
+    order = np.lexsort((-columns["start"], after, columns["at"], columns["track"]))
     columns = {name: column[order] for name, column in columns.items()}
     return _after_turns(Points(previous=_same_thread(columns["track"]), **columns), threads)
 
 
 def _part(kind: int, at: Times, track: NDArray[np.int32], **known: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Points of one kind; columns of which nothing is known are -1, and `begin` is `at`."""
+    """Points of one kind; columns of which nothing is known are -1, and `start` is `at`."""
     none = np.full(at.size, -1)
-    unknown = {"call": none, "step": none.astype(np.int32), "begin": at, "handover": none}
+    unknown = {"call": none, "step": none.astype(np.int32), "start": at, "handover": none}
     return {"at": at, "track": track, "kind": np.full(at.size, kind, np.int8), **unknown, **known}
 
 

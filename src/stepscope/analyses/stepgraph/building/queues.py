@@ -36,7 +36,7 @@ class Queue:
     Attributes:
         track: Its track.
         member: int64[n], positions in `Activities`.
-        called: int64[n], by when each and all before it were launched (begin of the call).
+        called: int64[n], by when each and all before it were launched (start of the call).
         latest: int64[n], position of whichever of it and those before it ends last.
     """
 

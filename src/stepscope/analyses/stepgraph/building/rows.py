@@ -39,7 +39,7 @@ class Activities:
         end: int64[n].
         step: int32[n], -1 if they belong to none.
         launch: int64[n], the launching events, -1 if not recorded.
-        called: int64[n], begin of the launching call; their own where it is not recorded.
+        called: int64[n], start of the launching call; their own where it is not recorded.
         thread: int32[n], track of that call, -1 if not recorded.
         kind: int8[n].
         blocking: bool[n], copies that the host waited for.
@@ -61,7 +61,7 @@ class Activities:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The n host calls that matter to the graph, by thread and begin.
+    """The n host calls that matter to the graph, by thread and start.
 
     Attributes:
         id: int64[n], their events.

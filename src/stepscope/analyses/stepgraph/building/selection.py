@@ -31,7 +31,7 @@ class Selection:
 
     Attributes:
         step: int32[n], as in `steps`.
-        starts: int64[n], begins on the host.
+        starts: int64[n], starts on the host.
         ends: int64[n], ends on the host.
         window_ns: int64[n], time that each step owns, as in `step_budget`.
         floor: int64[n], ascending: before this a step owns no time, for the devices are busy with work that is no

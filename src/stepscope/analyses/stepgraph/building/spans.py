@@ -15,7 +15,7 @@ from stepscope.model.events.columns import on_host
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.trace import Trace
 
-_BEGIN, _END = -(1 << 60), 1 << 60
+_FROM, _END = -(1 << 60), 1 << 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Spans:
     def on_threads(self, events: Events, threads: Iterable[int]) -> Intervals:
         """When any of the events lasted on any of the threads."""
         if (events == EVERY_HOST_EVENT).any():
-            return Intervals.union_of([_BEGIN], [_END])
+            return Intervals.union_of([_FROM], [_END])
         if not self.id.size:
             return Intervals.empty()
         at = np.minimum(np.searchsorted(self.id, events), self.id.size - 1)

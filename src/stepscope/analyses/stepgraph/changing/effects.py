@@ -70,11 +70,11 @@ class Effects:
             waited[self.device_nodes(change.unblocked)] = 0
         if change.overlapped.size:
             on = self.overlap.apply(self.activities(change.overlapped), lag)
-        on = self._from_the_begin(on, lag)
+        on = self._from_the_start(on, lag)
         most = MOST if self._longer(lag, took, waited) else 1
         return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]), most)
 
-    def _from_the_begin(self, on: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
+    def _from_the_start(self, on: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
         """What nothing holds up any more starts with everything; where each edge comes from then, int64[m]."""
         first = self.built.graph.first
         some = np.flatnonzero(first[1:] > first[:-1])
