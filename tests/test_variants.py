@@ -29,7 +29,7 @@ JOBS = {
 HARMLESS = (
     "another file name", "shuffled", "other processes and threads", "other streams", "other numbers of steps",
     "without names of threads", "ten days later", "in microseconds", "device -80 µs", "device +80 µs", "device +2 ms",
-    "device drifts by 50 ppm", "without device properties", "idle before and after", "without arrows",
+    "device drifts by 50 ppm", "without device properties", "idle before and after", "without flows",
     "all times x 1.3",
 )  # fmt: skip
 

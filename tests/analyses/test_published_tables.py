@@ -55,7 +55,7 @@ def differing(found: Sums, expected: Sums) -> dict[str, tuple[object, object]]:
 
 @pytest.mark.parametrize("name", WITH_KERNELS)
 def test_kernels_agree(name: str) -> None:
-    """The published table has no copies and sets."""
+    """The published table has no copies and memsets."""
     file = shared("kineto", name, "expected_kernel_summary.csv")
     expected = read_sums(file, "Kernel name", "Kernel duration (µs)_count", "Kernel duration (µs)_sum")
     rows = [row for row in kernels(open_shared(name)).records() if row["kind"] not in ("copy", "set")]
@@ -97,7 +97,7 @@ def test_operators_and_kernels_by_operator_tell_the_same(name: str) -> None:
 
 
 def _resnet(trace: Trace, found: Sums, expected: Sums) -> None:
-    """This table of TraceLens leaves out sets and collectives."""
+    """This table of TraceLens leaves out memsets and collectives."""
     for row in kernels_by_operator(trace).records():
         if row["operator"] and row["kind"] in ("set", "comm"):
             calls, time = found[row["operator"]]

@@ -3,7 +3,7 @@
 The rules, from Perfetto's sources (src/trace_processor/importers/json, importers/common/slice_tracker.cc and
 flow_tracker.cc): events are sorted by time, those of one time stay in the order of the file; times are in
 microseconds and are rounded to ns; a negative time is dropped; a thread number of 0 stands for the process's number;
-on a thread a slice that outlives the one it begins in is dropped; an arrow binds to the slice that was opened last on
+on a thread a slice that outlives the one it begins in is dropped; a flow binds to the slice that was opened last on
 its thread, and its two halves belong together by id, category and name.
 """
 
@@ -48,7 +48,7 @@ class Imported:
 
     slices: int = 0
     dropped: list[str] = field(default_factory=list)
-    arrows: Counter[tuple[str, str]] = field(default_factory=Counter)
+    flows: Counter[tuple[str, str]] = field(default_factory=Counter)
     unbound: int = 0
     backwards: int = 0
     threads: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -102,7 +102,7 @@ def imported(text: str) -> Imported:
                 if name is None or source is None:
                     result.unbound += 1
                 else:
-                    result.arrows[source, name] += 1
+                    result.flows[source, name] += 1
         else:
             assert event["ph"] == "C"
             assert all(math.isfinite(float(value)) for value in event["args"].values())
@@ -122,7 +122,7 @@ def put(event: dict[str, Any], stack: list[tuple[int, str]], result: Imported) -
     stack.append((end, event["name"]))
 
 
-def arrows(trace: Trace) -> Counter[tuple[str, str]]:
+def flows(trace: Trace) -> Counter[tuple[str, str]]:
     rows = trace.sql(
         "SELECT s.name AS source, t.name AS target FROM flows f "
         "JOIN events s ON s.id = f.source JOIN events t ON t.id = f.target"
@@ -142,11 +142,11 @@ def test_of_a_real_recording_nothing_is_lost(name: str) -> None:
         assert result.slices == events
         assert result.unnamed == set()
         assert {pid for pid, _ in result.threads} == set(result.processes)
-        wanted = arrows(trace)
-        assert result.arrows.total() + result.unbound + result.backwards == wanted.total()
+        wanted = flows(trace)
+        assert result.flows.total() + result.unbound + result.backwards == wanted.total()
         assert result.backwards == trace.scalar(BACKWARDS)
-        # An arrow goes astray only where the slices of a thread begin at the same instant.
-        assert (wanted - result.arrows).total() <= result.backwards + wanted.total() // 100
+        # A flow goes astray only where the slices of a thread begin at the same instant.
+        assert (wanted - result.flows).total() <= result.backwards + wanted.total() // 100
 
 
 def test_events_that_overlap_are_on_threads_of_their_own() -> None:
@@ -158,7 +158,7 @@ def test_events_that_overlap_are_on_threads_of_their_own() -> None:
     assert [name for name in result.threads.values() if name.startswith("device")] == [
         "device 0 stream 7", "device 0 stream 7 (2)", "device 0 stream 7 (3)", "device 0 stream 7 (4)",
     ]  # fmt: skip
-    assert result.arrows == Counter({("cudaLaunchKernel", "overlapping"): 10})
+    assert result.flows == Counter({("cudaLaunchKernel", "overlapping"): 10})
 
 
 def test_stream_0_of_device_1_is_not_its_stream_1() -> None:

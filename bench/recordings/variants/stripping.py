@@ -102,7 +102,7 @@ PYTORCH: Final[dict[str, Change]] = {
             or category(event) == "gpu_user_annotation"
         )
     ),
-    "without arrows": without_events(lambda event: event.get("ph") in ("s", "t", "f")),
+    "without flows": without_events(lambda event: event.get("ph") in ("s", "t", "f")),
     "without device properties": without_device_properties,
     "without head and metadata": without_head,
 }

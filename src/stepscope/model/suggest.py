@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 #: Shortest name that is matched as a part of another one.
-_TELLING: Final = 3
+_SHORTEST: Final = 3
 
 
 def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
@@ -15,7 +15,7 @@ def choose(name: str, names: Iterable[str], otherwise: str = "") -> str:
 
     known = {known.lower(): known for known in names}
     near = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
-    if len(name) >= _TELLING:
+    if len(name) >= _SHORTEST:
         near += [each for each in known if name.lower() in each and each not in near][: 3 - len(near)]
     if near:
         return f"did you mean {' or '.join(known[each] for each in near)}"

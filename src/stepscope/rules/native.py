@@ -215,8 +215,8 @@ READ_OFTEN: Final = Action(
     needs=("llama.cpp",),
 )
 
-#: Actions that keep data on the device, and that make copies fast.
-COPYING: Final = (
+#: Actions by what they do: make copies faster or fewer, read less, overlap, ...
+FASTER_COPIES: Final = (
     _REGION,
     _REGION_ACC,
     _LOCKED_BY_COMPILER,
@@ -226,7 +226,7 @@ COPYING: Final = (
     _MOVED_ONCE,
     _LAYERS,
 )
-KEEPING: Final = (_REGION, _REGION_ACC, _RESIDENT, _MOVED_ONCE, _LAYERS)
+FEWER_COPIES: Final = (_REGION, _REGION_ACC, _RESIDENT, _MOVED_ONCE, _LAYERS)
 READING: Final = (_READ_LESS, _REDUCE_LESS)
 OVERLAPPING: Final = (_STREAMS, _NOWAIT, _ASYNC, _LAYERS)
 PACKING: Final = (_REGION, _REGION_ACC, _PACKED, _LAYERS)

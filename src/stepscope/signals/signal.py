@@ -35,16 +35,15 @@ class Signal(Generic[T]):
     compute: Callable[[Signals], T]
 
 
-def signal(unit: str = "", name: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:
+def signal(unit: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:
     """Make a signal of a function, whose docstring is the description.
 
-    Its name is the module's `TOPIC`, else the module's name, and the given name, else the function's. Names of signals
-    are public: modules and functions that are renamed keep them.
+    Its name is that of the module and the function, such as `host.dispatch_share`.
     """
 
     def made(compute: Callable[[Signals], T]) -> Signal[T]:
-        topic = compute.__globals__.get("TOPIC") or compute.__module__.rpartition(".")[2]
-        return Signal(f"{topic}.{name or compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
+        module = compute.__module__.rpartition(".")[2]
+        return Signal(f"{module}.{compute.__name__}", unit, inspect.getdoc(compute) or "", compute)
 
     return made
 

@@ -92,7 +92,7 @@ class KernelSpec:
         registers: registers per thread.
         shared_bytes: shared memory per block.
         flops: floating-point operations.
-        bytes: bytes read and written (copied or set, for copies and memsets).
+        bytes: bytes read and written (copied or filled, for copies and memsets).
         direction: ``HtoD``, ``DtoH``, ``DtoD`` for copies.
         collective: what it moves, for collectives.
         inputs: tensors it reads.

@@ -113,11 +113,11 @@ def test_timeline_has_the_mean_of_the_summary_and_its_maximum() -> None:
         f.kernel("k", 5_000 + 37 * i, 30, launch=(20 * i, 5))
     trace = f.trace()
     [row] = queue_depth(trace).records()
-    pieces = queue_depth_timeline(trace).records()
-    assert 0 < len(pieces) <= BUCKETS
-    assert sum(piece["dur"] for piece in pieces) == row["total_ns"]
-    assert max(piece["max"] for piece in pieces) == row["max"]
-    area = sum(piece["mean"] * piece["dur"] for piece in pieces)
+    parts = queue_depth_timeline(trace).records()
+    assert 0 < len(parts) <= BUCKETS
+    assert sum(part["dur"] for part in parts) == row["total_ns"]
+    assert max(part["max"] for part in parts) == row["max"]
+    area = sum(part["mean"] * part["dur"] for part in parts)
     assert area / row["total_ns"] == pytest.approx(row["mean"])
 
 

@@ -22,7 +22,7 @@ def mm(f: Facts, ts: int, dur: int, *, kernel: str = "ampere_bf16_s16816gemm_bf1
     f.kernel(kernel, ts + 200, dur, launch=(ts + 10, 5))
 
 
-def test_a_large_product_is_bound_by_compute() -> None:
+def test_a_large_gemm_is_bound_by_compute() -> None:
     f = Facts()
     f.row("devices", device=0, name=_A100)
     mm(f, 0, 1_000_000)

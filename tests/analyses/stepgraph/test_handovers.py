@@ -14,17 +14,17 @@ from support import Facts
 US = 1000
 
 
-def job(*pieces: tuple[int, int, int]) -> tuple[Trace, list[int], list[int]]:
-    """A step of 1000 µs: the main thread prepares pieces of work, another one launches them, the host waits for them.
+def job(*tasks: tuple[int, int, int]) -> tuple[Trace, list[int], list[int]]:
+    """A step of 1000 µs: the main thread prepares tasks, another one launches them, the host waits for them.
 
     Args:
-        pieces: In µs, when an operator begins that takes 100 and ends with putting a piece in the queue; when that is
+        tasks: In µs, when an operator begins that takes 100 and ends with putting a task in the queue; when that is
             taken; and how long that takes, at the end of which a kernel of 50 is launched.
     """
     f = Facts()
     f.step(0, 0, 1000 * US)
     ops, takes = [], []
-    for start, taken, took in pieces:
+    for start, taken, took in tasks:
         ops.append(f.host("op", "aten::mm", start * US, 100 * US))
         f.host("queue", "Enqueue", (start + 90) * US, 10 * US)
         takes.append(f.host("queue", "Dequeue@mm", taken * US, took * US, thread="2"))
@@ -33,7 +33,7 @@ def job(*pieces: tuple[int, int, int]) -> tuple[Trace, list[int], list[int]]:
             f.row("raw_flows", kind="queue", key=str(start), is_source=thread == "1", ts=ts * US, track=track)
         end = taken + took
         f.kernel("mm", (end + 2) * US, 50 * US, launch=((end - 5) * US, 5 * US), thread="2", kind="compute")
-    done = pieces[-1][1] + pieces[-1][2]
+    done = tasks[-1][1] + tasks[-1][2]
     f.host("sync", "aclrtSynchronizeStream", (done + 10) * US, 47 * US)
     f.host("op", "aten::item", (done + 57) * US, (1000 - done - 57) * US)
     return f.trace(), ops, takes
@@ -55,7 +55,7 @@ def test_work_that_is_put_in_the_queue_earlier_is_taken_earlier() -> None:
 def test_a_thread_that_is_behind_does_not_wait_for_the_one_that_leads_it() -> None:
     trace, ops, takes = job((0, 104, 200), (100, 306, 200))
     assert saved(trace, ops[1:]) == 0
-    # The first piece is taken 50 µs earlier, and all that is behind it.
+    # The first task is taken 50 µs earlier, and all that is behind it.
     assert saved(trace, ops[:1]) == 50 * US
     assert saved(trace, takes) == 200 * US
 

@@ -17,7 +17,7 @@ from series import rounds, series
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.building.nodes import DEVICE, NODE
 from stepscope.analyses.stepgraph.critical_path import critical_path
-from stepscope.analyses.stepgraph.path import critical_pieces
+from stepscope.analyses.stepgraph.path import critical_segments
 from stepscope.analyses.stepgraph.words.changes import change_of
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError, UserError
@@ -51,10 +51,10 @@ def what_is_almost_all_is_worth_something(trace: Trace) -> None:
     """Where activities are almost all of the critical path, the step gets shorter without them."""
     graph = StepGraph.of(trace)
     built = graph.built
-    pieces = critical_pieces(built)
-    length = pieces.ends - pieces.starts
-    own = (pieces.kind == NODE) & (built.graph.nodes.kind[pieces.node] == DEVICE)
-    on_path = np.bincount(pieces.node[own], length[own], built.graph.nodes.end.size)
+    segments = critical_segments(built)
+    length = segments.ends - segments.starts
+    own = (segments.kind == NODE) & (built.graph.nodes.kind[segments.node] == DEVICE)
+    on_path = np.bincount(segments.node[own], length[own], built.graph.nodes.end.size)
     if on_path.sum() >= _ALMOST_ALL * length.sum():
         activities = built.activities.event[on_path[built.device] > 0]
         assert graph.predict(Change(device=(Scaled(activities, 0.0),))).saved_ns > 0

@@ -124,12 +124,13 @@ def test_scaled_time_is_the_sum_over_instants(stretches: list[Any], factors: lis
     starts = np.array([start for start, _ in stretches], np.int64)
     ends = starts + np.array([length for _, length in stretches], np.int64)
     covers = [
-        (Intervals.union_of([a for a, _ in pieces], [a + b for a, b in pieces]), factor) for pieces, factor in factors
+        (Intervals.union_of([a for a, _ in covered], [a + b for a, b in covered]), factor)
+        for covered, factor in factors
     ]
     found = scaled(starts, ends, covers)
     instants = np.arange(200)
     weight = np.ones(instants.size)
-    for pieces, factor in covers:
-        weight[pieces.at(instants)] *= factor
+    for covered, factor in covers:
+        weight[covered.at(instants)] *= factor
     expected = [weight[lo:hi].sum() for lo, hi in zip(starts.tolist(), ends.tolist(), strict=True)]
     assert np.abs(found - np.array(expected)).max(initial=0) <= 0.5

@@ -200,7 +200,7 @@ def expected(folder: str) -> dict[str, float]:
     ],
 )
 def test_agrees_with_tracelens(folder: str) -> None:
-    """TraceLens computes in doubles of Unix µs, which resolve 250 ns. These recordings have no sets."""
+    """TraceLens computes in doubles of Unix µs, which resolve 250 ns. These recordings have no memsets."""
     with recorded_trace("kineto", folder, "trace.json.gz") as trace:
         whole = next(r for r in step_budget(trace).records() if r["step"] is None)
     want = expected(folder)

@@ -19,7 +19,7 @@ def given(factor: float, dur: int = 10_000) -> dict[object, object]:
     return {unaligned: found, job.recorded_ns: 100_000, job.recorded_steps: 2}
 
 
-def test_a_product_that_is_slower_than_aligned_ones_is_priced_by_them() -> None:
+def test_a_gemm_that_is_slower_than_aligned_ones_is_priced_by_them() -> None:
     (draft,) = drafts("KRN003", given(0.6))
     assert figures(draft.summary) == ["16 bytes", "5.00 µs", "50,257", "60 %", "768", "768", "8,192"]
     assert draft.change is not None

@@ -55,7 +55,7 @@ def test_what_stays_calls_for_another_remedy_than_activations() -> None:
     assert [action.page for action in unknown.actions] == ["batch-size"]
 
 
-def test_memory_in_pieces_a_limit_and_others_are_told_apart() -> None:
+def test_fragmentation_a_limit_and_others_are_told_apart() -> None:
     (torn,) = drafts("MEM010", given(verdict="fragmentation"))
     assert "expandable_segments:True" in torn.actions[0].after
     (limit,) = drafts("MEM010", given(verdict="limit"))

@@ -23,8 +23,8 @@ def given(waits: int, per_launch: float, blocking: float = 0.0, platform: str = 
         np.zeros(waits, np.int8),
         np.zeros(waits, np.bool_),
     )
-    telling = np.ones(10, np.bool_)
-    launching = sync.Launching(np.arange(100, 110), np.full(10, 30_000), telling, telling & (blocking > 0))
+    long = np.ones(10, np.bool_)
+    launching = sync.KernelLaunches(np.arange(100, 110), np.full(10, 30_000), long, long & (blocking > 0))
     return {
         sync.calls: calls,
         sync.per_launch: per_launch,

@@ -20,7 +20,7 @@ from transfer_support import copies
 MIB = 1 << 20
 
 
-class Copying:
+class CopyJob:
     """A job of two steps of 1 ms that copies."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Copying:
 
 
 def test_copies_know_their_calls_and_the_waits_right_after() -> None:
-    job = Copying()
+    job = CopyJob()
     first = job.copy(10_000, 5_000, MIB, ("pageable", "device"), called=(8_000, 1_000))
     wait = job.facts.host("sync", "cudaStreamSynchronize", 9_500, 6_000)
     job.copy(30_000, 1_000, 16, ("device", "pinned"), direction="DtoH", called=(28_000, 1_000))
@@ -75,11 +75,11 @@ def test_a_call_that_returns_before_the_copy_is_done_does_not_hold_the_host_for_
 
 def test_without_copies_it_abstains() -> None:
     with pytest.raises(MissingInputError, match="no copies"):
-        Copying().signals()(transfers)
+        CopyJob().signals()(transfers)
 
 
 def test_the_rate_of_pinned_memory_is_the_recorded_one_of_large_copies() -> None:
-    job = Copying()
+    job = CopyJob()
     job.copy(10_000, 100_000, 2 * MIB, ("pinned", "device"))
     job.copy(210_000, 100_000, 512, ("pinned", "device"))
     assert job.signals()(pinned_rate) == pytest.approx(2 * MIB * 1e9 / 100_000)
@@ -89,7 +89,7 @@ def test_the_rate_of_pinned_memory_is_the_recorded_one_of_large_copies() -> None
     ("device", "rate"), [("Tesla V100-SXM2-32GB", 0.75 * 15.75e9), ("NVIDIA H100 80GB HBM3", 0.75 * 63e9), ("X", 12e9)]
 )
 def test_else_it_is_what_the_link_lets_expect(device: str, rate: float) -> None:
-    job = Copying()
+    job = CopyJob()
     job.copy(10_000, 100_000, 2 * MIB, ("pageable", "device"))
     job.facts.row("devices", device=0, name=device, used=True)
     s = job.signals()
@@ -106,7 +106,7 @@ def test_links_of_devices() -> None:
 
 
 def test_pageable_copies_count_from_a_page_towards_the_device_and_from_64_kib_away() -> None:
-    job = Copying()
+    job = CopyJob()
     wanted = [
         job.copy(10_000, 1_000, 4_096, ("pageable", "device")),
         job.copy(20_000, 1_000, 65_536, ("device", "pageable"), direction="DtoH"),
@@ -121,7 +121,7 @@ def test_pageable_copies_count_from_a_page_towards_the_device_and_from_64_kib_aw
 
 
 def test_synchronous_copies_are_told_by_their_calls() -> None:
-    job = Copying()
+    job = CopyJob()
     wanted = job.copy(10_000, 1_000, MIB, ("pinned", "device"), call="cudaMemcpy", called=(9_000, 3_000))
     job.copy(20_000, 1_000, 65_536, ("pinned", "device"), call="cudaMemcpy")
     job.copy(30_000, 1_000, MIB, ("pageable", "device"), call="cudaMemcpy")
@@ -133,7 +133,7 @@ def test_synchronous_copies_are_told_by_their_calls() -> None:
 
 
 def test_all_but_the_first_small_copy_of_a_step_can_go() -> None:
-    job, outer = Copying(), []
+    job, outer = CopyJob(), []
     for number, at in enumerate((10_000, 30_000, 1_010_000, 1_030_000)):
         outer.append(job.facts.host("op", "aten::to", at - 5_000, 10_000))
         job.facts.host("op", "aten::copy_", at - 4_000, 8_000)
@@ -146,7 +146,7 @@ def test_all_but_the_first_small_copy_of_a_step_can_go() -> None:
 
 
 def test_an_operator_that_does_more_than_copying_stays() -> None:
-    job = Copying()
+    job = CopyJob()
     for at in (10_000, 30_000):
         job.facts.host("op", "aten::conv2d", at - 5_000, 10_000)
         job.copy(at, 1_000, 1_024, ("pageable", "device"))
@@ -156,14 +156,14 @@ def test_an_operator_that_does_more_than_copying_stays() -> None:
 
 
 def test_copies_are_exposed_where_their_device_does_nothing_else() -> None:
-    job = Copying()
+    job = CopyJob()
     job.copy(499_500, 1_000, MIB, ("pinned", "device"))
     s = job.signals()
     assert exposed_ns(s, s(copy_kinds.asynchronous)) == 500
 
 
 def test_data_that_come_back_as_they_went() -> None:
-    job = Copying()
+    job = CopyJob()
     there = job.copy(10_000, 1_000, MIB, ("device", "pageable"), direction="DtoH")
     back = job.copy(20_000, 1_000, MIB, ("pageable", "device"))
     job.copy(40_000, 1_000, 2 * MIB, ("pageable", "device"))
@@ -180,30 +180,30 @@ def test_without_steps_equal_sizes_tell_nothing() -> None:
 
 
 def test_offloading_that_nobody_waits_for_is_no_round_trip() -> None:
-    job = Copying()
+    job = CopyJob()
     job.copy(10_000, 1_000, MIB, ("device", "pinned"), direction="DtoH")
     job.copy(20_000, 1_000, MIB, ("pinned", "device"))
     assert job.signals()(copy_kinds.round_trips).event.size == 0
 
 
 def test_what_is_sent_before_it_has_arrived_is_no_round_trip() -> None:
-    job = Copying()
+    job = CopyJob()
     job.copy(10_000, 50_000, MIB, ("device", "pageable"), direction="DtoH")
     job.copy(70_000, 1_000, MIB, ("pageable", "device"), called=(50_000, 1_000))
     assert job.signals()(copy_kinds.round_trips).event.size == 0
 
 
 def test_sets_that_the_host_waits_for() -> None:
-    job = Copying()
+    job = CopyJob()
     wanted = job.copy(10_000, 1_000, MIB, (None, "pinned"), direction="set", called=(9_000, 3_000), call="cudaMemset")
     job.copy(20_000, 1_000, MIB, (None, "device"), direction="set", called=(19_000, 3_000), call="cudaMemset")
     job.copy(30_000, 1_000, MIB, (None, "pinned"), direction="set", call="cudaMemsetAsync")
-    assert job.signals()(copy_kinds.sets).event.tolist() == [wanted]
+    assert job.signals()(copy_kinds.memsets).event.tolist() == [wanted]
 
 
 class TestWhatTheProgramAskedFor:
     def test_what_a_library_copies_inside_an_operator_that_computes_is_not(self) -> None:
-        job = Copying()
+        job = CopyJob()
         for number, name in enumerate(("aten::cudnn_convolution", "aten::addmm", "aten::copy_", "custom::gather")):
             start = 100_000 * (number + 1)
             job.facts.host("op", name, start, 10_000)
@@ -211,7 +211,7 @@ class TestWhatTheProgramAskedFor:
         assert job.signals()(transfers).ts.tolist() == [308_000, 408_000]
 
     def test_pages_that_migrate_are_not(self) -> None:
-        job = Copying()
+        job = CopyJob()
         event = job.facts.kernel("Memcpy HtoD (Unified Memory)", 2_000, 1_000, kind="copy", stream="9")
         job.facts.row("copies", event=event, direction="HtoD", bytes=MIB, src_kind="managed", dst_kind="managed")
         asked = job.copy(9_000, 1_000, MIB, ("managed", "managed"))

@@ -39,20 +39,20 @@ def test_a_loop_over_tensors_is_counted_per_step() -> None:
 def test_what_another_thread_takes_from_a_queue_is_part_of_the_step() -> None:
     facts = Facts()
     facts.step(1, 0, 10_000_000)
-    pieces, kernels = [], []
+    tasks, kernels = [], []
     for start, inside in ((100_000, False), (1_010_000, True)):
         if inside:
             facts.host("annotation", "Optimizer.step#AdamW.step", 1_000_000, 500_000)
         facts.host("op", "aten::mul_", start, 9_000)
         facts.host("queue", "Enqueue", start + 5_000, 1_000)
         taken = start + 3_000_000
-        pieces.append(facts.host("queue", "Dequeue@Mul", taken, 8_000, thread="2"))
+        tasks.append(facts.host("queue", "Dequeue@Mul", taken, 8_000, thread="2"))
         for thread, ts in (("1", start + 5_000), ("2", taken)):
             track = facts.staging.track("host", process="1", thread=thread)
             facts.row("raw_flows", kind="queue", key=str(start), is_source=thread == "1", ts=ts, track=track)
         kernels.append(facts.kernel("Mul", taken + 9_000, 1_500, launch=(taken + 2_000, 4_000), thread="2"))
     found = Signals.of(facts.trace())(optimizer.updates)
-    assert found.handed.tolist() == pieces[1:]
+    assert found.handed.tolist() == tasks[1:]
     assert found.kernels.tolist() == kernels[1:]
 
 

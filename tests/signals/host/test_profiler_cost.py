@@ -4,7 +4,7 @@ import pytest
 
 from stepscope.signals import Signals
 from stepscope.signals.host import host, profiler_cost
-from stepscope.signals.host.profiler_cost import Observed, observed, own_dispatch_share
+from stepscope.signals.host.profiler_cost import ProfilerCost, added_work, own_dispatch_share
 from support import Facts
 
 US = 1_000
@@ -35,8 +35,8 @@ def two_threads(
     return facts
 
 
-def seen(facts: Facts) -> Observed:
-    return Signals.of(facts.trace())(observed)
+def seen(facts: Facts) -> ProfilerCost:
+    return Signals.of(facts.trace())(added_work)
 
 
 def test_operators_of_one_thread_that_take_longer_than_equal_ones_carry_stacks() -> None:
@@ -47,11 +47,11 @@ def test_operators_of_one_thread_that_take_longer_than_equal_ones_carry_stacks()
 
 @pytest.mark.parametrize(("slow", "quick"), [(11_900, 4 * US), (7_900, 1 * US)])
 def test_a_thread_that_is_a_little_slower_just_misses(slow: int, quick: int) -> None:
-    assert seen(two_threads(slow, quick)) == Observed()
+    assert seen(two_threads(slow, quick)) == ProfilerCost()
 
 
 def test_too_few_names_do_not_tell() -> None:
-    assert seen(two_threads(20 * US, names=NAMES[:2])) == Observed()
+    assert seen(two_threads(20 * US, names=NAMES[:2])) == ProfilerCost()
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_an_observer_numbers_operators_and_slows_all_of_them() -> None:
 
 
 def test_long_operators_without_numbers_and_numbered_short_ones_just_miss() -> None:
-    assert seen(two_threads(20 * US, 20 * US)) == Observed()
-    assert seen(two_threads(7 * US, 7 * US, numbered=True)) == Observed()
+    assert seen(two_threads(20 * US, 20 * US)) == ProfilerCost()
+    assert seen(two_threads(7 * US, 7 * US, numbered=True)) == ProfilerCost()
 
 
 def generated(growth: int) -> Facts:
@@ -102,11 +102,11 @@ def test_pauses_that_grow_along_a_function_look_up_lines() -> None:
 
 @pytest.mark.parametrize("growth", [0, 10])
 def test_pauses_that_stay_as_they_are_just_miss(growth: int) -> None:
-    assert seen(generated(growth)) == Observed()
+    assert seen(generated(growth)) == ProfilerCost()
 
 
 def test_without_the_profilers_part_the_host_may_be_in_time() -> None:
     assert Signals.of(two_threads(20 * US).trace())(own_dispatch_share) < 0.9
-    known = {host.dispatch_share: 0.3, profiler_cost.observed_share: 0.4}
+    known = {host.dispatch_share: 0.3, profiler_cost.added_share: 0.4}
     assert Signals(0, known)(own_dispatch_share) == 0.0
     assert Signals(0, {host.dispatch_share: 0.3})(own_dispatch_share) == 0.3

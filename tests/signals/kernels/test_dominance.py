@@ -98,12 +98,12 @@ def test_without_a_device_it_abstains() -> None:
 
 
 def test_arithmetic_alone_tells_enough_of_what_it_keeps_busy() -> None:
-    """Recordings without element types tell no bytes; a product at 60 % of the peak is busy with nothing else."""
-    product = 2 * 4096**3
+    """Recordings without element types tell no bytes; a GEMM at 60 % of the peak is busy with nothing else."""
+    flops = 2 * 4096**3
     for share, efficiency in ((0.6, 0.6), (0.4, None)):
         program = Program()
         program.facts.row("devices", device=0, name="NVIDIA A100-SXM4-80GB")
-        long = int(product / (share * 312e12) * 1e9)
+        long = int(flops / (share * 312e12) * 1e9)
         op, _ = program.call("aten::mm", kernel=GEMM, dur=long)
         program.facts.row("op_inputs", event=op, shapes="[[4096, 4096], [4096, 4096]]")
         (only,) = Signals.of(program.facts.trace())(compute).kernels

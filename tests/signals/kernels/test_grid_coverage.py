@@ -37,7 +37,7 @@ def test_long_kernels_of_few_blocks(blocks: int, dur: int, number: int) -> None:
 
 
 def gemms(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
-    """A product of 1.25 waves beside one of 100 waves; both have the same number of operations per block."""
+    """A GEMM of 1.25 waves beside one of 100 waves; both have the same number of operations per block."""
     program = Program()
     shape = {"block": [256, 1, 1], "registers": 255, "shared_bytes": 0}
     program.call("aten::mm", (12800, 1024), (1024, 13824), kernel=GEMM, dur=1_450_000, grid=[100, 108, 1], **shape)
@@ -46,7 +46,7 @@ def gemms(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
 
 
 def test_gemms_whose_last_wave_is_mostly_empty_and_that_are_slower_by_that() -> None:
-    # Half of the empty 37.5 %: 81 % of the other product's rate and less. This one comes to 72 %, then to 30 %.
+    # Half of the empty 37.5 %: 81 % of the other GEMM's rate and less. This one comes to 72 %, then to 30 %.
     found = gemms(50_000, 2048)(tails)
     assert found.factor.tolist() == pytest.approx([0.72], abs=0.01)
     assert found.waves == 1.25

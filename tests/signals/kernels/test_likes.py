@@ -16,7 +16,7 @@ def program(*calls: tuple[int, int, int], kernel: str = GEMM) -> Signals:
     return Signals.of(made.facts.trace())
 
 
-def test_a_product_is_compared_with_the_others_by_their_time() -> None:
+def test_a_gemm_is_compared_with_the_others_by_their_time() -> None:
     found = program((4096, 8192, 1000), (4096, 4096, 250), (4096, 4096, 250), (4096, 6144, 375))(uneven)
     first = found[0]
     assert (first.sizes.m, first.sizes.k, first.sizes.n) == (4096, 4096, 8192)
@@ -32,7 +32,7 @@ def test_small_ones_and_ones_of_another_order_are_not_their_like() -> None:
 
 
 @pytest.mark.parametrize(("device", "factor"), [("NVIDIA A100-SXM4-80GB", 1.0), ("", 0.5)])
-def test_a_product_with_few_tiles_is_held_to_what_it_can_fill(device: str, factor: float) -> None:
+def test_a_gemm_with_few_tiles_is_held_to_what_it_can_fill(device: str, factor: float) -> None:
     """54 tiles on 108 SMs come to half the rate."""
     made = Program()
     if device:

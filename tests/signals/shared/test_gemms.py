@@ -78,7 +78,7 @@ def test_gemms_bound_by_memory_only_halve() -> None:
     assert on(program)(in_sixteen_bits).factor.tolist() == pytest.approx([0.5])
 
 
-def test_no_product_comes_closer_to_its_least_time_than_good_ones_do() -> None:
+def test_no_gemm_comes_closer_to_its_least_time_than_good_ones_do() -> None:
     program = Program()
     program.call("aten::mm", (4096, 4096), (4096, 4096), kernel=SGEMM, dtype="float", dur=1_000_000)
     least = 2 * 4096**3 / 312e12

@@ -47,7 +47,7 @@ def test_attention_with_a_softmax_that_is_written_out() -> None:
     assert found(program) == {"attention": ["PmwXaEUdP"]}
 
 
-def test_a_softmax_of_another_size_than_the_product_is_no_attention() -> None:
+def test_a_softmax_of_another_size_than_the_gemm_is_no_attention() -> None:
     program = Program()
     program.call("aten::mm", (64, 16), (16, 256))
     program.call("aten::_softmax", (64, 100))

@@ -8,9 +8,9 @@ from stepscope.signals.shared import roles
 def test_each_word_has_one_letter_and_each_letter_one_meaning() -> None:
     words = [word for _, _, listed in roles._WORDS for word in listed.split()]
     assert len(set(words)) == len(words)
-    assert len(roles.MEANINGS) == len(roles._WORDS)
-    assert roles.OTHER not in roles.MEANINGS
-    assert set(roles.POINTWISE) <= set(roles.MEANINGS)
+    assert len(roles.ROLE_NAMES) == len(roles._WORDS)
+    assert roles.OTHER not in roles.ROLE_NAMES
+    assert set(roles.POINTWISE) <= set(roles.ROLE_NAMES)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from stepscope.signals.snapshots.peak_makeup import makeup, trains
 from stepscope.signals.snapshots.peak_parts import Part, brief, math_attention, scores, weight_copies
 
 ATTENTION = [frame("softmax", "/home/me/nn_utils.py", 6), frame("attention", "/home/me/model.py", 30)]
-PRODUCT = [frame("attention", "/home/me/model.py", 28)]
+SCORES = [frame("attention", "/home/me/model.py", 28)]
 LINEAR = [frame("forward", "/home/me/linear.py", 15)]
 EXIT = [frame("__exit__", "/v/site-packages/torch/amp/autocast_mode.py", 390), frame("run", "/home/me/infer.py", 9)]
 BACKWARD = [frame("torch::autograd::generated::DivBackward0::apply(int)", "", 0),
@@ -38,8 +38,8 @@ def lines(part: Part | None) -> list[tuple[str, int, int]]:
 
 
 def test_score_matrices_are_those_of_softmax_in_attention_and_of_its_shapes(tmp_path: Path) -> None:
-    history = History().alloc(0, 8 * MIB, frames=ATTENTION).alloc(1 << 30, 4 * MIB, frames=PRODUCT)
-    history.alloc(2 << 30, 3 * MIB, frames=PRODUCT).alloc(3 << 30, 8 * MIB, frames=LINEAR)
+    history = History().alloc(0, 8 * MIB, frames=ATTENTION).alloc(1 << 30, 4 * MIB, frames=SCORES)
+    history.alloc(2 << 30, 3 * MIB, frames=SCORES).alloc(3 << 30, 8 * MIB, frames=LINEAR)
     many(history).alloc(4 << 30, 8 * MIB, frames=BACKWARD).free(4 << 30, 8 * MIB)
     part = told(tmp_path, scores, history)
     assert lines(part) == [

@@ -64,7 +64,7 @@ def test_without_calls_or_switches_there_is_nothing_to_say() -> None:
         Signals.of(facts.trace())(system.preempted)
 
 
-def test_the_longest_pieces_come_first() -> None:
+def test_the_longest_ones_come_first() -> None:
     facts = idle()
     facts.host("other", "read", 2500, 100)
     facts.host("other", "read", 3000, 900)

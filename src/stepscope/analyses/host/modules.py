@@ -43,7 +43,7 @@ _CATEGORIES: Final = ("module", "annotation")
 _MARK: Final = "nn.Module: "
 
 _KERNELS_SQL: Final = "SELECT module, dur FROM kernels WHERE module IS NOT NULL AND kind <> 'sync'"
-_ARROWS_SQL: Final = """
+_FLOWS_SQL: Final = """
 SELECT source, target FROM flows WHERE kind = 'forward_backward' AND source IS NOT NULL AND target IS NOT NULL
 ORDER BY target, source
 """
@@ -127,15 +127,15 @@ def _own(tree: HostTree) -> Times:
 def _backward(trace: Trace, tree: HostTree) -> Times:
     """Device time of backward operators, at the innermost event around the forward operator of each."""
     found = np.zeros(tree.id.size, np.int64)
-    arrows = trace.columns(_ARROWS_SQL)
-    if not arrows["source"].size:
+    flows = trace.columns(_FLOWS_SQL)
+    if not flows["source"].size:
         return found
     forward = host_tree(trace, _CATEGORIES, also="SELECT source FROM flows WHERE kind = 'forward_backward'")
-    around = forward.nearest(forward.category >= 0)[forward.positions(arrows["source"])]
+    around = forward.nearest(forward.category >= 0)[forward.positions(flows["source"])]
     module = np.where(around < 0, -1, tree.positions(forward.id[around]))
     wanted = "SELECT target FROM flows WHERE kind = 'forward_backward' UNION SELECT op FROM kernels"
     backward = host_tree(trace, (), also=wanted)
-    targets, first = np.unique(backward.positions(arrows["target"]), return_index=True)
+    targets, first = np.unique(backward.positions(flows["target"]), return_index=True)
     is_target = np.zeros(backward.id.size, np.bool_)
     is_target[targets[targets >= 0]] = True
     work = trace.columns(_OPERATORS_SQL)

@@ -162,9 +162,9 @@ def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
     """Index of the device whose work ended last, or still ran, when each call returned."""
     latest = np.full((len(devices), returns.size), np.iinfo(np.int64).min)
     for number, device in enumerate(devices):
-        piece = np.searchsorted(device.busy.starts, returns, side="left") - 1
-        seen = piece >= 0
-        latest[number, seen] = np.minimum(device.busy.ends[piece[seen]], returns[seen])
+        at = np.searchsorted(device.busy.starts, returns, side="left") - 1
+        seen = at >= 0
+        latest[number, seen] = np.minimum(device.busy.ends[at[seen]], returns[seen])
     which: NDArray[np.int64] = latest.argmax(axis=0)
     return which
 
@@ -182,10 +182,10 @@ def _next_call(calls: _Calls) -> Times:
 def _refill(device: DeviceTime, returns: Times, following: Times) -> Times:
     """How long the device stays idle after each return, at most to the following call that waits."""
     busy = device.busy
-    piece = np.searchsorted(busy.starts, returns, side="left")
-    starts = np.append(busy.starts, _NEVER)[piece]
+    at = np.searchsorted(busy.starts, returns, side="left")
+    starts = np.append(busy.starts, _NEVER)[at]
     # A device whose work took no time was never busy.
-    running = (piece > 0) & (np.append(busy.ends, 0)[np.maximum(piece - 1, 0)] > returns)
+    running = (at > 0) & (np.append(busy.ends, 0)[np.maximum(at - 1, 0)] > returns)
     until = np.where(running | (starts == _NEVER), returns, np.minimum(starts, following))
     return until - returns
 

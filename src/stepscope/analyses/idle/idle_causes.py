@@ -115,7 +115,7 @@ _WAITING = np.array([_BLOCKED, _CALL, _QUEUED])
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class IdleParts:
     """Stretches of idle time, each of one gap and one cause (an index into `CAUSES`)."""
 
     starts: Times
@@ -144,11 +144,11 @@ def idle_causes(trace: Trace) -> Table:
         hi = max(device.last, int(windows.ends.max(initial=device.last)))
         mine = rows["device"] == (-1 if device.device is None else device.device)
         gaps = find_gaps({name: column[mine] for name, column in rows.items()}, waits, lo, hi)
-        pieces = explain(gaps, hosts)
+        parts = explain(gaps, hosts)
         if hosts is not None:
-            pieces = _long(pieces, *(trace.once(one) for one in (host_work, unseen_work, first_calls)))
-            pieces = _behind_nothing(pieces, busy)
-        found += _rows(trace.ranks[0], device, windows, pieces)
+            parts = _long(parts, *(trace.once(one) for one in (host_work, unseen_work, first_calls)))
+            parts = _behind_nothing(parts, busy)
+        found += _rows(trace.ranks[0], device, windows, parts)
     return Table.from_rows(IDLE_CAUSES, found)
 
 
@@ -158,14 +158,14 @@ def _unknown(row: dict[str, Any]) -> tuple[object, ...]:
     return row["rank"], row["device"], row["step"], *CAUSES[_NO_HOST], row["idle_ns"], share, 1
 
 
-def explain(gaps: Gaps, hosts: HostStates | None) -> Pieces:
-    """Cut gaps into pieces of one cause each, which cover them exactly."""
+def explain(gaps: Gaps, hosts: HostStates | None) -> IdleParts:
+    """Cut gaps into parts of one cause each, which cover them exactly."""
     if hosts is None:
         nothing = np.full(gaps.starts.size, _NO_HOST)
-        return Pieces(gaps.starts, gaps.ends, np.arange(gaps.starts.size), nothing)
+        return IdleParts(gaps.starts, gaps.ends, np.arange(gaps.starts.size), nothing)
     parts = [_before_launch(gaps, hosts), _during_launch(gaps, hosts), _after_launch(gaps)]
     starts, ends, gap, cause = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return Pieces(starts, ends, gap, _charge_refill(gaps, starts, gap, cause))
+    return IdleParts(starts, ends, gap, _charge_refill(gaps, starts, gap, cause))
 
 
 Part = tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]
@@ -213,30 +213,30 @@ def _charge_refill(gaps: Gaps, starts: Times, gap: NDArray[np.int64], cause: NDA
     return np.where(drained[gap] & np.isin(cause, _DISPATCH), _REFILL, cause)
 
 
-def _long(pieces: Pieces, work: Intervals, unseen: Intervals, first: Intervals) -> Pieces:
-    """Cut pieces where the host is at work of its own, waits for what is not recorded, or makes a long first call."""
-    if not pieces.starts.size or not (len(work) or len(unseen) or len(first)):
-        return pieces
-    lo, hi = int(pieces.starts.min()), int(pieces.ends.max())
+def _long(parts: IdleParts, work: Intervals, unseen: Intervals, first: Intervals) -> IdleParts:
+    """Cut parts where the host is at work of its own, waits for what is not recorded, or makes a long first call."""
+    if not parts.starts.size or not (len(work) or len(unseen) or len(first)):
+        return parts
+    lo, hi = int(parts.starts.min()), int(parts.ends.max())
     tile_starts, tile_ends, label = partition([unseen, work, first], lo, hi)
-    starts, ends, piece, tile = overlay(pieces.starts, pieces.ends, tile_starts, tile_ends)
-    cause, what = pieces.cause[piece], label[tile]
+    starts, ends, part, tile = overlay(parts.starts, parts.ends, tile_starts, tile_ends)
+    cause, what = parts.cause[part], label[tile]
     cause = np.where((what == 0) & np.isin(cause, _WAITING), _UNSEEN, cause)
     cause = np.where((what == 1) & np.isin(cause, [*_AT_WORK, _REFILL]), _WORK, cause)
     cause = np.where((what == 2) & np.isin(cause, [_CALL, _REFILL, *_AT_WORK]), _FIRST, cause)
-    return Pieces(starts, ends, pieces.gap[piece], cause)
+    return IdleParts(starts, ends, parts.gap[part], cause)
 
 
-def _behind_nothing(pieces: Pieces, busy: Intervals) -> Pieces:
+def _behind_nothing(parts: IdleParts, busy: Intervals) -> IdleParts:
     """Work that waits long for other work, while no device does any, waits for what is not recorded.
 
     So does what starts long after its launch before all else: a batch was launched before the recording began.
     """
     first = int(busy.starts[0]) if len(busy) else 0
-    waits = np.isin(pieces.cause, [_EVENT, _STREAM])
-    waits |= np.isin(pieces.cause, [_DELAYED, _EMPTY, _QUEUED]) & (pieces.ends <= first)
-    waits &= (pieces.ends - pieces.starts >= UNSEEN_NS) & (busy.within(pieces.starts, pieces.ends) == 0)
-    return Pieces(pieces.starts, pieces.ends, pieces.gap, np.where(waits, _UNSEEN, pieces.cause))
+    waits = np.isin(parts.cause, [_EVENT, _STREAM])
+    waits |= np.isin(parts.cause, [_DELAYED, _EMPTY, _QUEUED]) & (parts.ends <= first)
+    waits &= (parts.ends - parts.starts >= UNSEEN_NS) & (busy.within(parts.starts, parts.ends) == 0)
+    return IdleParts(parts.starts, parts.ends, parts.gap, np.where(waits, _UNSEEN, parts.cause))
 
 
 def _joined(parts: list[Part]) -> Part:
@@ -247,10 +247,10 @@ def _joined(parts: list[Part]) -> Part:
     return starts, ends, gap, cause
 
 
-def _rows(rank: int, device: DeviceTime, windows: StepWindows, pieces: Pieces) -> list[tuple[object, ...]]:
+def _rows(rank: int, device: DeviceTime, windows: StepWindows, parts: IdleParts) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
-    sums = _sums(windows.starts, windows.ends, pieces)
-    whole = _sums(np.array([device.first]), np.array([device.last]), pieces)
+    sums = _sums(windows.starts, windows.ends, parts)
+    whole = _sums(np.array([device.first]), np.array([device.last]), parts)
     lengths = (windows.ends - windows.starts).tolist()
     steps = windows.step.tolist()
     for window, cause, total, number in sums:
@@ -261,15 +261,15 @@ def _rows(rank: int, device: DeviceTime, windows: StepWindows, pieces: Pieces) -
     return rows
 
 
-def _sums(starts: Times, ends: Times, pieces: Pieces) -> list[tuple[int, int, int, int]]:
+def _sums(starts: Times, ends: Times, parts: IdleParts) -> list[tuple[int, int, int, int]]:
     """(window, cause, total, gaps) for each window and each of its causes; windows ascend."""
-    start, end, piece, window = overlay(pieces.starts, pieces.ends, starts, ends)
-    key = window * len(CAUSES) + pieces.cause[piece]
+    start, end, part, window = overlay(parts.starts, parts.ends, starts, ends)
+    key = window * len(CAUSES) + parts.cause[part]
     totals = np.zeros(starts.size * len(CAUSES), np.int64)
     np.add.at(totals, key, end - start)
     gaps = np.zeros_like(totals)
-    order = np.lexsort((pieces.gap[piece], key))
-    keys, gap = key[order], pieces.gap[piece][order]
+    order = np.lexsort((parts.gap[part], key))
+    keys, gap = key[order], parts.gap[part][order]
     new = np.ones(keys.size, np.bool_)
     new[1:] = (keys[1:] != keys[:-1]) | (gap[1:] != gap[:-1])
     np.add.at(gaps, keys[new], 1)

@@ -16,7 +16,7 @@ from stepscope.model.table import Table
 from stepscope.model.tables import RANK, TRACKS
 from stepscope.model.trace import Trace
 
-#: Pieces of equal length into which the timeline cuts the recording.
+#: Intervals of equal length into which the timeline cuts the recording.
 BUCKETS = 200
 
 _QUEUE = (RANK, TRACKS["device"], TRACKS["stream"], TRACKS["track"])
@@ -40,10 +40,10 @@ QUEUE_DEPTH = TableSchema(
 
 QUEUE_DEPTH_TIMELINE = TableSchema(
     "queue_depth_timeline",
-    f"How many launches waited in each device queue over time, in up to {BUCKETS} pieces of equal length.",
+    f"How many launches waited in each device queue over time, in up to {BUCKETS} intervals of equal length.",
     (
         *_QUEUE,
-        ns("ts", "Start of the piece."),
+        ns("ts", "Start of the interval."),
         ns("dur", "Its length."),
         count("max", "Most launches waiting at once."),
         number("mean", "Mean number waiting.", "count"),
@@ -112,15 +112,15 @@ def _timeline(queue: Queue) -> list[tuple[Any, ...]]:
 def _area(at: Times, waiting: NDArray[np.int64], edges: Times) -> NDArray[np.int64]:
     """Waiting launches times nanoseconds between neighbouring edges."""
     before = np.concatenate(([0], np.cumsum(np.diff(at) * waiting[:-1])))
-    piece = np.maximum(np.searchsorted(at, edges, side="right") - 1, 0)
-    area: NDArray[np.int64] = np.diff(before[piece] + waiting[piece] * np.maximum(edges - at[piece], 0))
+    last = np.maximum(np.searchsorted(at, edges, side="right") - 1, 0)
+    area: NDArray[np.int64] = np.diff(before[last] + waiting[last] * np.maximum(edges - at[last], 0))
     return area
 
 
 def _most(at: Times, waiting: NDArray[np.int64], edges: Times) -> NDArray[np.int64]:
     """Most waiting launches from each edge to the next."""
-    piece = np.searchsorted(at, edges, side="right") - 1
-    most = np.where(piece < 0, 0, waiting[np.maximum(piece, 0)])
+    last = np.searchsorted(at, edges, side="right") - 1
+    most = np.where(last < 0, 0, waiting[np.maximum(last, 0)])
     np.maximum.at(most, np.searchsorted(edges, at, side="right") - 1, waiting)
     return most
 

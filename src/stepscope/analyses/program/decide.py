@@ -161,7 +161,7 @@ def _kind(trace: Trace, names: ProgramNames, libraries: tuple[str, ...], why: Ev
 
 
 def _parallel(trace: Trace, names: ProgramNames, why: Evidence) -> frozenset[str]:
-    """How ranks share the work; a layer that could be split among ranks is in one piece where nothing is exchanged."""
+    """How ranks share the work; a layer that could be split among ranks is whole where nothing is exchanged."""
     [recording] = trace.recordings.values()
     seen = {"mpi": "calls of MPI"} if "mpi" in str(recording.attributes.get("apis", "")) else {}
     if trace.scalar("SELECT count(*) FROM collectives"):

@@ -57,7 +57,7 @@ class HostStates:
     python: bool
 
     def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int8]]:
-        """What held up the launches of `thread`, as pieces (starts, ends, states) that tile [lo, hi).
+        """What held up the launches of `thread`, as intervals (starts, ends, states) that tile [lo, hi).
 
         Where the thread itself does nothing, whatever the other feeders do counts: the backward pass is launched
         by a thread of its own, which starts when the main thread hands over. Time between two calls of a feeder
@@ -74,7 +74,7 @@ class HostStates:
         return self._states(self.feeders[0])
 
     def _states(self, thread: int) -> tuple[Times, NDArray[np.int8]]:
-        """Starts of the pieces of all time, and their states; the last one never ends."""
+        """Starts of the intervals, and their states; the last one never ends."""
         own = self.layers.get(thread, [])
         layers = [*own, *self._any, self._engine, self.recorded]
         engine, user = (OP, PYTHON) if self.python else (OTHER, OTHER)
@@ -86,7 +86,7 @@ class HostStates:
         return starts, states[labels]
 
     def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
-        """When the profiler held up the host: pieces (starts, ends, label) that tile [lo, hi), label 0 if it did."""
+        """When the profiler held up the host: intervals (starts, ends, label) that tile [lo, hi), label 0 if it did."""
         return partition([self._any[OVERHEAD]], lo, hi)
 
     @cached_property

@@ -41,8 +41,8 @@ def waiting_calls(trace: Trace) -> Ids:
     correlation, first = rows["correlation"][order], rows["alone"][order].astype(np.bool_)
     first[:1] = True
     first[1:] |= correlation[1:] != correlation[:-1]
-    copying = DeviceWork.of(trace).launch[blocking_copies(trace)]
-    return np.concatenate((rows["id"][order[first]], copying)).astype(np.int64)
+    blocking = DeviceWork.of(trace).launch[blocking_copies(trace)]
+    return np.concatenate((rows["id"][order[first]], blocking)).astype(np.int64)
 
 
 def outermost_waits(trace: Trace) -> Ids:
@@ -98,7 +98,7 @@ def blocking_copies(trace: Trace) -> Ids:
 def held_up(returned: Times, starts: Times, ends: Times) -> NDArray[np.bool_]:
     """Whether calls that may wait for their copies did: they last for at least half of them.
 
-    A call that copies from pageable memory returns once the last piece is in the driver's buffer, a little before the
+    A call that copies from pageable memory returns once the last part is in the driver's buffer, a little before the
     copy ends; one that only put a few bytes there returns before, or as the copy begins.
     """
     held: NDArray[np.bool_] = (returned >= ends) | (2 * (returned - starts) >= ends - starts)

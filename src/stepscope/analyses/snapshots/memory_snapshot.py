@@ -16,7 +16,7 @@ from stepscope.model.trace import Trace
 _DEVICE: Final = Column("device", "int32", "Device index.")
 
 _HELD: Final = (
-    count("segments", "Pieces of device memory that the allocator held."),
+    count("segments", "Segments of device memory that the allocator held."),
     size("reserved_bytes", "Bytes of the segments."),
     size("allocated_bytes", "Bytes of blocks that the program used."),
     size("active_bytes", "Those, and bytes of blocks that it let go of but a queue may still use."),

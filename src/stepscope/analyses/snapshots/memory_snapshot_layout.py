@@ -1,4 +1,4 @@
-"""How a device's segments were filled at a moment of its history: what was free, and in what pieces."""
+"""How a device's segments were filled at a moment of its history: what was free, in ranges of what size."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Layout:
         reserved: Bytes of the segments.
         free: Bytes of them in no active block.
         releasable: Of those, bytes of segments without any active block.
-        largest: The largest free piece of a segment.
+        largest: The largest free range of a segment.
     """
 
     reserved: int
@@ -46,7 +46,7 @@ class Layout:
 def layout(trace: Trace, levels: SnapshotLevels, row: int) -> Layout:
     """The layout after a row of the levels: the final segments with what happened later undone.
 
-    Sizes of blocks that are gone are estimates (`allocations.bytes`), so free pieces may in truth be smaller.
+    Sizes of blocks that are gone are estimates (`allocations.bytes`), so free ranges may in truth be smaller.
     """
     ranges = _ranges(trace, levels.device, row)
     starts = np.array(sorted(ranges), np.int64)
@@ -101,7 +101,7 @@ def _joined(ranges: Ranges) -> Ranges:
 
 
 def _measured(starts: Times, ends: Times, blocks: Times, sizes: Times) -> Layout:
-    """Free pieces: from each segment's start or a block's end to the next block or the segment's end."""
+    """Free ranges: from each segment's start or a block's end to the next block or the segment's end."""
     if not starts.size:
         return Layout(0, 0, 0, 0)
     owner = np.searchsorted(starts, blocks, side="right") - 1

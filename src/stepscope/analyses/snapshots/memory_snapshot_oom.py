@@ -1,4 +1,4 @@
-"""Why an allocation failed: too little memory, memory in pieces, a limit, or another process."""
+"""Why an allocation failed: too little memory, fragmentation, a limit, or another process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUT_OF_MEMORY = TableSchema(
         ns("ts", "When."),
         text(
             "verdict",
-            "fragmentation: enough was free within the segments, but not in one piece. limit: the device had enough "
+            "fragmentation: enough was free within the segments, but not in one range. limit: the device had enough "
             "free, so a limit of the process or of the driver stopped it. another process: even all that this process "
             "held would not have been enough. shortage: this process itself had used up the memory. unknown: the "
             "request is not recorded.",
@@ -36,7 +36,7 @@ OUT_OF_MEMORY = TableSchema(
         size("used_bytes", "Asked for by the program and in use."),
         size("free_bytes", "In the segments but in no active block."),
         size("stranded_bytes", "Of those, in segments that are in use."),
-        size("largest_free_bytes", "The largest free piece of a segment; sizes of blocks gone since are estimates."),
+        size("largest_free_bytes", "The largest free range of a segment; sizes of blocks gone since are estimates."),
         ident("stack", "Row of `call_stacks`; null if unknown.", nullable=True),
         *STACK_COLUMNS,
     ),

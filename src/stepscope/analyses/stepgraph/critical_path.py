@@ -17,7 +17,7 @@ from stepscope.analyses.stepgraph.building import nodes as graph
 from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.graph import StepGraph
-from stepscope.analyses.stepgraph.path import Pieces, critical_pieces
+from stepscope.analyses.stepgraph.path import PathSegments, critical_segments
 from stepscope.model.intervals import Intervals, Times, overlay
 from stepscope.model.schema import Column, TableSchema, count, fraction, ns, text
 from stepscope.model.table import Table
@@ -45,7 +45,7 @@ CRITICAL_PATH = TableSchema(
         ),
         ns("total_ns", "Time on the critical path."),
         fraction("share", "total_ns as a share of the step, or of all these steps."),
-        count("count", "Pieces of the path."),
+        count("count", "Segments of the path."),
     ),
 )
 
@@ -96,39 +96,39 @@ def critical_path(trace: Trace) -> Table:
         MissingInputError: The recording has neither device work nor host steps.
     """
     built = StepGraph.of(trace).built
-    pieces = critical_pieces(built)
+    segments = critical_segments(built)
     states = trace.once(host_states)
-    parts = [_host(built, pieces, states), _edges(built, pieces), _activities(trace, built, pieces)]
+    parts = [_host(built, segments, states), _edges(built, segments), _activities(trace, built, segments)]
     step = np.concatenate([part.step for part in parts])
     took = np.concatenate([part.took for part in parts])
     return Table.from_rows(CRITICAL_PATH, _rows(trace.ranks[0], step, took, [x for part in parts for x in part.label]))
 
 
-def _edges(built: Built, pieces: Pieces) -> _Labelled:
+def _edges(built: Built, segments: PathSegments) -> _Labelled:
     """Times between nodes other than the host's work; the node's own time is only ever that of an activity."""
-    kinds = built.graph.nodes.kind[pieces.node]
-    mine = (pieces.kind != graph.GOES_ON) & ((pieces.kind != graph.NODE) | (kinds != graph.DEVICE))
-    labels = [_OF_EDGE.get(kind, ("unknown", None)) for kind in pieces.kind[mine].tolist()]
-    return _Labelled(pieces.step[mine], (pieces.ends - pieces.starts)[mine], labels)
+    kinds = built.graph.nodes.kind[segments.node]
+    mine = (segments.kind != graph.GOES_ON) & ((segments.kind != graph.NODE) | (kinds != graph.DEVICE))
+    labels = [_OF_EDGE.get(kind, ("unknown", None)) for kind in segments.kind[mine].tolist()]
+    return _Labelled(segments.step[mine], (segments.ends - segments.starts)[mine], labels)
 
 
-def _activities(trace: Trace, built: Built, pieces: Pieces) -> _Labelled:
-    mine = np.flatnonzero((pieces.kind == graph.NODE) & (built.graph.nodes.kind[pieces.node] == graph.DEVICE))
-    activity = built.graph.nodes.item[pieces.node[mine]]
+def _activities(trace: Trace, built: Built, segments: PathSegments) -> _Labelled:
+    mine = np.flatnonzero((segments.kind == graph.NODE) & (built.graph.nodes.kind[segments.node] == graph.DEVICE))
+    activity = built.graph.nodes.item[segments.node[mine]]
     events = built.activities.event[activity]
     named = trace.rows(_CLASSES_SQL, {"events": np.unique(events).tolist()})
     classes = {row["event"]: (row["class"], row["direction"]) for row in named}
     kinds = built.activities.kind[activity].tolist()
-    took = (pieces.ends - pieces.starts)[mine]
+    took = (segments.ends - segments.starts)[mine]
     waited = np.zeros(built.activities.ts.size, np.int64)
     waited[built.peers.activity] = built.peers.wait
-    # Waiting for other ranks comes first; a piece that begins later in the collective has less of it.
-    late = pieces.starts[mine] - built.activities.ts[activity]
+    # Waiting for other ranks comes first; a segment that begins later in the collective has less of it.
+    late = segments.starts[mine] - built.activities.ts[activity]
     waiting = np.clip(waited[activity] - late, 0, took)
     labels = [_of_activity(kind, *classes[event]) for kind, event in zip(kinds, events.tolist(), strict=True)]
     some = np.flatnonzero(waiting > 0)
     return _Labelled(
-        np.concatenate((pieces.step[mine], pieces.step[mine][some])),
+        np.concatenate((segments.step[mine], segments.step[mine][some])),
         np.concatenate((took - waiting, waiting[some])),
         labels + [("communication", "waiting for other ranks")] * some.size,
     )
@@ -140,13 +140,13 @@ def _of_activity(kind: int, op_class: str, direction: str) -> Label:
     return ("kernel", op_class) if kind == rows.COMPUTE else ("copy", direction)
 
 
-def _host(built: Built, pieces: Pieces, states: HostStates | None) -> _Labelled:
+def _host(built: Built, segments: PathSegments, states: HostStates | None) -> _Labelled:
     """What threads did between their points, as in `idle_causes`; launch calls apart."""
-    mine = np.flatnonzero(pieces.kind == graph.GOES_ON)
-    starts, ends, step = pieces.starts[mine], pieces.ends[mine], pieces.step[mine]
+    mine = np.flatnonzero(segments.kind == graph.GOES_ON)
+    starts, ends, step = segments.starts[mine], segments.ends[mine], segments.step[mine]
     if states is None:
         return _Labelled(step, ends - starts, [("host", "other")] * mine.size)
-    thread = built.points.track[built.graph.nodes.item[pieces.node[mine]]]
+    thread = built.points.track[built.graph.nodes.item[segments.node[mine]]]
     thread = np.where(np.isin(thread, states.feeders), thread, states.feeders[0])
     launching = built.calls.role == rows.LAUNCH
     found: list[_Labelled] = []
@@ -154,13 +154,13 @@ def _host(built: Built, pieces: Pieces, states: HostStates | None) -> _Labelled:
         own = np.flatnonzero(thread == one)
         lo, hi = int(starts[own].min()), int(ends[own].max())
         at, until, state = states.timeline(one, lo, hi)
-        start, finish, piece, tile = overlay(starts[own], ends[own], at, until)
+        start, finish, segment, tile = overlay(starts[own], ends[own], at, until)
         labels = [_OF_STATE[s] for s in state[tile].tolist()]
         calls = launching & (built.calls.track == one)
         within = Intervals.union_of(built.calls.ts[calls], built.calls.end[calls]).within(start, finish)
         within = np.where(state[tile] == host.RUNTIME, within, 0)
-        found.append(_Labelled(step[own[piece]], finish - start - within, labels))
-        found.append(_Labelled(step[own[piece]], within, [("launch", "call")] * piece.size))
+        found.append(_Labelled(step[own[segment]], finish - start - within, labels))
+        found.append(_Labelled(step[own[segment]], within, [("launch", "call")] * segment.size))
     steps, took = ([getattr(part, name) for part in found] for name in ("step", "took"))
     return _Labelled(
         np.concatenate([step[:0], *steps]), np.concatenate([starts[:0], *took]), [x for f in found for x in f.label]

@@ -15,14 +15,14 @@ from stepscope.model.intervals import Times
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """The n pieces of the critical paths of the counted steps; those of a step tile the time that it owns.
+class PathSegments:
+    """The n segments of the critical paths of the counted steps; those of a step tile the time that it owns.
 
     Attributes:
         step: int32[n], as in `steps`.
         starts: int64[n].
         ends: int64[n].
-        node: int64[n], the node that the piece is of, or that its edge leads to.
+        node: int64[n], the node that the segment is of, or that its edge leads to.
         kind: int8[n], kind of that edge, or `NODE` for the node's own time.
     """
 
@@ -33,7 +33,7 @@ class Pieces:
     kind: NDArray[np.int8]
 
 
-def critical_pieces(built: Built) -> Pieces:
+def critical_segments(built: Built) -> PathSegments:
     """Follow every counted step back from its end, each time to what was decisive for the start."""
     nodes = built.graph.nodes
     starts, stops = windows(built, nodes.end)
@@ -42,10 +42,10 @@ def critical_pieces(built: Built) -> Pieces:
     for number in range(built.selection.lead, starts.size):
         lo, hi = int(starts[number]), int(stops[number])
         if hi > lo:
-            found += [(number, *piece) for piece in path.back(_last_node(built, number, hi), lo, hi)]
+            found += [(number, *segment) for segment in path.back(_last_node(built, number, hi), lo, hi)]
     columns = np.array(found, np.int64).reshape(-1, 5).T
     step = built.selection.step[columns[0]]
-    return Pieces(step, columns[1], columns[2], columns[3], columns[4].astype(np.int8))
+    return PathSegments(step, columns[1], columns[2], columns[3], columns[4].astype(np.int8))
 
 
 class _Path:
@@ -60,22 +60,22 @@ class _Path:
         self.kind = graph.kind[decisive].tolist() if graph.kind.size else [NODE]
 
     def back(self, node: int, lo: int, hi: int) -> list[tuple[int, int, int, int]]:
-        """Pieces (start, end, node, kind) from `hi` back to `lo`."""
-        pieces = []
+        """Segments (start, end, node, kind) from `hi` back to `lo`."""
+        segments = []
         while hi > lo:
             start = max(min(self.starts[node], hi), lo) if node else lo
             if start < hi:
-                pieces.append((start, hi, node, NODE))
+                segments.append((start, hi, node, NODE))
             hi = start
             if hi <= lo or not node:
                 break
             before = self.on[node]
             start = max(min(self.ends[before], hi), lo)
             if start < hi:
-                pieces.append((start, hi, node, self.kind[node]))
+                segments.append((start, hi, node, self.kind[node]))
             # A follower may be let in before its predecessor has ended: then it has overtaken the rest of that.
             hi, node = start, before
-        return pieces
+        return segments
 
 
 def _last_node(built: Built, number: int, stop: int) -> int:

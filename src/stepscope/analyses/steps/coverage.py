@@ -36,8 +36,8 @@ COVERAGE = TableSchema(
     ),
 )  # fmt: skip
 
-#: A call that takes less of a part does not explain it.
-_TELLING: Final = 0.1
+#: Share of an interval from which on a call explains it.
+_LONG: Final = 0.1
 _CALLS: Final = ("runtime", "launch", "sync", "overhead")
 
 
@@ -72,11 +72,11 @@ def coverage(trace: Trace) -> Table:
         stop = np.minimum(spans.ts[calls] + spans.dur[calls], ends[np.maximum(at, 0)])
         length = np.where(at >= 0, np.maximum(stop - spans.ts[calls], 0), 0)
         longest = int(length.argmax()) if length.size else -1
-        telling = longest >= 0 and length[longest] >= max(_TELLING * total, 1)
+        explains = longest >= 0 and length[longest] >= max(_LONG * total, 1)
         rows.append((
             trace.ranks[0], name, sum(part.step for part in mine), total, int(busy.within(starts, ends).sum()),
-            int(copies.within(starts, ends).sum()), names[int(spans.name[calls[longest]])] if telling else None,
-            int(length[longest]) if telling else None,
+            int(copies.within(starts, ends).sum()), names[int(spans.name[calls[longest]])] if explains else None,
+            int(length[longest]) if explains else None,
         ))  # fmt: skip
     return Table.from_rows(COVERAGE, rows)
 

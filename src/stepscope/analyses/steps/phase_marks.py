@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_states import host_states
 from stepscope.analyses.shared.recorded_events import names_of
-from stepscope.analyses.steps.phase_filling import Ops, fill, outermost
+from stepscope.analyses.steps.phase_intervals import Ops, assign, outermost
 from stepscope.analyses.steps.phase_names import BACKWARD, CHECKPOINTING, OPTIMIZER, PHASES, REST, phase_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, on_host
@@ -58,7 +58,7 @@ def phase_marks(trace: Trace) -> Marks:
     named[BACKWARD] |= backward
     mine = outermost(spans, ops[spans.track[ops] == main])
     named[OPTIMIZER] |= _zeroing(trace, mine)
-    fill(trace, mine, named)
+    assign(trace, mine, named)
     return Marks(tuple(named), others)
 
 
@@ -85,10 +85,10 @@ def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Interval
     spans = Spans(trace)
     names = {name_id: name for name_id, name in names_of(trace, ("op",)) if _BACKWARD.search(name)}
     mine = ops[np.isin(spans.name[ops], list(names))]
-    arrows = trace.columns(
+    flows = trace.columns(
         "SELECT source, target FROM flows WHERE kind = 'forward_backward' AND source IS NOT NULL AND target IS NOT NULL"
     )
-    source, target = (spans.rows(arrows[key]) for key in ("source", "target"))
+    source, target = (spans.rows(flows[key]) for key in ("source", "target"))
     source, target = source[source >= 0], target[target >= 0]
     on_threads = np.append(spans.track[mine], spans.track[target])
     threads = tuple(int(track) for track in np.unique(on_threads[on_threads != main]).tolist())
@@ -107,13 +107,13 @@ def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Interval
     return _joined(ran, main_ops.ts), threads, recomputed
 
 
-def _joined(pieces: Intervals, breaks: Times) -> Intervals:
-    """Pieces with the gaps between neighbours filled in which no moment of `breaks` lies."""
-    if len(pieces) < 2:
-        return pieces
-    ends, starts = pieces.ends[:-1], pieces.starts[1:]
+def _joined(intervals: Intervals, breaks: Times) -> Intervals:
+    """Intervals with the gaps between neighbours filled in which no moment of `breaks` lies."""
+    if len(intervals) < 2:
+        return intervals
+    ends, starts = intervals.ends[:-1], intervals.starts[1:]
     free = np.searchsorted(breaks, ends) == np.searchsorted(breaks, starts)
-    return pieces | Intervals.union_of(ends[free], starts[free])
+    return intervals | Intervals.union_of(ends[free], starts[free])
 
 
 def _zeroing(trace: Trace, ops: Ops) -> Intervals:

@@ -56,11 +56,11 @@ def phases(trace: Trace) -> Table:
     order = {step: i for i, step in enumerate(steps.step.tolist())}
     rows: list[tuple[Any, ...]] = []
     devices = _devices(trace, marks, (starts, labels))
-    for device, pieces in devices:
+    for device, by_phase in devices:
         busy = idle = None
-        if pieces:
-            busy = np.stack([piece.within(windows.starts, windows.ends) for piece in pieces])
-            free = Intervals.union_of(windows.starts, windows.ends) - Intervals.union_of_all(pieces)
+        if by_phase:
+            busy = np.stack([intervals.within(windows.starts, windows.ends) for intervals in by_phase])
+            free = Intervals.union_of(windows.starts, windows.ends) - Intervals.union_of_all(by_phase)
             idle = np.stack([(layer & free).within(windows.starts, windows.ends) for layer in on_host])
         for at, step in enumerate(windows.step.tolist()):
             for phase, name in enumerate(PHASES):
@@ -90,16 +90,16 @@ def _devices(
     ran, compute, comm = ~work.are("sync"), work.are("compute"), work.are("comm")
     for device in np.unique(work.device[ran]).tolist():
         mine = ran & (work.device == device)
-        pieces = [Intervals.empty()] * len(PHASES)
+        by_phase = [Intervals.empty()] * len(PHASES)
         for kind in (compute, comm, ~(compute | comm)):
-            taken = Intervals.union_of_all(pieces)
-            new = _pieces(work, phase, np.flatnonzero(mine & kind))
-            pieces = [old | (one - taken) for old, one in zip(pieces, new, strict=True)]
-        found.append((None if device < 0 else device, pieces))
+            taken = Intervals.union_of_all(by_phase)
+            new = _by_phase(work, phase, np.flatnonzero(mine & kind))
+            by_phase = [old | (one - taken) for old, one in zip(by_phase, new, strict=True)]
+        found.append((None if device < 0 else device, by_phase))
     return found or [(None, [])]
 
 
-def _pieces(work: DeviceWork, phase: NDArray[np.int64], at: NDArray[np.int64]) -> list[Intervals]:
+def _by_phase(work: DeviceWork, phase: NDArray[np.int64], at: NDArray[np.int64]) -> list[Intervals]:
     """When these activities ran, by phase; time that several cover is that of the one that began first."""
     at = at[np.lexsort((work.event[at], work.ts[at]))]
     end = work.ts[at] + work.dur[at]

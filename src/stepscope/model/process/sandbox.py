@@ -23,7 +23,7 @@ _TABLE_FUNCTIONS: Final = frozenset(
     }
 )  # fmt: skip
 #: Functions that tell where files lie: in settings, and in what views are made of.
-_TELLING: Final = frozenset({"current_setting", "getenv", "pg_get_viewdef", "pg_sleep"})
+_REVEALING: Final = frozenset({"current_setting", "getenv", "pg_get_viewdef", "pg_sleep"})
 #: Of the tables that DuckDB has of itself, those that tell nothing of that either.
 _HARMLESS: Final = frozenset({"tables", "columns", "schemata", "duckdb_columns", "duckdb_types"})
 _INTERNAL_SQL: Final = "SELECT DISTINCT view_name FROM duckdb_views() WHERE internal"
@@ -67,7 +67,7 @@ def check_reads_only(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         raise UserError(f"queries only read, and this one contains {what}", hint=_HINT)
     tables = {str(part["function"]["function_name"]).lower() for part in parts if part["type"] == "TABLE_FUNCTION"}
     called = {str(part.get("function_name")).lower() for part in parts if part["type"] == "FUNCTION"}
-    if refused := sorted((tables - _TABLE_FUNCTIONS) | (called & _TELLING)):
+    if refused := sorted((tables - _TABLE_FUNCTIONS) | (called & _REVEALING)):
         raise UserError(f"queries only read the trace, and this one calls {', '.join(refused)}", hint=_HINT)
     read = {str(part.get("table_name")).lower() for part in parts if part["type"] == "BASE_TABLE"}
     internal = {name for (name,) in connection.execute(_INTERNAL_SQL).fetchall()} - _HARMLESS

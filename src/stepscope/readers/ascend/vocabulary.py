@@ -48,7 +48,7 @@ def device_kind(task_type: str, name: str) -> str:
     """The kind of work of a task on a device stream.
 
     Returns:
-        compute, copy, set or sync; `part` for parts of a collective, `overhead` for the profiler's own marks.
+        compute, copy, set (memset) or sync; `part` for parts of a collective, `overhead` for the profiler's own marks.
     """
     task, label = task_type.lower().replace(" ", "_"), name.lower().replace(" ", "_")
     if _PROFILER.search(label) or _PROFILER.search(task):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stepscope.model.categories import CATEGORIES
 from stepscope.readers.kineto.interned import Interned
-from stepscope.readers.kineto.vocabulary import direction, is_on_device, meaning, memory_kinds
+from stepscope.readers.kineto.vocabulary import direction, event_kind, is_on_device, memory_kinds
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -50,21 +50,19 @@ class EventKinds:
         """Add new pairs of category and name."""
         self.keys.add(keys)
         self._ids.update(self._staging.add_names([name for name in _distinct(texts) if name not in self._ids]))
-        meanings = [meaning(*text) for text in texts]
-        is_work = np.array([m.is_work for m in meanings], np.bool_)
+        kinds = [event_kind(*text) for text in texts]
+        is_work = np.array([m.is_work for m in kinds], np.bool_)
         on_device = np.array([is_on_device(cat) for cat, _ in texts], np.bool_)
         by_host = np.array([name == _COMM_PARAMS for _, name in texts], np.bool_) & ~on_device
         self.name_ids = np.append(self.name_ids, np.array([self._ids[name] for _, name in texts], np.int32))
-        self.categories = np.append(
-            self.categories, np.array([CATEGORIES.index(m.category) for m in meanings], np.int8)
-        )
+        self.categories = np.append(self.categories, np.array([CATEGORIES.index(m.category) for m in kinds], np.int8))
         self.is_work = np.append(self.is_work, is_work)
-        self.is_copy = np.append(self.is_copy, [m.kind in ("copy", "set") for m in meanings])
+        self.is_copy = np.append(self.is_copy, [m.kind in ("copy", "set") for m in kinds])
         self.describes = np.append(self.describes, is_work | by_host)
         self.on_device = np.append(self.on_device, on_device)
-        self.with_inputs = np.append(self.with_inputs, [m.category in _WITH_INPUTS for m in meanings])
+        self.with_inputs = np.append(self.with_inputs, [m.category in _WITH_INPUTS for m in kinds])
         self._details += (
-            (m.kind, direction(name), *memory_kinds(name)) for m, (_, name) in zip(meanings, texts, strict=True)
+            (m.kind, direction(name), *memory_kinds(name)) for m, (_, name) in zip(kinds, texts, strict=True)
         )
 
     def details(self, numbers: NDArray[np.int64]) -> dict[str, pa.Array]:

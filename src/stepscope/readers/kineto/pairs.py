@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stepscope.readers.kineto.vocabulary import meaning
+from stepscope.readers.kineto.vocabulary import event_kind
 from stepscope.store.staging import Staging
 
 
@@ -49,7 +49,7 @@ def _insert(staging: Staging, found: list[tuple[int, int, int | None, int, str, 
             "dur": pa.array([row[2] for row in found], pa.int64()),
             "track": [row[3] for row in found],
             "name": [row[5] for row in found],
-            "category": [meaning(row[4], row[5]).category for row in found],
+            "category": [event_kind(row[4], row[5]).category for row in found],
         }
     )
     staging.connection.register("paired", table)

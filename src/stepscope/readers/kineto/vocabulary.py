@@ -53,7 +53,7 @@ _MEMORY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class EventKind:
     """Canonical category of an event; for device work also its kind, None if the kernel's class decides."""
 
     category: str
@@ -80,26 +80,26 @@ def is_on_device(cat: str) -> bool:
     return key in ON_DEVICE or key.startswith(ON_DEVICE_PREFIX)
 
 
-def meaning(cat: str, name: str) -> Meaning:
-    """The meaning of an event with PyTorch's category `cat` (any case, "" if it has none) and `name`."""
+def event_kind(cat: str, name: str) -> EventKind:
+    """The kind of an event with PyTorch's category `cat` (any case, "" if it has none) and `name`."""
     key = cat.lower()
     if key in DEVICE_CATEGORIES or key.startswith(ON_DEVICE_PREFIX):
         return _device(DEVICE_CATEGORIES.get(key), key, name)
     if key == "gpu_user_annotation":
-        return Meaning("annotation")
+        return EventKind("annotation")
     if key in _RUNTIME_CATEGORIES or key.endswith(_RUNTIME_SUFFIXES):
-        return Meaning(_runtime(name))
-    return Meaning(_host(key, name))
+        return EventKind(_runtime(name))
+    return EventKind(_host(key, name))
 
 
-def _device(kind: str | None, cat: str, name: str) -> Meaning:
+def _device(kind: str | None, cat: str, name: str) -> EventKind:
     if kind is None and not cat.startswith("kernel"):
         # Accelerators without separate categories for copies and waits distinguish them by name.
         for pattern, guess in ((_DEVICE_WAIT, "sync"), (_DEVICE_COPY, "copy"), (_DEVICE_SET, "set")):
             if pattern.search(name):
                 kind = guess
     category = {"comm": "collective", "copy": "copy", "set": "set", "sync": "sync"}.get(kind or "", "kernel")
-    return Meaning(category, is_work=True, kind=kind)
+    return EventKind(category, is_work=True, kind=kind)
 
 
 def _runtime(name: str) -> str:

@@ -214,10 +214,10 @@ class NameMap:
         if not rows:
             return
         texts = self._loader.strings({key for (key,) in rows})
-        meanings = [self._meaning(texts[key]) for (key,) in rows]
+        recorded = [self._meaning(texts[key]) for (key,) in rows]
         columns = {"id": pa.array([key for (key,) in rows], pa.int64())}
         for name in ("name", *self._extra):
-            columns[name] = pa.array([meaning[name] for meaning in meanings], pa.string())
+            columns[name] = pa.array([one[name] for one in recorded], pa.string())
         columns["name_id"] = pa.nulls(len(rows), pa.int32())
         staging.insert(self._table, pa.table(columns))
         staging.intern_names(self._table)

@@ -27,7 +27,7 @@ _COLUMNS: Final = Columns(
 
 #: Details that PyTorch's emit_nvtx appends to an operator's name, by their first words.
 _DETAILS: Final = (", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = ")
-_DETAILS_AT: Final = "least(" + ", ".join(f"nullif(instr(whole, '{sign}'), 0)" for sign in _DETAILS) + ")"
+_DETAILS_AT: Final = "least(" + ", ".join(f"nullif(instr(whole, '{mark}'), 0)" for mark in _DETAILS) + ")"
 
 _TABLE: Final = (
     "CREATE TABLE nsight_nvtx (id BIGINT, start BIGINT, stop BIGINT, type BIGINT, global_tid BIGINT, process BIGINT, "

@@ -45,8 +45,8 @@ def lines(traces: Sequence[Trace]) -> Iterator[str]:
     flows = 0
     for trace in traces:
         places = places_of(trace, several=len(traces) > 1)
-        for piece in _of_rank(trace, places, flows, shift):
-            yield separator + piece
+        for part in _of_rank(trace, places, flows, shift):
+            yield separator + part
             separator = ",\n"
         flows += int(trace.scalar("SELECT count(*) FROM flows"))
     yield "\n]}\n"

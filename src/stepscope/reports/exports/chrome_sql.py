@@ -73,13 +73,13 @@ JOIN export_categories c ON c.category = e.category AND c.name = e.name AND c.on
 ORDER BY e.track, e.ts, coalesce(e.dur, -1) DESC, e.depth, e.id
 """
 
-_HALF_ARROW: Final = json_object(
+_FLOW_END: Final = json_object(
     {"ph": text("half.ph"), "id": "number", "cat": text("f.kind"), "name": text("f.kind"), **_PLACE}, tail="half.more"
 )
 
 #: Two events per flow, numbered from $first on.
 FLOWS: Final = f"""
-SELECT {_HALF_ARROW} AS line
+SELECT {_FLOW_END} AS line
 FROM (
     SELECT CASE kind WHEN 'launch' THEN 'ac2g' WHEN 'forward_backward' THEN 'fwdbwd' ELSE kind END AS kind,
         source, target, $first + row_number() OVER () AS number

@@ -42,13 +42,13 @@ def budget(report: Contents, top: int) -> Section:
     if len(steps) <= _MOST_BARS and (len(places) == 1 or len(steps) > len(places)):
         bars = [Bar(_label(step, places), step.total, step.parts) for step in steps]
     elif len(places) == 1:
-        bars = _telling(steps, lambda step: step.name)
+        bars = _chosen(steps, lambda step: step.name)
     else:
         means = [_mean([s for s in steps if (s.rank, s.device is None, s.device or 0) == place]) for place in places]
         if len(means) <= _MOST_BARS + 4:
             bars = [Bar(_place(step, places), step.total, step.parts) for step in means]
         else:
-            bars = _telling(means, lambda step: _place(step, places))
+            bars = _chosen(means, lambda step: _place(step, places))
     if len(bars) > 1:
         mean = _mean(steps)
         bars.append(Bar("mean", mean.total, mean.parts))
@@ -114,7 +114,7 @@ def _steps(report: Contents) -> list[_Step]:
     return steps
 
 
-def _telling(steps: Sequence[_Step], label: Any) -> list[Bar]:
+def _chosen(steps: Sequence[_Step], label: Any) -> list[Bar]:
     ordered = sorted(steps, key=lambda step: step.total)
     chosen = (("fastest", ordered[0]), ("median", ordered[(len(ordered) - 1) // 2]), ("slowest", ordered[-1]))
     return [Bar(f"{which}, {label(step)}", step.total, step.parts) for which, step in chosen]

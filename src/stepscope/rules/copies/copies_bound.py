@@ -75,7 +75,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _elsewhere(found: Transfers) -> tuple[Action, ...]:
     """What to do in native programs; memory that is page-locked already is not to be locked."""
     pageable = found.between(PAGEABLE)
-    return native.COPYING if 2 * found.bytes[pageable].sum() >= found.bytes.sum() else native.KEEPING
+    return native.FASTER_COPIES if 2 * found.bytes[pageable].sum() >= found.bytes.sum() else native.FEWER_COPIES
 
 
 RULE = Rule(

@@ -142,5 +142,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    elsewhere=native.COPYING,
+    elsewhere=native.FASTER_COPIES,
 )  # fmt: skip

@@ -10,8 +10,8 @@ on the host that the device would do faster.
 ## How it decides
 A copy away of 64 KiB or more, which the host waits for, pairs with the next copy of as many bytes that the host starts
 after its end in the same step. There must be `min_pairs` per step, in at least half of the steps. The price is the step
-without the copies and waits. Where the host calls MPI between most of them (`copying.messages_between`), the data go to
-other processes, which are waited for from device memory as well: the price is then that of the copies alone.
+without the copies and waits. Where the host calls MPI between most of them (`copy_kinds.messages_between`), the data go
+to other processes, which are waited for from device memory as well: the price is then that of the copies alone.
 
 ## What to try
 Keep the data on the device: use the device's form of what is done on the host (sorting, sampling, metrics, `numpy`
@@ -79,5 +79,5 @@ RULE = Rule(
         Threshold("min_messages", 0.5, "share", "Most of what is called a cause must have it."),
     ),
     check=check,
-    elsewhere=native.KEEPING,
+    elsewhere=native.FEWER_COPIES,
 )

@@ -10,9 +10,9 @@ While the step waits for its batch, the device is idle.
 ## How it decides
 The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. A first wait that is many times
 longer than all later ones starts the loader and is left to DAT002. Stacks distinguish late workers from batches that
-are ready but slow to receive (`loading.receiving_share`). The price is what the step would save on its dependency graph
-if batches were ready when asked for: a wait that overlaps with device work is worth nothing.
-Where the recording doesn't link kernels to their launches, it is the device's idle time within these waits.
+are ready but slow to receive (`loader_waits.receiving_share`). The price is what the step would save on its dependency
+graph if batches were ready when asked for: a wait that overlaps with device work is worth nothing. Where the recording
+doesn't link kernels to their launches, it is the device's idle time within these waits.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;

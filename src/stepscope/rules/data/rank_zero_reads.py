@@ -54,12 +54,12 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     """Look for one rank that loads while all others receive."""
     if len(ranks) < 2:
         raise MissingInputError("the recording is of one rank", hint="open the recordings of several ranks together")
-    loading = [rank for rank, s in ranks.items() if s.maybe(wait_ns) is not None]
-    others = [rank for rank in ranks if rank not in loading]
-    if len(loading) != 1:
+    readers = [rank for rank, s in ranks.items() if s.maybe(wait_ns) is not None]
+    others = [rank for rank in ranks if rank not in readers]
+    if len(readers) != 1:
         return
     received = [found for rank in others if (found := ranks[rank].maybe(broadcasts)) is not None]
-    copied = ranks[loading[0]].maybe(copied_in) or 0
+    copied = ranks[readers[0]].maybe(copied_in) or 0
     if len(received) < len(others) or not copied:
         return
     least = min(found.bytes for found in received)
@@ -68,14 +68,14 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     exposed = sum(found.exposed_ns for found in received) // len(received)
     yield Draft(
         title="One rank reads the data for all",
-        summary=f"Only rank {loading[0]} has a data loader; the others receive {quantity(least, 'bytes')} per step "
+        summary=f"Only rank {readers[0]} has a data loader; the others receive {quantity(least, 'bytes')} per step "
         f"from it and wait {duration(exposed)} for that.",
         actions=(_SAMPLER, _SHARDS),
         cost_ns=exposed,
         confidence=0.7,
         rows=({"table": "collectives", "where": {"rank": others[0]}},),
         numbers={"received_bytes": least, copied_in.name: copied, "min_part": limits["min_part"]},
-        ranks=(*others, loading[0]),
+        ranks=(*others, readers[0]),
     )
 
 

@@ -10,8 +10,8 @@ and larger files, a nearer disk and requests in parallel.
 
 ## How it decides
 The wait for batches must be `min_wait` of the step, and one kind of work must make up `min_part` of it
-(`loading.preparing_share`, `loading.reading_share`). The price is what the step would save on its dependency graph
-without that work.
+(`loader_waits.preparing_share`, `loader_waits.reading_share`). The price is what the step would save on its dependency
+graph without that work.
 
 ## What to try
 Preparation: do once what is the same in every epoch and store the result; decode with a faster library; transform whole

@@ -13,7 +13,7 @@ elsewhere, or go.
 Idle time in which no thread that feeds the device calls its runtime for 20 usual times between two launches, and for a
 millisecond at least (`own_work.own_work_share`), must come to `min_share` of the step. Waiting for a person, a peer or
 a point in time in a call of the operating system does not count, nor do the data loader and garbage collection; what
-the profiler adds to the host's work is taken off (`observing.own_late_share`). The function is the innermost one on
+the profiler adds to the host's work is taken off (`profiler_cost.own_late_share`). The function is the innermost one on
 the recorded Python stack that covers half of that time, else a range of the program (NVTX, `record_function`), an
 operator, a function that samples of the processor saw, or a call of the operating system. The price is what the step
 would save on its dependency graph without that time.
@@ -48,8 +48,8 @@ from stepscope.signals.shared.job import step_ns, steps
 from stepscope.signals.system.system import longest
 
 MIN_SHARE = Threshold("min_share", 0.05, "share", "Half of the 10 % of idle time from which xprof and others warn.")
-#: Stretches of this part of the longest are counted.
-_TELLING = 0.1
+#: Stretches of at least this share of the longest one count.
+_LONG = 0.1
 #: At most so many parts of a function are named.
 _LONGEST = 3
 
@@ -100,7 +100,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         return
     lengths = found.found.ends - found.found.starts
     # Short ones before and after the long ones are beside the point.
-    number = int(np.count_nonzero(lengths >= _TELLING * lengths.max()))
+    number = int(np.count_nonzero(lengths >= _LONG * lengths.max()))
     told = bool(found.name or found.parts)
     per = "the step" if s(steps) else "the time in which it is in use"
     messages = share_of_mpi(found) >= _MOSTLY

@@ -10,8 +10,8 @@ device would change nothing.
 
 ## How it decides
 Idle time whose cause is dispatch, and the latency of launches into an empty queue, must come to `min_share` of the step
-in at least `min_gaps` gaps (`observing.own_dispatch_share`, `host.dispatch_gaps`), which without steps must not lie in
-the first half alone (`host.ramp_share`). Time that the profiler adds is taken off. A host that calls nothing of the
+in at least `min_gaps` gaps (`profiler_cost.own_dispatch_share`, `host.dispatch_gaps`), which without steps must not lie
+in the first half alone (`host.ramp_share`). Time that the profiler adds is taken off. A host that calls nothing of the
 device for milliseconds is not dispatching but at other work (HST013, DAT006), and a launch call that loads its kernel
 happens once. The price is what the step would save on its dependency graph if all that dispatching took a tenth of its
 time, which is what graphs and compilation come to, and at most that idle time. Where other rules know what the host

@@ -9,9 +9,9 @@ Logged values are computed in every step, though read rarely. Formatting and wri
 are copied from the device first, and a terminal or a shared file system may block the program.
 
 ## How it decides
-Such functions must take `min_share` of the mean step on the threads that run the steps (`frames.logging_share`); they
-are recognised by their names and those of their libraries. Functions around a whole iteration do not count. The
-price is what the step would save on its dependency graph without them.
+Such functions must take `min_share` of the mean step on the threads that run the steps
+(`logging_functions.logging_share`); they are recognised by their names and those of their libraries. Functions around a
+whole iteration do not count. The price is what the step would save on its dependency graph without them.
 
 ## What to try
 Log every hundredth step. Add up metrics on the device and fetch them together. Write from a thread of its own, or from

@@ -9,12 +9,12 @@ saving mode, a process bound to the wrong NUMA node or sharing its cores, a debu
 every operator alike.
 
 ## How it decides
-The profiler must not be what slows them (`observing.observed`: REC002 says so). The device must be idle for `min_share`
-of the step while the host is in operators or runtime calls
-(`host.operators_share`), that must be at least `min_part` of all its idle time (`host.idle_share`), and either half of
-the operators that call nothing must take `max_operator` or more (`host.operator_ns`), or half of the launch calls
-`max_call` (`host.call_ns`). The price is what the step would save on
-its dependency graph if operators and calls took what is usual: 2 µs for such an operator, 5 µs for a launch.
+The profiler must not be what slows them (`profiler_cost.added_work`: REC002 says so). The device must be idle for
+`min_share` of the step while the host is in operators or runtime calls (`host.operators_share`), that must be at least
+`min_part` of all its idle time (`host.idle_share`), and either half of the operators that call nothing must take
+`max_operator` or more (`host.operator_ns`), or half of the launch calls `max_call` (`host.call_ns`). The price is what
+the step would save on its dependency graph if operators and calls took what is usual: 2 µs for such an operator, 5 µs
+for a launch.
 
 ## What to try
 See what else runs on the cores; bind the process to cores of its own near the device; let the processor run at its full
@@ -38,7 +38,7 @@ from stepscope.rules.host.advice import fewer_launches
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import call_ns, idle_share, in_operators, operator_ns, operators_share
-from stepscope.signals.host.profiler_cost import observed
+from stepscope.signals.host.profiler_cost import added_work
 from stepscope.signals.shared.job import platform, step_ns, steps
 
 #: Usual times in ns: what calls nothing, and a launch; medians of recordings of healthy jobs are below.
@@ -61,7 +61,7 @@ _DEBUG = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the time of operators and calls with what is usual, where the profiler is not what takes it."""
-    profiler = s.maybe(observed)
+    profiler = s.maybe(added_work)
     if profiler is not None and profiler.cause:
         return
     share = s(operators_share)

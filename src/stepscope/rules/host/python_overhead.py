@@ -9,8 +9,8 @@ Python runs on one core. Fifty microseconds between two operators exceed the ker
 cores nor a faster device make up for them.
 
 ## How it decides
-The device must wait for the host to launch work for `min_share` of the step (`observing.own_dispatch_share`, which is
-without what the profiler adds), the host must be in Python for `min_part` of the time in which it makes work rather
+The device must wait for the host to launch work for `min_share` of the step (`profiler_cost.own_dispatch_share`, which
+is without what the profiler adds), the host must be in Python for `min_part` of the time in which it makes work rather
 than waits (`host.python_part`), and Python must take `min_gap` per operator that it calls
 (`host.python_per_operator_ns`). The price is what the step would save on its dependency graph if Python took a tenth of
 its time, and at most what the device waits.

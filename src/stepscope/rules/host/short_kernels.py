@@ -9,8 +9,8 @@ A launch costs the host some 5 to 10 µs with PyTorch's operator around it, what
 can't keep the device busy.
 
 ## How it decides
-Dispatch must leave the device idle for `min_share` of the step (`observing.own_dispatch_share`, which is without what
-the profiler adds) in `min_gaps` gaps or more (`host.dispatch_gaps`), without steps not in the first half alone
+Dispatch must leave the device idle for `min_share` of the step (`profiler_cost.own_dispatch_share`, which is without
+what the profiler adds) in `min_gaps` gaps or more (`host.dispatch_gaps`), without steps not in the first half alone
 (`host.ramp_share`). Half of all kernels must take less than `max_kernel` (`host.kernel_ns`), and less than passes
 between two launches (`host.launch_period_ns`). The price is what the step would save on its dependency graph if
 dispatching took a tenth of its time.

@@ -12,7 +12,7 @@ from stepscope.rules.wording import often
 from stepscope.signals import Signal, Signals
 from stepscope.signals.kernels.fusions import Fusion
 from stepscope.signals.shared.job import recorded_steps
-from stepscope.signals.shared.roles import MEANINGS
+from stepscope.signals.shared.roles import ROLE_NAMES
 
 #: Operations that a summary lists.
 _MOST: Final = 9
@@ -66,7 +66,7 @@ def fused(
 def parts(found: Fusion) -> str:
     """The operations of the longest sequence, as people would list them."""
     names = [name.partition("::")[2].strip("_") or name for name in found.operators]
-    words = names or [MEANINGS[letter] for letter in found.letters]
+    words = names or [ROLE_NAMES[letter] for letter in found.letters]
     shown = [word for i, word in enumerate(words) if i == 0 or word != words[i - 1]]
     return ", ".join(shown if len(shown) <= _MOST else [*shown[: _MOST - 1], "..."])
 

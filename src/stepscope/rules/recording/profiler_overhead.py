@@ -9,7 +9,7 @@ wait for it.
 
 ## How it decides
 The time in which the profiler itself worked (buffers it flushed, and the like) makes up 10 % of the steps or more;
-nsys-ai warns from there on. Or it adds as much to the host's work (`observing.observed`): stacks, which make the
+nsys-ai warns from there on. Or it adds as much to the host's work (`profiler_cost.added_work`): stacks, which make the
 operators of the thread that runs Python several times as long as equal ones of another; an observer that numbers all
 operators; the lookup of lines, for which the calls of a long generated function wait longer the further down they are.
 It is advised if it is among the three things whose lack leaves most of the step unexplained.
@@ -32,7 +32,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.recording.chosen import READS, advice, lacking
 from stepscope.rules.rule import Draft, Limits, Rule
 from stepscope.signals import Signals
-from stepscope.signals.host.profiler_cost import Observed, observed
+from stepscope.signals.host.profiler_cost import ProfilerCost, added_work
 
 _ACTIONS = {
     "any": Action(
@@ -63,7 +63,7 @@ _HOW: Final = {
     "lines": "The pauses between the calls of a generated function grow {times:.0f}-fold from its start to its end, "
     "since the recorder of Python stacks (with_stack) looks up the line of each call. About",
 }
-_OBSERVED: Final = {
+_BY_CAUSE: Final = {
     "observer": Action(
         "Record again without the execution-trace observer before believing times of the host",
         before="profile(execution_trace_observer=observer)",
@@ -87,7 +87,9 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     found = lacking(signals, "overhead")
     if found is None:
         return
-    seen = max((signals[rank].maybe(observed) or Observed() for rank in found.ranks), key=lambda one: one.added_ns)
+    seen = max(
+        (signals[rank].maybe(added_work) or ProfilerCost() for rank in found.ranks), key=lambda one: one.added_ns
+    )
     if seen.cause:
         share = percent(found.weight - 1)
         summary = f"{_HOW[seen.cause].format(times=seen.times)} {share} of the host's time is the profiler's."
@@ -102,4 +104,4 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     )
 
 
-RULE = Rule("REC002", "profiler-overhead", job_check=job_check, reads=(*READS, observed))
+RULE = Rule("REC002", "profiler-overhead", job_check=job_check, reads=(*READS, added_work))

@@ -89,6 +89,6 @@ RULE = Rule(
         ),
     ),
     check=check,
-    elsewhere=native.COPYING,
+    elsewhere=native.FASTER_COPIES,
     symptom_of=("SYN005", "HST006"),
 )

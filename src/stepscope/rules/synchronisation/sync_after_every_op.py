@@ -73,7 +73,7 @@ def _waits(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 def _launches(s: Signals, limits: Limits) -> Iterator[Draft]:
     share, found, steps = s(blocking_launches), s(launching), s(recorded_steps)
-    if share < limits["min_share"] or np.count_nonzero(found.telling) < limits["min_calls"] * steps:
+    if share < limits["min_share"] or np.count_nonzero(found.long) < limits["min_calls"] * steps:
         return
     blocked = found.dur[found.blocking]
     events = found.events[found.blocking]

@@ -20,7 +20,7 @@ WHERE p.collective IS NOT NULL AND p.kind IN ('copy', 'reduce', 'send') AND coal
 ORDER BY s.ts, p.event
 """
 _MATMUL_SQL: Final = "SELECT ts, ts + dur AS stop FROM kernels WHERE op_class = 'gemm'"
-#: The device's own engine moves data in pieces of this many bytes.
+#: The device's own engine moves data in chunks of this many bytes.
 ALIGNMENT: Final = 512
 
 

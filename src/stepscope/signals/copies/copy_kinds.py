@@ -28,8 +28,6 @@ from stepscope.signals.shared.job import recorded_steps, stepless
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 
-TOPIC = "copying"
-
 #: Less than a page is a number or a few, not a batch.
 _PAGE: Final = 4096
 #: Up to this size, copies from pageable memory to the device return before they are done, and Nsight Systems' rules
@@ -83,7 +81,7 @@ def with_host(s: Signals) -> Transfers:
 
 
 @signal()
-def sets(s: Signals) -> Transfers:
+def memsets(s: Signals) -> Transfers:
     """Memsets of page-locked or managed memory by calls that return only when they are done."""
     found = s(transfers)
     held = (found.launch >= 0) & (found.returned >= found.ts + found.dur)
@@ -127,7 +125,7 @@ def packed(s: Signals) -> Packed:
 def round_trips(s: Signals) -> Transfers:
     """Data that the host waits for and then sends back, as much as it got, in the same step: pairs, in order.
 
-    Without steps there are none: pieces of one array that go and come one after the other have one size as well.
+    Without steps there are none: parts of one array that go and come one after the other have one size as well.
     """
     found = s(transfers)
     if s(stepless):

@@ -27,7 +27,7 @@ class Migrations:
     Attributes:
         kernels: int64[n], events.
         stalled: int64[n], time from the first to the last migration in each, without pauses of more than 100 us, ns.
-        saved: int64[n], what remains of that if the same bytes come in one piece before, ns.
+        saved: int64[n], what remains of that if the same bytes come in one copy before, ns.
         number: Migrations to the device inside these kernels.
         bytes: Their bytes.
         back: Bytes that migrated to the host, whenever that was.

@@ -28,8 +28,8 @@ PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = MEMORIES
 _REACHED: Final = 0.75
 #: What they come to where the link is not known: PCI Express 3.0 in practice.
 _SLOWEST: Final = 12e9
-#: Copies of this size and more show the rate of the link.
-_TELLING: Final = 1 << 20
+#: Copies of at least this size show the rate of the link, bytes.
+_LARGE: Final = 1 << 20
 #: Time that a copy takes besides moving its bytes.
 _FIXED_NS: Final = 2_000
 #: Operators whose work is done by a library (cuDNN, MIOpen, cuBLAS, cuSOLVER), which copies tables of its own when it
@@ -194,7 +194,7 @@ def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, I
 def pinned_rate(s: Signals) -> float:
     """Rate of copies from page-locked memory: as recorded, else what the device's link to its host lets expect."""
     found = s(transfers)
-    large = found.where(found.to(HTOD) & (found.src == KINDS.index(PINNED)) & (found.bytes >= _TELLING))
+    large = found.where(found.to(HTOD) & (found.src == KINDS.index(PINNED)) & (found.bytes >= _LARGE))
     if large.event.size and large.dur.sum():
         return float(large.bytes.sum()) * 1e9 / float(large.dur.sum())
     known = s.maybe(device)

@@ -15,8 +15,6 @@ from stepscope.signals.data.data import in_process, waits
 from stepscope.signals.shared.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
-TOPIC = "loading"
-
 #: Calls of the operating system that wait for data of files.
 _READS: Final = ("read", "pread", "pread64", "readv", "preadv", "fread", "open", "open64", "openat", "fopen", "fopen64")
 #: Functions that take over what a worker has put into shared memory: they open, map and unpickle it (torch/

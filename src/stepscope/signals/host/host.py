@@ -50,7 +50,7 @@ class Line:
     state: NDArray[np.int8]
 
     def of(self, *wanted: int) -> tuple[Times, Times]:
-        """Pieces in some of the states."""
+        """Intervals in some of the states."""
         mine = np.isin(self.state, wanted)
         return self.starts[mine], self.ends[mine]
 

@@ -17,8 +17,6 @@ from stepscope.signals.shared.job import recorded_steps, step_ns
 from stepscope.signals.shared.ranges import apart
 from stepscope.signals.signal import Signals, signal
 
-TOPIC = "frames"
-
 #: Libraries whose files are all about logging, progress bars and metrics.
 _LIBRARIES: Final = re.compile(
     r"(^|/)(logging|tqdm|wandb|tensorboard|tensorboardX|mlflow|comet_ml|neptune|clearml|loguru|absl/logging|"

@@ -36,7 +36,7 @@ class Updates:
 
     Attributes:
         events: int64[n], the steps.
-        handed: int64[m], pieces of them that another thread does, which takes them from a queue.
+        handed: int64[m], tasks of them that another thread does, which takes them from a queue.
         kernels: int64[k], what they launched.
         kernel_ns: int64[k].
         calls: Operators called by them that update one tensor, all together.
@@ -75,17 +75,17 @@ def updates(s: Signals) -> Updates:
         "stop": spans.ts[steps] + spans.dur[steps],
     }
     events = spans.id[steps].astype(np.int64)
-    work, pieces = DeviceWork.of(s.trace), s.trace.once(handed)
+    work, tasks = DeviceWork.of(s.trace), s.trace.once(handed)
     launched = work.rows(s.trace, launched_within(s.trace, events))
     launched = launched[work.are("compute")[launched]]
     called, count = np.unique(spans.name[_called(spans, ranges, wrappers)], return_counts=True)
     called_names = [names[name_id] for name_id in called.tolist()]
-    put = inside({"track": pieces.giver, "ts": pieces.given}, ranges)
+    put = inside({"track": tasks.giver, "ts": tasks.given}, ranges)
     update = np.array([name.rstrip("_") in _UPDATES for name in called_names], np.bool_)
     counted = count[update]
     return Updates(
         events,
-        np.sort(pieces.target[put]),
+        np.sort(tasks.target[put]),
         work.event[launched],
         work.dur[launched],
         int(counted.sum()),

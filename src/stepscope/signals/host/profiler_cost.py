@@ -23,8 +23,6 @@ from stepscope.signals.host.host import dispatch_share, dispatching, late_share,
 from stepscope.signals.shared.job import recorded_steps, step_ns
 from stepscope.signals.signal import Signals, signal
 
-TOPIC = "observing"
-
 #: An operator that calls nothing takes 0.4 to 5 µs where it is only recorded; from here on something observes it.
 _SLOW_NS: Final = 8_000
 #: What such an operator usually takes.
@@ -47,7 +45,7 @@ _GROWTH: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ProfilerCost:
     """What the profiler adds to the work of the threads that launch.
 
     Attributes:
@@ -62,45 +60,45 @@ class Observed:
 
 
 @signal()
-def observed(s: Signals) -> Observed:
+def added_work(s: Signals) -> ProfilerCost:
     """What the profiler adds to the host's work, the largest part where several things show."""
     hosts = s.trace.once(host_states)
     if hosts is None:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
-    looks: tuple[Callable[[Signals], Observed], ...] = (_observer, _stacks, _lines)
+    looks: tuple[Callable[[Signals], ProfilerCost], ...] = (_observer, _stacks, _lines)
     return max((look(s) for look in looks), key=lambda one: one.added_ns)
 
 
 @signal("share")
-def observed_share(s: Signals) -> float:
+def added_share(s: Signals) -> float:
     """Host time that the profiler adds, as a share of the step: a host that is late by less is not late without it."""
-    return s(observed).added_ns / s(recorded_steps) / s(step_ns)
+    return s(added_work).added_ns / s(recorded_steps) / s(step_ns)
 
 
 @signal("share")
 def own_dispatch_share(s: Signals) -> float:
     """What would be left of `host.dispatch_share` without the time that the profiler adds to the host's."""
-    return max(s(dispatch_share) - (s.maybe(observed_share) or 0.0), 0.0)
+    return max(s(dispatch_share) - (s.maybe(added_share) or 0.0), 0.0)
 
 
 @signal("share")
 def own_late_share(s: Signals) -> float:
     """What would be left of the host's lateness, dispatch and other work, without the time that the profiler adds."""
-    return max(s(late_share) - (s.maybe(observed_share) or 0.0), 0.0)
+    return max(s(late_share) - (s.maybe(added_share) or 0.0), 0.0)
 
 
-def _observer(s: Signals) -> Observed:
+def _observer(s: Signals) -> ProfilerCost:
     """Operators are numbered by an observer, and all of them are long."""
     usual = s(operator_ns)
     if usual < _SLOW_NS:
-        return Observed()
+        return ProfilerCost()
     rows = s.trace.columns(_NUMBERED_SQL)
     if 2 * int(rows["numbered"][0]) < max(int(rows["number"][0]), 1):
-        return Observed()
-    return Observed("observer", usual / _USUAL_NS, round((1 - _USUAL_NS / usual) * _made(s)))
+        return ProfilerCost()
+    return ProfilerCost("observer", usual / _USUAL_NS, round((1 - _USUAL_NS / usual) * _made(s)))
 
 
-def _stacks(s: Signals) -> Observed:
+def _stacks(s: Signals) -> ProfilerCost:
     """Operators of one thread take several times as long as those of the same names on another."""
     spans = Spans(s.trace)
     inner = spans.of("op") & (spans.dur >= 0)
@@ -118,9 +116,9 @@ def _stacks(s: Signals) -> Observed:
         if times >= ratio:
             break
     else:
-        return Observed()
+        return ProfilerCost()
     each = int(np.median([slow - quick for slow, quick in shared]))
-    return Observed("stacks", times, min(each * int(np.count_nonzero(spans.track[every] == main)), _made(s)))
+    return ProfilerCost("stacks", times, min(each * int(np.count_nonzero(spans.track[every] == main)), _made(s)))
 
 
 def _shared(spans: Spans, mine: NDArray[np.int64], theirs: NDArray[np.int64], few: int) -> list[tuple[int, int]]:
@@ -132,12 +130,12 @@ def _shared(spans: Spans, mine: NDArray[np.int64], theirs: NDArray[np.int64], fe
     ]
 
 
-def _lines(s: Signals) -> Observed:
+def _lines(s: Signals) -> ProfilerCost:
     """The pauses between the calls of a long function grow from its start to its end."""
     spans = Spans(s.trace)
     python = spans.of("python")
     if not python.any():
-        return Observed()
+        return ProfilerCost()
     inside = np.flatnonzero(spans.around >= 0)
     around = spans.around[inside]
     calls = np.bincount(around, minlength=spans.id.size)
@@ -147,7 +145,7 @@ def _lines(s: Signals) -> Observed:
         first, last, growing = _pauses(spans, own)
         if first and last >= _GROWTH * first:
             extra, times = extra + growing, max(times, last / first)
-    return Observed("lines", times, min(extra, _made(s))) if extra else Observed()
+    return ProfilerCost("lines", times, min(extra, _made(s))) if extra else ProfilerCost()
 
 
 def _pauses(spans: Spans, calls: NDArray[np.int64]) -> tuple[int, int, int]:

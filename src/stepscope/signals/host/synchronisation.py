@@ -37,14 +37,14 @@ _SIZED: Final = re.compile(
 )
 #: A copy of at most so many bytes to the host brings numbers.
 _NUMBERS: Final = 4096
-_COPYING: Final = frozenset(
+_COPY_OPERATORS: Final = frozenset(
     {"aten::copy_", "aten::to", "aten::_to_copy", "aten::cpu", "aten::cuda", "aten::contiguous", "aten::clone"}
 )
 #: Up to this size CUDA copies from pageable memory without waiting (CUDA driver API, synchronisation behaviour).
 _SMALL_COPY: Final = 64 << 10
 
 #: A kernel that takes longer than any usual launch call shows whether the call waits for it: it returns soon after.
-_TELLING_NS: Final = 20_000
+_LONG_KERNEL_NS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +80,19 @@ class Blocking:
 
 
 @dataclass(frozen=True, slots=True)
-class Launching:
+class KernelLaunches:
     """The n calls in steps that launch kernels one by one.
 
     Attributes:
         events: int64[n].
         dur: int64[n].
-        telling: bool[n], whether the kernel is long enough to show whether the call waits for it.
+        long: bool[n], whether the kernel is long enough to show whether the call waits for it.
         blocking: bool[n], whether the call returned right after its kernel was done.
     """
 
     events: NDArray[np.int64]
     dur: NDArray[np.int64]
-    telling: NDArray[np.bool_]
+    long: NDArray[np.bool_]
     blocking: NDArray[np.bool_]
 
 
@@ -115,7 +115,7 @@ class Place:
         scope = runtime_names.wait_scope(self.call)
         if scope == DEVICE and runtime_names.is_synchronisation(self.call):
             return DEVICE
-        if self.operator in _COPYING or not runtime_names.is_synchronisation(self.call):
+        if self.operator in _COPY_OPERATORS or not runtime_names.is_synchronisation(self.call):
             return COPY
         if self.operator is None:
             return scope
@@ -154,7 +154,7 @@ def _first_launch(trace: Trace) -> int:
 
 
 @signal()
-def launching(s: Signals) -> Launching:
+def launching(s: Signals) -> KernelLaunches:
     """Calls in steps that launch kernels one by one."""
     need_device(s.trace)
     work = DeviceWork.of(s.trace)
@@ -165,9 +165,9 @@ def launching(s: Signals) -> Launching:
     after = work.called[mine] + took - work.ts[mine] - work.dur[mine]
     soon = (after >= 0) & (after <= SOON_NS)
     if not first.size:
-        return Launching(launch, took, soon, soon)
+        return KernelLaunches(launch, took, soon, soon)
     longest = np.maximum.reduceat(work.dur[mine], first)
-    return Launching(launch[first], took[first], longest >= _TELLING_NS, np.logical_and.reduceat(soon, first))
+    return KernelLaunches(launch[first], took[first], longest >= _LONG_KERNEL_NS, np.logical_and.reduceat(soon, first))
 
 
 @signal("count")
@@ -194,7 +194,7 @@ def per_launch(s: Signals) -> float:
 def blocking_launches(s: Signals) -> float:
     """Share of launches that returned only when their kernel was done, among those of kernels of 20 µs or more."""
     found = s(launching)
-    return float(np.count_nonzero(found.blocking & found.telling)) / max(int(np.count_nonzero(found.telling)), 1)
+    return float(np.count_nonzero(found.blocking & found.long)) / max(int(np.count_nonzero(found.long)), 1)
 
 
 @signal("per step")
@@ -269,7 +269,7 @@ def _kinds(found: Around, names: dict[int, str]) -> NDArray[np.int8]:
     cases = [
         inside_of(_READ_SCALAR) | narrow & number,
         ~narrow,
-        inside_of(_COPYING) | copied & ~inside,
+        inside_of(_COPY_OPERATORS) | copied & ~inside,
         inside & sized,
         inside,
         scope == STREAM,

@@ -17,8 +17,6 @@ from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.work import Ids
 from stepscope.signals.signal import Signals, signal
 
-TOPIC = "filling"
-
 _CLASSES_SQL: Final = """
 SELECT name, any_value(op_class) AS op_class FROM kernels WHERE name IN (SELECT unnest($names)) GROUP BY name
 """

@@ -18,7 +18,7 @@ from stepscope.signals.signal import Signals, signal
 #: Time of a call from which launches and floors do not explain a low efficiency.
 _LONG_NS: Final = 50_000
 _HALF: Final = 0.5
-#: Lookups are scattered and updates of parameters many small pieces: their bytes say little about their least time.
+#: Lookups are scattered and updates of parameters many small tensors: their bytes say little about their least time.
 _UNTOLD: Final = ("embedding", "optimizer", "copy")
 
 

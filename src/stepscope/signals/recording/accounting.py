@@ -27,7 +27,7 @@ class Account:
     Attributes:
         idle: Nothing runs.
         communication: Collectives, and nothing else.
-        copies: Copies or sets, and nothing else.
+        copies: Copies or memsets, and nothing else.
         causes: The largest causes of idle time, each as a share of the step.
         known_device: Whether the device is known, so that its kernels can be held against its peaks.
         gaps: The longest gaps of the device that is idle least, where it is idle for long.

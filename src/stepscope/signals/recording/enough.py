@@ -31,7 +31,7 @@ _LATE: Final = 0.25
 _KEPT: Final = 0.05
 _WIDEST: Final = 0.01
 #: So many operators tell how densely they are numbered.
-_TELLING: Final = 500
+_ENOUGH: Final = 500
 _NUMBERS_SQL: Final = """
 SELECT DISTINCT external_id AS number FROM spans WHERE category = 'op' AND external_id > 0 ORDER BY 1
 """
@@ -70,7 +70,7 @@ def _thinned(s: Signals) -> Verdict | None:
     holes = np.sort(np.diff(s.trace.columns(_NUMBERS_SQL)["number"]))
     kept = holes.size + 1
     numbers = int(holes[: kept - max(1, round(_WIDEST * kept))].sum()) + 1
-    if kept < _TELLING or kept >= _KEPT * numbers:
+    if kept < _ENOUGH or kept >= _KEPT * numbers:
         return None
     text = (
         f"The recording is thinned: {percent(kept / numbers)} of the operators between its first and its last are "

@@ -105,7 +105,7 @@ def calls_known(s: Signals) -> bool:
 
 
 def _overhead(s: Signals) -> float:
-    share = max(s(overhead_share), min(s.maybe(observed_share) or 0.0, 1.0))
+    share = max(s(overhead_share), min(s.maybe(added_share) or 0.0, 1.0))
     return 1.0 + share if share >= _MUCH_OVERHEAD else 0.0
 
 

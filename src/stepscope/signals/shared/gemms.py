@@ -22,8 +22,6 @@ from stepscope.signals.shared.operator_attribution import describing_operators
 from stepscope.signals.shared.work import Ids, tensors
 from stepscope.signals.signal import Signals, signal
 
-TOPIC = "products"
-
 _SQL: Final = f"""
 SELECT event, dur, coalesce(dtype, '') AS dtype,
     CASE tensor_core WHEN true THEN 1 WHEN false THEN 0 ELSE -1 END::TINYINT AS tensor_core,
@@ -51,7 +49,7 @@ class Dimensions:
 
     @property
     def tiles(self) -> int:
-        """Pieces of the result that good kernels make, a block each; a device with more units is not full."""
+        """Tiles of the result that good kernels compute, a block each; a device with more units is not full."""
         return self.batch * -(-self.m // _TILE) * -(-self.n // _TILE)
 
 
@@ -110,7 +108,7 @@ class Gemms:
         return [self.types[c] if known else "" for c, known in zip(codes.tolist(), found.tolist(), strict=True)]
 
 
-@signal(name="products")
+@signal()
 def gemms(s: Signals) -> Gemms:
     """Kernels that could use tensor cores: matrix multiplications, attention, convolutions."""
     need_device(s.trace)

@@ -18,7 +18,7 @@ SELECT seq FROM allocator_events WHERE device = $device AND action IN ('segment_
 
 @signal()
 def fullest_layout(s: Signals) -> Layout:
-    """What was free, and in what pieces, just after the allocator took the memory with which it held most.
+    """What was free, in ranges of what size, just after the allocator took the memory with which it held most.
 
     If it took none during the history, at the peak of what was in use; without a history, at the end.
     """

@@ -25,7 +25,7 @@ def split_size_mb(s: Signals) -> int | None:
     """The `max_split_size_mb` that would keep large blocks whole; None where no value can do so.
 
     Blocks above the limit are not split, and serve only requests above it. So the small blocks that pin large, mostly
-    free segments must be below it, and the request that finds no piece above it: the failed one, else the largest that
+    free segments must be below it, and the request that finds no range above it: the failed one, else the largest that
     the history has. The value is the least power of two, from 32, that nine of ten pinning blocks stay below.
     """
     device = s(makeup).device

@@ -106,7 +106,7 @@ def _need_waiting(s: Signals) -> None:
 
 
 def longest(found: Intervals, most: int = 10) -> tuple[tuple[int, int], ...]:
-    """The longest pieces."""
+    """The longest ones."""
     order = np.argsort(found.starts - found.ends, kind="stable")[:most]
     return tuple(zip(found.starts[order].tolist(), found.ends[order].tolist(), strict=True))
 

@@ -90,7 +90,7 @@ def width(table: str) -> int:
 
 def _declared(column: str) -> str:
     name = column.rstrip("!@$%")
-    kind = next((kind for sign, kind in _TYPES.items() if sign in column), "INTEGER")
+    kind = next((kind for part, kind in _TYPES.items() if part in column), "INTEGER")
     rest = "NOT NULL   PRIMARY KEY" if "@" in column else "NOT NULL" if "!" in column else ""
     quoted = f'"{name}"' if name == "end" else name
     return f"\n    {quoted:<27} {kind:<9} {rest:<24}"

@@ -27,13 +27,13 @@ SELECT unnest([ts, ts + dur]) AS edge FROM spans WHERE track = $track AND dur IS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Handed:
-    """The n pieces of work that threads put in queues and others took, in no particular order.
+    """The n tasks that threads put in queues and others took, in no particular order.
 
     Attributes:
-        giver: int32[n], track of the thread that put the piece in the queue.
+        giver: int32[n], track of the thread that put the task in the queue.
         given: int64[n], when it began to.
         put: int64[n], when it had done so; it may return a little after that was taken.
-        target: int64[n], event of the piece.
+        target: int64[n], event of the task.
         taker: int32[n], track of the thread that took it.
         taken: int64[n], when that began with it.
         done: int64[n], when it was done with it.
@@ -66,21 +66,21 @@ def handed(trace: Trace) -> Handed:
 
 @dataclass(frozen=True, slots=True)
 class Handovers:
-    """The n pieces of work that threads handed to others, and the m calls before which they waited for all to be done.
+    """The n tasks that threads handed to others, and the m calls before which they waited for all to be done.
 
     Attributes:
-        giver: int32[n], track of the thread that put the piece in the queue.
+        giver: int32[n], track of the thread that put the task in the queue.
         put: int64[n], when it had done so.
         taker: int32[n], track of the thread that took it; by this and `taken`.
         taken: int64[n], when that began with it.
         done: int64[n], when it was done with it.
         ready: int64[n], when it was done with what it took before, 0 for the first.
         call: int64[m], positions in `Calls`.
-        last: int64[m], the piece that was in the queue last.
+        last: int64[m], the task that was in the queue last.
         free: int64[m], when the call would have been made had the queue been empty.
         delay: Usual time from `put` to `taken` if the taker has nothing else to do.
         gap: Usual time from `ready` to `taken` if something is in the queue.
-        back: Usual time from `done` of the last piece to the call.
+        back: Usual time from `done` of the last task to the call.
     """
 
     giver: NDArray[np.int32]
@@ -100,13 +100,13 @@ class Handovers:
 def read_handovers(trace: Trace, selection: Selection, calls: Calls) -> Handovers:
     """What was handed over in the chosen steps."""
     hi = int(selection.ends[-1])
-    pieces = trace.once(handed)
-    chosen = (pieces.giver != pieces.taker) & (pieces.given < pieces.taken)
-    chosen &= (pieces.given >= selection.starts[0]) & (pieces.taken < hi)
-    put = np.minimum(pieces.put, pieces.taken - 1)
+    tasks = trace.once(handed)
+    chosen = (tasks.giver != tasks.taker) & (tasks.given < tasks.taken)
+    chosen &= (tasks.given >= selection.starts[0]) & (tasks.taken < hi)
+    put = np.minimum(tasks.put, tasks.taken - 1)
     at = np.flatnonzero(chosen)
-    at = at[np.lexsort((put[at], pieces.taken[at], pieces.taker[at]))]
-    giver, put, taker, taken, done = pieces.giver[at], put[at], pieces.taker[at], pieces.taken[at], pieces.done[at]
+    at = at[np.lexsort((put[at], tasks.taken[at], tasks.taker[at]))]
+    giver, put, taker, taken, done = tasks.giver[at], put[at], tasks.taker[at], tasks.taken[at], tasks.done[at]
     ready = np.zeros_like(put)
     again = np.flatnonzero(taker[1:] == taker[:-1]) + 1
     ready[again] = np.minimum(done[again - 1], taken[again])

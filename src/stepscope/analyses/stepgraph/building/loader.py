@@ -36,35 +36,35 @@ class Batches:
 
 def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
     """Find the calls that waited for workers; a loader that works on the host thread itself is no wait."""
-    loading = np.flatnonzero(calls.role == rows.LOADER)
-    none = Batches(loading[:0], calls.ts[:0], calls.ts[:0])
-    if not loading.size:
+    waits = np.flatnonzero(calls.role == rows.LOADER)
+    none = Batches(waits[:0], calls.ts[:0], calls.ts[:0])
+    if not waits.size:
         return none
-    loading = loading[~_working(trace, calls, loading)]
-    loading = loading[np.argsort(calls.ts[loading], kind="stable")]
-    took = calls.end[loading] - calls.ts[loading]
+    waits = waits[~_working(trace, calls, waits)]
+    waits = waits[np.argsort(calls.ts[waits], kind="stable")]
+    took = calls.end[waits] - calls.ts[waits]
     if not took.size:
         return none
     own = min(int(took.min()), TAKING_NS)
-    waited = loading[took - own > own]
+    waited = waits[took - own > own]
     if (took - own).sum() <= _BOUND * (hi - lo):
         return none
     ready = calls.end[waited] - own
     return Batches(waited, ready, np.full(waited.size, own))
 
 
-def _working(trace: Trace, calls: Calls, loading: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _working(trace: Trace, calls: Calls, waits: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of these calls load a batch themselves: they say so, or something is recorded inside them."""
     spans, names = Spans(trace), trace.once(names_by_id)
-    found = np.array(["SingleProcess" in names[name_id] for name_id in calls.name[loading].tolist()], np.bool_)
+    found = np.array(["SingleProcess" in names[name_id] for name_id in calls.name[waits].tolist()], np.bool_)
     doing = spans.of("op", "runtime", "launch", "sync") & (spans.dur >= 0)
-    for track in np.unique(calls.track[loading]).tolist():
-        mine = np.flatnonzero((calls.track[loading] == track) & ~found)
+    for track in np.unique(calls.track[waits]).tolist():
+        mine = np.flatnonzero((calls.track[waits] == track) & ~found)
         at = np.flatnonzero(doing & (spans.track == track))
         at = at[np.argsort(spans.ts[at], kind="stable")]
         ends = spans.ts[at] + spans.dur[at]
         for one in mine.tolist():
-            start, end = calls.ts[loading[one]], calls.end[loading[one]]
+            start, end = calls.ts[waits[one]], calls.end[waits[one]]
             low, high = np.searchsorted(spans.ts[at], (start, end + 1))
             found[one] = ends[low:high].min(initial=end + 1) <= end
     return found

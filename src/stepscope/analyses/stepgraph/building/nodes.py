@@ -101,8 +101,8 @@ def order_nodes(parts: list[Nodes], keys: list[Times]) -> tuple[Nodes, list[Inde
     order = np.lexsort((part, np.concatenate(keys)))
     where = np.empty(order.size, np.int64)
     where[order] = np.arange(order.size)
-    pieces = np.split(where, np.cumsum([each.end.size for each in parts])[:-1])
-    return Nodes(**{name: column[order] for name, column in columns.items()}), pieces
+    places = np.split(where, np.cumsum([each.end.size for each in parts])[:-1])
+    return Nodes(**{name: column[order] for name, column in columns.items()}), places
 
 
 def connect(nodes: Nodes, edges: Edges) -> Graph:

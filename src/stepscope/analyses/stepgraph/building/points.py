@@ -62,13 +62,13 @@ def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Ti
     turns = threads.handoffs
     steps = selection.step.size if threads.main >= 0 else 0
     main = np.full(steps, threads.main, np.int32)
-    piece, emptied = np.arange(handovers.put.size), np.arange(handovers.call.size)
+    task, emptied = np.arange(handovers.put.size), np.arange(handovers.call.size)
     parts = [
         _part(RETURN, calls.end[acting], calls.track[acting], call=acting, start=calls.ts[acting]),
         _part(ISSUE, issued[early], calls.track[early], call=early, start=calls.ts[early]),
         _part(YIELD, turns.stopped, turns.source),
-        _part(PUT, handovers.put, handovers.giver, handover=piece),
-        _part(TAKEN, handovers.taken, handovers.taker, handover=piece),
+        _part(PUT, handovers.put, handovers.giver, handover=task),
+        _part(TAKEN, handovers.taken, handovers.taker, handover=task),
         _part(DONE, handovers.done[handovers.last], handovers.taker[handovers.last], handover=emptied),
         _part(EMPTIED, calls.ts[handovers.call], calls.track[handovers.call], handover=emptied),
         _part(START, selection.starts[:steps], main, step=selection.step[:steps]),

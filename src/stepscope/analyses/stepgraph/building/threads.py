@@ -82,7 +82,7 @@ def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) 
     track, ts = spans.track[at], spans.ts[at]
     work = _innermost(*_in_order(track, ts, ts + spans.dur[at]))
     marks = np.unique(np.concatenate((selection.starts, selection.ends)))
-    woven = _taking_turns({track: pieces for track, pieces in work.items() if track not in led}, main)
+    woven = _taking_turns({track: busy for track, busy in work.items() if track not in led}, main)
     starts, ends = work.get(main, (marks[:0], marks[:0]))
     turns = {track: work[track] for track in woven if track in work}
     # A step's start and end are moments of the main thread, whatever else it does then.
@@ -126,7 +126,7 @@ def _taking_turns(work: Work, main: int) -> frozenset[int]:
     """The main thread and those that hardly ever work at the same time as another of them, the busiest first."""
     woven = [main]
     busy = Intervals.union_of(*work[main]) if main in work else Intervals.empty()
-    own = {track: Intervals.union_of(*pieces) for track, pieces in work.items() if track != main}
+    own = {track: Intervals.union_of(*busy) for track, busy in work.items() if track != main}
     for track in sorted(own, key=lambda track: (-own[track].total, track)):
         if (own[track] & busy).total <= CONCURRENT * own[track].total:
             woven.append(track)
@@ -135,12 +135,12 @@ def _taking_turns(work: Work, main: int) -> frozenset[int]:
 
 
 def _turns(work: Work) -> Handoffs:
-    tracks = [np.full(pieces[0].size, track, np.int32) for track, pieces in work.items()]
+    tracks = [np.full(busy[0].size, track, np.int32) for track, busy in work.items()]
     if len(tracks) < 2:
         none = np.zeros(0, np.int64)
         return Handoffs(none.astype(np.int32), none, none.astype(np.int32), none)
     track = np.concatenate(tracks)
-    starts, ends = (np.concatenate([pieces[side] for pieces in work.values()]) for side in (0, 1))
+    starts, ends = (np.concatenate([busy[side] for busy in work.values()]) for side in (0, 1))
     order = np.lexsort((ends, starts, track))
     track, starts, ends = track[order], starts[order], ends[order]
     idle_since = np.append(np.iinfo(np.int64).min, ends[:-1])

@@ -176,13 +176,13 @@ def scaled(starts: Times, ends: Times, factors: Factors) -> Times:
     if not factors or not length.size:
         return length
     lo, hi = int(starts.min()), int(ends.max())
-    factors = [(pieces.clip(lo, hi), factor) for pieces, factor in factors]
-    cuts = np.unique(np.concatenate([edge for pieces, _ in factors for edge in (pieces.starts, pieces.ends)]))
+    factors = [(covered.clip(lo, hi), factor) for covered, factor in factors]
+    cuts = np.unique(np.concatenate([edge for covered, _ in factors for edge in (covered.starts, covered.ends)]))
     if cuts.size < 2:
         return length
     weight: NDArray[np.float64] = np.ones(cuts.size - 1)
-    for pieces, factor in factors:
-        weight[pieces.at(cuts[:-1])] *= factor
+    for covered, factor in factors:
+        weight[covered.at(cuts[:-1])] *= factor
     # What is gained or lost before each cut; outside the cuts time runs as it did.
     lost = np.concatenate(([0.0], np.cumsum((weight - 1.0) * np.diff(cuts))))
     change = np.interp(ends - lo, cuts - lo, lost) - np.interp(starts - lo, cuts - lo, lost)

@@ -112,9 +112,9 @@ class Overlap:
             needed = share * done[-1]
             if which.size == 1:
                 # One for all gradients can be divided: its last bucket alone needs the last of them.
-                pieces = max(int(size[0]) // _BUCKET, 1)
-                rest = (a.end[which] - a.ts[which]) * (1 - 1 / pieces)
-                needed = np.maximum(needed - rest, done[-1] / pieces)
+                buckets = max(int(size[0]) // _BUCKET, 1)
+                rest = (a.end[which] - a.ts[which]) * (1 - 1 / buckets)
+                needed = np.maximum(needed - rest, done[-1] / buckets)
             at = np.minimum(np.searchsorted(done, needed - 0.5), backward.size - 1)
             ready[mine[late]] = backward[at[late]]
         return ready

@@ -145,16 +145,16 @@ class Launches(NamedTuple):
 
 def all_launches(trace: Trace) -> Launches:
     """By the thread that launched, and again by the one that handed it over: what is launched for another is both's."""
-    work, pieces = DeviceWork.of(trace), trace.once(handed)
+    work, tasks = DeviceWork.of(trace), trace.once(handed)
     mine = work.launched & ~work.are("sync")
     event, track, ts = work.event[mine], work.thread[mine], work.called[mine]
     parts = [Launches(event, track, ts)]
-    for taker in np.unique(pieces.taker).tolist():
-        its = np.flatnonzero(pieces.taker == taker)
-        its = its[np.argsort(pieces.taken[its], kind="stable")]
+    for taker in np.unique(tasks.taker).tolist():
+        its = np.flatnonzero(tasks.taker == taker)
+        its = its[np.argsort(tasks.taken[its], kind="stable")]
         own = np.flatnonzero(track == taker)
-        last = np.searchsorted(pieces.taken[its], ts[own], side="right") - 1
+        last = np.searchsorted(tasks.taken[its], ts[own], side="right") - 1
         own, last = own[last >= 0], its[last[last >= 0]]
-        inside = ts[own] < pieces.done[last]
-        parts.append(Launches(event[own[inside]], pieces.giver[last[inside]], pieces.given[last[inside]]))
+        inside = ts[own] < tasks.done[last]
+        parts.append(Launches(event[own[inside]], tasks.giver[last[inside]], tasks.given[last[inside]]))
     return Launches(*(np.concatenate(column) for column in zip(*parts, strict=True)))

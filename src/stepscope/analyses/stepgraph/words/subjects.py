@@ -42,7 +42,7 @@ def _pattern(trace: Trace, what: str) -> str:
     In patterns `*` and `?` stand for others. Brackets are part of many names, and stand for themselves.
     """
     plain = what.replace("[", "[[]")
-    if not what or any(sign in what for sign in "*?"):
+    if not what or any(wildcard in what for wildcard in "*?"):
         return plain or "*"
     return plain if trace.rows("FROM names WHERE name = $what LIMIT 1", {"what": what}) else f"*{plain}*"
 

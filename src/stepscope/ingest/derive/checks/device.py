@@ -12,7 +12,7 @@ from stepscope.ingest.derive.checks.derived import Derived, share
 from stepscope.store.staging import Observation
 
 #: Number of durations needed to determine the clock's resolution.
-_TELLING: Final = 3
+_ENOUGH: Final = 3
 
 
 def zero_durations(derived: Derived) -> Observation | None:
@@ -34,7 +34,7 @@ def zero_durations(derived: Derived) -> Observation | None:
 
 def _ticks(durations: NDArray[np.int64]) -> bool:
     """Whether durations are whole microseconds (by chance only one in a thousand would be)."""
-    return bool(durations.size >= _TELLING and not (durations % 1_000).any())
+    return bool(durations.size >= _ENOUGH and not (durations % 1_000).any())
 
 
 def overlaps(derived: Derived) -> Observation | None:

@@ -98,8 +98,8 @@ def _peers(job: SimJob, rank: int) -> list[tuple[int, bool]]:
 def _local_copy(job: SimJob, rank: int, work: DeviceTask, what: Collective) -> Part:
     """The rank's own share is copied within the device, read and written, while it waits for the others."""
     share = what.bytes // len(what.ranks)
-    copying = 3 * _SIGNAL + int(2 * share / DEVICES[job.device].bandwidth * 1e9)
-    return Part(work.start, min(work.start + copying, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)
+    took = 3 * _SIGNAL + int(2 * share / DEVICES[job.device].bandwidth * 1e9)
+    return Part(work.start, min(work.start + took, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)
 
 
 def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[Part]:

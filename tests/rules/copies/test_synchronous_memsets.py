@@ -4,7 +4,7 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.copies.copy_kinds import sets
+from stepscope.signals.copies.copy_kinds import memsets
 from stepscope.signals.shared import job
 from transfer_support import copies
 
@@ -12,7 +12,7 @@ SET = {"direction": "set", "src": "", "dst": "pinned", "ts": 100, "dur": 900, "c
 
 
 def given(step_ns: int) -> dict[object, object]:
-    return {sets: copies(SET), job.recorded_ns: step_ns, job.recorded_steps: 1}
+    return {memsets: copies(SET), job.recorded_ns: step_ns, job.recorded_steps: 1}
 
 
 def test_a_set_that_the_host_waits_for_is_found() -> None:

@@ -42,7 +42,7 @@ def outermost(spans: Spans, at: NDArray[np.int64]) -> Ops:
     return Ops(at[outer], ts[outer], end[outer])
 
 
-def fill(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
+def assign(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
     """Give stretches of operators and modules between named phases to the phase that they must be."""
     spans = Spans(trace)
     reads = np.isin(spans.name[ops.at], [i for i, name in names_of(trace, ("op",)) if _READS.match(name)])
@@ -59,7 +59,7 @@ def fill(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
     # An optimizer that only zeroes gradients where it is named updates somewhere else.
     updates = any(neighbours.before(ts) == BACKWARD for ts in layers[OPTIMIZER].starts.tolist())
     inputs = _inputs(trace, ops)
-    filled: dict[int, list[tuple[int, int]]] = {FORWARD: [], OPTIMIZER: [], PREPROCESSING: []}
+    assigned: dict[int, list[tuple[int, int]]] = {FORWARD: [], OPTIMIZER: [], PREPROCESSING: []}
     bounds = known.complement(int(work.starts[0]), int(work.ends[-1]))
     for lo, hi in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True):
         inside = work.clip(lo, hi)
@@ -68,15 +68,15 @@ def fill(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
             continue
         start, end = int(inside.starts[0]), int(inside.ends[-1])
         ready = inputs.ready(start, end) if phase == FORWARD else start
-        filled[PREPROCESSING].append((start, ready))
-        filled[phase].append((ready, end))
-    for phase, pairs in filled.items():
+        assigned[PREPROCESSING].append((start, ready))
+        assigned[phase].append((ready, end))
+    for phase, pairs in assigned.items():
         layers[phase] |= Intervals.union_of([a for a, _ in pairs], [b for _, b in pairs])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Neighbours:
-    """The pieces of all named phases, by start."""
+    """The intervals of all named phases, by start."""
 
     starts: Times
     phase_at: NDArray[np.int64]

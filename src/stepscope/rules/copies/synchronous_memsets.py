@@ -27,7 +27,7 @@ from stepscope.model.events.change import Change
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.copies.copy_kinds import sets
+from stepscope.signals.copies.copy_kinds import memsets
 from stepscope.signals.copies.transfers import share
 from stepscope.signals.shared.job import recorded_steps
 
@@ -40,7 +40,7 @@ _ASYNC = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the host's waiting for memsets with the step."""
-    found = s(sets)
+    found = s(memsets)
     cost = share(s, found.blocked_ns)
     if not found.event.size or cost < limits["min_share"]:
         return
@@ -54,13 +54,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         change=Change(unblocked=found.held),
         events=found.longest,
         rows=({"table": "copies", "where": {"direction": "set"}},),
-        numbers={"sets": found.event.size, "share": round(cost, 4), "min_share": limits["min_share"]},
+        numbers={"memsets": found.event.size, "share": round(cost, 4), "min_share": limits["min_share"]},
     )
 
 
 RULE = Rule(
     "CPY006",
-    "synchronous-sets",
+    "synchronous-memsets",
     thresholds=(
         Threshold(
             "min_share", 0.01, "share",
