@@ -34,7 +34,7 @@ def rank(
         cluster.unseen_share: wait / STEP_NS,
         cluster.gain_ns: wait if gain is None else gain,
         cluster.kernels: {"gemm": cluster.Kernel(10, 200_000 * device * work, 1280 * work)},
-        cluster.work: cluster.Work(amount, np.zeros(4)),
+        cluster.work: cluster.StepLoad(amount, np.zeros(4)),
         cluster.host_name: name,
         host.operator_ns: operator,
         host.call_ns: 5_000,

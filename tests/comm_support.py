@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.signals.communication.communication import Calls
+from stepscope.signals.communication.communication import CollectiveCalls
 
 MIB = 1 << 20
 
 
-def some_calls(count: int, *, steps: int = 1, **columns: Any) -> Calls:
+def some_calls(count: int, *, steps: int = 1, **columns: Any) -> CollectiveCalls:
     """So many all-reduces of 8 ranks, evenly over the steps; columns are given as one value or one per call."""
     values: dict[str, Any] = {
         "event": np.arange(count),
@@ -29,7 +29,7 @@ def some_calls(count: int, *, steps: int = 1, **columns: Any) -> Calls:
         "group": "0",
         **columns,
     }
-    return Calls(**{name: _full(value, count) for name, value in values.items()}, steps=steps)
+    return CollectiveCalls(**{name: _full(value, count) for name, value in values.items()}, steps=steps)
 
 
 def _full(value: Any, count: int) -> np.ndarray[Any, Any]:

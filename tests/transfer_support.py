@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.signals.copies.transfers import DIRECTIONS, KINDS, Transfers
+from stepscope.signals.copies.transfers import DIRECTIONS, KINDS, CopyTransfers
 
 _NONE = {"op": -1, "wait": -1, "waited": 0, "blocking": False, "track": 0, "device": 0, "step": 0, "thread": 0}
 
 
-def copies(*rows: dict[str, Any]) -> Transfers:
+def copies(*rows: dict[str, Any]) -> CopyTransfers:
     """Copies of 1 MiB from pinned memory to the device, but for what is stated of each; calls take 10 ns."""
     whole = []
     for number, stated in enumerate(rows):
@@ -23,5 +23,5 @@ def copies(*rows: dict[str, Any]) -> Transfers:
         row["direction"] = DIRECTIONS.index(row["direction"])
         row["src"], row["dst"] = KINDS.index(row["src"]), KINDS.index(row["dst"])
         whole.append(row)
-    columns = {name: np.array([row[name] for row in whole]) for name in Transfers.__slots__}
-    return Transfers(**columns)
+    columns = {name: np.array([row[name] for row in whole]) for name in CopyTransfers.__slots__}
+    return CopyTransfers(**columns)

@@ -98,7 +98,7 @@ def _analysed(recording: Recording) -> tuple[dict[str, int], dict[str, int]]:
     try:
         with open_trace(recording.write(folder), Options(cache=False)) as trace:
             # Strict, so that an analysis that fails is an error here, and not a line of health.
-            report = build.build_report(trace, build.Options(strict=True))
+            report = build.build_report(trace, build.ReportOptions(strict=True))
             rows = {name: int(trace.scalar(f"SELECT count(*) FROM {name}")) for name in _READ_TABLES}
             health: Counter[str] = Counter()
             for line in report.health:

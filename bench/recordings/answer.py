@@ -57,7 +57,7 @@ class Answer:
 def answer(path: Path, store: Path) -> Answer:
     """Analyse a recording as `stepscope analyze` does."""
     with open_trace(path, Options(store=store)) as trace:
-        report = build.build_report(trace, build.Options(page=True))
+        report = build.build_report(trace, build.ReportOptions(page=True))
     diagnosis = report.diagnosis
     assert diagnosis is not None
     rows = report.table("step_budget").records() if "step_budget" in report.tables else []

@@ -119,7 +119,7 @@ class Trace:
         """
         from stepscope.reports import build
 
-        return build.build_report(self._trace, build.Options(tuple(steps), tuple(ranks), tuple(tables)))
+        return build.build_report(self._trace, build.ReportOptions(tuple(steps), tuple(ranks), tuple(tables)))
 
     def table(self, name: str) -> Table:
         """A canonical table, or one of the tables of reports, over all ranks that have what it is computed from.

@@ -22,7 +22,7 @@ from stepscope.model.sizes import SIZES
 from stepscope.reports import html, markdown
 from stepscope.reports.build import build_report
 from stepscope.store.cache import Cache
-from stepscope.store.contents import Contents
+from stepscope.store.contents import FileFingerprint
 from stepscope.store.layout import MANIFEST
 from stepscope.store.locks import LOCK_FILE
 
@@ -183,7 +183,7 @@ def test_a_recording_that_changes_while_it_is_read(tmp_path, monkeypatch, parall
     options = Options(store=tmp_path / "store")
     known = storing.contents_of
 
-    def grows_meanwhile(path: Path) -> Contents:
+    def grows_meanwhile(path: Path) -> FileFingerprint:
         contents = known(path)
         if path == paths[1] and contents.status[0][1] == len(trace_text(1)):
             path.write_bytes(trace_text(1) + b" ")

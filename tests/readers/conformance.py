@@ -26,8 +26,7 @@ from stepscope.model.trace import Trace
 from stepscope.readers.content import head
 from stepscope.readers.kineto.reader import KinetoReader
 from stepscope.readers.protocol import YES, Source
-from stepscope.reports.build import Options as ReportOptions
-from stepscope.reports.build import build_report
+from stepscope.reports.build import ReportOptions, build_report
 from stepscope.store.staging import Staging
 
 

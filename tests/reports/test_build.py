@@ -13,7 +13,7 @@ from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
 from stepscope.reports import build
-from stepscope.reports.build import Options, build_report
+from stepscope.reports.build import ReportOptions, build_report
 from support import Facts, recorded_trace
 
 SCHEMA = TableSchema("numbers", "Number of kernels.", (RANK, count("kernels", "How many.")))
@@ -87,7 +87,7 @@ def test_an_analysis_that_fails_does_not_stop_the_others(monkeypatch: pytest.Mon
     assert "--debug" in line.effect
     assert len(report.table("by_step")) == 2
     with pytest.raises(ZeroDivisionError):
-        build_report(trace, Options(strict=True))
+        build_report(trace, ReportOptions(strict=True))
 
 
 def test_a_program_that_can_not_be_told_is_said_whatever_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_a_program_that_can_not_be_told_is_said_whatever_is_asked(monkeypatch: p
     use(monkeypatch, Analysis(SCHEMA, abstain))
     monkeypatch.setattr("stepscope.reports.build.program_of", fail)
     trace = two_steps().trace(reader="kineto")
-    for options in (Options(), Options(tables=("numbers",))):
+    for options in (ReportOptions(), ReportOptions(tables=("numbers",))):
         found = {line.code: line.message for line in build_report(trace, options).health}
         assert found["analysis-failed"] == "program was not computed: it failed (KeyError)"
         assert found["not-computed"] == "numbers was not computed: the recording has no Python stacks"
@@ -110,7 +110,7 @@ def test_a_program_that_can_not_be_told_is_said_whatever_is_asked(monkeypatch: p
 
 def test_steps_are_chosen_by_recorded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, Analysis(SCHEMA, numbers), Analysis(BY_STEP, by_step))
-    report = build_report(two_steps().trace(), Options(steps=(8,)))
+    report = build_report(two_steps().trace(), ReportOptions(steps=(8,)))
     assert report.table("numbers").rows() == [(0, 2)]
     assert report.table("by_step").rows() == [(0, 8)]
     assert report.selection.steps == (8,)
@@ -122,19 +122,19 @@ def test_steps_as_recorded_are_chosen_by_their_number(monkeypatch: pytest.Monkey
         return Table.from_rows(RECORDED_STEP, [(0, kernels, "7"), (0, kernels, "8"), (0, kernels, None)])
 
     use(monkeypatch, Analysis(RECORDED_STEP, recorded))
-    report = build_report(two_steps().trace(), Options(steps=(8,), strict=True))
+    report = build_report(two_steps().trace(), ReportOptions(steps=(8,), strict=True))
     assert report.table("recorded_step").rows() == [(0, 3, "8")]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(steps=(9,)), "the input has no step 9; it has 7, 8"),
-        (Options(ranks=(5,)), "the input has no rank 5; it has 0"),
-        (Options(tables=("nothing",)), "no table is called 'nothing'; choose from numbers"),
+        (ReportOptions(steps=(9,)), "the input has no step 9; it has 7, 8"),
+        (ReportOptions(ranks=(5,)), "the input has no rank 5; it has 0"),
+        (ReportOptions(tables=("nothing",)), "no table is called 'nothing'; choose from numbers"),
     ],
 )
-def test_what_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, options: Options, message: str) -> None:
+def test_what_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch, options: ReportOptions, message: str) -> None:
     use(monkeypatch, Analysis(SCHEMA, numbers))
     with pytest.raises(UserError, match=message):
         build_report(two_steps().trace(), options)

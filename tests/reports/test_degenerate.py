@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stepscope.reports.build import Options, build_report
+from stepscope.reports.build import ReportOptions, build_report
 from support import Facts
 
 
@@ -73,5 +73,5 @@ CASES = (nothing_takes_time, nothing_takes_time_at_all, waits_for_nothing, host_
 def test_every_analysis_has_an_answer(case: Callable[[Facts], None]) -> None:
     facts = Facts()
     case(facts)
-    report = build_report(facts.trace(reader="kineto"), Options(strict=True))
+    report = build_report(facts.trace(reader="kineto"), ReportOptions(strict=True))
     assert not [line for line in report.health if line.code == "analysis-failed"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from series import series
-from stepscope.reports.build import Options, build_report
+from stepscope.reports.build import ReportOptions, build_report
 from support import recorded_trace, shared_traces
 
 
@@ -23,7 +23,7 @@ def recordings() -> list[str]:
 @pytest.mark.parametrize("path", series(recordings(), 10))
 def test_a_price_is_the_share_that_it_is_shown_as(path: str) -> None:
     with recorded_trace(path) as trace:
-        report = build_report(trace, Options(page=True, strict=False))
+        report = build_report(trace, ReportOptions(page=True, strict=False))
     assert report.diagnosis is not None
     means: dict[int, int] = {}
     for rank in report.sources:

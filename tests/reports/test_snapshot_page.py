@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from readers.memsnapshot.snapshots import MIB, History, block, segment, snapshot, trace_of
-from stepscope.reports.build import Options, build_report
+from stepscope.reports.build import ReportOptions, build_report
 from stepscope.reports.markdown import text as markdown
 
 
 def page(folder: Path, content: dict[str, Any]) -> str:
     with trace_of(folder, content) as trace:
-        return markdown(build_report(trace, Options(page=True)))
+        return markdown(build_report(trace, ReportOptions(page=True)))
 
 
 def live(size: int) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def test_without_a_history_nothing_is_called_healthy_or_a_peak(tmp_path: Path) -
 def test_a_failure_is_called_one_and_no_health(tmp_path: Path) -> None:
     history = History().alloc(0, 64 * MIB, "forward").add("oom", None, 32 * MIB, "forward", device_free=MIB)
     with trace_of(tmp_path, snapshot([segment(0, [live(64 * MIB)])], history)) as trace:
-        report = build_report(trace, Options(page=True))
+        report = build_report(trace, ReportOptions(page=True))
     text = markdown(report)
     assert "Out of memory at me/train.py:1: 32.0 MiB asked for" in text
     assert "nothing is wrong with the memory" not in text

@@ -12,7 +12,16 @@ import pytest
 from series import series
 from stepscope.simulate import PRESETS, SimJob, random_job
 from stepscope.simulate.engine.run import Simulation
-from stepscope.simulate.records import Activity, Call, Flow, Frame, Memory, Record, Segment, Span
+from stepscope.simulate.records import (
+    ActivityRecord,
+    CallRecord,
+    Flow,
+    FrameRecord,
+    Memory,
+    Record,
+    Segment,
+    SpanRecord,
+)
 
 LINKED = SimJob(ranks=3, ranks_per_host=2, slow_rank=1, noise=0.2, bucket_bytes=1 << 20)
 
@@ -37,7 +46,7 @@ jobs = pytest.mark.parametrize("job", series(map(random_job, range(40)), 12), id
 def test_host_intervals_nest(job):
     for records in records_of(job):
         threads = defaultdict(list)
-        for record in of(records, Span, Call):
+        for record in of(records, SpanRecord, CallRecord):
             threads[record.thread].append((record.start, -record.end))
         assert threads
         for intervals in threads.values():
@@ -55,7 +64,7 @@ def test_host_intervals_nest(job):
 def test_work_on_a_queue_is_in_order_and_never_overlaps(job):
     for records in records_of(job):
         queues = defaultdict(list)
-        for activity in of(records, Activity):
+        for activity in of(records, ActivityRecord):
             queues[activity.queue].append(activity)
         assert queues
         for activities in queues.values():
@@ -66,8 +75,8 @@ def test_work_on_a_queue_is_in_order_and_never_overlaps(job):
 @jobs
 def test_every_activity_has_an_earlier_launch_and_the_other_way_round(job):
     for records in records_of(job):
-        launches = {call.correlation: call for call in of(records, Call) if call.launches}
-        activities = of(records, Activity)
+        launches = {call.correlation: call for call in of(records, CallRecord) if call.launches}
+        activities = of(records, ActivityRecord)
         assert {a.correlation for a in activities} == set(launches)
         for activity in activities:
             call = launches[activity.correlation]
@@ -81,20 +90,20 @@ def test_every_activity_has_an_earlier_launch_and_the_other_way_round(job):
 @jobs
 def test_correlations_are_unique_but_for_graphs(job):
     for records in records_of(job):
-        calls = [call.correlation for call in of(records, Call)]
+        calls = [call.correlation for call in of(records, CallRecord)]
         assert len(calls) == len(set(calls))
-        alone = [a.correlation for a in of(records, Activity) if not a.node]
+        alone = [a.correlation for a in of(records, ActivityRecord) if not a.node]
         assert len(alone) == len(set(alone))
-        graphs = {a.correlation for a in of(records, Activity) if a.node}
+        graphs = {a.correlation for a in of(records, ActivityRecord) if a.node}
         assert bool(graphs) == job.graph
 
 
 @jobs
 def test_the_launch_queue_is_never_deeper_than_its_limit(job):
     for records in records_of(replace(job, queue_depth=8, graph=False)):
-        returned = {call.correlation: call.end for call in of(records, Call)}
+        returned = {call.correlation: call.end for call in of(records, CallRecord)}
         queues = defaultdict(list)
-        for activity in of(records, Activity):
+        for activity in of(records, ActivityRecord):
             queues[activity.queue].append((returned[activity.correlation], activity.end))
         for launched in queues.values():
             for index in range(8, len(launched)):
@@ -130,7 +139,7 @@ def test_backward_flows_lead_forward_in_time(job):
 def test_collectives_end_together_on_the_true_clock():
     by_sequence = defaultdict(list)
     for records in records_of(LINKED):
-        for activity in of(records, Activity):
+        for activity in of(records, ActivityRecord):
             if activity.spec.collective is not None:
                 by_sequence[activity.sequence].append(activity)
     assert len(by_sequence) > 2
@@ -145,7 +154,7 @@ def test_collectives_end_together_on_the_true_clock():
 def test_sharded_blocks_are_gathered_twice_and_scattered_once():
     job = SimJob(ranks=2, parallel="fsdp", layers=3, steps=1)
     names = defaultdict(list)
-    for activity in of(records_of(job)[0], Activity):
+    for activity in of(records_of(job)[0], ActivityRecord):
         if activity.spec.collective is not None:
             names[activity.spec.collective.name].append(activity.spec.collective)
     assert {name: len(found) for name, found in names.items()} == {"_allgather_base": 6, "_reduce_scatter_base": 3}
@@ -155,20 +164,20 @@ def test_sharded_blocks_are_gathered_twice_and_scattered_once():
 
 def test_the_first_bucket_is_small_and_the_rest_is_not():
     job = SimJob(ranks=2, hidden=1024, steps=1)
-    sizes = [a.spec.bytes for a in of(records_of(job)[0], Activity) if a.spec.kind == "comm"]
+    sizes = [a.spec.bytes for a in of(records_of(job)[0], ActivityRecord) if a.spec.kind == "comm"]
     assert len(sizes) == 3
     assert sizes[0] < sizes[2] < job.bucket_bytes < sizes[1] < 2 * job.bucket_bytes
 
 
 def test_a_slow_rank_waits_least():
     records = records_of(LINKED)
-    waits = [sum(a.end - a.start for a in of(rank, Activity) if a.spec.kind == "comm") for rank in records]
+    waits = [sum(a.end - a.start for a in of(rank, ActivityRecord) if a.spec.kind == "comm") for rank in records]
     assert min(waits) == waits[1]
 
 
 def test_python_frames_have_callers_around_them():
     (records,) = records_of(replace(PRESETS["stacks"], warmup_steps=0))
-    frames = {frame.id: frame for frame in of(records, Frame)}
+    frames = {frame.id: frame for frame in of(records, FrameRecord)}
     assert any(frame.name == "Python GC" for frame in frames.values())
     for frame in frames.values():
         if frame.parent:
@@ -181,15 +190,15 @@ def test_warmup_is_simulated_but_not_recorded():
     job = SimJob(warmup_steps=2, steps=1)
     simulation = Simulation(job)
     records = [record for _, batch in simulation.batches() for record in batch]
-    steps = {r.spec.name for r in of(tuple(records), Span) if r.spec.name.startswith("Profiler")}
+    steps = {r.spec.name for r in of(tuple(records), SpanRecord) if r.spec.name.startswith("Profiler")}
     assert steps == {"ProfilerStep#2"}
-    assert min(r.start for r in of(tuple(records), Span)) >= simulation.truth()[0]["recorded_from"] > 2_000_000
+    assert min(r.start for r in of(tuple(records), SpanRecord)) >= simulation.truth()[0]["recorded_from"] > 2_000_000
 
 
 def test_workers_hide_the_loading_they_can():
     def loading(workers):
         (records,) = records_of(SimJob(workers=workers, load_ns=4_000_000, steps=12, warmup_steps=8))
-        spans = [r for r in of(records, Span) if "DataLoader" in r.spec.name]
+        spans = [r for r in of(records, SpanRecord) if "DataLoader" in r.spec.name]
         return sum(span.end - span.start for span in spans)
 
     assert loading(0) > loading(1) > loading(2) > loading(8)
@@ -197,7 +206,7 @@ def test_workers_hide_the_loading_they_can():
 
 def test_recompute_runs_the_forward_twice():
     def kernels(job):
-        return sum(a.spec.op_class == "attention" for a in of(records_of(job)[0], Activity))
+        return sum(a.spec.op_class == "attention" for a in of(records_of(job)[0], ActivityRecord))
 
     assert kernels(SimJob(recompute=True)) == kernels(SimJob()) * 3 // 2
 
@@ -205,6 +214,6 @@ def test_recompute_runs_the_forward_twice():
 def test_shapes_that_cycle_change_from_step_to_step():
     (records,) = records_of(SimJob(sequence_cycle=2, steps=4))
     work = defaultdict(int)
-    for activity in of(records, Activity):
+    for activity in of(records, ActivityRecord):
         work[activity.step] += activity.end - activity.start
     assert len(set(work.values())) == 2

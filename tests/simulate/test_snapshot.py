@@ -14,7 +14,7 @@ from stepscope.analyses.registry import analyses
 from stepscope.simulate import PRESETS, SimJob, simulate
 from stepscope.simulate.records import Context
 from stepscope.simulate.specs import OpSpec
-from stepscope.simulate.writers.snapshot_frames import Stacks
+from stepscope.simulate.writers.snapshot_frames import SnapshotStacks
 
 JOBS = {
     "plain": SimJob(steps=2, layers=1),
@@ -152,13 +152,13 @@ def test_equal_jobs_give_equal_bytes(tmp_path):
     ],
 )  # fmt: skip
 def test_stacks_are_innermost_first(operators, frames, names):
-    stack = Stacks().of(Context(frames, tuple(OpSpec(name) for name in operators)))
+    stack = SnapshotStacks().of(Context(frames, tuple(OpSpec(name) for name in operators)))
     assert [frame["name"] for frame in stack[2:]] == names
 
 
 def test_the_autograd_thread_has_an_end_of_its_own():
     outer = OpSpec("autograd::engine::evaluate_function: MmBackward0")
-    stack = Stacks().of(Context((), (outer, OpSpec("MmBackward0"), OpSpec("aten::mm"))))
+    stack = SnapshotStacks().of(Context((), (outer, OpSpec("MmBackward0"), OpSpec("aten::mm"))))
     names = [frame["name"].split("(")[0] for frame in stack[2:]]
     assert names == [
         "at::_ops::mm::call", "torch::autograd::generated::MmBackward0::apply",

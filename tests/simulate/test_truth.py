@@ -14,7 +14,7 @@ from stepscope.simulate.engine.queues import DEPENDENCY as BY_EVENT
 from stepscope.simulate.engine.queues import LATENCY
 from stepscope.simulate.engine.run import Simulation
 from stepscope.simulate.hostlog import HostLog
-from stepscope.simulate.records import Activity
+from stepscope.simulate.records import ActivityRecord
 
 PARTS = ("compute_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
 WINDOWS = ("host", "span", "tile", "device")
@@ -24,7 +24,7 @@ def run(job):
     simulation = Simulation(job)
     ranks = [[] for _ in range(job.ranks)]
     for rank, records in simulation.batches():
-        ranks[rank].extend(r for r in records if type(r) is Activity)
+        ranks[rank].extend(r for r in records if type(r) is ActivityRecord)
     return ranks, simulation.truth()
 
 

@@ -66,9 +66,9 @@ def analyze(
         open_input(paths, cache=not no_cache, store=store, run=run, span=span, meanwhile=import_ahead) as trace,
         progress("analysing") as report_progress,
     ):
-        from stepscope.reports.build import Options, build_report
+        from stepscope.reports.build import ReportOptions, build_report
 
-        options = Options(
+        options = ReportOptions(
             tuple(step or ()), tuple(rank or ()), tuple(table or ()),
             page=not (json or xlsx or html), rules=rules, all_findings=all_,
             strict=bool(ctx.obj), progress=report_progress,

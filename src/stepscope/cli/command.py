@@ -27,7 +27,7 @@ class Command(TyperCommand):
         return super().get_help(ctx)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """What stands before the name of a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

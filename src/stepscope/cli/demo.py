@@ -10,7 +10,7 @@ def demo() -> None:
     from stepscope.cli.opening import open_input
     from stepscope.demo import recording
     from stepscope.reports import terminal
-    from stepscope.reports.build import Options, build_report
+    from stepscope.reports.build import ReportOptions, build_report
 
     with recording() as path, open_input([path], cache=False, store=None) as trace:
-        terminal.write(build_report(trace, Options(page=True)), sys.stdout, top=8)
+        terminal.write(build_report(trace, ReportOptions(page=True)), sys.stdout, top=8)

@@ -11,7 +11,7 @@ import typer
 
 from stepscope.cli.analyze import analyze
 from stepscope.cli.cache import cache
-from stepscope.cli.command import Command, Group
+from stepscope.cli.command import Command, CommandGroup
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
@@ -28,7 +28,7 @@ FAILED: Final = 2
 
 app = typer.Typer(
     name="stepscope",
-    cls=Group,
+    cls=CommandGroup,
     help="Where each step's time and memory went, from any profiler's recording.",
     epilog="Exit status: 0 done, 1 a gate failed, 2 nothing usable or wrong use, 130 interrupted.",
     add_completion=False,

@@ -12,7 +12,7 @@ import typer
 from stepscope.cli.options import NoCache, OnePath, Run, Span, Store
 
 
-class Format(str, Enum):
+class ResultFormat(str, Enum):
     """How the result is written."""
 
     table = "table"
@@ -23,7 +23,7 @@ class Format(str, Enum):
 
 Sql = Annotated[str, typer.Argument(metavar="SQL", help="One SELECT over the tables of `stepscope schema`.")]
 FormatOption = Annotated[
-    Format, typer.Option("--format", metavar="table|csv|json|parquet", help="How to write the result.")
+    ResultFormat, typer.Option("--format", metavar="table|csv|json|parquet", help="How to write the result.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Timeout = Annotated[
@@ -43,7 +43,7 @@ Memory = Annotated[
 def query(
     path: OnePath,
     sql: Sql,
-    format: FormatOption = Format.table,
+    format: FormatOption = ResultFormat.table,
     output: Output = None,
     timeout: Timeout = 300,
     memory: Memory = 2000,
@@ -65,12 +65,12 @@ def query(
     if output == STDOUT:
         output = None
     check_output(output, [path])
-    if format is Format.parquet and output is None and sys.stdout.isatty():
+    if format is ResultFormat.parquet and output is None and sys.stdout.isatty():
         raise UserError("Parquet can't be shown in a terminal", hint="give --output FILE")
     with open_input([path], cache=not no_cache, store=store, run=run, span=span, locked=True) as trace:
         trace.check_reads_only(sql)
         with answer(trace, sql, timeout=timeout, memory_mb=memory) as batches:
-            if format is Format.parquet:
+            if format is ResultFormat.parquet:
                 with writing(output, [path]) if output else results.binary_stdout() as target:
                     results.write_parquet(batches, target)
             else:

@@ -1,26 +1,26 @@
-"""`Source` of each reader by name, without importing the readers."""
+"""`SourceTraits` of each reader by name, without importing the readers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from stepscope.model.source import Source
+from stepscope.model.source import SourceTraits
 from stepscope.readers.ascend import inputs as ascend
 from stepscope.readers.kineto import inputs as kineto
 from stepscope.readers.memsnapshot import inputs as memsnapshot
 from stepscope.readers.nsight import inputs as nsight
 
-SOURCES: Final[Mapping[str, Source]] = {
+SOURCES: Final[Mapping[str, SourceTraits]] = {
     ascend.NAME: ascend.SOURCE,
     kineto.CHROME_NAME: kineto.CHROME,
     kineto.NAME: kineto.SOURCE,
     memsnapshot.NAME: memsnapshot.SOURCE,
     nsight.NAME: nsight.SOURCE,
 }
-_OTHER: Final = Source()
+_OTHER: Final = SourceTraits()
 
 
-def source_of(reader: str) -> Source:
-    """The `Source` of a reader; an empty one for an unknown reader."""
+def source_of(reader: str) -> SourceTraits:
+    """The `SourceTraits` of a reader; an empty one for an unknown reader."""
     return SOURCES.get(reader, _OTHER)

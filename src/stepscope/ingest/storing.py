@@ -18,7 +18,7 @@ from stepscope.model.trace import Note
 from stepscope.readers.packing.zips import archive_of
 from stepscope.readers.protocol import Progress, Reader, Source
 from stepscope.store.cache import Cache, cache_key
-from stepscope.store.contents import Contents, contents_of
+from stepscope.store.contents import FileFingerprint, contents_of
 from stepscope.store.failures import CannotStoreError
 from stepscope.store.manifest import read_manifest
 
@@ -31,7 +31,7 @@ class _Wanted:
 
     source: Source
     reader: Reader
-    contents: Contents
+    contents: FileFingerprint
     key: str
 
 
@@ -48,7 +48,7 @@ class Stores:
         self._temporary: list[Cache] = []
         self._cache = Cache(options.store) if options.cache else self._temporary_cache()
         self._spare: Cache | None = None
-        self._contents: dict[Path, Contents] = {}
+        self._contents: dict[Path, FileFingerprint] = {}
         self.errors: dict[Source, StepscopeError] = {}
         self.changed: list[Source] = []
 

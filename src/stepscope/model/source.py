@@ -10,7 +10,7 @@ from stepscope.model.program import Framework, Platform
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceTraits:
     """Properties of one kind of recording, stated by its reader in `inputs.py`.
 
     Attributes:

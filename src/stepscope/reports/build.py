@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ReportOptions:
     """What a report is to contain.
 
     Attributes:
@@ -61,13 +61,13 @@ class Options:
     progress: Progress = lambda *_: None
 
 
-def build_report(trace: Trace, options: Options | None = None) -> Report:
+def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     """Run the analyses over every rank of a trace.
 
     Raises:
         UserError: The options name a rank, step or table that does not exist.
     """
-    options = options or Options()
+    options = options or ReportOptions()
     wanted = _wanted(options.tables, options.page)
     ranks = chosen_ranks(trace, options.ranks)
     selection = Selection(options.steps, options.ranks, options.tables)

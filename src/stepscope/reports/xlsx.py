@@ -147,7 +147,7 @@ class _Sheets:
         sheet.freeze_panes(1, 1)
         sheet.autofilter(0, 0, max(1, len(kept)), len(shown) - 1)
 
-    def _cell(self, sheet: Any, row: int, i: int, value: Any, shown: _Shown) -> None:
+    def _cell(self, sheet: Any, row: int, i: int, value: Any, shown: _SheetColumn) -> None:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return
         if isinstance(value, bool):
@@ -158,7 +158,7 @@ class _Sheets:
             written = _fitting(str(value))
             sheet.write_string(row, i, written, self._texts[shown.heading in _WRAPPED, written.startswith(_FORMULA)])
 
-    def _number(self, shown: _Shown) -> Any:
+    def _number(self, shown: _SheetColumn) -> Any:
         column = shown.column
         code = _FORMATS.get(column.unit, "#,##0" if column.type != "float64" else "#,##0.00")
         if shown.divisor != 1:
@@ -189,7 +189,7 @@ def _finding(finding: Finding) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _SheetColumn:
     """A column of a sheet: one of a table, at `position`, divided by `divisor`."""
 
     position: int
@@ -203,17 +203,17 @@ class _Shown:
         return value if value is None or self.divisor == 1 else value / self.divisor
 
 
-def _shown(position: int, column: Column, rows: list[tuple[Any, ...]]) -> Iterator[_Shown]:
+def _shown(position: int, column: Column, rows: list[tuple[Any, ...]]) -> Iterator[_SheetColumn]:
     """The column as it is, and for times and sizes a second one, in the unit that suits the largest."""
     suffix = {"ns": "_ns", "bytes": "_bytes"}.get(column.unit, "")
     said = column.unit in ("id", "count", "fraction", "") or (suffix and column.name.endswith(suffix))
-    yield _Shown(position, column, column.name if said else f"{column.name} [{column.unit}]")
+    yield _SheetColumn(position, column, column.name if said else f"{column.name} [{column.unit}]")
     if column.unit not in _READABLE or column.type not in ("int64", "int32", "float64"):
         return
     largest = max((abs(row[position]) for row in rows if row[position] is not None), default=0)
     divisor, unit = next((each for each in _READABLE[column.unit] if largest >= each[0]), _READABLE[column.unit][-1])
     name = column.name.removesuffix(suffix).replace("_", " ")
-    yield _Shown(position, column, f"{name} [{unit}]", divisor)
+    yield _SheetColumn(position, column, f"{name} [{unit}]", divisor)
 
 
 def _fitting(value: str) -> str:

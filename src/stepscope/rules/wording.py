@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from stepscope.signals.host.synchronisation import Place
+from stepscope.signals.host.synchronisation import WaitPlace
 
 #: A recording without steps has the time in which devices were in use instead.
 _WITHOUT_STEPS: Final = (
@@ -36,7 +36,7 @@ def without_steps(text: str) -> str:
     return text
 
 
-def where(places: Iterable[Place]) -> str:
+def where(places: Iterable[WaitPlace]) -> str:
     """The two places with the longest waits, as an insertion: ` (in a.py(3): f and in b.py(9): g)`."""
     texts = list(dict.fromkeys(place.text for place in places))[:2]
     return f" (in {' and in '.join(texts)})" if texts else ""

@@ -22,7 +22,7 @@ from stepscope.simulate.lens import Lens
 from stepscope.simulate.settings import check
 from stepscope.simulate.writers import WRITERS
 from stepscope.simulate.writers.base import Writer
-from stepscope.simulate.writers.formats import Format, Targets
+from stepscope.simulate.writers.formats import JobFormat, Targets
 
 
 def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()) -> list[Path]:
@@ -64,7 +64,7 @@ def _remove_all_parts(targets: Targets) -> None:
         _remove_parts(path)
 
 
-def _written(job: SimJob, chosen: Format, targets: Targets, faults: tuple[str, ...]) -> list[Path]:
+def _written(job: SimJob, chosen: JobFormat, targets: Targets, faults: tuple[str, ...]) -> list[Path]:
     simulation = Simulation(job)
     writers: list[Writer] = []
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepscope.simulate.devices import DEVICES, Device
+from stepscope.simulate.devices import DEVICES, SimDevice
 from stepscope.simulate.job import SimJob
 
 # Shares of the peak rate that well-tuned kernels reach; a large GEMM gets about 70 % of the dense peak and a
@@ -22,7 +22,7 @@ TILE = 128
 class CostModel:
     """Kernel times for one job's device."""
 
-    device: Device
+    device: SimDevice
     scale: float
     floor_ns: int
     single: bool

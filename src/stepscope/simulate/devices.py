@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class SimDevice:
     """One accelerator.
 
     Attributes:
@@ -44,14 +44,16 @@ class Device:
 # Instinct MI300X); memory sizes are what the runtime reports as totalGlobalMem. Huawei publishes none for Ascend
 # 910B: 16-bit rates are cube cores x clock x 16 x 16 x 16 x 2 (cores and clock of CANN's platform configuration), a
 # quarter of that is assumed for fp32, and the memory rate is that of a 910C's die (arXiv 2506.12708).
-DEVICES: dict[str, Device] = {
-    "v100": Device("Tesla V100-SXM2-32GB", "nvidia", (7, 0), 80, 34_089_730_048, 900e9, 125e12, 15.7e12),
-    "a100": Device("NVIDIA A100-SXM4-80GB", "nvidia", (8, 0), 108, 85_097_971_712, 2039e9, 312e12, 19.5e12),
-    "h100": Device("NVIDIA H100 80GB HBM3", "nvidia", (9, 0), 132, 85_014_872_064, 3350e9, 989e12, 67e12),
-    "b200": Device("NVIDIA B200", "nvidia", (10, 0), 148, 191_503_138_816, 8000e9, 2250e12, 75e12),
-    "mi300x": Device("AMD Instinct MI300X", "amd", (9, 4), 304, 206_141_652_992, 5300e9, 1307e12, 163e12, 64, 0, 4, 5),
-    "ascend910b2": Device("Ascend910B2", "huawei", (0, 0), 24, 64 << 30, 1600e9, 354e12, 88e12, 1, 2, 4, 5, 1800),
-    "ascend910b3": Device("Ascend910B3", "huawei", (0, 0), 20, 64 << 30, 1600e9, 295e12, 73e12, 1, 2, 4, 5, 1800),
+DEVICES: dict[str, SimDevice] = {
+    "v100": SimDevice("Tesla V100-SXM2-32GB", "nvidia", (7, 0), 80, 34_089_730_048, 900e9, 125e12, 15.7e12),
+    "a100": SimDevice("NVIDIA A100-SXM4-80GB", "nvidia", (8, 0), 108, 85_097_971_712, 2039e9, 312e12, 19.5e12),
+    "h100": SimDevice("NVIDIA H100 80GB HBM3", "nvidia", (9, 0), 132, 85_014_872_064, 3350e9, 989e12, 67e12),
+    "b200": SimDevice("NVIDIA B200", "nvidia", (10, 0), 148, 191_503_138_816, 8000e9, 2250e12, 75e12),
+    "mi300x": SimDevice(
+        "AMD Instinct MI300X", "amd", (9, 4), 304, 206_141_652_992, 5300e9, 1307e12, 163e12, 64, 0, 4, 5
+    ),
+    "ascend910b2": SimDevice("Ascend910B2", "huawei", (0, 0), 24, 64 << 30, 1600e9, 354e12, 88e12, 1, 2, 4, 5, 1800),
+    "ascend910b3": SimDevice("Ascend910B3", "huawei", (0, 0), 20, 64 << 30, 1600e9, 295e12, 73e12, 1, 2, 4, 5, 1800),
 }
 
 # Those that run the kernels of PyTorch's own libraries.

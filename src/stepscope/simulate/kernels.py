@@ -9,7 +9,7 @@ from stepscope.simulate import ascend_names
 from stepscope.simulate.costs import CostModel
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.names import SCALARS, attention_name, conv_name, gemm_name
-from stepscope.simulate.specs import DTYPE_BYTES, Collective, KernelSpec, Tensor
+from stepscope.simulate.specs import DTYPE_BYTES, Collective, KernelSpec, TensorSpec
 
 # An AI CPU is a few scalar cores; assumed are 30 µs to start a task on it and 4 GB/s of traffic.
 _AI_CPU_START_NS = 30_000
@@ -21,14 +21,14 @@ def _blocks(count: int, per_block: int) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernels:
+class KernelFactory:
     """Makes kernel descriptions for one job."""
 
     job: SimJob
     costs: CostModel
 
     @classmethod
-    def of(cls, job: SimJob) -> Kernels:
+    def of(cls, job: SimJob) -> KernelFactory:
         """The kernels of a job."""
         return cls(job, CostModel.of(job))
 
@@ -57,10 +57,10 @@ class Kernels:
             outputs=(self._matrix(batch, m, n),),
         )
 
-    def _matrix(self, batch: int, rows: int, columns: int) -> Tensor:
-        return Tensor((rows, columns) if batch == 1 else (batch, rows, columns), self.job.dtype)
+    def _matrix(self, batch: int, rows: int, columns: int) -> TensorSpec:
+        return TensorSpec((rows, columns) if batch == 1 else (batch, rows, columns), self.job.dtype)
 
-    def elementwise(self, functor: str, tensor: Tensor, operands: int, op_class: str = "elementwise") -> KernelSpec:
+    def elementwise(self, functor: str, tensor: TensorSpec, operands: int, op_class: str = "elementwise") -> KernelSpec:
         """Pointwise kernel that touches ``operands`` tensors of this shape."""
         functor = self._filled(functor)
         array = f"std::array<char*, {operands}ul>"
@@ -70,7 +70,7 @@ class Kernels:
         )
         return self._streaming(name, op_class, tensor, operands)
 
-    def double(self, tensor: Tensor) -> KernelSpec:
+    def double(self, tensor: TensorSpec) -> KernelSpec:
         """Product of two fp64 tensors, for which Ascend's cores have no instructions: their AI CPU computes it."""
         if not self._ascend:
             return self.elementwise("BinaryFunctor<double, double, double, MulFunctor<double> >", tensor, 3)
@@ -86,7 +86,7 @@ class Kernels:
             outputs=(tensor,),
         )
 
-    def copy(self, tensor: Tensor) -> KernelSpec:
+    def copy(self, tensor: TensorSpec) -> KernelSpec:
         """Strided copy (``contiguous``, dtype conversion)."""
         name = (
             "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::"
@@ -96,7 +96,7 @@ class Kernels:
         )
         return self._streaming(name, "copy", tensor, 3)
 
-    def named(self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 256) -> KernelSpec:
+    def named(self, name: str, op_class: str, tensor: TensorSpec, operands: float, block: int = 256) -> KernelSpec:
         """A streaming kernel under a given name, in which ``T`` stands for the element type."""
         return self._streaming(self._filled(name), op_class, tensor, operands, block)
 
@@ -104,7 +104,7 @@ class Kernels:
         """Fused attention; the backward takes five GEMMs where the forward takes two."""
         flops = (10 if backward else 4) * batch * heads * sequence * sequence * width
         moved = (8 if backward else 4) * batch * heads * sequence * width * DTYPE_BYTES[self.job.dtype]
-        part = Tensor((batch, heads, sequence, width), self.job.dtype)
+        part = TensorSpec((batch, heads, sequence, width), self.job.dtype)
         return KernelSpec(
             name=attention_name(self.costs.device, self.job.dtype, width, backward),
             kind="compute",
@@ -120,7 +120,7 @@ class Kernels:
             outputs=(part,) * (3 if backward else 1),
         )
 
-    def convolution(self, x: Tensor, out: Tensor, weight: Tensor, which: str) -> KernelSpec:
+    def convolution(self, x: TensorSpec, out: TensorSpec, weight: TensorSpec, which: str) -> KernelSpec:
         """Convolution of ``x`` as an implicit GEMM; ``which`` is ``fprop``, ``dgrad`` or ``wgrad``."""
         n, k, height, width = out.shape
         _, c, r, s = weight.shape
@@ -151,7 +151,7 @@ class Kernels:
         specs = []
         for start in range(0, len(tensors), 110):
             elements = sum(tensors[start : start + 110])
-            chunk = Tensor((elements,), self.job.dtype)
+            chunk = TensorSpec((elements,), self.job.dtype)
             specs.append(self._streaming(name, "optimizer", chunk, operands, 512, 65536))
         return tuple(specs)
 
@@ -175,7 +175,7 @@ class Kernels:
         """Set device memory; Ascend devices run a kernel for it."""
         if self._ascend:
             width = DTYPE_BYTES[self.job.dtype]
-            zeroed = Tensor((max(1, bytes_ // width),), self.job.dtype)
+            zeroed = TensorSpec((max(1, bytes_ // width),), self.job.dtype)
             return self._streaming(ascend_names.ZERO, "elementwise", zeroed, 1)
         duration = 900 + int(bytes_ / self.costs.device.bandwidth * 1e9)
         return KernelSpec("Memset (Device)", "set", "copy", duration, bytes=bytes_)
@@ -208,7 +208,7 @@ class Kernels:
         return re.sub(r"\bT\b", self.scalar, name)
 
     def _streaming(
-        self, name: str, op_class: str, tensor: Tensor, operands: float, block: int = 128, chunk: int = 0
+        self, name: str, op_class: str, tensor: TensorSpec, operands: float, block: int = 128, chunk: int = 0
     ) -> KernelSpec:
         elements = tensor.elements
         moved = int(operands * tensor.bytes)

@@ -7,24 +7,24 @@ from typing import Final
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import (
-    Activity,
-    Call,
-    DeviceSpan,
+    ActivityRecord,
+    CallRecord,
+    DeviceSpanRecord,
     Flow,
-    Frame,
+    FrameRecord,
     Memory,
     Overhead,
     Past,
     Record,
     Segment,
-    Span,
+    SpanRecord,
     Wait,
 )
 
 _MILLION: Final = 1_000_000
 #: Records of device work, and of data that only a framework records.
-_ON_DEVICE: Final = (Activity, DeviceSpan)
-_OF_FRAMEWORK: Final = (Span, Flow, DeviceSpan, Frame)
+_ON_DEVICE: Final = (ActivityRecord, DeviceSpanRecord)
+_OF_FRAMEWORK: Final = (SpanRecord, Flow, DeviceSpanRecord, FrameRecord)
 
 
 class Lens:
@@ -47,7 +47,9 @@ class Lens:
         at = self._of_device if isinstance(record, _ON_DEVICE) else self._of_host
         if isinstance(record, (Memory, Segment)):
             return record._replace(ts=at(record.ts))
-        if isinstance(record, (Span, Call, Wait, Activity, Flow, DeviceSpan, Frame, Overhead)):
+        if isinstance(
+            record, (SpanRecord, CallRecord, Wait, ActivityRecord, Flow, DeviceSpanRecord, FrameRecord, Overhead)
+        ):
             return record._replace(start=at(record.start), end=at(record.end))
         return record
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from stepscope.simulate import ascend_names
-from stepscope.simulate.devices import Device
+from stepscope.simulate.devices import SimDevice
 
 SCALARS = {"bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float"}
 _SHORT = {"bf16": "bf16", "fp16": "fp16", "fp32": "f32"}
 
 
-def gemm_name(device: Device, dtype: str, tile: int, layout: str, batch: int = 1) -> str:
+def gemm_name(device: SimDevice, dtype: str, tile: int, layout: str, batch: int = 1) -> str:
     """Name of a GEMM with square tiles; ``layout`` is ``nn``, ``tn`` or ``nt``."""
     if device.vendor == "huawei":
         return ascend_names.BATCH_MATMUL if batch > 1 else ascend_names.MATMUL
@@ -38,7 +38,7 @@ def gemm_name(device: Device, dtype: str, tile: int, layout: str, batch: int = 1
     return f"nvjet_{types}_{tile}x256_64x4_2x1_2cta_v_bz_{layout.upper()}T"
 
 
-def attention_name(device: Device, dtype: str, width: int, backward: bool) -> str:
+def attention_name(device: SimDevice, dtype: str, width: int, backward: bool) -> str:
     """Name of a fused attention kernel."""
     if device.vendor == "huawei":
         return ascend_names.attention(backward)
@@ -69,7 +69,7 @@ def attention_name(device: Device, dtype: str, width: int, backward: bool) -> st
     )
 
 
-def conv_name(device: Device, dtype: str, which: str) -> str:
+def conv_name(device: SimDevice, dtype: str, which: str) -> str:
     """Name of a convolution kernel; ``which`` is ``fprop``, ``dgrad`` or ``wgrad``."""
     if device.vendor == "huawei":
         return ascend_names.CONVOLUTIONS[which]
@@ -90,7 +90,7 @@ def conv_name(device: Device, dtype: str, which: str) -> str:
     )
 
 
-def collective_kernel(device: Device, dtype: str, name: str) -> str:
+def collective_kernel(device: SimDevice, dtype: str, name: str) -> str:
     """Name of the kernel that runs a collective, which goes by the process group's name for it."""
     if device.vendor == "huawei":
         return ascend_names.COLLECTIVES[name]

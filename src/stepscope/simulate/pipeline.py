@@ -8,7 +8,7 @@ from stepscope.simulate.job import SimJob
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RankGroup:
     """A process group: its name, what it is for, and its ranks."""
 
     name: str
@@ -29,8 +29,8 @@ class PipelineStage:
 
     index: int
     layers: range
-    replicas: Group
-    pipe: Group
+    replicas: RankGroup
+    pipe: RankGroup
 
     @property
     def first(self) -> bool:
@@ -57,6 +57,6 @@ def stage_of(job: SimJob, rank: int) -> PipelineStage:
     return PipelineStage(
         index,
         range(start, start + sizes[index]),
-        Group("0", "default_pg", replicas) if alone else Group(f"{1 + index}", "DATA_PARALLEL_GROUP", replicas),
-        Group(f"{1 + job.stages + place}", "PIPELINE_MODEL_PARALLEL_GROUP", tuple(range(place, job.ranks, width))),
+        RankGroup("0", "default_pg", replicas) if alone else RankGroup(f"{1 + index}", "DATA_PARALLEL_GROUP", replicas),
+        RankGroup(f"{1 + job.stages + place}", "PIPELINE_MODEL_PARALLEL_GROUP", tuple(range(place, job.ranks, width))),
     )

@@ -15,7 +15,7 @@ QUEUES = ("compute", "comm", "copy")
 LATENCY, DEPENDENCY, BUSY = 0, 1, 2
 
 
-class Span(NamedTuple):
+class SpanRecord(NamedTuple):
     """An operator or annotation on a host thread; ``sequence`` links forward and backward (-1: none)."""
 
     start: int
@@ -27,7 +27,7 @@ class Span(NamedTuple):
     step: int
 
 
-class Call(NamedTuple):
+class CallRecord(NamedTuple):
     """A runtime call; ``launches`` says that device activities carry its correlation.
 
     ``queue`` is the one that it fills, marks, lets wait or waits for (-1: none, or all); ``event`` the mark (-1: none).
@@ -55,7 +55,7 @@ class Wait(NamedTuple):
     step: int
 
 
-class Activity(NamedTuple):
+class ActivityRecord(NamedTuple):
     """A kernel, copy, memset or collective on a device queue; ``node`` is its place in a graph (0: none)."""
 
     start: int
@@ -104,7 +104,7 @@ class Segment(NamedTuple):
 class Past(NamedTuple):
     """Allocator events before the recording started, with its driver calls."""
 
-    records: tuple[Memory | Segment | Call, ...]
+    records: tuple[Memory | Segment | CallRecord, ...]
 
 
 class Flow(NamedTuple):
@@ -117,7 +117,7 @@ class Flow(NamedTuple):
     end_thread: int
 
 
-class DeviceSpan(NamedTuple):
+class DeviceSpanRecord(NamedTuple):
     """An annotation as the device saw it: first to last activity launched inside on one queue."""
 
     start: int
@@ -128,7 +128,7 @@ class DeviceSpan(NamedTuple):
     step: int
 
 
-class Frame(NamedTuple):
+class FrameRecord(NamedTuple):
     """A Python function call; ``parent`` is the caller's ``id`` (0: none)."""
 
     start: int
@@ -148,4 +148,16 @@ class Overhead(NamedTuple):
     name: str
 
 
-Record = Span | Call | Wait | Activity | Memory | Segment | Past | Flow | DeviceSpan | Frame | Overhead
+Record = (
+    SpanRecord
+    | CallRecord
+    | Wait
+    | ActivityRecord
+    | Memory
+    | Segment
+    | Past
+    | Flow
+    | DeviceSpanRecord
+    | FrameRecord
+    | Overhead
+)

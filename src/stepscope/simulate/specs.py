@@ -9,7 +9,7 @@ DTYPE_BYTES: dict[str, int] = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "int6
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TensorSpec:
     """Shape and element type of a tensor; strides are row-major unless ``transposed``."""
 
     shape: tuple[int, ...]
@@ -54,7 +54,7 @@ class OpSpec:
 
     name: str
     kind: str = "op"
-    inputs: tuple[Tensor | str | None, ...] = ()
+    inputs: tuple[TensorSpec | str | None, ...] = ()
     backward: bool = False
     extra: Mapping[str, object] = field(default_factory=dict)
 
@@ -111,5 +111,5 @@ class KernelSpec:
     bytes: int = 0
     direction: str = ""
     collective: Collective | None = None
-    inputs: tuple[Tensor, ...] = ()
-    outputs: tuple[Tensor, ...] = ()
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()

@@ -22,7 +22,7 @@ from typing import Final
 from stepscope.model.errors import UserError
 from stepscope.model.process.leaving import goes_with_process, stays, unfinished
 from stepscope.model.process.scratch import remove_scratch, scratch_folder
-from stepscope.store.contents import Contents
+from stepscope.store.contents import FileFingerprint
 from stepscope.store.failures import CannotStoreError, storage_failure
 from stepscope.store.layout import MANIFEST, VERSION
 from stepscope.store.locks import Locks
@@ -295,7 +295,7 @@ def default_root() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "stepscope"
 
 
-def cache_key(contents: Contents, member: str, reader: str, version: int) -> str:
+def cache_key(contents: FileFingerprint, member: str, reader: str, version: int) -> str:
     """Key of a stored recording: a digest of everything that determines the result of reading it.
 
     That is its files and their contents, the code that reads, derives and stores, and the versions of the reader and of

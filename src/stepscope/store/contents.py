@@ -17,7 +17,7 @@ Status = tuple[tuple[str, int, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class FileFingerprint:
     """Fingerprint of a recording's files at one moment.
 
     Attributes:
@@ -35,7 +35,7 @@ class Contents:
         return status_of(self.path) == self.status
 
 
-def contents_of(path: Path) -> Contents:
+def contents_of(path: Path) -> FileFingerprint:
     """Fingerprint a file, or all files of a folder.
 
     Hashes sizes, times and samples spread over the whole length of each file. The ctime is included since programs can
@@ -52,7 +52,7 @@ def contents_of(path: Path) -> Contents:
             for position, length in _samples(size):
                 opened.seek(position)
                 digest.update(opened.read(length))
-    return Contents(path, digest.hexdigest(), status)
+    return FileFingerprint(path, digest.hexdigest(), status)
 
 
 def status_of(path: Path) -> Status:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from readers.memsnapshot.snapshots import MIB, History, block, segment, snapshot, trace_of
 from stepscope.analyses.registry import analyses
-from stepscope.analyses.snapshots.memory_snapshot_layout import Layout
+from stepscope.analyses.snapshots.memory_snapshot_layout import FreeLayout
 from stepscope.analyses.snapshots.memory_snapshot_oom import verdict
 from stepscope.analyses.snapshots.memory_snapshot_spikes import spikes
 from stepscope.model.errors import MissingInputError
@@ -189,19 +189,19 @@ _GIB = 1 << 30
 @pytest.mark.parametrize(
     ("requested", "device_free", "held", "memory", "expected"),
     [
-        (2 * _GIB, 0, Layout(10 * _GIB, 2 * _GIB, 0, _GIB), None, "fragmentation"),
-        (2 * _GIB, 0, Layout(10 * _GIB, 2 * _GIB - 1, 0, _GIB), None, "shortage"),
-        (2 * _GIB, 2 * _GIB, Layout(10 * _GIB, 0, 0, 0), None, "limit"),
-        (2 * _GIB, _GIB, Layout(_GIB - 1, 0, 0, 0), None, "another process"),
-        (2 * _GIB, _GIB, Layout(_GIB, 0, 0, 0), None, "shortage"),
-        (2 * _GIB, _GIB, Layout(10 * _GIB, 0, 0, 0), 80 * _GIB, "another process"),
-        (2 * _GIB, _GIB, Layout(60 * _GIB, 0, 0, 0), 80 * _GIB, "shortage"),
-        (2 * _GIB, None, Layout(_GIB, 0, 0, 0), None, "shortage"),
-        (None, 0, Layout(0, 0, 0, 0), None, "unknown"),
+        (2 * _GIB, 0, FreeLayout(10 * _GIB, 2 * _GIB, 0, _GIB), None, "fragmentation"),
+        (2 * _GIB, 0, FreeLayout(10 * _GIB, 2 * _GIB - 1, 0, _GIB), None, "shortage"),
+        (2 * _GIB, 2 * _GIB, FreeLayout(10 * _GIB, 0, 0, 0), None, "limit"),
+        (2 * _GIB, _GIB, FreeLayout(_GIB - 1, 0, 0, 0), None, "another process"),
+        (2 * _GIB, _GIB, FreeLayout(_GIB, 0, 0, 0), None, "shortage"),
+        (2 * _GIB, _GIB, FreeLayout(10 * _GIB, 0, 0, 0), 80 * _GIB, "another process"),
+        (2 * _GIB, _GIB, FreeLayout(60 * _GIB, 0, 0, 0), 80 * _GIB, "shortage"),
+        (2 * _GIB, None, FreeLayout(_GIB, 0, 0, 0), None, "shortage"),
+        (None, 0, FreeLayout(0, 0, 0, 0), None, "unknown"),
     ],
 )
 def test_verdicts(
-    requested: int | None, device_free: int | None, held: Layout, memory: int | None, expected: str
+    requested: int | None, device_free: int | None, held: FreeLayout, memory: int | None, expected: str
 ) -> None:
     assert verdict(requested, device_free, held, memory) == expected
 

@@ -15,8 +15,7 @@ from readers.ascend.small import write_database, write_text
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.ingest import Options, open_trace
 from stepscope.model.trace import Trace
-from stepscope.reports.build import Options as ReportOptions
-from stepscope.reports.build import build_report
+from stepscope.reports.build import ReportOptions, build_report
 from stepscope.rules.diagnosis import Unasked
 from stepscope.rules.engine import diagnose
 from support import recorded_trace, shared

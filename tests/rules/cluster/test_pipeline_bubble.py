@@ -16,7 +16,7 @@ STEP = 100_000_000
 def on(position: int | None, bubble: int, *, compute: int = 30_000_000, arrivals: float | None = 2.0) -> dict[Any, Any]:
     """A rank of a pipeline of two stages."""
     events = np.zeros(0, np.int64)
-    one = pipeline.Stage("g", (0, 2), position, 4.0, arrivals, bubble, compute, True, events)
+    one = pipeline.StageTimes("g", (0, 2), position, 4.0, arrivals, bubble, compute, True, events)
     return {pipeline.stage: one, job.step_ns: STEP}
 
 

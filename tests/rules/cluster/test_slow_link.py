@@ -6,7 +6,7 @@ import pytest
 
 from rule_support import figures, job_drafts
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.communication.link_rates import Group, Pair, groups, pairs
+from stepscope.signals.communication.link_rates import LikeCollectives, Pair, groups, pairs
 from stepscope.signals.shared import job
 
 
@@ -29,7 +29,7 @@ def grouped(slow_ns: int, number: int = 3) -> dict[int, dict[Any, Any]]:
         first = rank - rank % 2
         ns = slow_ns if first == 2 * number - 2 else 1_000_000
         members = f"[{first}, {first + 1}]"
-        group = Group(members, "all_reduce", 10_000_000, 2, 3.0, ns, 0.5)
+        group = LikeCollectives(members, "all_reduce", 10_000_000, 2, 3.0, ns, 0.5)
         found[rank] = {pairs: (), groups: (group,), job.platform: "cuda"}
     return found
 
@@ -51,7 +51,7 @@ def test_a_slow_group_is_found_by_its_collectives() -> None:
 
 def test_the_fastest_recording_of_a_group_counts() -> None:
     late = grouped(2_000_000)
-    late[5] = {**late[5], groups: (Group("[4, 5]", "all_reduce", 10_000_000, 2, 3.0, 1_000_000, 0.5),)}
+    late[5] = {**late[5], groups: (LikeCollectives("[4, 5]", "all_reduce", 10_000_000, 2, 3.0, 1_000_000, 0.5),)}
     assert job_drafts("CLU002", late) == []
 
 

@@ -17,8 +17,8 @@ def test_a_rank_with_more_work_is_found_and_priced_by_the_mean() -> None:
 
 
 def test_work_that_varies_in_turn_is_found_too() -> None:
-    first = {**rank(200_000), cluster.work: cluster.Work(np.array([2.0, 1.0, 2.0, 1.0]), np.zeros(4))}
-    second = {**rank(200_000), cluster.work: cluster.Work(np.array([1.0, 2.0, 1.0, 2.0]), np.zeros(4))}
+    first = {**rank(200_000), cluster.work: cluster.StepLoad(np.array([2.0, 1.0, 2.0, 1.0]), np.zeros(4))}
+    second = {**rank(200_000), cluster.work: cluster.StepLoad(np.array([1.0, 2.0, 1.0, 2.0]), np.zeros(4))}
     (draft,) = job_drafts("CLU004", {0: first, 1: second})
     assert {"20.0 %"} <= set(figures(draft.summary))
     assert draft.numbers["work_ratio"] == pytest.approx(4 / 3)
@@ -26,7 +26,9 @@ def test_work_that_varies_in_turn_is_found_too() -> None:
 
 def test_blocks_count_where_shapes_are_not_recorded() -> None:
     amounts = (np.full(3, 100.0), np.full(3, 200.0))
-    ranks = {n: {**rank(100_000), cluster.work: cluster.Work(np.zeros(3), blocks)} for n, blocks in enumerate(amounts)}
+    ranks = {
+        n: {**rank(100_000), cluster.work: cluster.StepLoad(np.zeros(3), blocks)} for n, blocks in enumerate(amounts)
+    }
     assert len(job_drafts("CLU004", ranks)) == 1
 
 

@@ -17,7 +17,7 @@ def given(*rows: tuple[str, int, int, bool]) -> dict[Any, Any]:
     names, took, enough, told = zip(*rows, strict=True)
     number, ns = np.arange(len(rows)), np.array(took)
     nothing = np.full(len(rows), -1)
-    found = communication.Calls(
+    found = communication.CollectiveCalls(
         number, number * 1000, ns, ns, np.array(enough), np.array(told), ~np.array(told),
         np.zeros(len(rows), np.int64), nothing, nothing, np.array(names), np.array(["g"] * len(rows)), 1,
     )  # fmt: skip

@@ -7,11 +7,11 @@ from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
 from stepscope.signals.communication import communication, process_groups
-from stepscope.signals.communication.communication import Calls
+from stepscope.signals.communication.communication import CollectiveCalls
 from support import Facts
 
 
-def given(calls: Calls, share: float) -> dict[object, object]:
+def given(calls: CollectiveCalls, share: float) -> dict[object, object]:
     return {
         communication.calls: calls,
         communication.transfer_share: share,

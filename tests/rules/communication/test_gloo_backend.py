@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import process_groups
-from stepscope.signals.communication.process_groups import Group, OnHost
+from stepscope.signals.communication.process_groups import OnHost, ProcessGroup
 from stepscope.signals.shared import job
 
 HOST = OnHost(np.array([3, 4]), np.array([40_000, 60_000]), np.array([0, 1]))
@@ -14,7 +14,7 @@ HOST = OnHost(np.array([3, 4]), np.array([40_000, 60_000]), np.array([0, 1]))
 
 def given(backend: str, platform: str = "cuda", step: int = 1_000_000) -> dict[object, object]:
     return {
-        process_groups.groups: (Group("0", backend, (0, 1), 2),),
+        process_groups.groups: (ProcessGroup("0", backend, (0, 1), 2),),
         process_groups.on_host: HOST,
         job.platform: platform,
         job.step_ns: step,

@@ -7,13 +7,13 @@ from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import ascend
 from stepscope.signals.communication import process_groups
-from stepscope.signals.communication.process_groups import Group
+from stepscope.signals.communication.process_groups import ProcessGroup
 from stepscope.signals.shared import job
 
 
 def given(count: int, platform: str = "cuda", device: str = "", **environment: str) -> dict[object, object]:
     return {
-        process_groups.groups: tuple(Group(str(i), "nccl", (0, 1, 2, 3), 5) for i in range(count)),
+        process_groups.groups: tuple(ProcessGroup(str(i), "nccl", (0, 1, 2, 3), 5) for i in range(count)),
         job.platform: platform,
         job.device: match(device),
         ascend.environment: environment,

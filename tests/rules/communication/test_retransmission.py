@@ -6,17 +6,17 @@ from comm_support import some_calls
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication import communication
-from stepscope.signals.communication.communication import Calls
+from stepscope.signals.communication.communication import CollectiveCalls
 from stepscope.signals.shared import job
 
 SECOND = 10**9
 
 
-def given(calls: Calls, platform: str = "npu") -> dict[object, object]:
+def given(calls: CollectiveCalls, platform: str = "npu") -> dict[object, object]:
     return {communication.calls: calls, job.platform: platform}
 
 
-def stalled(ns: int, *, told: bool = True) -> Calls:
+def stalled(ns: int, *, told: bool = True) -> CollectiveCalls:
     times = [SECOND // 100] * 4 + [ns]
     return some_calls(5, dur=times, transfer=times, exposed=times, told=told)
 

@@ -5,7 +5,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.copies.copy_kinds import pageable, pageable_exposed_ns
-from stepscope.signals.copies.transfers import Transfers, pinned_rate, transfers
+from stepscope.signals.copies.transfers import CopyTransfers, pinned_rate, transfers
 from stepscope.signals.shared import job
 from transfer_support import copies
 
@@ -13,7 +13,7 @@ COPY = {"src": "pageable", "dur": 400_000, "returned": 390_000, "called": 0, "ts
 NOTHING = copies({}).where([False])
 
 
-def given(found: Transfers, step_ns: int = 1_000_000, **more: object) -> dict[object, object]:
+def given(found: CopyTransfers, step_ns: int = 1_000_000, **more: object) -> dict[object, object]:
     return {
         pageable: found,
         transfers: found,

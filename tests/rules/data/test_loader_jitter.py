@@ -14,7 +14,7 @@ def given(
 ) -> dict[object, object]:
     dur = np.full(batches, 1000)
     dur[[1, 5, 8]] = (90_000, 80_000, 100_000)
-    waits = data.Waits(np.arange(batches), np.arange(batches) * 10**6, dur, ("X",) * batches)
+    waits = data.LoaderWaits(np.arange(batches), np.arange(batches) * 10**6, dur, ("X",) * batches)
     return {
         data.regular: waits,
         data.in_process: alone,

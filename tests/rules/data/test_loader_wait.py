@@ -10,7 +10,7 @@ from stepscope.signals.data import data, loader_waits
 from stepscope.signals.shared.idleness import data_wait_idle_ns
 from support import Facts
 
-WAITS = data.Waits(
+WAITS = data.LoaderWaits(
     np.array([3, 9]), np.array([0, 1000]), np.array([500, 400]), ("enumerate(DataLoader)#_X.__next__",) * 2
 )
 
@@ -47,7 +47,7 @@ def test_just_below_the_threshold_nothing_is_found() -> None:
 
 
 def test_a_single_wait_tells_nothing_of_the_others() -> None:
-    one = data.Waits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(DataLoader)#_X.__next__",))
+    one = data.LoaderWaits(np.array([3]), np.array([0]), np.array([500]), ("enumerate(DataLoader)#_X.__next__",))
     assert drafts("DAT001", {**given(0.5), data.regular: one}) == []
 
 

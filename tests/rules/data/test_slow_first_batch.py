@@ -11,7 +11,7 @@ MS = 1_000_000
 
 
 def given(first_ms: int, odd: bool = True, in_process: bool | None = False) -> dict[object, object]:
-    waits = data.Waits(
+    waits = data.LoaderWaits(
         np.arange(4),
         np.arange(4) * 1000 * MS,
         np.array([first_ms * MS, 2 * MS, 1 * MS, 3 * MS]),

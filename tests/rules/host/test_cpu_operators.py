@@ -8,7 +8,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.signals.host import cpu_operators
 from stepscope.signals.shared import job
 
-FOUND = cpu_operators.Calls(
+FOUND = cpu_operators.CpuOperatorCalls(
     np.array([3, 8]), np.array([0, 10]), np.array([300_000, 100_000]), ("aten::sort", "aten::cumsum")
 )
 

@@ -10,7 +10,7 @@ from support import Facts
 
 
 def given(share: float) -> dict[object, object]:
-    calls = host.Calls(np.array([3, 8]), np.array([100, 9000]), np.array([400, 900]))
+    calls = host.StepEvents(np.array([3, 8]), np.array([100, 9000]), np.array([400, 900]))
     return {host.collections: calls, host.collecting_share: share}
 
 
@@ -24,7 +24,7 @@ def test_collections_are_found_the_longest_first() -> None:
 def test_just_below_the_threshold_or_without_any_nothing_is_found() -> None:
     assert drafts("HST005", given(0.0049)) == []
     assert len(drafts("HST005", given(0.005))) == 1
-    none = host.Calls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    none = host.StepEvents(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
     assert drafts("HST005", {host.collections: none}) == []
 
 

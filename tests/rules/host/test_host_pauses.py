@@ -15,7 +15,7 @@ def given(share: float = 0.2, count: int = 3, dispatch: float = 0.3, collections
     none = np.zeros(collections, np.int64)
     return {
         host.late_share: dispatch,
-        host.collections: host.Calls(none, none, none),
+        host.collections: host.StepEvents(none, none, none),
         pauses.pauses: pauses.Pauses(starts, starts + np.arange(1, count + 1) * MS, 1),
         pauses.paused_share: share,
     }

@@ -5,14 +5,14 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.kernels.grid_coverage import Kernels, sparse
+from stepscope.signals.kernels.grid_coverage import UnderfilledKernels, sparse
 from stepscope.signals.shared import job
 
 ROW = {"name": "reduce", "blocks": 27.0, "fill": 0.25, "waves": 1.25, "tail": 0.375}
 
 
 def given(of_step: float) -> dict[object, object]:
-    found = Kernels(np.array([3, 4]), np.array([600, 400]), np.full(2, 0.5), ("reduce",), (ROW,), of_step)
+    found = UnderfilledKernels(np.array([3, 4]), np.array([600, 400]), np.full(2, 0.5), ("reduce",), (ROW,), of_step)
     return {sparse: found, job.recorded_steps: 1}
 
 
@@ -30,7 +30,7 @@ def test_what_would_be_saved_decides() -> None:
 
 def test_no_such_kernels_are_no_finding() -> None:
     nothing = np.zeros(0, np.int64)
-    assert drafts("KRN004", {sparse: Kernels(nothing, nothing, np.zeros(0), (), (), 0.0)}) == []
+    assert drafts("KRN004", {sparse: UnderfilledKernels(nothing, nothing, np.zeros(0), (), (), 0.0)}) == []
 
 
 def test_without_kernels_the_rule_abstains() -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from stepscope.signals.snapshots.peak_makeup import Holder, Makeup
-from stepscope.signals.snapshots.peak_parts import Part
+from stepscope.signals.snapshots.peak_parts import PeakPart
 
 MIB, GIB = 1 << 20, 1 << 30
 LINE = "/home/me/proj/model.py(41): forward"
 
 
-def part(size: int, peak: int, without: int | None = None, count: int = 24) -> Part:
+def part(size: int, peak: int, without: int | None = None, count: int = 24) -> PeakPart:
     """A part of a peak, all from one line."""
     lines = (Holder(LINE, size, count, size // count),)
-    return Part(size, count, lines, peak, peak - size if without is None else without)
+    return PeakPart(size, count, lines, peak, peak - size if without is None else without)
 
 
 def makeup(**purposes: int) -> Makeup:

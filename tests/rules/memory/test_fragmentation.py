@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rule_support import drafts, figures
-from stepscope.analyses.snapshots.memory_snapshot_layout import Layout
+from stepscope.analyses.snapshots.memory_snapshot_layout import FreeLayout
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import memory
 from stepscope.signals.snapshots import allocator, layout_at, peak_makeup, split_size
@@ -12,7 +12,7 @@ GIB = 1 << 30
 
 
 def given(stranded: int, reserved: int = 32 * GIB, trains: bool | None = True) -> dict[object, object]:
-    held = Layout(reserved, stranded + GIB, GIB, GIB // 4)
+    held = FreeLayout(reserved, stranded + GIB, GIB, GIB // 4)
     known = {} if trains is None else {peak_makeup.trains: trains}
     return {memory.snapshot: {"device": 0}, memory.failures: (), layout_at.fullest_layout: held, **known}
 

@@ -6,10 +6,10 @@ from rule_support import drafts, figures
 from rules.memory.makeups import GIB, MIB, makeup, part
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.snapshots import peak_makeup, peak_parts
-from stepscope.signals.snapshots.peak_parts import Part
+from stepscope.signals.snapshots.peak_parts import PeakPart
 
 
-def given(found: Part | None) -> dict[object, object]:
+def given(found: PeakPart | None) -> dict[object, object]:
     return {peak_parts.brief: found, peak_makeup.makeup: makeup(temporaries=6 * GIB, parameters=4 * GIB)}
 
 

@@ -6,10 +6,10 @@ from rule_support import drafts, figures
 from rules.memory.makeups import MIB, part
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.snapshots import peak_makeup, peak_parts
-from stepscope.signals.snapshots.peak_parts import Part
+from stepscope.signals.snapshots.peak_parts import PeakPart
 
 
-def given(found: Part | None, trains: bool = False) -> dict[object, object]:
+def given(found: PeakPart | None, trains: bool = False) -> dict[object, object]:
     return {peak_parts.weight_copies: found, peak_makeup.trains: trains}
 
 

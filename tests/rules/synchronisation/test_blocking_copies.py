@@ -18,7 +18,7 @@ CALLS = sync.Blocking(
 
 
 def given(rate: float, platform: str = "cuda") -> dict[object, object]:
-    place = sync.Place("cudaStreamSynchronize", "aten::copy_", None, "eval.py(7): collect", 2, 1000)
+    place = sync.WaitPlace("cudaStreamSynchronize", "aten::copy_", None, "eval.py(7): collect", 2, 1000)
     return {
         sync.copy_waits: rate,
         sync.calls: CALLS,

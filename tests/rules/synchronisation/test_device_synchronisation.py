@@ -17,8 +17,8 @@ CALLS = sync.Blocking(
     np.zeros(2, np.bool_),
 )
 PLACES = (
-    sync.Place("cudaDeviceSynchronize", None, None, "train.py(9): step", 1, 600),
-    sync.Place("cudaStreamSynchronize", "aten::_local_scalar_dense", None, None, 1, 400),
+    sync.WaitPlace("cudaDeviceSynchronize", None, None, "train.py(9): step", 1, 600),
+    sync.WaitPlace("cudaStreamSynchronize", "aten::_local_scalar_dense", None, None, 1, 400),
 )
 
 

@@ -20,8 +20,8 @@ def given(rate: float, *kinds: str) -> dict[object, object]:
         np.array([sync.KINDS.index(kind) for kind in kinds], np.int8),
         np.zeros(n, np.bool_),
     )
-    place = sync.Place("cudaStreamSynchronize", "aten::_local_scalar_dense", "loss", None, n, 500 * n)
-    other = sync.Place("cudaDeviceSynchronize", None, None, "elsewhere.py(1): f", 1, 900)
+    place = sync.WaitPlace("cudaStreamSynchronize", "aten::_local_scalar_dense", "loss", None, n, 500 * n)
+    other = sync.WaitPlace("cudaDeviceSynchronize", None, None, "elsewhere.py(1): f", 1, 900)
     reads = Reads(np.array([70]), np.array([80]), 4_000)
     return {
         number_reads: reads,

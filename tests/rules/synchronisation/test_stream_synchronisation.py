@@ -18,7 +18,7 @@ CALLS = sync.Blocking(
 
 
 def given(rate: float) -> dict[object, object]:
-    place = sync.Place("cudaEventSynchronize", None, "pipeline", None, 1, 700)
+    place = sync.WaitPlace("cudaEventSynchronize", None, "pipeline", None, 1, 700)
     return {
         sync.stream_waits: rate,
         sync.calls: CALLS,

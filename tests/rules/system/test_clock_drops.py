@@ -10,7 +10,7 @@ from stepscope.signals.system import clocks
 from support import Facts
 
 
-def given(lost: float, clock: clocks.Clock | None = None) -> dict[object, object]:
+def given(lost: float, clock: clocks.ClockSamples | None = None) -> dict[object, object]:
     return {
         clocks.lost_share: lost,
         clocks.pace: clocks.Pace(np.arange(3), np.array([1.0, 1.02, 1.3])),
@@ -29,7 +29,7 @@ def test_slower_steps_are_found() -> None:
 
 
 def test_samples_of_a_clock_make_it_certain() -> None:
-    (draft,) = drafts("SYS004", given(0.1, clocks.Clock("GPC Clock Frequency", 1980, 1500, 1200)))
+    (draft,) = drafts("SYS004", given(0.1, clocks.ClockSamples("GPC Clock Frequency", 1980, 1500, 1200)))
     assert {"1,200", "1,980"} <= set(figures(draft.summary))
     assert draft.confidence > drafts("SYS004", given(0.1))[0].confidence
 

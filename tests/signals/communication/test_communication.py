@@ -212,7 +212,7 @@ def test_groups_with_collectives_and_those_that_the_host_carries_out() -> None:
     facts.row("groups", group="0", backend="cpu:gloo,cuda:gloo", size=2, ranks=[1, 0])
     facts.row("groups", group="1", backend="nccl", size=2, ranks=[0, 1])
     s = Signals.of(facts.trace())
-    assert s(process_groups.groups) == (process_groups.Group("0", "cpu:gloo,cuda:gloo", (0, 1), 1),)
+    assert s(process_groups.groups) == (process_groups.ProcessGroup("0", "cpu:gloo,cuda:gloo", (0, 1), 1),)
     assert (s(process_groups.on_host).dur.tolist(), s(process_groups.on_host).step.tolist()) == ([50], [1])
 
 

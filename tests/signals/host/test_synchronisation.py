@@ -206,7 +206,7 @@ class TestLaunchesThatBlock:
     ],
 )
 def test_a_place_says_why_the_program_waits_there(call: str, operator: str | None, scope: str) -> None:
-    assert sync.Place(call, operator, None, None, 1, 10).scope == scope
+    assert sync.WaitPlace(call, operator, None, None, 1, 10).scope == scope
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_place_says_why_the_program_waits_there(call: str, operator: str | Non
     ],
 )
 def test_a_place_is_named_as_closely_as_is_known(known: dict[str, Any], text: str) -> None:
-    place = sync.Place("cudaStreamSynchronize", count=1, total_ns=10, **known)
+    place = sync.WaitPlace("cudaStreamSynchronize", count=1, total_ns=10, **known)
     assert place.text == text
     assert place.row["where"] == {"name": "cudaStreamSynchronize", "operator": known["operator"]}
 

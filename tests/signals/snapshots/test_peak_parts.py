@@ -10,7 +10,7 @@ from stepscope.signals import Signals
 from stepscope.signals.signal import Signal
 from stepscope.signals.snapshots.generations import Superseded, superseded
 from stepscope.signals.snapshots.peak_makeup import makeup, trains
-from stepscope.signals.snapshots.peak_parts import Part, brief, math_attention, scores, weight_copies
+from stepscope.signals.snapshots.peak_parts import PeakPart, brief, math_attention, scores, weight_copies
 
 ATTENTION = [frame("softmax", "/home/me/nn_utils.py", 6), frame("attention", "/home/me/model.py", 30)]
 SCORES = [frame("attention", "/home/me/model.py", 28)]
@@ -32,7 +32,7 @@ def many(history: History, count: int = 70) -> History:
     return history
 
 
-def lines(part: Part | None) -> list[tuple[str, int, int]]:
+def lines(part: PeakPart | None) -> list[tuple[str, int, int]]:
     assert part is not None
     return [(one.name, one.bytes // MIB, one.count) for one in part.lines]
 

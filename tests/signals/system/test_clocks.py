@@ -44,7 +44,7 @@ def test_the_clock_that_falls_furthest_is_told() -> None:
         for position, value in enumerate(values):
             facts.row("counters", ts=position * 1_000_000 + 1, track=track, name=name, value=value)
     s = Signals.of(facts.trace())
-    assert s(clocks.sampled) == clocks.Clock("GPC Clock Frequency", 1980, 1560, 1200)
+    assert s(clocks.sampled) == clocks.ClockSamples("GPC Clock Frequency", 1980, 1560, 1200)
 
 
 def test_without_samples_there_is_no_clock() -> None:

@@ -60,7 +60,7 @@ ORDER BY event
 
 
 @dataclass(frozen=True, slots=True)
-class Transfers:
+class CollectiveTransfers:
     """The n collectives of a rank whose transfer is known from more than their own duration; by event.
 
     Attributes:
@@ -95,12 +95,12 @@ class Transfers:
         return found
 
 
-def transfers(trace: Trace) -> Transfers:
+def transfers(trace: Trace) -> CollectiveTransfers:
     """Transfers of a rank's collectives, by the recordings of all ranks that are at hand."""
     event, ns, ranks = _shortest(trace)
     recorded, moving = _recorded(trace)
     if not recorded.size:
-        return Transfers(event, ns, ranks, ns)
+        return CollectiveTransfers(event, ns, ranks, ns)
     every = np.union1d(event, recorded)
     shortest = np.full(every.size, np.iinfo(np.int64).max)
     np.minimum.at(shortest, np.searchsorted(every, event), ns)
@@ -109,7 +109,7 @@ def transfers(trace: Trace) -> Transfers:
     participants = np.zeros(every.size, np.int32)
     participants[np.searchsorted(every, event)] = ranks
     participants[np.searchsorted(every, recorded)] = 0
-    return Transfers(every, both, participants, shortest)
+    return CollectiveTransfers(every, both, participants, shortest)
 
 
 def _recorded(trace: Trace) -> tuple[Times, Times]:

@@ -48,7 +48,7 @@ LAUNCHES = TableSchema(
 
 
 @dataclass(frozen=True, slots=True)
-class _Calls:
+class _LaunchCalls:
     """The n calls of host threads that put work on a device; of the first m of them is it recorded.
 
     Attributes:
@@ -107,7 +107,7 @@ def launches(trace: Trace) -> Table:
     return ordered_table(LAUNCHES, columns)
 
 
-def _calls(trace: Trace) -> _Calls:
+def _calls(trace: Trace) -> _LaunchCalls:
     spans, work = Spans(trace), DeviceWork.of(trace)
     mine = np.flatnonzero((work.launch >= 0) & ~work.are("sync"))
     by_call = Groups.by(work.launch[mine])
@@ -123,7 +123,7 @@ def _calls(trace: Trace) -> _Calls:
     every = np.concatenate((row, others)).astype(np.int32)
     dur = np.maximum(spans.dur[every], 0)
     ahead = starts[known] - (spans.ts[row] + dur[: row.size])
-    return _Calls(every, dur, by_call.count[known], by_call.sum(work.dur[mine])[known], ahead)
+    return _LaunchCalls(every, dur, by_call.count[known], by_call.sum(work.dur[mine])[known], ahead)
 
 
 def _blocked(trace: Trace) -> dict[int, tuple[int, int]]:

@@ -56,7 +56,7 @@ WHERE event IN (SELECT unnest($events))
 
 
 @dataclass(frozen=True, slots=True)
-class _Calls:
+class _WaitCalls:
     """The n calls that wait.
 
     Attributes:
@@ -104,13 +104,13 @@ def synchronisations(trace: Trace) -> Table:
     return ordered_table(SYNCHRONISATIONS, columns, ("operator", "annotation", "line"))
 
 
-def _outermost_calls(trace: Trace) -> _Calls:
+def _outermost_calls(trace: Trace) -> _WaitCalls:
     parts = [_calls_in(tree) for tree in host_trees(trace, _CATEGORIES, trace.once(waiting_calls))]
-    return _Calls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return _WaitCalls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _calls_in(tree: HostTree) -> tuple[NDArray[np.int64], ...]:
-    """The outermost calls that wait in a tree, by field of `_Calls`."""
+    """The outermost calls that wait in a tree, by field of `_WaitCalls`."""
     is_call, apart = tree.category < 0, (tree.category < 0) | (tree.category == _OVERHEAD)
     at = np.flatnonzero(is_call & ~tree.inside(apart))
     marked = (tree.category > 0) & (tree.category < _OVERHEAD)
@@ -125,7 +125,7 @@ def _of(values: NDArray[Any], position: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(position < 0, -1, values[position]).astype(np.int64)
 
 
-def _lines(trace: Trace, calls: _Calls) -> tuple[list[str | None], NDArray[np.int64]]:
+def _lines(trace: Trace, calls: _WaitCalls) -> tuple[list[str | None], NDArray[np.int64]]:
     """Distinct lines of Python, and which of them led to each call, -1 where unknown."""
     around = callers(trace)
     if around is not None:
@@ -139,7 +139,7 @@ def _lines(trace: Trace, calls: _Calls) -> tuple[list[str | None], NDArray[np.in
     return list(distinct), np.array([of.get(operator, -1) for operator in calls.operator.tolist()], np.int64)
 
 
-def _device_columns(trace: Trace, calls: _Calls, groups: Groups) -> dict[str, Any]:
+def _device_columns(trace: Trace, calls: _WaitCalls, groups: Groups) -> dict[str, Any]:
     """`busy_ns`, `idle_ns` and `refill_ns` of each group."""
     try:
         devices = trace.once(device_times)
@@ -169,7 +169,7 @@ def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
     return which
 
 
-def _next_call(calls: _Calls) -> Times:
+def _next_call(calls: _WaitCalls) -> Times:
     """Start of the first other call after each has returned; the end of time if there is none."""
     order = np.argsort(calls.ts, kind="stable")
     own = np.empty(order.size, np.int64)

@@ -31,7 +31,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class QueueWaits:
     """Waits of device queues: the calls that ask for them, by thread, and the waits themselves, by queue."""
 
     calls: Columns
@@ -79,7 +79,7 @@ def activities(trace: Trace) -> Columns:
     return {name: values[order] for name, values in rows.items()}
 
 
-def stream_waits(trace: Trace) -> Waits:
+def stream_waits(trace: Trace) -> QueueWaits:
     """All waits of device queues."""
     spans, work = Spans(trace), DeviceWork.of(trace)
     waits = passing(trace.once(called_names), is_stream_wait)
@@ -88,7 +88,7 @@ def stream_waits(trace: Trace) -> Waits:
     queued, names = np.flatnonzero(work.are("sync")), trace.once(names_by_id)
     real = [name for name in np.unique(work.name[queued]).tolist() if is_stream_wait(names[name])]
     queued = queued[np.isin(work.name[queued], real)]
-    return Waits(_by_time(spans.track[calls], spans.ts[calls]), _by_time(work.track[queued], work.ts[queued]))
+    return QueueWaits(_by_time(spans.track[calls], spans.ts[calls]), _by_time(work.track[queued], work.ts[queued]))
 
 
 def _by_time(track: NDArray[np.int32], ts: Times) -> Columns:
@@ -96,7 +96,7 @@ def _by_time(track: NDArray[np.int32], ts: Times) -> Columns:
     return {"track": track[order], "ts": ts[order]}
 
 
-def find_gaps(rows: Columns, waits: Waits, lo: int, hi: int) -> Gaps:
+def find_gaps(rows: Columns, waits: QueueWaits, lo: int, hi: int) -> Gaps:
     """The gaps of one device in [lo, hi), given its activities, which may overlap on one stream too."""
     idle = Intervals.union_of(rows["ts"], rows["stop"]).complement(lo, hi)
     starter = np.searchsorted(rows["ts"], idle.ends, side="left")
@@ -119,7 +119,7 @@ def find_gaps(rows: Columns, waits: Waits, lo: int, hi: int) -> Gaps:
     return Gaps(idle.starts, idle.ends, call_starts, call_ends, thread, started, why, fresh)
 
 
-def _why_late(rows: Columns, waits: Waits, which: NDArray[np.int64], gap_starts: Times) -> NDArray[np.int64]:
+def _why_late(rows: Columns, waits: QueueWaits, which: NDArray[np.int64], gap_starts: Times) -> NDArray[np.int64]:
     """What each launched starter `which` waited for between its launch and its start."""
     queue_free, previous_launch = _previous_on_queue(rows)
     launch_end, start = rows["launch_end"][which], rows["ts"][which]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.idle.queues import CAPACITY, Queue, queues
+from stepscope.analyses.idle.queues import CAPACITY, QueueEntries, queues
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.needs import need_calls, need_device
 from stepscope.model.intervals import Times
@@ -82,7 +82,7 @@ def _per_queue(trace: Trace, schema: TableSchema, rows: Any) -> Table:
     return Table.from_rows(schema, found)
 
 
-def _summary(queue: Queue) -> list[tuple[Any, ...]]:
+def _summary(queue: QueueEntries) -> list[tuple[Any, ...]]:
     at, waiting = queue.depth()
     first, last = int(queue.launched.min()), int(queue.started.max())
     held = np.diff(at)
@@ -95,7 +95,7 @@ def _summary(queue: Queue) -> list[tuple[Any, ...]]:
     return [(queue.launch.size, int(queue.activities.sum()), most, mean, total, total - some, full, share)]
 
 
-def _timeline(queue: Queue) -> list[tuple[Any, ...]]:
+def _timeline(queue: QueueEntries) -> list[tuple[Any, ...]]:
     first, last = int(queue.launched.min()), int(queue.started.max())
     at, waiting = queue.depth()
     if not at.size:

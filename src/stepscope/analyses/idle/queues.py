@@ -21,7 +21,7 @@ CAPACITY = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QueueEntries:
     """The n entries that one device queue took, by launch.
 
     Attributes:
@@ -67,7 +67,7 @@ class Queue:
         return at[last], waiting[last]
 
 
-def queues(trace: Trace) -> list[Queue]:
+def queues(trace: Trace) -> list[QueueEntries]:
     """Every device queue that took recorded launches, by track."""
     work = DeviceWork.of(trace)
     at = np.flatnonzero(work.launched & ~work.are("sync"))
@@ -82,7 +82,7 @@ def queues(trace: Trace) -> list[Queue]:
     launched, call_ns = work.called[at], np.maximum(work.call_ns[at], 0)
     edges = [0, *(np.flatnonzero(np.diff(track)) + 1).tolist(), track.size]
     return [
-        Queue(
+        QueueEntries(
             int(track[low]),
             work.launch[at[low:high]],
             work.call_name[at[low:high]],

@@ -27,7 +27,7 @@ Ranges = dict[int, tuple[int, bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FreeLayout:
     """Free bytes of a device at a moment.
 
     Attributes:
@@ -43,7 +43,7 @@ class Layout:
     largest: int
 
 
-def layout(trace: Trace, levels: SnapshotLevels, row: int) -> Layout:
+def layout(trace: Trace, levels: SnapshotLevels, row: int) -> FreeLayout:
     """The layout after a row of the levels: the final segments with what happened later undone.
 
     Sizes of blocks that are gone are estimates (`allocations.bytes`), so free ranges may in truth be smaller.
@@ -100,10 +100,10 @@ def _joined(ranges: Ranges) -> Ranges:
     return joined
 
 
-def _measured(starts: Times, ends: Times, blocks: Times, sizes: Times) -> Layout:
+def _measured(starts: Times, ends: Times, blocks: Times, sizes: Times) -> FreeLayout:
     """Free ranges: from each segment's start or a block's end to the next block or the segment's end."""
     if not starts.size:
-        return Layout(0, 0, 0, 0)
+        return FreeLayout(0, 0, 0, 0)
     owner = np.searchsorted(starts, blocks, side="right") - 1
     inside = (owner >= 0) & (blocks < ends[np.maximum(owner, 0)])
     blocks, sizes, owner = blocks[inside], sizes[inside], owner[inside]
@@ -120,4 +120,4 @@ def _measured(starts: Times, ends: Times, blocks: Times, sizes: Times) -> Layout
     used = np.zeros(starts.size, np.bool_)
     used[owner] = True
     size = ends - starts
-    return Layout(int(size.sum()), int(gaps.sum()), int(size[~used].sum()), int(gaps.max()))
+    return FreeLayout(int(size.sum()), int(gaps.sum()), int(size[~used].sum()), int(gaps.max()))

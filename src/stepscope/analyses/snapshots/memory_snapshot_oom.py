@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from stepscope.analyses.registry import Analysis
-from stepscope.analyses.snapshots.memory_snapshot_layout import Layout, layout
+from stepscope.analyses.snapshots.memory_snapshot_layout import FreeLayout, layout
 from stepscope.analyses.snapshots.memory_snapshot_levels import SnapshotLevels, snapshot_levels
 from stepscope.analyses.snapshots.memory_snapshot_stacks import STACK_COLUMNS, described
 from stepscope.model.schema import Column, TableSchema, ident, ns, size, text
@@ -74,7 +74,7 @@ def _row(trace: Trace, levels: SnapshotLevels, event: dict[str, Any], memory: in
     )  # fmt: skip
 
 
-def verdict(requested: int | None, device_free: int | None, held: Layout, memory: int | None = None) -> str:
+def verdict(requested: int | None, device_free: int | None, held: FreeLayout, memory: int | None = None) -> str:
     """Why a request failed.
 
     Args:

@@ -19,7 +19,7 @@ _TRACKS_SQL: Final = "SELECT track, kind, device, stream FROM tracks ORDER BY tr
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EventGroup:
     """The events of one category on one track.
 
     Attributes:
@@ -55,13 +55,13 @@ class Track:
 class Overview:
     """The events of a recording by track and category, and its tracks by number."""
 
-    groups: list[Group]
+    groups: list[EventGroup]
     tracks: list[Track]
 
     @classmethod
     def read(cls, staging: Staging) -> Overview:
         """Count what is staged now."""
-        groups = [Group(*row) for row in staging.connection.execute(_EVENTS_SQL).fetchall()]
+        groups = [EventGroup(*row) for row in staging.connection.execute(_EVENTS_SQL).fetchall()]
         return cls(groups, [Track(*row) for row in staging.connection.execute(_TRACKS_SQL).fetchall()])
 
     @cached_property

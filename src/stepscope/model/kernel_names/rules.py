@@ -10,7 +10,7 @@ from stepscope.model.kernel_names.parse import KernelName
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class NameRule:
     """A pattern searched for in a qualified name, and the class of the names that hold it.
 
     Attributes:
@@ -36,7 +36,7 @@ class Family:
 
     name: str
     words: tuple[str, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[NameRule, ...]
 
     def op_class(self, name: KernelName) -> OpClass | None:
         """The class this family gives to a name, or None if it does not know it."""
@@ -45,7 +45,7 @@ class Family:
         return first(self.rules, name.path, name.folded)
 
 
-def first(rules: tuple[Rule, ...], path: str, folded: str) -> OpClass | None:
+def first(rules: tuple[NameRule, ...], path: str, folded: str) -> OpClass | None:
     """The class of the first rule that matches."""
     for rule_ in rules:
         if rule_.pattern.search(folded if rule_.folded else path):
@@ -53,14 +53,14 @@ def first(rules: tuple[Rule, ...], path: str, folded: str) -> OpClass | None:
     return None
 
 
-def rule(op_class: OpClass, *patterns: str) -> Rule:
+def rule(op_class: OpClass, *patterns: str) -> NameRule:
     """A rule from alternatives in lower case, matched without regard to the name's case."""
-    return Rule(op_class, re.compile("|".join(patterns)), folded=True)
+    return NameRule(op_class, re.compile("|".join(patterns)), folded=True)
 
 
-def exact(op_class: OpClass, *patterns: str) -> Rule:
+def exact(op_class: OpClass, *patterns: str) -> NameRule:
     """A rule from alternatives, matched with regard to case."""
-    return Rule(op_class, re.compile("|".join(patterns)), folded=False)
+    return NameRule(op_class, re.compile("|".join(patterns)), folded=False)
 
 
 def _holds(text: str, words: tuple[str, ...]) -> bool:

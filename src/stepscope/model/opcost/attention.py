@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepscope.model.opcost.call import Call, OpCost, Tensor, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, nbytes, sizes
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class AttentionPlaces:
     """Argument positions that the count depends on.
 
     Attributes:
@@ -48,10 +48,10 @@ class _Sizes:
     v: int
 
 
-def forward(places: Places) -> Cost:
+def forward(places: AttentionPlaces) -> Cost:
     """A cost function for a fused forward pass."""
 
-    def cost(call: Call) -> OpCost | None:
+    def cost(call: CallArguments) -> OpCost | None:
         qkv = _operands(call, places)
         size = None if qkv is None else _measure(qkv, heads_first=places.heads_first)
         pairs = None if size is None else _pairs(call, places, size)
@@ -64,10 +64,10 @@ def forward(places: Places) -> Cost:
     return cost
 
 
-def backward(places: Places) -> Cost:
+def backward(places: AttentionPlaces) -> Cost:
     """A cost function for a fused backward pass, whose gradient of the result comes first."""
 
-    def cost(call: Call) -> OpCost | None:
+    def cost(call: CallArguments) -> OpCost | None:
         qkv, grad = _operands(call, places), call.tensor(0)
         size = None if qkv is None else _measure(qkv, heads_first=places.heads_first)
         pairs = None if size is None else _pairs(call, places, size)
@@ -80,7 +80,9 @@ def backward(places: Places) -> Cost:
     return cost
 
 
-def _operands(call: Call, places: Places) -> tuple[Tensor, Tensor, Tensor] | None:
+def _operands(
+    call: CallArguments, places: AttentionPlaces
+) -> tuple[TensorArgument, TensorArgument, TensorArgument] | None:
     q, k, v = (call.tensor(places.query + offset) for offset in range(3))
     if q is None or k is None or v is None or not len(q.shape) == len(k.shape) == len(v.shape) == 4:
         return None
@@ -88,7 +90,7 @@ def _operands(call: Call, places: Places) -> tuple[Tensor, Tensor, Tensor] | Non
     return None if packed is not None and packed.shape else (q, k, v)
 
 
-def _measure(qkv: tuple[Tensor, Tensor, Tensor], *, heads_first: bool) -> _Sizes | None:
+def _measure(qkv: tuple[TensorArgument, TensorArgument, TensorArgument], *, heads_first: bool) -> _Sizes | None:
     q, k, v = (tensor.shape for tensor in qkv)
     heads, length = (1, 2) if heads_first else (2, 1)
     if q[0] != k[0] or k[length] != v[length] or q[3] != k[3] or k[0] != v[0]:
@@ -96,7 +98,7 @@ def _measure(qkv: tuple[Tensor, Tensor, Tensor], *, heads_first: bool) -> _Sizes
     return _Sizes(q[0], q[heads], q[length], k[length], q[3], v[3])
 
 
-def _pairs(call: Call, places: Places, size: _Sizes) -> int | None:
+def _pairs(call: CallArguments, places: AttentionPlaces, size: _Sizes) -> int | None:
     """Number of (query, key) pairs over all heads; half of them under a causal mask."""
     pairs = size.batch * size.heads * size.queries * size.keys
     if places.causal is None:
@@ -113,23 +115,25 @@ def _pairs(call: Call, places: Places, size: _Sizes) -> int | None:
 
 
 COSTS: dict[str, Cost] = {
-    "aten::scaled_dot_product_attention": forward(Places(causal=5, heads_first=True)),
-    "aten::_scaled_dot_product_attention_math": forward(Places(causal=5, heads_first=True)),
-    "aten::_scaled_dot_product_flash_attention": forward(Places(causal=4, heads_first=True)),
-    "aten::_scaled_dot_product_efficient_attention": forward(Places(causal=6, heads_first=True)),
-    "aten::_scaled_dot_product_cudnn_attention": forward(Places(causal=6, heads_first=True)),
-    "aten::_scaled_dot_product_fused_attention_overrideable": forward(Places(causal=5, heads_first=True)),
-    "aten::_flash_attention_forward": forward(Places(causal=8, heads_first=False, packed=3)),
-    "aten::_efficient_attention_forward": forward(Places(causal=9, heads_first=False, packed=4)),
-    "aten::_cudnn_attention_forward": forward(Places(causal=10, heads_first=True, packed=4)),
-    "flash_attn::_flash_attn_forward": forward(Places(causal=5, heads_first=False)),
-    "aiter::_flash_attn_forward": forward(Places(causal=5, heads_first=False)),
-    "aten::_scaled_dot_product_flash_attention_backward": backward(Places(11, True, query=1, packed=6)),
-    "aten::_scaled_dot_product_efficient_attention_backward": backward(Places(11, True, query=1)),
-    "aten::_scaled_dot_product_cudnn_attention_backward": backward(Places(14, True, query=1, packed=9)),
-    "aten::_scaled_dot_product_fused_attention_overrideable_backward": backward(Places(13, True, query=1, packed=8)),
-    "aten::_flash_attention_backward": backward(Places(11, False, query=1, packed=6)),
-    "aten::_efficient_attention_backward": backward(Places(14, False, query=1, packed=6)),
-    "flash_attn::_flash_attn_backward": backward(Places(11, False, query=1)),
-    "aiter::_flash_attn_backward": backward(Places(11, False, query=1)),
+    "aten::scaled_dot_product_attention": forward(AttentionPlaces(causal=5, heads_first=True)),
+    "aten::_scaled_dot_product_attention_math": forward(AttentionPlaces(causal=5, heads_first=True)),
+    "aten::_scaled_dot_product_flash_attention": forward(AttentionPlaces(causal=4, heads_first=True)),
+    "aten::_scaled_dot_product_efficient_attention": forward(AttentionPlaces(causal=6, heads_first=True)),
+    "aten::_scaled_dot_product_cudnn_attention": forward(AttentionPlaces(causal=6, heads_first=True)),
+    "aten::_scaled_dot_product_fused_attention_overrideable": forward(AttentionPlaces(causal=5, heads_first=True)),
+    "aten::_flash_attention_forward": forward(AttentionPlaces(causal=8, heads_first=False, packed=3)),
+    "aten::_efficient_attention_forward": forward(AttentionPlaces(causal=9, heads_first=False, packed=4)),
+    "aten::_cudnn_attention_forward": forward(AttentionPlaces(causal=10, heads_first=True, packed=4)),
+    "flash_attn::_flash_attn_forward": forward(AttentionPlaces(causal=5, heads_first=False)),
+    "aiter::_flash_attn_forward": forward(AttentionPlaces(causal=5, heads_first=False)),
+    "aten::_scaled_dot_product_flash_attention_backward": backward(AttentionPlaces(11, True, query=1, packed=6)),
+    "aten::_scaled_dot_product_efficient_attention_backward": backward(AttentionPlaces(11, True, query=1)),
+    "aten::_scaled_dot_product_cudnn_attention_backward": backward(AttentionPlaces(14, True, query=1, packed=9)),
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward": backward(
+        AttentionPlaces(13, True, query=1, packed=8)
+    ),
+    "aten::_flash_attention_backward": backward(AttentionPlaces(11, False, query=1, packed=6)),
+    "aten::_efficient_attention_backward": backward(AttentionPlaces(14, False, query=1, packed=6)),
+    "flash_attn::_flash_attn_backward": backward(AttentionPlaces(11, False, query=1)),
+    "aiter::_flash_attn_backward": backward(AttentionPlaces(11, False, query=1)),
 }

@@ -46,7 +46,7 @@ class OpCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TensorArgument:
     """A tensor argument: its shape, and its element type where that was recorded."""
 
     shape: Shape
@@ -64,14 +64,14 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallArguments:
     """The recorded arguments of one call; every accessor returns None for what is absent or makes no sense."""
 
     shapes: Sequence[Any]
     dtypes: Sequence[Any]
     concrete: Sequence[Any]
 
-    def tensor(self, index: int) -> Tensor | None:
+    def tensor(self, index: int) -> TensorArgument | None:
         """The tensor at a position, or None if there is none (an absent optional, a number, a list)."""
         if not 0 <= index < len(self.shapes):
             return None
@@ -81,22 +81,22 @@ class Call:
             return None
         if not isinstance(recorded, str):
             # Without types a scalar tensor cannot be told from a number.
-            return Tensor(shape, None) if shape else None
-        return Tensor(shape, types.canonical(recorded))
+            return TensorArgument(shape, None) if shape else None
+        return TensorArgument(shape, types.canonical(recorded))
 
-    def tensors(self) -> list[Tensor]:
+    def tensors(self) -> list[TensorArgument]:
         """Every tensor argument, in order; those inside lists not."""
         found = (self.tensor(index) for index in range(len(self.shapes)))
         return [tensor for tensor in found if tensor is not None]
 
-    def list_of_tensors(self, index: int) -> list[Tensor] | None:
+    def list_of_tensors(self, index: int) -> list[TensorArgument] | None:
         """The tensors of a list argument (recorded without element types), or None if it is none."""
         if not 0 <= index < len(self.shapes) or not isinstance(self.shapes[index], list | tuple):
             return None
         shapes = [_shape(dims) for dims in self.shapes[index]]
         if not shapes or None in shapes:
             return None
-        return [Tensor(shape, None) for shape in shapes if shape is not None]
+        return [TensorArgument(shape, None) for shape in shapes if shape is not None]
 
     def text(self, index: int) -> str | None:
         """The recorded value of an argument; None if none was recorded."""
@@ -151,7 +151,7 @@ def total(parts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def sizes(tensors: Sequence[Tensor | None]) -> int | None:
+def sizes(tensors: Sequence[TensorArgument | None]) -> int | None:
     """Bytes of the tensors that are not None; None if a type is unknown."""
     return total([tensor.nbytes for tensor in tensors if tensor is not None])
 

@@ -14,13 +14,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stepscope.model.opcost.call import Call, OpCost, Shape, Tensor, nbytes, sizes, total
+from stepscope.model.opcost.call import CallArguments, OpCost, Shape, TensorArgument, nbytes, sizes, total
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ConvolutionPlaces:
     """Where an operator's signature has the arguments of a convolution; None where it has none."""
 
     bias: int | None
@@ -32,10 +32,10 @@ class Places:
     output_padding: int | None = None
 
 
-def forward(places: Places) -> Cost:
+def forward(places: ConvolutionPlaces) -> Cost:
     """A cost function for `op(input, weight, ...)` with its other arguments at the given places."""
 
-    def cost(call: Call) -> OpCost | None:
+    def cost(call: CallArguments) -> OpCost | None:
         x, weight = call.tensor(0), call.tensor(1)
         if x is None or weight is None or len(x.shape) < 3 or len(x.shape) != len(weight.shape):
             return None
@@ -50,7 +50,7 @@ def forward(places: Places) -> Cost:
     return cost
 
 
-def backward(call: Call) -> OpCost | None:
+def backward(call: CallArguments) -> OpCost | None:
     """`convolution_backward(grad, input, weight, bias_sizes, ..., transposed[7], ..., groups[9], output_mask[10])`."""
     grad, x, weight = call.tensor(0), call.tensor(1), call.tensor(2)
     transposed, wanted = call.flag(7), call.flags(10)
@@ -71,7 +71,7 @@ def backward(call: Call) -> OpCost | None:
     return OpCost(flops, total(read), total(written), "convolution")
 
 
-def backward_input(call: Call) -> OpCost | None:
+def backward_input(call: CallArguments) -> OpCost | None:
     """`cudnn_convolution_backward_input(size, grad, weight, ...)` of PyTorch before 1.11; the size is no tensor."""
     grad, weight = call.tensor(1), call.tensor(2)
     if grad is None or weight is None or not len(grad.shape) == len(weight.shape) >= 3:
@@ -82,7 +82,7 @@ def backward_input(call: Call) -> OpCost | None:
     return OpCost(flops, sizes((grad, weight)), None, "convolution")
 
 
-def _transposed(call: Call, places: Places) -> bool:
+def _transposed(call: CallArguments, places: ConvolutionPlaces) -> bool:
     return places.transposed is not None and call.flag(places.transposed) is True
 
 
@@ -92,7 +92,7 @@ def _flops(x: Shape, weight: Shape, out: Shape, *, transposed: bool) -> int:
     return 2 * x[0] * math.prod(positions[2:]) * math.prod(weight)
 
 
-def _output(call: Call, places: Places, x: Tensor, weight: Tensor) -> Shape | None:
+def _output(call: CallArguments, places: ConvolutionPlaces, x: TensorArgument, weight: TensorArgument) -> Shape | None:
     stride, padding = call.integers(places.stride), call.integers(places.padding)
     dilation, groups = call.integers(places.dilation), call.integer(places.groups)
     rank = len(x.shape) - 2
@@ -127,8 +127,8 @@ def _positive(shape: Shape) -> Shape | None:
     return shape if all(dim >= 0 for dim in shape) else None
 
 
-_FULL = Places(bias=2, stride=3, padding=4, dilation=5, groups=8, transposed=6, output_padding=7)
-_CONV_ND = Places(bias=2, stride=3, padding=4, dilation=5, groups=6)
+_FULL = ConvolutionPlaces(bias=2, stride=3, padding=4, dilation=5, groups=8, transposed=6, output_padding=7)
+_CONV_ND = ConvolutionPlaces(bias=2, stride=3, padding=4, dilation=5, groups=6)
 
 COSTS: dict[str, Cost] = {
     "aten::convolution": forward(_FULL),
@@ -137,9 +137,9 @@ COSTS: dict[str, Cost] = {
     "aten::conv1d": forward(_CONV_ND),
     "aten::conv2d": forward(_CONV_ND),
     "aten::conv3d": forward(_CONV_ND),
-    "aten::cudnn_convolution": forward(Places(bias=None, padding=2, stride=3, dilation=4, groups=5)),
-    "aten::miopen_convolution": forward(Places(bias=2, padding=3, stride=4, dilation=5, groups=6)),
-    "aten::mkldnn_convolution": forward(Places(bias=2, padding=3, stride=4, dilation=5, groups=6)),
+    "aten::cudnn_convolution": forward(ConvolutionPlaces(bias=None, padding=2, stride=3, dilation=4, groups=5)),
+    "aten::miopen_convolution": forward(ConvolutionPlaces(bias=2, padding=3, stride=4, dilation=5, groups=6)),
+    "aten::mkldnn_convolution": forward(ConvolutionPlaces(bias=2, padding=3, stride=4, dilation=5, groups=6)),
     "aten::convolution_backward": backward,
     "aten::cudnn_convolution_backward_input": backward_input,
 }

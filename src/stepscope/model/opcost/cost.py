@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from stepscope.model.opcost import attention, convolution, gemm, movement, norms, pointwise, reductions
-from stepscope.model.opcost.call import Call, OpCost
+from stepscope.model.opcost.call import CallArguments, OpCost
 
 _COSTS = MappingProxyType(
     {
@@ -54,4 +54,4 @@ def cost(
         return None
     if len(shapes) > _MOST_ARGUMENTS.get(name, len(shapes)):
         return None
-    return formula(Call(shapes, dtypes or (), concrete or ()))
+    return formula(CallArguments(shapes, dtypes or (), concrete or ()))

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import Call, OpCost, Shape, Tensor, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost, Shape, TensorArgument, nbytes, sizes
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 
 def gemm(
@@ -20,9 +20,9 @@ def gemm(
     m: int,
     n: int,
     k: int,
-    operands: tuple[Tensor, Tensor],
+    operands: tuple[TensorArgument, TensorArgument],
     *,
-    bias: Tensor | None = None,
+    bias: TensorArgument | None = None,
     out: str | None = None,
 ) -> OpCost:
     """Cost of a batched GEMM, M x K by K x N.
@@ -40,27 +40,27 @@ def gemm(
     return OpCost(flops, sizes((*operands, bias)), nbytes(batch * m * n, out or operands[0].dtype), "gemm")
 
 
-def mm(call: Call) -> OpCost | None:
+def mm(call: CallArguments) -> OpCost | None:
     """`mm(a[M, K], b[K, N], out?)`."""
     return _into(call, _two_dimensional(call.tensor(0), call.tensor(1)))
 
 
-def addmm(call: Call) -> OpCost | None:
+def addmm(call: CallArguments) -> OpCost | None:
     """`addmm(bias, a[M, K], b[K, N])`."""
     return _two_dimensional(call.tensor(1), call.tensor(2), call.tensor(0))
 
 
-def bmm(call: Call) -> OpCost | None:
+def bmm(call: CallArguments) -> OpCost | None:
     """`bmm(a[B, M, K], b[B, K, N], out?)`."""
     return _into(call, _batched(call.tensor(0), call.tensor(1)))
 
 
-def baddbmm(call: Call) -> OpCost | None:
+def baddbmm(call: CallArguments) -> OpCost | None:
     """`baddbmm(bias, a[B, M, K], b[B, K, N])`."""
     return _batched(call.tensor(1), call.tensor(2), call.tensor(0))
 
 
-def linear(call: Call) -> OpCost | None:
+def linear(call: CallArguments) -> OpCost | None:
     """`linear(x[..., K], weight[N, K], bias[N]?)`, also of vLLM and AITER, which keep the weight the same way."""
     x, weight = call.tensor(0), call.tensor(1)
     if x is None or weight is None or not x.shape or len(weight.shape) != 2 or x.shape[-1] != weight.shape[1]:
@@ -68,7 +68,7 @@ def linear(call: Call) -> OpCost | None:
     return gemm(1, math.prod(x.shape[:-1]), weight.shape[0], weight.shape[1], (x, weight), bias=call.tensor(2))
 
 
-def matmul(call: Call) -> OpCost | None:
+def matmul(call: CallArguments) -> OpCost | None:
     """`matmul(a, b)`, with one-dimensional factors and broadcast batches as NumPy has them."""
     a, b = call.tensor(0), call.tensor(1)
     if a is None or b is None or not a.shape or not b.shape:
@@ -81,7 +81,7 @@ def matmul(call: Call) -> OpCost | None:
     return gemm(math.prod(batch), left[-2], right[-1], left[-1], (a, b))
 
 
-def mv(call: Call) -> OpCost | None:
+def mv(call: CallArguments) -> OpCost | None:
     """`mv(a[M, K], x[K])`."""
     a, x = call.tensor(0), call.tensor(1)
     if a is None or x is None or len(a.shape) != 2 or x.shape != (a.shape[1],):
@@ -89,7 +89,7 @@ def mv(call: Call) -> OpCost | None:
     return gemm(1, a.shape[0], 1, a.shape[1], (a, x))
 
 
-def dot(call: Call) -> OpCost | None:
+def dot(call: CallArguments) -> OpCost | None:
     """`dot(x[K], y[K])`."""
     x, y = call.tensor(0), call.tensor(1)
     if x is None or y is None or len(x.shape) != 1 or x.shape != y.shape:
@@ -97,7 +97,7 @@ def dot(call: Call) -> OpCost | None:
     return gemm(1, 1, 1, x.shape[0], (x, y))
 
 
-def scaled_mm(call: Call) -> OpCost | None:
+def scaled_mm(call: CallArguments) -> OpCost | None:
     """`_scaled_mm(a[M, K], b[K, N], scale_a, scale_b, bias?, scale_result?, out_dtype?)`.
 
     Fp4 operands are recorded as bytes of two values, so for them K is twice the recorded number.
@@ -109,7 +109,7 @@ def scaled_mm(call: Call) -> OpCost | None:
     return gemm(1, a.shape[0], b.shape[1], k, (a, b), bias=call.tensor(4), out=call.scalar_type(6))
 
 
-def int_mm(call: Call) -> OpCost | None:
+def int_mm(call: CallArguments) -> OpCost | None:
     """`_int_mm(a[M, K], b[K, N])`, int8 to int32."""
     a, b = call.tensor(0), call.tensor(1)
     if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
@@ -126,7 +126,7 @@ def broadcast(a: Shape, b: Shape) -> Shape | None:
     return tuple(y if x == 1 else x for x, y in zip(left, right, strict=True))
 
 
-def _into(call: Call, found: OpCost | None) -> OpCost | None:
+def _into(call: CallArguments, found: OpCost | None) -> OpCost | None:
     """The cost, if a third tensor is the one to write to; another shows that these are not the arguments."""
     a, b, out = call.tensor(0), call.tensor(1), call.tensor(2)
     if a is None or b is None or out is None:
@@ -134,13 +134,15 @@ def _into(call: Call, found: OpCost | None) -> OpCost | None:
     return found if out.shape == (*a.shape[:-1], b.shape[-1]) else None
 
 
-def _two_dimensional(a: Tensor | None, b: Tensor | None, bias: Tensor | None = None) -> OpCost | None:
+def _two_dimensional(
+    a: TensorArgument | None, b: TensorArgument | None, bias: TensorArgument | None = None
+) -> OpCost | None:
     if a is None or b is None or len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
         return None
     return gemm(1, a.shape[0], b.shape[1], a.shape[1], (a, b), bias=bias)
 
 
-def _batched(a: Tensor | None, b: Tensor | None, bias: Tensor | None = None) -> OpCost | None:
+def _batched(a: TensorArgument | None, b: TensorArgument | None, bias: TensorArgument | None = None) -> OpCost | None:
     if a is None or b is None or len(a.shape) != 3 or len(b.shape) != 3:
         return None
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import Call, OpCost, Tensor, nbytes, sizes, total
+from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, nbytes, sizes, total
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 
-def copy_into(call: Call) -> OpCost | None:
+def copy_into(call: CallArguments) -> OpCost | None:
     """`copy_(target, source, non_blocking)`, across types and devices."""
     target, source = call.tensor(0), call.tensor(1)
     if target is None or source is None:
@@ -23,7 +23,7 @@ def copy_into(call: Call) -> OpCost | None:
     return OpCost(0, source.nbytes, target.nbytes, "copy")
 
 
-def to_copy(call: Call) -> OpCost | None:
+def to_copy(call: CallArguments) -> OpCost | None:
     """`_to_copy(x, dtype?, ...)`; without recorded values the result's type is unknown."""
     x = call.tensor(0)
     if x is None:
@@ -33,24 +33,24 @@ def to_copy(call: Call) -> OpCost | None:
     return OpCost(0, x.nbytes, x.nbytes if call.concrete else None, "copy")
 
 
-def clone(call: Call) -> OpCost | None:
+def clone(call: CallArguments) -> OpCost | None:
     """`clone(x)`."""
     x = call.tensor(0)
     return None if x is None else OpCost(0, x.nbytes, x.nbytes, "copy")
 
 
-def concatenate(call: Call) -> OpCost | None:
+def concatenate(call: CallArguments) -> OpCost | None:
     """`cat(tensors, dim)`: recordings have no element types inside a list, so the bytes are unknown."""
     return None if call.list_of_tensors(0) is None else OpCost(0, None, None, "copy")
 
 
-def fill(call: Call) -> OpCost | None:
+def fill(call: CallArguments) -> OpCost | None:
     """`fill_(x, value)` and `zero_(x)`: nothing is read."""
     x = call.tensor(0)
     return None if x is None else OpCost(0, 0, x.nbytes, "elementwise")
 
 
-def embedding(call: Call) -> OpCost | None:
+def embedding(call: CallArguments) -> OpCost | None:
     """`embedding(weight[V, D], indices)`."""
     weight, indices = call.tensor(0), call.tensor(1)
     if weight is None or indices is None or not weight.shape:
@@ -59,7 +59,7 @@ def embedding(call: Call) -> OpCost | None:
     return OpCost(0, total([_least(rows, weight), indices.nbytes]), rows, "embedding")
 
 
-def embedding_backward(call: Call) -> OpCost | None:
+def embedding_backward(call: CallArguments) -> OpCost | None:
     """`embedding_dense_backward(grad[..., D], indices, num_weights, ...)`."""
     grad, indices, rows = call.tensor(0), call.tensor(1), call.integer(2)
     if grad is None or indices is None or not grad.shape or rows is None or rows < 0:
@@ -68,7 +68,7 @@ def embedding_backward(call: Call) -> OpCost | None:
     return OpCost(grad.numel, sizes((grad, indices)), table, "embedding")
 
 
-def index_select(call: Call) -> OpCost | None:
+def index_select(call: CallArguments) -> OpCost | None:
     """`index_select(x, dim, index)`; the dimension matters, as it says how large one entry is."""
     x, index, dim = call.tensor(0), call.tensor(2), call.integer(1)
     if x is None or index is None or not x.shape:
@@ -82,7 +82,7 @@ def index_select(call: Call) -> OpCost | None:
     return OpCost(0, total([_least(moved, x), index.nbytes]), moved, "embedding")
 
 
-def gather(call: Call) -> OpCost | None:
+def gather(call: CallArguments) -> OpCost | None:
     """`gather(x, dim, index)`: one element per index."""
     x, index = call.tensor(0), call.tensor(2)
     if x is None or index is None:
@@ -91,7 +91,7 @@ def gather(call: Call) -> OpCost | None:
     return OpCost(0, total([_least(moved, x), index.nbytes]), moved, "embedding")
 
 
-def _least(moved: int | None, table: Tensor) -> int | None:
+def _least(moved: int | None, table: TensorArgument) -> int | None:
     """Bytes that a lookup must read from memory: what it names, at most the whole table."""
     return None if moved is None or table.nbytes is None else min(moved, table.nbytes)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import Call, OpCost, Tensor, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, sizes
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 _STATISTICS = 5
 _RMS = 3
@@ -23,7 +23,7 @@ _RECORDED_STATISTICS = 2
 def forward(base: int, weight: int, bias: int | None, *, training: int | None = None) -> Cost:
     """A cost function for `op(x, ...)` with its parameters and its training flag at the given places."""
 
-    def cost(call: Call) -> OpCost | None:
+    def cost(call: CallArguments) -> OpCost | None:
         x, w = call.tensor(0), call.tensor(weight)
         b = None if bias is None else call.tensor(bias)
         if x is None:
@@ -35,7 +35,7 @@ def forward(base: int, weight: int, bias: int | None, *, training: int | None = 
     return cost
 
 
-def backward(call: Call) -> OpCost | None:
+def backward(call: CallArguments) -> OpCost | None:
     """A backward pass whose two first arguments are the gradient and the input, in either order, of equal size."""
     grad, x = call.tensor(0), call.tensor(1)
     if grad is None or x is None or grad.numel != x.numel:
@@ -45,7 +45,7 @@ def backward(call: Call) -> OpCost | None:
     return OpCost(flops, sizes((grad, x, *parameters)), _written(x, parameters), "normalisation")
 
 
-def _written(x: Tensor, parameters: list[Tensor]) -> int | None:
+def _written(x: TensorArgument, parameters: list[TensorArgument]) -> int | None:
     """Bytes of the gradients by input, weight and bias; the latter two as large as the largest parameter."""
     weight = max((tensor.nbytes or 0 for tensor in parameters), default=0)
     return None if x.nbytes is None else x.nbytes + 2 * weight

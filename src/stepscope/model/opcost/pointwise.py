@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from stepscope.model import dtypes as types
-from stepscope.model.opcost.call import Call, OpCost, Shape, Tensor, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost, Shape, TensorArgument, nbytes, sizes
 from stepscope.model.opcost.gemm import broadcast
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 _COMPARISONS = "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isfinite"
 _FUNCTIONS = """
@@ -54,7 +54,7 @@ _RANK = (
 def elementwise(arguments: int, *, booleans: bool = False) -> Cost:
     """The cost of a function of tensors and numbers that makes a new tensor, or fills one given after `arguments`."""
 
-    def cost(call: Call) -> OpCost | None:
+    def cost(call: CallArguments) -> OpCost | None:
         tensors = [tensor for tensor in map(call.tensor, range(arguments)) if tensor is not None]
         shape = _common_shape(tensors)
         if shape is None:
@@ -67,7 +67,7 @@ def elementwise(arguments: int, *, booleans: bool = False) -> Cost:
     return cost
 
 
-def in_place(call: Call) -> OpCost | None:
+def in_place(call: CallArguments) -> OpCost | None:
     """A function that writes its first argument."""
     target = call.tensor(0)
     if target is None:
@@ -75,7 +75,7 @@ def in_place(call: Call) -> OpCost | None:
     return OpCost(target.numel, sizes(call.tensors()), target.nbytes, "elementwise")
 
 
-def dropout(call: Call) -> OpCost | None:
+def dropout(call: CallArguments) -> OpCost | None:
     """`native_dropout(x, p, train)`: the scaled result and a mask of booleans."""
     x = call.tensor(0)
     if x is None or x.nbytes is None:
@@ -83,7 +83,7 @@ def dropout(call: Call) -> OpCost | None:
     return OpCost(x.numel, x.nbytes, x.nbytes + x.numel, "elementwise")
 
 
-def _common_shape(tensors: Sequence[Tensor]) -> Shape | None:
+def _common_shape(tensors: Sequence[TensorArgument]) -> Shape | None:
     if not tensors:
         return None
     shape: Shape | None = ()
@@ -92,7 +92,7 @@ def _common_shape(tensors: Sequence[Tensor]) -> Shape | None:
     return shape
 
 
-def _widest(tensors: Sequence[Tensor]) -> str | None:
+def _widest(tensors: Sequence[TensorArgument]) -> str | None:
     """The type the arguments are promoted to; a scalar tensor does not widen one with dimensions."""
     counted = [tensor.dtype for tensor in tensors if tensor.shape] or [tensor.dtype for tensor in tensors]
     known = [dtype for dtype in counted if dtype in _RANK]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stepscope.model.opcost.call import Call, OpCost, Tensor, nbytes, sizes
+from stepscope.model.opcost.call import CallArguments, OpCost, TensorArgument, nbytes, sizes
 
-Cost = Callable[[Call], OpCost | None]
+Cost = Callable[[CallArguments], OpCost | None]
 
 _REDUCTIONS = "sum mean prod amax amin max min logsumexp nansum std var"
 _SOFTMAX_FLOPS = 5
@@ -21,7 +21,7 @@ _SOFTMAX_GRADIENT_FLOPS = 4
 def reduction(result: str | None = None) -> Cost:
     """A cost function for `op(x, dims?, keepdim?)`; `result` is the type of the result if not that of `x`."""
 
-    def cost(call: Call) -> OpCost | None:
+    def cost(call: CallArguments) -> OpCost | None:
         x = call.tensor(0)
         left = None if x is None else _left(call, x)
         if x is None or left is None:
@@ -31,7 +31,7 @@ def reduction(result: str | None = None) -> Cost:
     return cost
 
 
-def norm(call: Call) -> OpCost | None:
+def norm(call: CallArguments) -> OpCost | None:
     """`linalg_vector_norm(x, ord, dims?)`: a multiplication and an addition per element."""
     x = call.tensor(0)
     if x is None:
@@ -41,19 +41,19 @@ def norm(call: Call) -> OpCost | None:
     return None if left is None else OpCost(2 * x.numel, x.nbytes, nbytes(left, x.dtype), "reduction")
 
 
-def scan(call: Call) -> OpCost | None:
+def scan(call: CallArguments) -> OpCost | None:
     """`cumsum(x, dim)` and its kin, whose result is as large as the input."""
     x = call.tensor(0)
     return None if x is None else OpCost(x.numel, x.nbytes, x.nbytes, "reduction")
 
 
-def softmax(call: Call) -> OpCost | None:
+def softmax(call: CallArguments) -> OpCost | None:
     """`_softmax(x, dim, half_to_float)`."""
     x = call.tensor(0)
     return None if x is None else OpCost(_SOFTMAX_FLOPS * x.numel, x.nbytes, x.nbytes, "reduction")
 
 
-def softmax_backward(call: Call) -> OpCost | None:
+def softmax_backward(call: CallArguments) -> OpCost | None:
     """`_softmax_backward_data(grad, result, dim, dtype)`."""
     grad, result = call.tensor(0), call.tensor(1)
     if grad is None or result is None:
@@ -61,7 +61,7 @@ def softmax_backward(call: Call) -> OpCost | None:
     return OpCost(_SOFTMAX_GRADIENT_FLOPS * grad.numel, sizes((grad, result)), grad.nbytes, "reduction")
 
 
-def _left(call: Call, x: Tensor) -> int | None:
+def _left(call: CallArguments, x: TensorArgument) -> int | None:
     """Elements of the result; None if dimensions were given that the recording does not say."""
     if call.tensor(1) is not None:
         # `max(a, b)` is no reduction.
@@ -77,7 +77,7 @@ def _left(call: Call, x: Tensor) -> int | None:
     return 1 if call.concrete else None
 
 
-def _without(x: Tensor, dims: list[int]) -> int | None:
+def _without(x: TensorArgument, dims: list[int]) -> int | None:
     rank = len(x.shape)
     if not dims:
         return 1

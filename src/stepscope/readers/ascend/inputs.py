@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.model.source import Source
+from stepscope.model.source import SourceTraits
 
 NAME: Final = "ascend"
 
 #: How each kind of input is recorded with torch_npu.profiler.
-SOURCE: Final = Source(
+SOURCE: Final = SourceTraits(
     inputs={
         "device": "record with activities=[CPU, NPU]",
         "operators": "record with activities=[CPU, NPU] and keep trace_view.json or the database",

@@ -102,7 +102,7 @@ WHERE ph = 'C' AND ts IS NOT NULL AND args IS NOT NULL AND kv.key <> 'acc_id'
 """
 
 
-class _Stager:
+class _TraceStager:
     """Gather the events of chunks in `parsed`."""
 
     def __init__(self, staging: Staging) -> None:
@@ -122,7 +122,7 @@ def read_trace(source: Source, staging: Staging, progress: Progress) -> dict[str
     """Gather every readable event of a trace; returns the processes by id in the trace."""
     damage = Damage()
     framer = Framer()
-    with content(source, damage, progress) as read, Decoder(staging, _Stager(staging)) as decoder:
+    with content(source, damage, progress) as read, Decoder(staging, _TraceStager(staging)) as decoder:
         for chunk in gather(framer.segments(read)):
             decoder.add(chunk, chunk_texts(chunk))
         decoder.finish()

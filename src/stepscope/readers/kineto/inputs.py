@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.model.source import Source
+from stepscope.model.source import SourceTraits
 
 NAME: Final = "kineto"
 #: What a recording is called in which there is nothing that torch.profiler writes.
 CHROME_NAME: Final = "chrome"
 
 #: A Chrome trace without anything that torch.profiler writes: nothing is known of what it could hold.
-CHROME: Final = Source(framework="unknown", marking="", marking_elsewhere="")
+CHROME: Final = SourceTraits(framework="unknown", marking="", marking_elsewhere="")
 #: How each kind of input is recorded with torch.profiler.
-SOURCE: Final = Source(
+SOURCE: Final = SourceTraits(
     inputs={
         "device": "record the device as well as the host (activities=[CPU, CUDA])",
         "grids": "record with activities=[CPU, CUDA] and a PyTorch that writes them (1.8 or later)",

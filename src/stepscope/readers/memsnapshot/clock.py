@@ -16,7 +16,7 @@ _LATEST_US = 1 << 52
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class EntryClock:
     """Times of the entries.
 
     Attributes:
@@ -28,7 +28,7 @@ class Clock:
     mended: int
 
 
-def clock(time_us: Int) -> Clock:
+def clock(time_us: Int) -> EntryClock:
     """Times in ns from recorded microseconds, 0 or less where missing.
 
     The order of entries is certain, since the allocator holds a lock; converting its clock's ticks has an error of some
@@ -36,9 +36,9 @@ def clock(time_us: Int) -> Clock:
     """
     known = time_us[(time_us > 0) & (time_us < _LATEST_US)]
     if not known.size:
-        return Clock(None, 0)
+        return EntryClock(None, 0)
     middle = int(np.median(known))
     usable = (time_us > 0) & (time_us < _LATEST_US) & (np.abs(time_us - middle) < _DAY_US)
     filled = np.maximum.accumulate(np.where(usable, time_us, 0))
     filled = np.maximum(filled, int(time_us[usable][0]))
-    return Clock(filled * 1000, int((filled != time_us).sum()))
+    return EntryClock(filled * 1000, int((filled != time_us).sum()))

@@ -80,7 +80,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class Device:
+class DeviceHistory:
     """Rows for `allocations` and `raw_memory` of one device, and counts of inconsistencies."""
 
     allocations: dict[str, Any] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Device:
     found: Found = field(default_factory=Found)
 
 
-def reconstruct(entries: Entries, live: Live, reserved: int | None) -> Device:
+def reconstruct(entries: Entries, live: Live, reserved: int | None) -> DeviceHistory:
     """Reconstruct allocations and totals of a device from its history and final blocks.
 
     Args:
@@ -111,7 +111,7 @@ def reconstruct(entries: Entries, live: Live, reserved: int | None) -> Device:
         for rows, rest in ((life.made, BEFORE), (life.freed, NEVER), (life.reusable, NEVER))
     )
     stack = np.concatenate([np.where(life.made >= 0, entries.stack[shown], -1), live.stack[early]])
-    device = Device()
+    device = DeviceHistory()
     device.found = Found(
         lost=int((life.made < 0).sum()),
         early=int(early.size),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stepscope.readers.memsnapshot.stacks import Stacks
+from stepscope.readers.memsnapshot.stacks import StackNumbers
 from stepscope.readers.memsnapshot.values import address, integer, natural, pool_name, rows_of, short_text, size
 
 #: address or None, size, requested, state, stack
@@ -42,7 +42,7 @@ _FIELDS: Final[tuple[tuple[str, str, Any, Callable[[Any], Any]], ...]] = (
 _POOL_KEYS: Final = ("pool_id", "segment_pool_id")
 
 
-def entry_columns(entries: list[dict[str, Any]], stacks: Stacks) -> dict[str, Any]:
+def entry_columns(entries: list[dict[str, Any]], stacks: StackNumbers) -> dict[str, Any]:
     """Entries as Arrow arrays by column; columns without any value are left out.
 
     Values are converted one by one only in columns with values of wrong types.
@@ -69,7 +69,7 @@ def _array(values: list[Any], kind: Any, clean: Callable[[Any], Any]) -> Any:
         return pa.array(cleaned, pa.string() if clean in (stream, short_text) else kind)
 
 
-def block(recorded: dict[str, Any], stacks: Stacks) -> Block:
+def block(recorded: dict[str, Any], stacks: StackNumbers) -> Block:
     """A block as a row: address, size, requested size, state and stack.
 
     PyTorch 2.0 keeps stacks in a history per block, newest first, which also has the requested size.

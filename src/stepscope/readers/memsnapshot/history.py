@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stepscope.readers.memsnapshot.entries import Block, block, entry_columns
-from stepscope.readers.memsnapshot.stacks import Stacks
+from stepscope.readers.memsnapshot.stacks import StackNumbers
 from stepscope.readers.memsnapshot.values import LARGEST, LIMIT, size
 from stepscope.store.staging import Staging
 
@@ -66,7 +66,7 @@ class History:
     """
 
     def __init__(self, staging: Staging) -> None:
-        self.stacks = Stacks()
+        self.stacks = StackNumbers()
         self.segment_lists: list[list[Any]] = []
         self.loose_segments: list[Any] = []
         self._staging = staging

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.model.source import Source
+from stepscope.model.source import SourceTraits
 
 NAME: Final = "memsnapshot"
 
 #: How each kind of input is recorded with torch.cuda.memory.
-SOURCE: Final = Source(
+SOURCE: Final = SourceTraits(
     inputs={
         "modules": "annotate with torch.profiler.record_function, in PyTorch 2.6 or later",
         "allocations": "call torch.cuda.memory._record_memory_history() at the start of the program",

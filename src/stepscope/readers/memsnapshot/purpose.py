@@ -49,7 +49,7 @@ _OPERATOR: Final = re.compile(r"at::_ops::\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class StackFrame:
     """A stack frame and its classification.
 
     Attributes:
@@ -80,21 +80,21 @@ def frame_text(frame: Any) -> str:
     return text[:1000].replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
 
 
-def understood(text: str) -> Frame:
+def understood(text: str) -> StackFrame:
     """Classify a frame by its text."""
     category = next((category for category, pattern in _CATEGORIES if pattern.search(text)), None)
     if _PYTHON.search(text) and _GENERATED.search(text):
-        return Frame(text, 2, "generated code", None, category)
+        return StackFrame(text, 2, "generated code", None, category)
     if _PYTHON.search(text) and not _MACHINERY.search(text):
         forward = _FORWARD.search(text)
-        return Frame(text, 1 if _LIBRARY.search(text) else 0, text, forward[1] if forward else None, category)
+        return StackFrame(text, 1 if _LIBRARY.search(text) else 0, text, forward[1] if forward else None, category)
     for place, pattern in ((3, _BACKWARD), (4, _OPERATOR)):
         if found := pattern.search(text):
-            return Frame(text, place, found[0], None, category)
-    return Frame(text, 5, text, None, category)
+            return StackFrame(text, place, found[0], None, category)
+    return StackFrame(text, 5, text, None, category)
 
 
-def describe(frames: Sequence[Frame]) -> tuple[str | None, str | None, str]:
+def describe(frames: Sequence[StackFrame]) -> tuple[str | None, str | None, str]:
     """Place, module and category of a stack, innermost frame first.
 
     The place is the innermost frame of user code, else of a library, else "generated code", without its meaningless

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from stepscope.readers.memsnapshot.purpose import Frame, describe, frame_text, understood
+from stepscope.readers.memsnapshot.purpose import StackFrame, describe, frame_text, understood
 
 #: Most frames per stack, cut at the outer end: Python allows a thousand nested calls, plus C++ frames.
 _DEEPEST: Final = 2000
@@ -12,12 +12,12 @@ _DEEPEST: Final = 2000
 Row = tuple[int, tuple[int, ...], str | None, str | None, str]
 
 
-class Stacks:
+class StackNumbers:
     """Numbers call stacks from 0; equal stacks have one number."""
 
     def __init__(self) -> None:
         self._frames: dict[str, int] = {}
-        self._understood: list[Frame] = []
+        self._understood: list[StackFrame] = []
         self._listed = 0
         self._by_object: dict[int, int] = {}
         self._kept: list[Any] = []

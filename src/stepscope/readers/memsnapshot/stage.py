@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.readers.memsnapshot.clock import Int, clock
-from stepscope.readers.memsnapshot.device import ACTION_SQL, Device, Entries, Found, Live, reconstruct
+from stepscope.readers.memsnapshot.device import ACTION_SQL, DeviceHistory, Entries, Found, Live, reconstruct
 from stepscope.readers.memsnapshot.entries import Block, stream
 from stepscope.readers.memsnapshot.history import History
 from stepscope.readers.memsnapshot.load import Loaded
@@ -142,7 +142,7 @@ def stage_device(
     return result.found, times.mended, int(ts[-1]) if ts.size else None
 
 
-def _stage_allocations(staging: Staging, index: int, part: int | None, result: Device) -> None:
+def _stage_allocations(staging: Staging, index: int, part: int | None, result: DeviceHistory) -> None:
     connection = staging.connection
     connection.execute(_EXTRAS_SQL, [-1 if part is None else part])
     connection.execute(_FINAL_SQL, [index])

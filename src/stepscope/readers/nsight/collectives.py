@@ -36,7 +36,7 @@ WHERE starts_with(r.name, 'NCCL:') ORDER BY r.global_tid, r.start, r.id
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _NcclCall:
     """A collective library call that moves data."""
 
     event: int
@@ -50,14 +50,14 @@ class _Thread:
     """The open group of calls of a thread; the group's end launches them."""
 
     depth: int = 0
-    calls: list[_Call] = field(default_factory=list)
+    calls: list[_NcclCall] = field(default_factory=list)
 
 
 def load_collectives(loader: ExportLoader, schemas: PayloadSchemas) -> None:
     """Stage each collective, for the range in which its device work is launched."""
     cursor = loader.staging.connection.cursor().execute(_CALLS_SQL)
     sizes: dict[tuple[int, int], int] = {}
-    found: list[tuple[_Call, int]] = []
+    found: list[tuple[_NcclCall, int]] = []
     threads: dict[int, _Thread] = {}
     for event, thread, process, domain, text, payload, blob in _rows(cursor):
         match = _CALL.match(text)
@@ -69,7 +69,7 @@ def load_collectives(loader: ExportLoader, schemas: PayloadSchemas) -> None:
         if name.startswith("CommInit") and communicator is not None:
             sizes[process, communicator] = field_of(numbers, WORLD_SIZE) or 0
         state = threads.setdefault(thread, _Thread())
-        call = _Call(event, kind, communicator, field_of(numbers, SIZE)) if kind and numbers else None
+        call = _NcclCall(event, kind, communicator, field_of(numbers, SIZE)) if kind and numbers else None
         found += [(launched, process) for launched in _launched(state, name, event, call)]
     _stage(loader, found, sizes)
 
@@ -79,7 +79,7 @@ def _rows(cursor: Any) -> Iterator[tuple[Any, ...]]:
         yield from rows
 
 
-def _launched(state: _Thread, name: str, event: int, call: _Call | None) -> Iterable[_Call]:
+def _launched(state: _Thread, name: str, event: int, call: _NcclCall | None) -> Iterable[_NcclCall]:
     """The collectives that a call launches: itself, or at the end of a group all its calls as one."""
     if name == "GroupStart":
         state.depth += 1
@@ -98,17 +98,17 @@ def _launched(state: _Thread, name: str, event: int, call: _Call | None) -> Iter
     return (call,)
 
 
-def _joined(event: int, calls: list[_Call]) -> _Call:
+def _joined(event: int, calls: list[_NcclCall]) -> _NcclCall:
     """Combine the calls of a group to one collective; the size of sends and receives is the larger of their sums."""
     kinds = {call.kind for call in calls}
     communicators = {call.communicator for call in calls}
     kind = kinds.pop() if len(kinds) == 1 else "send_recv" if kinds == {"send", "recv"} else "other"
     sums = [sum(c.bytes for c in calls if c.kind == k and c.bytes is not None) for k in {c.kind for c in calls}]
     size = max(sums) if kind == "send_recv" else sum(sums)
-    return _Call(event, kind, communicators.pop() if len(communicators) == 1 else None, size)
+    return _NcclCall(event, kind, communicators.pop() if len(communicators) == 1 else None, size)
 
 
-def _stage(loader: ExportLoader, found: list[tuple[_Call, int]], sizes: dict[tuple[int, int], int]) -> None:
+def _stage(loader: ExportLoader, found: list[tuple[_NcclCall, int]], sizes: dict[tuple[int, int], int]) -> None:
     groups = {(process, call.communicator) for call, process in found if call.communicator is not None}
     loader.staging.insert(
         "collectives",
@@ -136,12 +136,12 @@ def _group(communicator: int | None) -> str:
     return "default" if communicator is None else f"{communicator & 0xFFFFFFFFFFFFFFFF:#x}"
 
 
-def _size(sizes: dict[tuple[int, int], int], call: _Call, process: int) -> int | None:
+def _size(sizes: dict[tuple[int, int], int], call: _NcclCall, process: int) -> int | None:
     size = sizes.get((process, call.communicator or 0))
     return size if size and size < 2**31 else None
 
 
-def _bytes(sizes: dict[tuple[int, int], int], call: _Call, process: int) -> int | None:
+def _bytes(sizes: dict[tuple[int, int], int], call: _NcclCall, process: int) -> int | None:
     if call.kind not in _PER_RANK or call.bytes is None:
         return call.bytes
     size = _size(sizes, call, process)

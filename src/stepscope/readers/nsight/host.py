@@ -59,7 +59,7 @@ FROM chunk c WHERE c.start IS NOT NULL AND {condition}
 
 
 @dataclass(frozen=True, slots=True)
-class _Calls:
+class _CallTable:
     """A table of calls: their category, the condition on its rows, and the prefix of their names."""
 
     table: str
@@ -71,25 +71,25 @@ class _Calls:
 
 #: In the operating system's table only class 27 are calls; 31 and 32 mark start and end of recording.
 _TABLES: Final = (
-    _Calls("OSRT_API", "other", "os_runtime", "coalesce(c.eventClass, 27) = 27"),
-    _Calls("SYSCALL", "other", "syscall"),
-    _Calls("CUDNN_EVENTS", "other", "cudnn"),
-    _Calls("CUBLAS_EVENTS", "other", "cublas"),
-    _Calls("OPENACC_DATA_EVENTS", "other", "openacc"),
-    _Calls("OPENACC_LAUNCH_EVENTS", "other", "openacc"),
-    _Calls("OPENACC_OTHER_EVENTS", "other", "openacc"),
-    _Calls("CUPTI_ACTIVITY_KIND_OPENACC_DATA", "other", "openacc"),
-    _Calls("CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "other", "openacc"),
-    _Calls("CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "other", "openacc"),
-    _Calls("OPENMP_EVENT_KIND_PARALLEL", "other", "openmp"),
-    _Calls("MPI_COLLECTIVES_EVENTS", "annotation", "mpi", prefix="mpi:"),
-    _Calls("MPI_P2P_EVENTS", "annotation", "mpi", prefix="mpi:"),
-    _Calls("MPI_START_WAIT_EVENTS", "other", "mpi"),
-    _Calls("MPI_OTHER_EVENTS", "other", "mpi"),
-    _Calls("CUDA_GRAPH_EVENTS", "other", "cuda_graph"),
-    _Calls("CUPTI_ACTIVITY_KIND_JIT", "runtime", "cuda_jit"),
-    _Calls("PROFILER_OVERHEAD", "overhead"),
-    _Calls("CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead"),
+    _CallTable("OSRT_API", "other", "os_runtime", "coalesce(c.eventClass, 27) = 27"),
+    _CallTable("SYSCALL", "other", "syscall"),
+    _CallTable("CUDNN_EVENTS", "other", "cudnn"),
+    _CallTable("CUBLAS_EVENTS", "other", "cublas"),
+    _CallTable("OPENACC_DATA_EVENTS", "other", "openacc"),
+    _CallTable("OPENACC_LAUNCH_EVENTS", "other", "openacc"),
+    _CallTable("OPENACC_OTHER_EVENTS", "other", "openacc"),
+    _CallTable("CUPTI_ACTIVITY_KIND_OPENACC_DATA", "other", "openacc"),
+    _CallTable("CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "other", "openacc"),
+    _CallTable("CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "other", "openacc"),
+    _CallTable("OPENMP_EVENT_KIND_PARALLEL", "other", "openmp"),
+    _CallTable("MPI_COLLECTIVES_EVENTS", "annotation", "mpi", prefix="mpi:"),
+    _CallTable("MPI_P2P_EVENTS", "annotation", "mpi", prefix="mpi:"),
+    _CallTable("MPI_START_WAIT_EVENTS", "other", "mpi"),
+    _CallTable("MPI_OTHER_EVENTS", "other", "mpi"),
+    _CallTable("CUDA_GRAPH_EVENTS", "other", "cuda_graph"),
+    _CallTable("CUPTI_ACTIVITY_KIND_JIT", "runtime", "cuda_jit"),
+    _CallTable("PROFILER_OVERHEAD", "overhead"),
+    _CallTable("CUPTI_ACTIVITY_KIND_OVERHEAD", "overhead"),
 )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.model.source import Source
+from stepscope.model.source import SourceTraits
 
 NAME: Final = "nsight"
 
 #: How each kind of input is recorded with Nsight Systems.
-SOURCE: Final = Source(
+SOURCE: Final = SourceTraits(
     inputs={
         "device": "record with --trace=cuda",
         "grids": "record with --trace=cuda",

@@ -16,7 +16,7 @@ from stepscope.model.trace import Trace
 from stepscope.reports.exports import chrome_sql
 from stepscope.reports.exports.chrome_categories import category_rows
 from stepscope.reports.exports.chrome_metadata import document_head, metadata_events
-from stepscope.reports.exports.chrome_tracks import Places, places_of
+from stepscope.reports.exports.chrome_tracks import EventPlaces, places_of
 
 _BATCH_ROWS: Final = 20_000
 #: Sorting spills to disk beyond it.
@@ -52,7 +52,7 @@ def lines(traces: Sequence[Trace]) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _of_rank(trace: Trace, places: Places, first_flow: int, shift: int) -> Iterator[str]:
+def _of_rank(trace: Trace, places: EventPlaces, first_flow: int, shift: int) -> Iterator[str]:
     for event in metadata_events(places):
         yield json.dumps(event)
     kinds = pa.Table.from_pylist(category_rows(trace.rows(_KINDS_SQL)), schema=_CATEGORIES)

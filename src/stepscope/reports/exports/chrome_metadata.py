@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stepscope.model.trace import Trace
-from stepscope.reports.exports.chrome_tracks import Places
+from stepscope.reports.exports.chrome_tracks import EventPlaces
 
 
 def document_head(traces: Sequence[Trace], shift: int) -> str:
@@ -24,7 +24,7 @@ def document_head(traces: Sequence[Trace], shift: int) -> str:
     return json.dumps(head, allow_nan=False)[:-1] + ", "
 
 
-def metadata_events(places: Places) -> Iterator[dict[str, Any]]:
+def metadata_events(places: EventPlaces) -> Iterator[dict[str, Any]]:
     """Names and order of processes and threads."""
     for order, (pid, name) in enumerate(places.processes.items()):
         yield _metadata("process_name", pid, 0, {"name": name})

@@ -21,7 +21,7 @@ _PER_RANK: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class ChromeThread:
     """A thread of the Chrome trace: a track, or one lane of it."""
 
     pid: int
@@ -31,7 +31,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class EventPlaces:
     """The process and thread of each event of one rank.
 
     Attributes:
@@ -41,13 +41,13 @@ class Places:
         host_pid: The process of events without a track.
     """
 
-    threads: tuple[Thread, ...]
+    threads: tuple[ChromeThread, ...]
     processes: dict[int, str]
     events: pa.Table
     host_pid: int
 
 
-def places_of(trace: Trace, *, several: bool) -> Places:
+def places_of(trace: Trace, *, several: bool) -> EventPlaces:
     """Find a place for every event of the trace of one rank.
 
     Args:
@@ -61,7 +61,7 @@ def places_of(trace: Trace, *, several: bool) -> Places:
         "SELECT id, track, ts, ts + coalesce(dur, 0) AS stop, category = 'annotation' AS holds FROM spans "
         "ORDER BY track, ts, dur DESC, depth, id"
     )
-    threads: list[Thread] = []
+    threads: list[ChromeThread] = []
     processes: dict[int, str] = {}
     pid_of = np.zeros(rows["id"].size, np.int64)
     tid_of = np.zeros(rows["id"].size, np.int64)
@@ -77,12 +77,12 @@ def places_of(trace: Trace, *, several: bool) -> Places:
         for number in range(int(lane.max()) + 1):
             tid = numbers.thread(pid, (track["stream"] if device else track["thread"]) if number == 0 else None)
             label = track["label"] + (f" ({number + 1})" if number else "")
-            threads.append(Thread(pid, tid, label, len(threads)))
+            threads.append(ChromeThread(pid, tid, label, len(threads)))
             tid_of[low:high][lane == number] = tid
         pid_of[low:high] = pid
     events = pa.table({"id": rows["id"], "pid": pid_of, "tid": tid_of})
     host = next((pid for pid, name in processes.items() if " process " in name), numbers.process("host", None))
-    return Places(tuple(threads), processes, events, host)
+    return EventPlaces(tuple(threads), processes, events, host)
 
 
 class _Numbers:

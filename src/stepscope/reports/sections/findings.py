@@ -13,7 +13,7 @@ from stepscope.reports.sections.snapshot import is_snapshot, verdict
 from stepscope.reports.text import cut, visible
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Finding
-from stepscope.signals.host.longest_gaps import Gap
+from stepscope.signals.host.longest_gaps import IdleGap
 
 _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": "plain"}
 #: Least number of findings shown, whatever the number of rows asked for.
@@ -75,7 +75,7 @@ def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
         yield Line(f"no rule found anything, but none could judge the device's time ({looked})", tone="info")
 
 
-def _gap(gap: Gap) -> str:
+def _gap(gap: IdleGap) -> str:
     """`3.00 ms (4 times) after flash_fwd_kernel, before elementwise_kernel<add>`."""
     times = f" ({gap.count:,} times)" if gap.count > 1 else ""
     sides = ((gap.after, "after"), (gap.before, "before"))

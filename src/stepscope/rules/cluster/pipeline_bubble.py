@@ -35,7 +35,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.pipeline import Stage, stage
+from stepscope.signals.communication.pipeline import StageTimes, stage
 from stepscope.signals.shared.job import step_ns
 
 #: Part of a bubble that remains with four times the micro-batches.
@@ -97,7 +97,7 @@ def job_check(ranks: Mapping[int, Signals], limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _who(found: Mapping[int, Stage], shares: Mapping[int, float]) -> str:
+def _who(found: Mapping[int, StageTimes], shares: Mapping[int, float]) -> str:
     """Each rank at hand, or each stage, with the part of its step that it waits."""
     least, most = percent(min(shares.values())), percent(max(shares.values()))
     positions = {found[rank].position for rank in shares}
@@ -106,13 +106,13 @@ def _who(found: Mapping[int, Stage], shares: Mapping[int, float]) -> str:
     return f"{whom} wait{'s' * (len(shares) == 1)} {most if least == most else f'{least} to {most}'}"
 
 
-def _neighbours(one: Stage) -> str:
+def _neighbours(one: StageTimes) -> str:
     if one.stages is None:
         return "another stage"
     return "the other stage" if one.stages == 2 else f"the others of {one.stages} stages"
 
 
-def _micro_batches(one: Stage) -> str:
+def _micro_batches(one: StageTimes) -> str:
     """Number of micro-batches per step: the first and the last stage receive once for each."""
     if not one.arrivals or one.stages is None or one.position not in (0, one.stages - 1):
         return ""
@@ -121,7 +121,7 @@ def _micro_batches(one: Stage) -> str:
     return f" {number} micro-batches per step fill {one.stages} stages to {percent(1 - ideal)} at best."
 
 
-def _balance(found: Mapping[int, Stage]) -> tuple[int, float]:
+def _balance(found: Mapping[int, StageTimes]) -> tuple[int, float]:
     """The stage that computes longest, and its time over the shortest one's; 1 where not all are recorded."""
     by_stage: dict[int, list[int]] = {}
     for one in found.values():

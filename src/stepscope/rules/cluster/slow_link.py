@@ -35,7 +35,7 @@ from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.link_rates import Group, Pair, groups, pairs
+from stepscope.signals.communication.link_rates import LikeCollectives, Pair, groups, pairs
 from stepscope.signals.shared.job import platform
 
 _STATE = {
@@ -108,8 +108,8 @@ def _slow_pairs(found: list[Pair], limits: Limits) -> Iterator[_Slow]:
                 yield _Slow(what, pair.rate / usual, pair.rate, lost, (pair.src, pair.dst))
 
 
-def _slow_groups(found: list[Group], limits: Limits) -> Iterator[_Slow]:
-    kinds: dict[tuple[str, int, int], dict[str, Group]] = defaultdict(dict)
+def _slow_groups(found: list[LikeCollectives], limits: Limits) -> Iterator[_Slow]:
+    kinds: dict[tuple[str, int, int], dict[str, LikeCollectives]] = defaultdict(dict)
     for group in found:
         alike = kinds[group.collective, group.bytes, group.world]
         known = alike.get(group.ranks)

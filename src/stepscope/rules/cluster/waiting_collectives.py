@@ -33,7 +33,7 @@ from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.communication import Calls, calls
+from stepscope.signals.communication.communication import CollectiveCalls, calls
 from stepscope.signals.shared.job import step_ns
 
 _RECORD = Action(
@@ -81,7 +81,7 @@ def _which(number: int, kind: str) -> str:
     return f"One {kind} takes" if number == 1 else f"{number} collectives, mostly {kind}, take"
 
 
-def _longest(found: Calls, at: int) -> str:
+def _longest(found: CollectiveCalls, at: int) -> str:
     needed = max(int(found.transfer[at]), 1)
     size = "of comparable ones" if found.bytes[at] > 0 else "of the longest others"
     return (

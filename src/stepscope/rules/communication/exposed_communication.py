@@ -39,7 +39,13 @@ from stepscope.model.events.change import Change
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.communication import Calls, calls, exposed_share, link_share, transfer_share
+from stepscope.signals.communication.communication import (
+    CollectiveCalls,
+    calls,
+    exposed_share,
+    link_share,
+    transfer_share,
+)
 from stepscope.signals.communication.process_groups import megatron
 
 #: A collective that took longer than this many times its transfer mostly waited.
@@ -177,7 +183,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
 
 
-def _costliest(found: Calls) -> str:
+def _costliest(found: CollectiveCalls) -> str:
     names, index = np.unique(found.name, return_inverse=True)
     return str(names[np.bincount(index, weights=found.exposed_transfer).argmax()])
 

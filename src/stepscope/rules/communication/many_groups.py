@@ -32,7 +32,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.ascend import environment
-from stepscope.signals.communication.process_groups import Group, groups
+from stepscope.signals.communication.process_groups import ProcessGroup, groups
 from stepscope.signals.shared.job import device, platform
 
 #: HCCL_BUFFSIZE where it is not set, MB.
@@ -84,7 +84,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         )
 
 
-def _same(found: tuple[Group, ...]) -> tuple[tuple[int, ...], int]:
+def _same(found: tuple[ProcessGroup, ...]) -> tuple[tuple[int, ...], int]:
     """The ranks that most groups have, and how many groups have them."""
     counted = Counter(group.ranks for group in found if len(group.ranks) > 1)
     return max(counted.items(), key=lambda item: (item[1], item[0]), default=((), 0))

@@ -39,7 +39,7 @@ from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.communication import Calls
+from stepscope.signals.communication.communication import CollectiveCalls
 from stepscope.signals.communication.links import Bandwidths, Link, bandwidth, large, link
 from stepscope.signals.shared.job import platform
 
@@ -97,7 +97,7 @@ def _faster(found: Bandwidths, way: Link) -> Change:
     return Change(device=scaled_each(np.concatenate([calls.event for calls, _ in parts]), np.concatenate(kept)))
 
 
-def _kept(calls: Calls, usual: NDArray[np.float64]) -> NDArray[np.float64]:
+def _kept(calls: CollectiveCalls, usual: NDArray[np.float64]) -> NDArray[np.float64]:
     """What remains of each call if its transfer takes as long as usual, and no longer than it did."""
     return (calls.dur - calls.transfer + np.minimum(usual, calls.transfer)) / np.maximum(calls.dur, 1)
 

@@ -35,7 +35,7 @@ from stepscope.model.events.change import Change, scaled_each
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.communication.communication import Calls, calls
+from stepscope.signals.communication.communication import CollectiveCalls, calls
 from stepscope.signals.shared.job import platform
 
 _NPU = Action(
@@ -81,7 +81,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _usual(found: Calls) -> NDArray[np.int64]:
+def _usual(found: CollectiveCalls) -> NDArray[np.int64]:
     """Median transfer of the collectives of the same kind, group and size, for each."""
     usual: NDArray[np.int64] = found.transfer.copy()
     keys = zip(found.name.tolist(), found.group.tolist(), found.bytes.tolist(), strict=True)

@@ -31,7 +31,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.copies.copy_kinds import with_host
-from stepscope.signals.copies.transfers import PAGEABLE, Transfers, exposed_ns, in_most_steps, share
+from stepscope.signals.copies.transfers import PAGEABLE, CopyTransfers, exposed_ns, in_most_steps, share
 from stepscope.signals.shared.job import recorded_steps
 
 _KEEP = Action(
@@ -72,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _elsewhere(found: Transfers) -> tuple[Action, ...]:
+def _elsewhere(found: CopyTransfers) -> tuple[Action, ...]:
     """What to do in native programs; memory that is page-locked already is not to be locked."""
     pageable = found.between(PAGEABLE)
     return native.FASTER_COPIES if 2 * found.bytes[pageable].sum() >= found.bytes.sum() else native.FEWER_COPIES

@@ -43,7 +43,7 @@ from stepscope.signals.copies.transfers import (
     HTOD,
     PAGEABLE,
     PINNED,
-    Transfers,
+    CopyTransfers,
     in_most_steps,
     pinned_factors,
     pinned_rate,
@@ -94,14 +94,14 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )  # fmt: skip
 
 
-def _most(found: Transfers, factors: NDArray[np.float64]) -> int:
+def _most(found: CopyTransfers, factors: NDArray[np.float64]) -> int:
     """What can be saved at most: of results only the copies get shorter, since whoever reads one waits for it."""
     away = found.to(DTOH)
     towards = found.where(~away)
     return int((found.dur * (1 - factors))[away].sum()) + int(towards.dur.sum()) + towards.blocked_ns
 
 
-def _measured(s: Signals, found: Transfers, factors: NDArray[np.float64]) -> int | None:
+def _measured(s: Signals, found: CopyTransfers, factors: NDArray[np.float64]) -> int | None:
     """What the device itself shows to be saved: of the copies' time without other work, as much as they get shorter."""
     alone = s.maybe(pageable_exposed_ns)
     if alone is None:

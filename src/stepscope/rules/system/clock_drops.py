@@ -33,7 +33,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import platform
-from stepscope.signals.system.clocks import Clock, lost_share, pace, sampled, slow_kernels
+from stepscope.signals.system.clocks import ClockSamples, lost_share, pace, sampled, slow_kernels
 
 _WATCH = {
     "npu": "watch -n 1 'npu-smi info -t common -i 0'",
@@ -71,7 +71,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _samples(clock: Clock | None) -> str:
+def _samples(clock: ClockSamples | None) -> str:
     if clock is None:
         return ""
     return f"; {clock.name} fell from {clock.most:,.0f} to {clock.least:,.0f}"

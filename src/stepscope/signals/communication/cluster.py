@@ -87,7 +87,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StepLoad:
     """What the rank's device has to compute in each complete step: float64[steps] each, 0 where not recorded."""
 
     flops: NDArray[np.float64]
@@ -193,10 +193,10 @@ def kernels(s: Signals) -> Mapping[str, Kernel]:
 
 
 @signal()
-def work(s: Signals) -> Work:
+def work(s: Signals) -> StepLoad:
     """What the rank's device has to compute in each complete step."""
     rows = s.trace.columns(_STEP_WORK_SQL)
-    return Work(rows["flops"].astype(np.float64), rows["blocks"].astype(np.float64))
+    return StepLoad(rows["flops"].astype(np.float64), rows["blocks"].astype(np.float64))
 
 
 @signal()

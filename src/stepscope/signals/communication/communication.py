@@ -29,7 +29,7 @@ _BACKWARD: Final = re.compile(r"autograd::engine|.*(Backward0|AccumulateGrad.*)\
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CollectiveCalls:
     """The n collectives on the rank's devices in complete steps, in time order.
 
     Attributes:
@@ -65,7 +65,7 @@ class Calls:
     group: NDArray[np.str_]
     steps: int
 
-    def where(self, chosen: NDArray[np.bool_]) -> Calls:
+    def where(self, chosen: NDArray[np.bool_]) -> CollectiveCalls:
         """Some of the calls."""
         arrays: dict[str, Any] = {one.name: getattr(self, one.name)[chosen] for one in fields(self)[:-1]}
         return replace(self, **arrays)
@@ -82,7 +82,7 @@ class Calls:
 
 
 @signal()
-def calls(s: Signals) -> Calls:
+def calls(s: Signals) -> CollectiveCalls:
     """The collectives on the rank's devices in complete steps, with what of each is transfer."""
     rows = s.table("collective_calls").arrow
     complete = Steps.of(s.trace).typical_steps
@@ -108,7 +108,7 @@ def calls(s: Signals) -> Calls:
         mine = np.flatnonzero(waits & (groups == group) & (names == kind))
         size, dur = np.maximum(column["bytes"][mine], 0), column["dur"][mine]
         transfer[mine] = np.minimum(transfer[mine], quickest(size, dur))
-    return Calls(
+    return CollectiveCalls(
         column["event"], column["ts"], column["dur"], column["exposed_ns"], transfer, told, long, column["step"],
         column["bytes"], world, names, groups, max(complete.size, 1),
     )  # fmt: skip

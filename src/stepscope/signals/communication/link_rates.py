@@ -59,7 +59,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LikeCollectives:
     """Collectives of one kind and size among the same ranks.
 
     Attributes:
@@ -101,7 +101,7 @@ def pairs(s: Signals) -> tuple[Pair, ...]:
 
 
 @signal()
-def groups(s: Signals) -> tuple[Group, ...]:
+def groups(s: Signals) -> tuple[LikeCollectives, ...]:
     """Large collectives by ranks, kind and size."""
     rows = s.trace.columns(_CALLS_SQL)
     large = rows["bytes"] >= _LARGE
@@ -118,5 +118,5 @@ def groups(s: Signals) -> tuple[Group, ...]:
         mine = np.array([key == one for one in keys])
         exposed = 1 - float(hidden[mine].sum()) / float(rows["dur"][mine].sum())
         number, world = int(np.count_nonzero(mine)), int(rows["world"][mine][0])
-        found.append(Group(*key, world, number / s(recorded_steps), int(np.median(transfer[mine])), exposed))
+        found.append(LikeCollectives(*key, world, number / s(recorded_steps), int(np.median(transfer[mine])), exposed))
     return tuple(found)

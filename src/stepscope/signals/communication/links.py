@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.communication.communication import Calls, calls
+from stepscope.signals.communication.communication import CollectiveCalls, calls
 from stepscope.signals.shared.job import device
 from stepscope.signals.signal import Signals, signal
 
@@ -67,11 +67,11 @@ class Bandwidths:
         smaller_factor: float64[m], as `factor`.
     """
 
-    calls: Calls
+    calls: CollectiveCalls
     factor: NDArray[np.float64]
     bandwidth: NDArray[np.float64]
     fixed_ns: int = 0
-    smaller: Calls | None = None
+    smaller: CollectiveCalls | None = None
     smaller_factor: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 

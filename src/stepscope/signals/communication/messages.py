@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.communication.communication import P2P, Calls, calls, in_backward
+from stepscope.signals.communication.communication import P2P, CollectiveCalls, calls, in_backward
 from stepscope.signals.communication.links import link
 from stepscope.signals.signal import Signals, signal
 
@@ -32,7 +32,7 @@ class Messages:
         count_factor: As many messages, as a share of theirs.
     """
 
-    calls: Calls
+    calls: CollectiveCalls
     ops: NDArray[np.int64]
     time_factor: float
     count_factor: float
@@ -90,7 +90,7 @@ def _messages(s: Signals, kind: NDArray[np.bool_]) -> Messages:
     return Messages(found, ops, factor, min(float(count) / found.event.size, 1.0))
 
 
-def _moving(found: Calls, rate: float) -> NDArray[np.float64]:
+def _moving(found: CollectiveCalls, rate: float) -> NDArray[np.float64]:
     """Time in which a usual link moves each call's data, ns."""
     pairs = list(zip(found.name.tolist(), found.world.tolist(), strict=True))
     factors = {pair: bus_factor(*pair) or 1.0 for pair in set(pairs)}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
-from stepscope.signals.communication.communication import P2P, Calls, calls
+from stepscope.signals.communication.communication import P2P, CollectiveCalls, calls
 from stepscope.signals.shared.job import infers
 from stepscope.signals.signal import Signals, signal
 
@@ -37,7 +37,7 @@ SELECT count(*) FROM kernels WHERE op_class = 'attention' AND step IN (SELECT st
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageTimes:
     """What a rank does in a pipeline, per step.
 
     Attributes:
@@ -69,7 +69,7 @@ class Stage:
 
 
 @signal()
-def stage(s: Signals) -> Stage:
+def stage(s: Signals) -> StageTimes:
     """The rank's part in a pipeline of a job that trains: in a group called so, or with sends to one other rank."""
     found = s(calls)
     groups = _groups(s)
@@ -88,7 +88,7 @@ def stage(s: Signals) -> Stage:
     waited = np.minimum(mine.exposed, mine.dur - mine.transfer)
     group = _most(mine.group, waited)
     ranks = of_pipeline[group]
-    return Stage(
+    return StageTimes(
         group,
         ranks,
         ranks.index(s.rank) if s.rank in ranks else None,
@@ -110,7 +110,7 @@ def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _stages(group: str, groups: dict[str, Any], found: Calls, attentions: int) -> tuple[int, ...] | None:
+def _stages(group: str, groups: dict[str, Any], found: CollectiveCalls, attentions: int) -> tuple[int, ...] | None:
     """The ranks of a group of stages, empty if not recorded; None for any other group."""
     description, ranks = groups.get(group, ("", ()))
     told = f"{description} {group}"
@@ -129,7 +129,7 @@ def _stages(group: str, groups: dict[str, Any], found: Calls, attentions: int) -
     return tuple(ranks) if alone else None
 
 
-def _arrivals(mine: Calls) -> int:
+def _arrivals(mine: CollectiveCalls) -> int:
     """Calls that brought data; those that only sent moved none themselves."""
     return int(np.count_nonzero((mine.name != "send") & (mine.transfer > 0)))
 

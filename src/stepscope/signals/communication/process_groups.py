@@ -36,7 +36,7 @@ _SEVERAL: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ProcessGroup:
     """A process group with collectives in the recording.
 
     Attributes:
@@ -68,13 +68,14 @@ class OnHost:
 
 
 @signal()
-def groups(s: Signals) -> tuple[Group, ...]:
+def groups(s: Signals) -> tuple[ProcessGroup, ...]:
     """The process groups that communicate on this rank."""
     rows = s.trace.rows(_GROUPS_SQL)
     if not rows:
         raise MissingInputError("the recording has no collective", hint="record a job of several ranks")
     return tuple(
-        Group(row["group"], (row["backend"] or "").lower(), tuple(row["ranks"] or ()), row["calls"]) for row in rows
+        ProcessGroup(row["group"], (row["backend"] or "").lower(), tuple(row["ranks"] or ()), row["calls"])
+        for row in rows
     )
 
 

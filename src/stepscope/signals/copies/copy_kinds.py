@@ -19,7 +19,7 @@ from stepscope.signals.copies.transfers import (
     PAGEABLE,
     PINNED,
     SET,
-    Transfers,
+    CopyTransfers,
     exposed_ns,
     transfers,
 )
@@ -36,7 +36,7 @@ SMALL: Final = 64 * 1024
 
 
 @signal()
-def pageable(s: Signals) -> Transfers:
+def pageable(s: Signals) -> CopyTransfers:
     """Copies between the device and pageable memory: from a page on towards the device, from 64 KiB on away from it."""
     found = s(transfers)
     towards = found.to(HTOD) & (found.bytes >= _PAGE)
@@ -51,7 +51,7 @@ def pageable_exposed_ns(s: Signals) -> int:
 
 
 @signal()
-def synchronous(s: Signals) -> Transfers:
+def synchronous(s: Signals) -> CopyTransfers:
     """Copies by calls that return only when they are done, from or to other memory than pageable; small ones not."""
     found = s(transfers)
     large = (found.to(HTOD) & (found.bytes > SMALL)) | (found.to(DTOH) & (found.bytes >= _PAGE))
@@ -59,14 +59,14 @@ def synchronous(s: Signals) -> Transfers:
 
 
 @signal()
-def small(s: Signals) -> Transfers:
+def small(s: Signals) -> CopyTransfers:
     """Copies of less than 64 KiB from the host to the device."""
     found = s(transfers)
     return found.where(found.to(HTOD) & (found.bytes > 0) & (found.bytes < SMALL) & (found.step >= 0))
 
 
 @signal()
-def asynchronous(s: Signals) -> Transfers:
+def asynchronous(s: Signals) -> CopyTransfers:
     """Copies between host and device that the host need not wait for."""
     found = s(transfers)
     waited = found.blocking | (found.wait >= 0)
@@ -74,14 +74,14 @@ def asynchronous(s: Signals) -> Transfers:
 
 
 @signal()
-def with_host(s: Signals) -> Transfers:
+def with_host(s: Signals) -> CopyTransfers:
     """All copies between host and device."""
     found = s(transfers)
     return found.where(found.to(HTOD) | found.to(DTOH))
 
 
 @signal()
-def memsets(s: Signals) -> Transfers:
+def memsets(s: Signals) -> CopyTransfers:
     """Memsets of page-locked or managed memory by calls that return only when they are done."""
     found = s(transfers)
     held = (found.launch >= 0) & (found.returned >= found.ts + found.dur)
@@ -99,7 +99,7 @@ class Packed:
         per_step: Copies per step.
     """
 
-    gone: Transfers
+    gone: CopyTransfers
     calls: Ids
     host_ns: int
     per_step: float
@@ -122,7 +122,7 @@ def packed(s: Signals) -> Packed:
 
 
 @signal()
-def round_trips(s: Signals) -> Transfers:
+def round_trips(s: Signals) -> CopyTransfers:
     """Data that the host waits for and then sends back, as much as it got, in the same step: pairs, in order.
 
     Without steps there are none: parts of one array that go and come one after the other have one size as well.
@@ -150,7 +150,7 @@ def messages_between(s: Signals) -> float:
     return float(between.mean())
 
 
-def _pairs(found: Transfers, away: Ids, back: Ids) -> NDArray[np.int64]:
+def _pairs(found: CopyTransfers, away: Ids, back: Ids) -> NDArray[np.int64]:
     """Positions of copies away and of the next ones back with as many bytes in the same step, each used once."""
     waiting: dict[tuple[int, int, int], list[int]] = {}
     for at in away.tolist():

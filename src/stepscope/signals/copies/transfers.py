@@ -44,7 +44,7 @@ _BYTES_SQL: Final = "SELECT event, coalesce(bytes, 0) AS bytes FROM kernels WHER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Transfers:
+class CopyTransfers:
     """The n copies and memsets of a rank's devices, in time order.
 
     Attributes:
@@ -85,9 +85,9 @@ class Transfers:
     wait: Ids
     waited: Ids
 
-    def where(self, kept: NDArray[Any]) -> Transfers:
+    def where(self, kept: NDArray[Any]) -> CopyTransfers:
         """Those that are marked, or at these positions."""
-        return Transfers(*(getattr(self, name)[kept] for name in self.__slots__))
+        return CopyTransfers(*(getattr(self, name)[kept] for name in self.__slots__))
 
     def to(self, direction: str) -> NDArray[np.bool_]:
         """Whether they go in a direction, bool[n]."""
@@ -122,7 +122,7 @@ class Transfers:
 
 
 @signal()
-def transfers(s: Signals) -> Transfers:
+def transfers(s: Signals) -> CopyTransfers:
     """Copies and memsets of the rank's devices that the program asked for.
 
     Not those that a library makes for itself inside a convolution or a GEMM, nor pages of managed memory that
@@ -153,7 +153,7 @@ def transfers(s: Signals) -> Transfers:
     call = spans.rows(work.launch[at])
     blocking = np.isin(spans.name[call], blocking_names(s.trace)) & (call >= 0)
     wait, waited = _waits(s, work.thread[at], returned)
-    return Transfers(
+    return CopyTransfers(
         event=work.event[at], ts=work.ts[at], dur=work.dur[at], track=work.track[at], device=work.device[at],
         step=work.step[at],
         direction=np.where(work.are("set")[at], DIRECTIONS.index(SET), direction).astype(np.int8),
@@ -175,7 +175,7 @@ def _of_library(s: Signals, operators: Ids) -> NDArray[np.bool_]:
 
 
 def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, Ids]:
-    """`wait` and `waited` of `Transfers`."""
+    """`wait` and `waited` of `CopyTransfers`."""
     spans = Spans(s.trace)
     waits = np.flatnonzero(np.isin(spans.name, synchronising_names(s.trace)))
     waits = waits[np.lexsort((spans.ts[waits], spans.track[waits]))]
@@ -202,19 +202,19 @@ def pinned_rate(s: Signals) -> float:
     return _REACHED * link if link else _SLOWEST
 
 
-def pinned_factors(s: Signals, found: Transfers) -> NDArray[np.float64]:
+def pinned_factors(s: Signals, found: CopyTransfers) -> NDArray[np.float64]:
     """By how much copies would take less from page-locked memory, at most 1 each."""
     expected = _FIXED_NS + found.bytes * 1e9 / s(pinned_rate)
     factors: NDArray[np.float64] = np.minimum(expected / np.maximum(found.dur, 1), 1.0)
     return factors
 
 
-def in_most_steps(s: Signals, found: Transfers) -> bool:
+def in_most_steps(s: Signals, found: CopyTransfers) -> bool:
     """Whether these copies belong to the loop rather than to what is done once."""
     return 2 * found.steps() >= s(recorded_steps)
 
 
-def exposed_ns(s: Signals, found: Transfers) -> int:
+def exposed_ns(s: Signals, found: CopyTransfers) -> int:
     """Time of copies during which their device did nothing else."""
     device = DeviceWork.of(s.trace)
     at = np.flatnonzero(device.are("compute", "comm"))

@@ -27,7 +27,7 @@ _UNEVEN: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class LoaderWaits:
     """Calls in which the job takes a batch from its loader, in time order.
 
     Attributes:
@@ -48,7 +48,7 @@ class Waits:
 
 
 @signal()
-def waits(s: Signals) -> Waits:
+def waits(s: Signals) -> LoaderWaits:
     """Calls in which the job takes a batch from its loader."""
     spans, at = Spans(s.trace), loader_waits(s.trace)
     if not at.size:
@@ -58,7 +58,7 @@ def waits(s: Signals) -> Waits:
         )
     names = s.trace.once(names_by_id)
     recorded = tuple(names[name_id] for name_id in spans.name[at].tolist())
-    return Waits(spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), recorded)
+    return LoaderWaits(spans.id[at].astype(np.int64), spans.ts[at], np.maximum(spans.dur[at], 0), recorded)
 
 
 @signal()
@@ -70,10 +70,10 @@ def odd_first(s: Signals) -> bool:
 
 
 @signal()
-def regular(s: Signals) -> Waits:
+def regular(s: Signals) -> LoaderWaits:
     """The waits without a first one that is odd."""
     found, first = s(waits), int(s(odd_first))
-    return Waits(found.events[first:], found.ts[first:], found.dur[first:], found.names[first:])
+    return LoaderWaits(found.events[first:], found.ts[first:], found.dur[first:], found.names[first:])
 
 
 @signal("ns")

@@ -27,7 +27,7 @@ _KNOWN: Final = re.compile(r"(aten|torchvision|torchaudio|quantized|mkldnn)::")
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CpuOperatorCalls:
     """Operators in steps, outside the loader, that work on the host; in time order.
 
     Attributes:
@@ -44,7 +44,7 @@ class Calls:
 
 
 @signal()
-def working(s: Signals) -> Calls:
+def working(s: Signals) -> CpuOperatorCalls:
     """Operators of PyTorch that launch nothing on the device and usually take 50 µs or more."""
     need_device(s.trace)
     need_operators(s.trace)
@@ -59,7 +59,7 @@ def working(s: Signals) -> Calls:
     total = np.bincount(index, dur, names.size) if names.size else np.zeros(0)
     known = s.trace.once(names_by_id)
     longest = tuple(known[name_id] for name_id in names[np.argsort(-total, kind="stable")].tolist())
-    return Calls(spans.id[at].astype(np.int64), spans.ts[at], dur, longest)
+    return CpuOperatorCalls(spans.id[at].astype(np.int64), spans.ts[at], dur, longest)
 
 
 def _slow(s: Signals, spans: Spans, least: int) -> NDArray[np.int64]:

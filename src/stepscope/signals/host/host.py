@@ -36,7 +36,7 @@ _DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MainThread:
     """What the main thread, or the one that it handed over to, did in the steps, by segments.
 
     Attributes:
@@ -56,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class StepEvents:
     """Events of one kind in steps, in time order: int64[n] each."""
 
     events: NDArray[np.int64]
@@ -206,7 +206,7 @@ def median(values: Times) -> int:
 
 
 @signal()
-def line(s: Signals) -> Line:
+def line(s: Signals) -> MainThread:
     """What the host did in the steps, on the thread that launches or those that it waits for."""
     hosts = s.trace.once(states.host_states)
     if hosts is None:
@@ -214,7 +214,7 @@ def line(s: Signals) -> Line:
     starts, ends = _windows(s)
     tile_starts, tile_ends, state = hosts.timeline(hosts.feeders[0], int(starts[0]), int(ends[-1]))
     heads, stops, _, tile = overlay(starts, ends, tile_starts, tile_ends)
-    return Line(heads, stops, state[tile])
+    return MainThread(heads, stops, state[tile])
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
@@ -270,13 +270,13 @@ def _outermost(s: Signals, track: int) -> int:
 
 
 @signal()
-def collections(s: Signals) -> Calls:
+def collections(s: Signals) -> StepEvents:
     """Garbage collections of Python in steps."""
     if not s.trace.once(recorded_events).names(("gc",)):
         none = np.zeros(0, np.int64)
-        return Calls(none, none, none)
+        return StepEvents(none, none, none)
     rows = s.trace.columns(_GC_SQL)
-    return Calls(rows["id"], rows["ts"], rows["dur"])
+    return StepEvents(rows["id"], rows["ts"], rows["dur"])
 
 
 @signal("share")

@@ -24,7 +24,7 @@ _NO_DEVICE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class IdleGap:
     """Times in which a device does nothing, between the same two kernels.
 
     Attributes:
@@ -43,7 +43,7 @@ class Gap:
 
 
 @signal()
-def longest_gaps(s: Signals) -> tuple[Gap, ...]:
+def longest_gaps(s: Signals) -> tuple[IdleGap, ...]:
     """The longest gaps in typical steps, on the device that is idle least."""
     windows, typical = s.trace.once(step_windows), Steps.of(s.trace).typical_steps
     mine = np.isin(windows.step, typical)
@@ -57,7 +57,7 @@ def longest_gaps(s: Signals) -> tuple[Gap, ...]:
     for at in order.tolist():
         kinds.setdefault(_sides(s, device, int(found.starts[at]), int(found.ends[at])), []).append(at)
     largest = sorted(kinds.items(), key=lambda item: -int(lengths[item[1]].sum()))[:_MOST]
-    return tuple(Gap(int(found.starts[at[0]]), int(lengths[at[0]]), len(at), *sides) for sides, at in largest)
+    return tuple(IdleGap(int(found.starts[at[0]]), int(lengths[at[0]]), len(at), *sides) for sides, at in largest)
 
 
 def _sides(s: Signals, device: DeviceTime, start: int, end: int) -> tuple[str, str]:

@@ -97,7 +97,7 @@ class KernelLaunches:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WaitPlace:
     """Where the program waits: a row of the table `synchronisations`."""
 
     call: str
@@ -227,11 +227,11 @@ def copy_waits(s: Signals) -> float:
 
 
 @signal()
-def places(s: Signals) -> tuple[Place, ...]:
+def places(s: Signals) -> tuple[WaitPlace, ...]:
     """Where the program waits for the device, the longest first."""
     rows = s.table("synchronisations").arrow.to_pylist()
     return tuple(
-        Place(row["name"], row["operator"], row["annotation"], row["line"], row["count"], row["total_ns"])
+        WaitPlace(row["name"], row["operator"], row["annotation"], row["line"], row["count"], row["total_ns"])
         for row in rows
     )
 

@@ -12,7 +12,7 @@ from stepscope.signals.kernels.fusions import Fusion, fusion, scaled
 from stepscope.signals.shared.gemms import Dimensions, dimensions, gemms
 from stepscope.signals.shared.job import device
 from stepscope.signals.shared.patterns import Ranges, members, sequences
-from stepscope.signals.shared.work import Work, work
+from stepscope.signals.shared.work import Operations, work
 from stepscope.signals.signal import Signals, signal
 
 #: Part of the peak that fused attention comes to: 50 % to 73 % on A100 (Dao, "FlashAttention-2", 2023).
@@ -40,7 +40,7 @@ def _parts(ranges: Ranges) -> tuple[NDArray[np.int64], ...]:
     return ranges.first, ranges.last, ranges.anchor
 
 
-def _sum(w: Work, ranges: Ranges, letters: str = "") -> NDArray[np.int64]:
+def _sum(w: Operations, ranges: Ranges, letters: str = "") -> NDArray[np.int64]:
     """Time of each sequence, or of those of its operations that have one of some roles."""
     units, of = members(ranges)
     if letters:
@@ -51,7 +51,7 @@ def _sum(w: Work, ranges: Ranges, letters: str = "") -> NDArray[np.int64]:
     return total
 
 
-def _forward_ns(s: Signals, w: Work, found: Ranges) -> NDArray[np.float64]:
+def _forward_ns(s: Signals, w: Operations, found: Ranges) -> NDArray[np.float64]:
     """Time of fused attention; where sizes or device are not known, that of the two GEMMs alone."""
     alone = _sum(w, found, "P").astype(np.float64)
     known = s.maybe(device)
@@ -65,7 +65,7 @@ def _forward_ns(s: Signals, w: Work, found: Ranges) -> NDArray[np.float64]:
     return np.array([p if m is None else m for p, m in zip(alone.tolist(), modelled, strict=True)], np.float64)
 
 
-def _backward_ns(s: Signals, w: Work, forward: Ranges, backward: Ranges) -> NDArray[np.float64]:
+def _backward_ns(s: Signals, w: Operations, forward: Ranges, backward: Ranges) -> NDArray[np.float64]:
     """The backward of forwards with as many scores takes a multiple of their time, as it has more GEMMs."""
     if s.maybe(device) is None:
         return _sum(w, backward, "P").astype(np.float64)

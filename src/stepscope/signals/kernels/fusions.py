@@ -15,7 +15,7 @@ from stepscope.signals.shared.host_cost import one_call
 from stepscope.signals.shared.job import recorded_ns
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.roles import OTHER
-from stepscope.signals.shared.work import Ids, Work, work
+from stepscope.signals.shared.work import Ids, Operations, work
 from stepscope.signals.signal import Signals, signal
 
 _MOST: Final = 20
@@ -157,13 +157,13 @@ def scaled(s: Signals, found: Ranges, factors: NDArray[np.float64]) -> Change:
     return Change(device=parts) + one_call(s, found)
 
 
-def removed(w: Work, units: Ids) -> tuple[Scaled, ...]:
+def removed(w: Operations, units: Ids) -> tuple[Scaled, ...]:
     """The kernels of operations that go away."""
     events = w.kernels[w.within(units)]
     return (Scaled(events, 0.0),) if events.size else ()
 
 
-def _names(trace: Trace, w: Work, found: Ranges, which: int) -> tuple[str, ...]:
+def _names(trace: Trace, w: Operations, found: Ranges, which: int) -> tuple[str, ...]:
     operators = w.op[found.first[which] : found.last[which] + 1]
     if (operators < 0).any():
         return ()

@@ -23,7 +23,7 @@ SELECT name, any_value(op_class) AS op_class FROM kernels WHERE name IN (SELECT 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kernels:
+class UnderfilledKernels:
     """n kernels that leave a part of the device unused.
 
     Attributes:
@@ -50,7 +50,7 @@ class Kernels:
 
 
 @signal()
-def sparse(s: Signals) -> Kernels:
+def sparse(s: Signals) -> UnderfilledKernels:
     """Kernels other than GEMMs, on less than half of the SMs or CUs, that take 20 µs and more on average."""
     rows = [row for row in _rows(s) if row["fill"] is not None and row["fill"] < 0.5 and row["mean_ns"] >= 20_000]
     classes = s.trace.rows(_CLASSES_SQL, {"names": [row["name"] for row in rows]}) if rows else []
@@ -59,7 +59,7 @@ def sparse(s: Signals) -> Kernels:
     kept = [row for row in rows if row["name"] in others]
     if not kept:
         nothing = np.zeros(0, np.int64)
-        return Kernels(nothing, nothing, np.zeros(0), (), (), 0.0)
+        return UnderfilledKernels(nothing, nothing, np.zeros(0), (), (), 0.0)
     ordered = sorted(kept, key=lambda row: (-row["total_ns"], row["name"], row["blocks"]))
     work = DeviceWork.of(s.trace)
     parts = [launches(s, row) for row in ordered]
@@ -68,7 +68,7 @@ def sparse(s: Signals) -> Kernels:
     order = np.argsort(work.event[at], kind="stable")
     share = float(work.dur[at].sum()) / s(recorded_ns)
     names = tuple(dict.fromkeys(row["name"] for row in ordered))
-    return Kernels(work.event[at][order], work.dur[at][order], factor[order], names, tuple(ordered), share)
+    return UnderfilledKernels(work.event[at][order], work.dur[at][order], factor[order], names, tuple(ordered), share)
 
 
 def launches(s: Signals, row: dict[str, Any]) -> Ids:

@@ -7,7 +7,7 @@ from typing import Final
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
-from stepscope.signals.host.longest_gaps import Gap, longest_gaps
+from stepscope.signals.host.longest_gaps import IdleGap, longest_gaps
 from stepscope.signals.host.outside import between
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import device
@@ -39,7 +39,7 @@ class Account:
     copies: float
     causes: tuple[tuple[str, float], ...]
     known_device: bool
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[IdleGap, ...] = ()
     between: float = 0.0
 
     @property

@@ -17,7 +17,7 @@ from stepscope.model.events.change import Change, Scaled, Stretches
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.patterns import Ranges, members
-from stepscope.signals.shared.work import Ids, Work, work
+from stepscope.signals.shared.work import Ids, Operations, work
 from stepscope.signals.signal import Signals
 
 #: Operators that are parts of others: the outermost of these around a call is the call's whole cost to the host.
@@ -125,7 +125,7 @@ def one_call(s: Signals, found: Ranges) -> Change:
     return Change(host=tuple(parts), time=tuple(stretches))
 
 
-def _calls(trace: Trace, w: Work, found: Ranges) -> tuple[Ids, Ids]:
+def _calls(trace: Trace, w: Operations, found: Ranges) -> tuple[Ids, Ids]:
     """Outermost operators that do nothing but these operations, else launches of kernels; and the sequence of each."""
     units, of = members(found)
     whole = outermost(trace, w.op[units], w.kernels[w.within(units)])
@@ -137,7 +137,7 @@ def _calls(trace: Trace, w: Work, found: Ranges) -> tuple[Ids, Ids]:
     return calls, np.append(of[known], np.repeat(of[~known], w.first[bare + 1] - w.first[bare])[alone])
 
 
-def _launched_alone(w: Work, kernels: Ids) -> NDArray[np.bool_]:
+def _launched_alone(w: Operations, kernels: Ids) -> NDArray[np.bool_]:
     """Which of these kernels were launched by a call that launched none but these, as a graph's were not."""
     launches, which, wanted = np.unique(w.launches[kernels], return_inverse=True, return_counts=True)
     at = np.minimum(np.searchsorted(launches, w.launches), max(launches.size - 1, 0))

@@ -15,7 +15,7 @@ from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.gemms import dimensions
 from stepscope.signals.shared.roles import OTHER, POINTWISE
-from stepscope.signals.shared.work import Ids, Work, work
+from stepscope.signals.shared.work import Ids, Operations, work
 from stepscope.signals.signal import Signals, signal
 
 _POINT: Final = f"[{POINTWISE}]"
@@ -59,10 +59,10 @@ class Ranges:
         return Ranges(self.first[kept], self.last[kept], self.anchor[kept])
 
 
-_Check = Callable[[Work, Ranges], NDArray[np.bool_]]
+_Check = Callable[[Operations, Ranges], NDArray[np.bool_]]
 
 
-def _gemms(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _gemms(w: Operations, found: Ranges) -> NDArray[np.bool_]:
     """Attention: one GEMM's result and the other's operand are as large as the softmax between them.
 
     Where shapes are not recorded, at least one of the GEMMs must be one of a batch, as those of heads are.
@@ -74,20 +74,20 @@ def _gemms(w: Work, found: Ranges) -> NDArray[np.bool_]:
     return kept
 
 
-def _batched(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _batched(w: Operations, found: Ranges) -> NDArray[np.bool_]:
     """Whether one of the GEMMs at both ends is of a batch."""
     batched: NDArray[np.bool_] = np.maximum(w.depth[found.first], w.depth[found.last]) > 1
     return batched
 
 
-def _result(w: Work, position: int) -> float:
+def _result(w: Operations, position: int) -> float:
     """Elements of a GEMM's result; 0 if its shapes do not tell."""
     shape = int(w.shape[position])
     dims = dimensions(w.shapes[shape]) if shape >= 0 else None
     return 0.0 if dims is None else float(dims.batch * dims.m * dims.n)
 
 
-def _backward_gemms(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _backward_gemms(w: Operations, found: Ranges) -> NDArray[np.bool_]:
     """The backward of attention: one of the GEMMs uses the scores, or makes their gradient."""
     fits = []
     for first, last, anchor in zip(found.first.tolist(), found.last.tolist(), found.anchor.tolist(), strict=True):
@@ -99,14 +99,14 @@ def _backward_gemms(w: Work, found: Ranges) -> NDArray[np.bool_]:
     return kept
 
 
-def _statistic(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _statistic(w: Operations, found: Ranges) -> NDArray[np.bool_]:
     """Normalisation: the root is of one number per row, what follows is of whole rows."""
     root, whole = np.abs(w.size[found.anchor]), np.abs(w.size[found.last])
     kept: NDArray[np.bool_] = (root == 0) | (whole == 0) | (root <= whole * _STATISTIC)
     return kept
 
 
-def _halves(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _halves(w: Operations, found: Ranges) -> NDArray[np.bool_]:
     """Rotary embedding: what is negated is half of what is added in the end."""
     half, whole = w.size[found.anchor], w.size[found.last]
     told = (half > 0) & (whole > 0)
@@ -115,7 +115,7 @@ def _halves(w: Work, found: Ranges) -> NDArray[np.bool_]:
     return kept
 
 
-def _rows(w: Work, found: Ranges) -> NDArray[np.bool_]:
+def _rows(w: Operations, found: Ranges) -> NDArray[np.bool_]:
     """Loss: the logarithm that is taken is of the softmax, or of one sum per row."""
     softmax, log = np.abs(w.size[found.anchor]), np.abs(w.size[found.last])
     kept: NDArray[np.bool_] = (softmax == 0) | (log == 0) | (log == softmax) | (log <= softmax * _STATISTIC)
@@ -167,7 +167,7 @@ def members(found: Ranges) -> tuple[Ids, Ids]:
     return found.first[of] + within, of
 
 
-def _without_optimizer(trace: Trace, w: Work) -> str:
+def _without_optimizer(trace: Trace, w: Operations) -> str:
     """The letters with those of operators called in an optimizer's step replaced."""
     spans = Spans(trace)
     steps = np.flatnonzero(named(trace, _OPTIMIZER.search))
@@ -215,7 +215,7 @@ def _without(text: str, ranges: Ranges) -> str:
     return str(letters.tobytes(), "ascii")
 
 
-def _runs(w: Work, text: str) -> Ranges:
+def _runs(w: Operations, text: str) -> Ranges:
     """Two or more pointwise operations in a row on equally many elements."""
     letters = np.frombuffer(text.encode("ascii"), np.uint8)
     point = np.isin(letters, np.frombuffer(POINTWISE.encode("ascii"), np.uint8))

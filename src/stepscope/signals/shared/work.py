@@ -24,7 +24,7 @@ Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class Operations:
     """The n operations of all queues, one queue after the other, with a boundary after each.
 
     An operation is an operator call with all that it put on the queue, or a kernel where the operator is not known.
@@ -80,7 +80,7 @@ class Work:
 
 
 @signal()
-def work(s: Signals) -> Work:
+def work(s: Signals) -> Operations:
     """All operations of the devices in order, and what each of them does.
 
     Without device work it abstains: operators of a recording whose device is missing only take the time of launches.
@@ -123,7 +123,7 @@ def _kernels(trace: Trace) -> Ids:
     return at[np.lexsort((device.event[at], device.ts[at], device.track[at]))]
 
 
-def _of_kernels(trace: Trace, at: Ids) -> Work:
+def _of_kernels(trace: Trace, at: Ids) -> Operations:
     device, grids, spans = DeviceWork.of(trace), Grids.of(trace), Spans(trace)
     described = trace.once(describing_operators)[at]
     rows = spans.rows(described)
@@ -193,11 +193,11 @@ def _sizes(shape: NDArray[np.int32], shapes: tuple[str, ...]) -> NDArray[np.floa
 def _bounded(
     track: NDArray[Any], role: NDArray[Any], columns: dict[str, NDArray[Any]], shapes: tuple[str, ...],
     kernels: tuple[Ids, Ids],
-) -> Work:  # fmt: skip
+) -> Operations:  # fmt: skip
     """Put a boundary after each queue."""
     last = np.append(np.flatnonzero(track[1:] != track[:-1]) + 1, track.size)
     fill = {"op": -1, "shape": -1, "first": np.append(columns["first"], kernels[0].size)[last]}
     bounded = {name: np.insert(values, last, fill.get(name, 0)) for name, values in columns.items()}
     first = np.append(bounded.pop("first"), kernels[0].size)
     letters = "".join(np.insert(role, last, BOUNDARY).tolist())
-    return Work(letters=letters, shapes=shapes, kernels=kernels[0], launches=kernels[1], first=first, **bounded)
+    return Operations(letters=letters, shapes=shapes, kernels=kernels[0], launches=kernels[1], first=first, **bounded)

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analyses.snapshots.memory_snapshot_layout import Layout, layout
+from stepscope.analyses.snapshots.memory_snapshot_layout import FreeLayout, layout
 from stepscope.analyses.snapshots.memory_snapshot_levels import snapshot_levels
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.snapshots.peak_makeup import makeup
@@ -17,7 +17,7 @@ SELECT seq FROM allocator_events WHERE device = $device AND action IN ('segment_
 
 
 @signal()
-def fullest_layout(s: Signals) -> Layout:
+def fullest_layout(s: Signals) -> FreeLayout:
     """What was free, in ranges of what size, just after the allocator took the memory with which it held most.
 
     If it took none during the history, at the peak of what was in use; without a history, at the end.

@@ -37,7 +37,7 @@ _LEAST: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PeakPart:
     """A part of the peak.
 
     Attributes:
@@ -56,7 +56,7 @@ class Part:
 
 
 @signal()
-def scores(s: Signals) -> Part | None:
+def scores(s: Signals) -> PeakPart | None:
     """Score matrices of attention at the peak: from softmax and GEMMs inside attention, and their gradients."""
     levels = _levels(s)
     size, stack = levels.rows["requested"], levels.rows["stack"]
@@ -79,7 +79,7 @@ def math_attention(s: Signals) -> bool:
 
 
 @signal()
-def weight_copies(s: Signals) -> Part | None:
+def weight_copies(s: Signals) -> PeakPart | None:
     """Copies of weights at the peak that autocast made and kept: freed where its region ends."""
     levels = _levels(s)
     leaving = _stacks(s, _AUTOCAST)
@@ -88,7 +88,7 @@ def weight_copies(s: Signals) -> Part | None:
 
 
 @signal()
-def brief(s: Signals) -> Part | None:
+def brief(s: Signals) -> PeakPart | None:
     """What lives briefly at the peak: freed when the allocator had done a few dozen other things."""
     levels = _levels(s)
     life = levels.rows["freed"] - levels.rows["seq"]
@@ -116,7 +116,7 @@ def _places(s: Signals) -> tuple[dict[int, str], NDArray[np.int64]]:
 
 def _part(
     s: Signals, levels: SnapshotLevels, chosen: NDArray[np.bool_], kin: NDArray[np.bool_] | None = None
-) -> Part | None:
+) -> PeakPart | None:
     """The chosen allocations that are live at the peak; None if none is.
 
     The peak without them is that without their kin (by default the chosen) of the same call stacks at any time.
@@ -133,7 +133,7 @@ def _part(
     lines = [Holder(place, sum(sizes), len(sizes), max(sizes)) for place, sizes in by_line.items()]
     lines.sort(key=lambda one: (-one.bytes, one.name))
     named = np.isin(rows["stack"], np.unique(rows["stack"][mine]))
-    return Part(
+    return PeakPart(
         int(rows["requested"][mine].sum()), int(mine.size), tuple(lines), int(levels.requested.max()),
         _without(levels, (chosen if kin is None else kin) & named),
     )  # fmt: skip

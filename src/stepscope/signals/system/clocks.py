@@ -41,7 +41,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockSamples:
     """Samples of a clock while the device worked.
 
     Attributes:
@@ -106,7 +106,7 @@ def slow_kernels(s: Signals) -> tuple[tuple[NDArray[np.int64], float], ...]:
 
 
 @signal()
-def sampled(s: Signals) -> Clock | None:
+def sampled(s: Signals) -> ClockSamples | None:
     """The clock that falls furthest below its highest value while the device works; null if none was sampled."""
     rows = s.trace.rows(_SAMPLES_SQL)
-    return Clock(rows[0]["name"], rows[0]["most"], rows[0]["mean"], rows[0]["least"]) if rows else None
+    return ClockSamples(rows[0]["name"], rows[0]["most"], rows[0]["mean"], rows[0]["least"]) if rows else None

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from stepscope.simulate import causes
-from stepscope.simulate.engine.queues import Queue
+from stepscope.simulate.engine.queues import SimQueue
 from stepscope.simulate.engine.state import RankState
 from stepscope.simulate.program import instructions as ins
-from stepscope.simulate.records import MAIN, Activity, Call, Context, Memory, Overhead, Segment
+from stepscope.simulate.records import MAIN, ActivityRecord, CallRecord, Context, Memory, Overhead, Segment
 from stepscope.simulate.specs import KernelSpec
 
 # Time between two kernels of a graph, which the device starts by itself.
@@ -19,16 +19,16 @@ _LIBRARY_COPY = KernelSpec("Memcpy HtoD (Pageable -> Device)", "copy", "copy", 1
 SEGMENT_CALLS = ("cudaMalloc", "cudaFree")
 
 
-def _call(r: RankState, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> Call:
+def _call(r: RankState, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> CallRecord:
     """Make a runtime call that takes ``ns``; the record is returned, not yet written."""
     start = r.now
     r.correlation += 1
     r.spend(ns, cause)
     external = r.stack[-1][2] if r.stack else 0
-    return Call(start, r.now, r.thread, name, r.correlation, external, launches, r.step)
+    return CallRecord(start, r.now, r.thread, name, r.correlation, external, launches, r.step)
 
 
-def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> Call:
+def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> CallRecord:
     """A launch call: it blocks while the queue is full. The record is written."""
     call = _call(r, name, r.job.launch_ns + loading_ns, launches=True)
     room = r.queues[index].room(r.now)
@@ -41,7 +41,7 @@ def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> Call:
     return call
 
 
-def _place(r: RankState, spec: KernelSpec, index: int, call: Call, duration: int, start: int = -1) -> int:
+def _place(r: RankState, spec: KernelSpec, index: int, call: CallRecord, duration: int, start: int = -1) -> int:
     """Put an activity on a queue and write it; returns its end. ``start`` is given for a collective."""
     queue = r.queues[index]
     earliest, bound = queue.start(call.end)
@@ -51,12 +51,12 @@ def _place(r: RankState, spec: KernelSpec, index: int, call: Call, duration: int
     queue.add(end)
     queue.last[r.thread] = end
     _open_marks(r, queue, index, start)
-    r.buffer.append(Activity(start, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step))
+    r.buffer.append(ActivityRecord(start, end, index, spec, call.correlation, call.external, 0, r.collectives, r.step))
     r.truth.activity(start, end, spec, call.end, bound)
     return end
 
 
-def _open_marks(r: RankState, queue: Queue, index: int, start: int) -> None:
+def _open_marks(r: RankState, queue: SimQueue, index: int, start: int) -> None:
     if queue.opening:
         for mark in queue.opening:
             if mark.thread == r.thread:
@@ -94,7 +94,7 @@ def replay(r: RankState, i: ins.Replay) -> None:
     submitted = call.end
     for node, spec in enumerate(i.kernels, 1):
         end = start + r.device_ns(spec)
-        r.buffer.append(Activity(start, end, i.queue, spec, call.correlation, call.external, node, 0, r.step))
+        r.buffer.append(ActivityRecord(start, end, i.queue, spec, call.correlation, call.external, node, 0, r.step))
         r.truth.activity(start, end, spec, submitted, bound)
         start = end + GRAPH_GAP_NS
     queue.add(end)

@@ -7,11 +7,11 @@ from typing import Any
 
 from stepscope.simulate import causes
 from stepscope.simulate.engine.noise import next_alarm, next_pause
-from stepscope.simulate.engine.queues import Mark
+from stepscope.simulate.engine.queues import OpenAnnotation
 from stepscope.simulate.engine.state import RankState
 from stepscope.simulate.program import instructions as ins
-from stepscope.simulate.records import AUTOGRAD, MAIN, Flow, Frame, Span, Wait
-from stepscope.simulate.specs import OpSpec, Tensor
+from stepscope.simulate.records import AUTOGRAD, MAIN, Flow, FrameRecord, SpanRecord, Wait
+from stepscope.simulate.specs import OpSpec, TensorSpec
 
 # Operators the collating main thread runs per batch when there are no workers.
 _COLLATE = ("aten::empty", "aten::select", "aten::copy_", "aten::stack", "aten::cat", "aten::resize_")
@@ -27,10 +27,10 @@ def enter(r: RankState, i: ins.Enter) -> None:
         r.buffer.append(None)
         r.open_ops += 1
         r.operators += 1
-        mark: Mark | None = None
+        mark: OpenAnnotation | None = None
     else:
         slot = -1
-        mark = Mark(r.thread)
+        mark = OpenAnnotation(r.thread)
         for queue in r.queues:
             queue.opening.append(mark)
     if sequence >= 0:
@@ -54,7 +54,7 @@ def leave(r: RankState, _: object) -> None:
     """End the innermost operator or annotation."""
     spec, start, external, sequence, slot, mark = r.stack.pop()
     r.spend(r.job.op_ns >> 2, causes.OP)
-    span = Span(start, r.now, r.thread, spec, external, sequence, r.step)
+    span = SpanRecord(start, r.now, r.thread, spec, external, sequence, r.step)
     if slot >= 0:
         r.buffer[slot] = span
         r.open_ops -= 1
@@ -75,7 +75,7 @@ def interrupt(r: RankState) -> None:
         if job.with_stack:
             r.frame_id += 1
             parent = r.frames[-1][2] if r.frames else 0
-            r.buffer.append(Frame(start, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
+            r.buffer.append(FrameRecord(start, r.now, r.thread, "Python GC", r.frame_id, parent, r.step))
     if job.pause_interval_ops and due == next_pause(job, due - 1):
         r.spend(job.pause_ns, causes.PYTHON)
     r.alarm = next_alarm(job, r.operators)
@@ -86,7 +86,7 @@ def spend(r: RankState, i: ins.Spend) -> None:
     r.spend(i.ns, i.cause)
 
 
-def thread(r: RankState, i: ins.Thread) -> None:
+def thread(r: RankState, i: ins.SwitchThread) -> None:
     """Hand the work over to another thread; the hand-over wakes it up. The main thread waits for autograd's."""
     r.spend(4 * r.job.op_ns, causes.OP)
     r.thread = i.thread
@@ -112,7 +112,7 @@ def frame_out(r: RankState, _: ins.FrameOut) -> None:
     if not r.job.with_stack:
         return
     r.spend(r.job.python_ns >> 4, causes.PYTHON)
-    r.buffer.append(Frame(start, r.now, MAIN, name, number, parent, r.step))
+    r.buffer.append(FrameRecord(start, r.now, MAIN, name, number, parent, r.step))
 
 
 def next_batch(r: RankState, _: ins.NextBatch) -> None:
@@ -134,7 +134,7 @@ def next_batch(r: RankState, _: ins.NextBatch) -> None:
 
 def _load_here(r: RankState) -> None:
     share = r.loader.load_ns() // len(_COLLATE)
-    sample = Tensor((max(1, r.job.hidden),), "fp32")
+    sample = TensorSpec((max(1, r.job.hidden),), "fp32")
     for name in _COLLATE:
         enter(r, ins.Enter(OpSpec(name, "op", (sample,))))
         r.spend(share, causes.DATA)
@@ -146,7 +146,7 @@ TABLE: dict[type, Callable[[Any, Any], None]] = {
     ins.Enter: enter,
     ins.Leave: leave,
     ins.Spend: spend,
-    ins.Thread: thread,
+    ins.SwitchThread: thread,
     ins.FrameIn: frame_in,
     ins.FrameOut: frame_out,
     ins.NextBatch: next_batch,

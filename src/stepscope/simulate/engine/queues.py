@@ -7,7 +7,7 @@ from collections import deque
 from stepscope.simulate.records import BUSY, DEPENDENCY, LATENCY
 
 
-class Mark:
+class OpenAnnotation:
     """An open annotation: where its device-side copy began on each queue, for work of its host thread."""
 
     __slots__ = ("first", "thread")
@@ -17,7 +17,7 @@ class Mark:
         self.first: dict[int, int] = {}
 
 
-class Queue:
+class SimQueue:
     """One stream.
 
     Because a stream is first in, first out, the times of an activity are known as soon as it is submitted.
@@ -39,7 +39,7 @@ class Queue:
         self.gap = gap
         self.latency = latency
         self.event_latency = event_latency
-        self.opening: list[Mark] = []
+        self.opening: list[OpenAnnotation] = []
         self.last = [0, 0]
 
     def room(self, now: int) -> int:

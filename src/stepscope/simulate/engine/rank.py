@@ -11,7 +11,7 @@ from stepscope.simulate.engine import calls, host
 from stepscope.simulate.engine.state import RankState
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.step import StepProgram
-from stepscope.simulate.records import Activity, Call, Memory, Past, Segment
+from stepscope.simulate.records import ActivityRecord, CallRecord, Memory, Past, Segment
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.truth import RankTruth
 
@@ -102,12 +102,12 @@ class Rank(RankState):
 
     def _forget(self) -> None:
         """Drop what is not recorded; only what the allocator did is kept, and what the device has still to do."""
-        launched = (*self.running, *(record for record in self.buffer if isinstance(record, Activity)))
+        launched = (*self.running, *(record for record in self.buffer if isinstance(record, ActivityRecord)))
         self.running = [activity for activity in launched if activity.end > self.now]
         for record in self.buffer:
-            if isinstance(record, Call) and record.name not in calls.SEGMENT_CALLS:
+            if isinstance(record, CallRecord) and record.name not in calls.SEGMENT_CALLS:
                 continue
-            if isinstance(record, (Memory, Segment, Call)):
+            if isinstance(record, (Memory, Segment, CallRecord)):
                 self.past.append(record)
         self.buffer.clear()
 

@@ -9,14 +9,14 @@ from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.allocator import Allocator, Block
 from stepscope.simulate.engine.loader import Loader
 from stepscope.simulate.engine.noise import factors, next_alarm
-from stepscope.simulate.engine.queues import Mark, Queue
+from stepscope.simulate.engine.queues import OpenAnnotation, SimQueue
 from stepscope.simulate.hostlog import HostLog
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.records import QUEUES, Activity, Call, DeviceSpan, Memory, Record, Segment
+from stepscope.simulate.records import QUEUES, ActivityRecord, CallRecord, DeviceSpanRecord, Memory, Record, Segment
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.truth import RankTruth
 
-Open = tuple[OpSpec, int, int, int, int, Mark | None]
+Open = tuple[OpSpec, int, int, int, int, OpenAnnotation | None]
 
 
 class RankState:
@@ -43,8 +43,8 @@ class RankState:
         self.collectives = 0
         self.sequences: Counter[str] = Counter()
         self.buffer: list[Record | None] = []
-        self.past: list[Memory | Segment | Call] = []
-        self.running: list[Activity] = []
+        self.past: list[Memory | Segment | CallRecord] = []
+        self.running: list[ActivityRecord] = []
         self.handed_over = 0
         self.stack: list[Open] = []
         self.operators = 0
@@ -54,7 +54,7 @@ class RankState:
         self.events: dict[int, int] = {}
         self.blocks: dict[int, Block] = {}
         latency = job.launch_latency_ns, job.event_latency_ns
-        self.queues = [Queue(job.queue_depth, job.kernel_gap_ns, *latency) for _ in QUEUES]
+        self.queues = [SimQueue(job.queue_depth, job.kernel_gap_ns, *latency) for _ in QUEUES]
         self.allocator = Allocator(job.memory_bytes or DEVICES[job.device].memory)
         self.loader = Loader(job, index)
         self.log = HostLog()
@@ -94,8 +94,8 @@ class RankState:
         records, self.buffer = self.buffer, []
         return [record for record in records if record is not None]
 
-    def close_mark(self, spec: OpSpec, external: int, mark: Mark) -> None:
+    def close_mark(self, spec: OpSpec, external: int, mark: OpenAnnotation) -> None:
         """Write the device-side copies of an annotation that ends."""
         for index, start in mark.first.items():
             end = self.queues[index].last[mark.thread]
-            self.buffer.append(DeviceSpan(start, end, index, spec, external, self.step))
+            self.buffer.append(DeviceSpanRecord(start, end, index, spec, external, self.step))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from stepscope.simulate import causes
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.kernels import Kernels
+from stepscope.simulate.kernels import KernelFactory
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.records import COMPUTE
-from stepscope.simulate.specs import KernelSpec, OpSpec, Tensor
+from stepscope.simulate.specs import KernelSpec, OpSpec, TensorSpec
 
-Input = Tensor | str | None
+Input = TensorSpec | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Node:
     sequence: int
     inputs: tuple[Input, ...]
     body: Callable[[], None]
-    params: tuple[Tensor, ...]
+    params: tuple[TensorSpec, ...]
     saved: tuple[int, ...]
 
 
@@ -47,11 +47,11 @@ class Builder:
     """
 
     job: SimJob
-    kernels: Kernels
+    kernels: KernelFactory
     out: list[ins.Instruction] = field(default_factory=list)
     tape: list[Node] = field(default_factory=list)
-    params: list[Tensor] = field(default_factory=list)
-    on_grad: Callable[[Tensor], None] | None = None
+    params: list[TensorSpec] = field(default_factory=list)
+    on_grad: Callable[[TensorSpec], None] | None = None
     unit: Callable[[int], AbstractContextManager[None]] = _no_unit
     slots: int = 0
     sequence: int = 0
@@ -81,12 +81,12 @@ class Builder:
         """Interpreter time before the model's code calls the next operator."""
         self.out.append(ins.Spend(int(self.job.python_ns * factor), causes.PYTHON))
 
-    def view(self, name: str, tensor: Tensor) -> None:
+    def view(self, name: str, tensor: TensorSpec) -> None:
         """An operator that only makes a view."""
         with self.op(name, tensor), self.op("aten::as_strided", tensor, "", "", ""):
             pass
 
-    def empty(self, tensor: Tensor, name: str = "aten::empty") -> int:
+    def empty(self, tensor: TensorSpec, name: str = "aten::empty") -> int:
         """Allocate a tensor; returns its slot."""
         self.slots += 1
         sizes = str(list(tensor.shape))
@@ -116,7 +116,7 @@ class Builder:
 
     def item(self, dtype: str = "fp32") -> None:
         """Read one number from the device: copy it and wait for it."""
-        one = Tensor((), dtype)
+        one = TensorSpec((), dtype)
         self.python()
         with self.op("aten::item", one), self.op("aten::_local_scalar_dense", one):
             self.out.append(ins.Copy(self.kernels.memcpy(4, "DtoH", True), COMPUTE, False))
@@ -139,7 +139,7 @@ class Builder:
         inputs: tuple[Input, ...],
         body: Callable[[], None],
         *,
-        params: tuple[Tensor, ...] = (),
+        params: tuple[TensorSpec, ...] = (),
         saved: tuple[int, ...] = (),
     ) -> None:
         """Put an operator's backward on the tape; ``saved`` are the slots it keeps until then."""
@@ -168,7 +168,7 @@ class Builder:
             for param in node.params:
                 self._accumulate(param)
 
-    def _accumulate(self, param: Tensor) -> None:
+    def _accumulate(self, param: TensorSpec) -> None:
         name = "torch::autograd::AccumulateGrad"
         with self.op(f"autograd::engine::evaluate_function: {name}"):
             with self.op(name, param), self.op("aten::detach", param), self.op("detach", param):

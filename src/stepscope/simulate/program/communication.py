@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepscope.simulate.names import collective_kernel
-from stepscope.simulate.pipeline import Group
+from stepscope.simulate.pipeline import RankGroup
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.builder import LEAVE, Builder
 from stepscope.simulate.records import COMM, COMPUTE
-from stepscope.simulate.specs import DTYPE_BYTES, Collective, OpSpec, Tensor
+from stepscope.simulate.specs import DTYPE_BYTES, Collective, OpSpec, TensorSpec
 
 ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER = "allreduce", "_allgather_base", "_reduce_scatter_base"
 SEND, RECEIVE = "send", "recv"
@@ -28,7 +28,7 @@ class Communicator:
     """A process group; ``events`` counts the events it has recorded in the step, from one that is its own on."""
 
     b: Builder
-    group: Group
+    group: RankGroup
     events: int = 0
 
     def start(self, name: str, elements: int, between: tuple[int, ...] = ()) -> int:
@@ -43,7 +43,7 @@ class Communicator:
         what = self._describe(name, elements, between or self.group.ranks)
         before, after = self.events, self.events + 1
         self.events += 2
-        shape = (Tensor((what.elements_in,), what.dtype),)
+        shape = (TensorSpec((what.elements_in,), what.dtype),)
         b.out.append(ins.Enter(OpSpec("record_param_comms", "op", shape, extra=_fields(what))))
         b.out.append(ins.Enter(OpSpec(_RANGES[name], "annotation", shape)))
         b.out.append(ins.RecordEvent(before, COMPUTE))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from stepscope.simulate.program import ops
 from stepscope.simulate.program.builder import Builder
-from stepscope.simulate.specs import Tensor
+from stepscope.simulate.specs import TensorSpec
 
 
-def convnet(b: Builder, x: Tensor) -> Tensor:
+def convnet(b: Builder, x: TensorSpec) -> TensorSpec:
     """A stem, ``layers`` residual blocks that halve the image every fourth one, a pool and a classifier."""
     job = b.job
     x = conv2d(b, x, job.hidden, 7, 2)
@@ -27,7 +27,7 @@ def convnet(b: Builder, x: Tensor) -> Tensor:
     return ops.linear(b, x, job.vocab)
 
 
-def _block(b: Builder, x: Tensor, channels: int, stride: int) -> Tensor:
+def _block(b: Builder, x: TensorSpec, channels: int, stride: int) -> TensorSpec:
     y = x
     for size, step in ((1, 1), (3, stride), (1, 1)):
         y = conv2d(b, y, channels, size, step)
@@ -38,11 +38,11 @@ def _block(b: Builder, x: Tensor, channels: int, stride: int) -> Tensor:
     return ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", y, b.job.elementwise_split)
 
 
-def conv2d(b: Builder, x: Tensor, channels: int, size: int, stride: int) -> Tensor:
+def conv2d(b: Builder, x: TensorSpec, channels: int, size: int, stride: int) -> TensorSpec:
     """``nn.Conv2d`` without bias, with padding that keeps the image's size."""
     n, c, height, width = x.shape
-    weight = Tensor((channels, c, size, size), x.dtype)
-    y = Tensor((n, channels, max(1, height // stride), max(1, width // stride)), x.dtype)
+    weight = TensorSpec((channels, c, size, size), x.dtype)
+    y = TensorSpec((n, channels, max(1, height // stride), max(1, width // stride)), x.dtype)
     b.params.append(weight)
     args = (x, weight, None, f"[{stride}, {stride}]", f"[{size // 2}, {size // 2}]", "[1, 1]", "1")
     with (
@@ -67,13 +67,13 @@ def conv2d(b: Builder, x: Tensor, channels: int, size: int, stride: int) -> Tens
     return y
 
 
-def batch_norm(b: Builder, x: Tensor) -> Tensor:
+def batch_norm(b: Builder, x: TensorSpec) -> TensorSpec:
     """``nn.BatchNorm2d`` in training mode, with its step counter."""
-    channel = Tensor((x.shape[1],), "fp32")
+    channel = TensorSpec((x.shape[1],), "fp32")
     b.params.extend((channel, channel))
     b.python(0.5)
-    with b.op("aten::add_", Tensor((), "int64"), "1", "1"):
-        b.launch(b.kernels.elementwise("CUDAFunctorOnSelf_add<long>", Tensor((1,), "int64"), 2))
+    with b.op("aten::add_", TensorSpec((), "int64"), "1", "1"):
+        b.launch(b.kernels.elementwise("CUDAFunctorOnSelf_add<long>", TensorSpec((1,), "int64"), 2))
     args = (x, channel, channel, channel, channel, "True", "0.1", "1e-05", "True")
     name = (
         "void cudnn::bn_{way}_1C11_kernel_new<T, float, float2, 512, true, 1>(cudnnTensorStruct, T const*, T*, float)"
@@ -96,7 +96,7 @@ def batch_norm(b: Builder, x: Tensor) -> Tensor:
     return x
 
 
-def relu(b: Builder, x: Tensor) -> Tensor:
+def relu(b: Builder, x: TensorSpec) -> TensorSpec:
     """In-place ReLU."""
     functor = "(anonymous namespace)::launch_clamp_scalar(at::TensorIteratorBase&)::{lambda(T)#1}"
     with b.differentiable("aten::relu_", x) as number, b.op("aten::clamp_min_", x, "0"):
@@ -112,9 +112,9 @@ def relu(b: Builder, x: Tensor) -> Tensor:
     return x
 
 
-def pool(b: Builder, x: Tensor) -> Tensor:
+def pool(b: Builder, x: TensorSpec) -> TensorSpec:
     """Global average pool and flatten."""
-    y = Tensor((x.shape[0], x.shape[1]), x.dtype)
+    y = TensorSpec((x.shape[0], x.shape[1]), x.dtype)
     name = (
         "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<T, at::native::MeanOps<T, float, float, T>"
         ", unsigned int, T, 4> >(at::native::ReduceOp<T>)"

@@ -109,7 +109,7 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Thread:
+class SwitchThread:
     """Go on in another host thread (``records.MAIN`` or ``records.AUTOGRAD``)."""
 
     thread: int
@@ -151,7 +151,7 @@ Instruction = (
     | Sync
     | RuntimeCall
     | Spend
-    | Thread
+    | SwitchThread
     | FrameIn
     | FrameOut
     | NextBatch

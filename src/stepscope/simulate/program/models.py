@@ -6,21 +6,21 @@ from stepscope.simulate.pipeline import PipelineStage
 from stepscope.simulate.program import convolution as conv
 from stepscope.simulate.program import ops
 from stepscope.simulate.program.builder import Builder
-from stepscope.simulate.specs import Tensor
+from stepscope.simulate.specs import TensorSpec
 
 
-def batch_tensors(b: Builder, sequence: int) -> tuple[Tensor, Tensor]:
+def batch_tensors(b: Builder, sequence: int) -> tuple[TensorSpec, TensorSpec]:
     """A batch: input and target."""
     job = b.job
     if job.model == "transformer":
-        tokens = Tensor((job.batch, sequence), "int64")
+        tokens = TensorSpec((job.batch, sequence), "int64")
         return tokens, tokens
     if job.model == "convnet":
-        return Tensor((job.batch, 3, job.image, job.image), job.dtype), Tensor((job.batch,), "int64")
-    return Tensor((job.batch, job.hidden), job.dtype), Tensor((job.batch,), "int64")
+        return TensorSpec((job.batch, 3, job.image, job.image), job.dtype), TensorSpec((job.batch,), "int64")
+    return TensorSpec((job.batch, job.hidden), job.dtype), TensorSpec((job.batch,), "int64")
 
 
-def forward(b: Builder, x: Tensor, target: Tensor) -> None:
+def forward(b: Builder, x: TensorSpec, target: TensorSpec) -> None:
     """Emit the model's forward and its loss."""
     model = {"transformer": _transformer, "convnet": conv.convnet, "mlp": _mlp}[b.job.model]
     with b.frame("train.py(41): forward", f"nn.Module: {b.job.model.capitalize()}_0"):
@@ -29,10 +29,10 @@ def forward(b: Builder, x: Tensor, target: Tensor) -> None:
         _loss(b, logits, target)
 
 
-def stage_forward(b: Builder, stage: PipelineStage, tokens: Tensor, target: Tensor) -> None:
+def stage_forward(b: Builder, stage: PipelineStage, tokens: TensorSpec, target: TensorSpec) -> None:
     """Emit the forward of a pipeline's stage on one micro-batch; the last one ends with the loss."""
     with b.frame("train.py(41): forward", "nn.Module: TransformerStage_0"):
-        x = _embedded(b, tokens) if stage.first else Tensor((*tokens.shape, b.job.hidden), b.job.dtype)
+        x = _embedded(b, tokens) if stage.first else TensorSpec((*tokens.shape, b.job.hidden), b.job.dtype)
         for layer in stage.layers:
             with b.frame(f"nn.Module: Block_{layer}", "model.py(57): forward"):
                 _block(b, x, layer)
@@ -41,11 +41,11 @@ def stage_forward(b: Builder, stage: PipelineStage, tokens: Tensor, target: Tens
         _loss(b, logits, target)
 
 
-def _loss(b: Builder, logits: Tensor, target: Tensor) -> None:
+def _loss(b: Builder, logits: TensorSpec, target: TensorSpec) -> None:
     with b.frame("torch/nn/functional.py(3104): cross_entropy"):
         rows = logits.elements // logits.shape[-1]
-        flat = Tensor((rows, logits.shape[-1]), logits.dtype)
-        ops.cross_entropy(b, flat, Tensor((rows,), target.dtype))
+        flat = TensorSpec((rows, logits.shape[-1]), logits.dtype)
+        ops.cross_entropy(b, flat, TensorSpec((rows,), target.dtype))
 
 
 def items_due(b: Builder, layer: int) -> None:
@@ -56,7 +56,7 @@ def items_due(b: Builder, layer: int) -> None:
         ops.double(b)
 
 
-def _mlp(b: Builder, x: Tensor) -> Tensor:
+def _mlp(b: Builder, x: TensorSpec) -> TensorSpec:
     for layer in range(b.job.layers):
         with (
             b.frame(f"nn.Module: Linear_{layer}", "torch/nn/modules/linear.py(124): forward"),
@@ -68,7 +68,7 @@ def _mlp(b: Builder, x: Tensor) -> Tensor:
     return ops.linear(b, x, b.job.vocab)
 
 
-def _transformer(b: Builder, tokens: Tensor) -> Tensor:
+def _transformer(b: Builder, tokens: TensorSpec) -> TensorSpec:
     job = b.job
     x = _embedded(b, tokens)
     # Four square matrices in the attention, eight in the MLP, their biases, and two normalisations.
@@ -85,19 +85,19 @@ def _transformer(b: Builder, tokens: Tensor) -> Tensor:
     return _head(b, x)
 
 
-def _embedded(b: Builder, tokens: Tensor) -> Tensor:
+def _embedded(b: Builder, tokens: TensorSpec) -> TensorSpec:
     with b.frame("nn.Module: Embedding_0", "torch/nn/modules/sparse.py(190): forward"):
-        return ops.embedding(b, tokens, Tensor((b.job.vocab, b.job.hidden), b.job.dtype))
+        return ops.embedding(b, tokens, TensorSpec((b.job.vocab, b.job.hidden), b.job.dtype))
 
 
-def _head(b: Builder, x: Tensor) -> Tensor:
+def _head(b: Builder, x: TensorSpec) -> TensorSpec:
     with b.frame("nn.Module: LayerNorm_final"):
         x = ops.layer_norm(b, x)
     with b.frame("nn.Module: Linear_head", "torch/nn/modules/linear.py(124): forward"):
         return ops.linear(b, x, b.job.vocab, bias=False)
 
 
-def _block(b: Builder, x: Tensor, layer: int) -> None:
+def _block(b: Builder, x: TensorSpec, layer: int) -> None:
     job = b.job
     with b.frame(f"nn.Module: LayerNorm_{2 * layer}"):
         ops.layer_norm(b, x)
@@ -116,25 +116,25 @@ def _block(b: Builder, x: Tensor, layer: int) -> None:
     ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
 
 
-def _attention(b: Builder, x: Tensor) -> None:
+def _attention(b: Builder, x: TensorSpec) -> None:
     job = b.job
     batch, sequence, hidden = x.shape
     heads = max(1, job.heads)
     width = max(1, hidden // heads)
-    q = Tensor((batch, heads, sequence, width), x.dtype)
+    q = TensorSpec((batch, heads, sequence, width), x.dtype)
     for _ in range(3):
         b.view("aten::transpose", q)
     if job.attention == "flash":
         ops.flash_attention(b, q)
         return
-    scores = Tensor((batch, heads, sequence, sequence), x.dtype)
+    scores = TensorSpec((batch, heads, sequence, sequence), x.dtype)
     ops.matmul(b, q, q, (batch * heads, sequence, sequence, width), "tn")
     ops.pointwise(b, ("aten::mul", "MulBackward0"), "MulFunctor<T>", scores, job.elementwise_split)
     ops.softmax(b, scores)
     ops.matmul(b, scores, q, (batch * heads, sequence, width, sequence), "nn")
 
 
-def _checkpointed(b: Builder, x: Tensor, layer: int) -> None:
+def _checkpointed(b: Builder, x: TensorSpec, layer: int) -> None:
     """Run a block without keeping its activations, and once more when the backward needs them."""
     outer = b.tape
     b.tape = []

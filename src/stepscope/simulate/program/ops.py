@@ -5,29 +5,29 @@ from __future__ import annotations
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.records import COMPUTE
-from stepscope.simulate.specs import KernelSpec, Tensor
+from stepscope.simulate.specs import KernelSpec, TensorSpec
 
 
-def linear(b: Builder, x: Tensor, width: int, bias: bool = True) -> Tensor:
+def linear(b: Builder, x: TensorSpec, width: int, bias: bool = True) -> TensorSpec:
     """``nn.Linear`` over the last dimension."""
     rows, depth = x.elements // x.shape[-1], x.shape[-1]
-    weight, vector = Tensor((width, depth), x.dtype), Tensor((width,), x.dtype)
-    y = Tensor((*x.shape[:-1], width), x.dtype)
-    flat = Tensor((rows, depth), x.dtype)
+    weight, vector = TensorSpec((width, depth), x.dtype), TensorSpec((width,), x.dtype)
+    y = TensorSpec((*x.shape[:-1], width), x.dtype)
+    flat = TensorSpec((rows, depth), x.dtype)
     name = "aten::addmm" if bias else "aten::mm"
     params = (vector, weight) if bias else (weight,)
     b.params.extend(params)
     with b.differentiable("aten::linear", x, weight, vector if bias else None) as number:
         b.view("aten::t", weight)
-        with b.op(name, *([vector] if bias else []), flat, Tensor((depth, width), x.dtype, True), "", ""):
+        with b.op(name, *([vector] if bias else []), flat, TensorSpec((depth, width), x.dtype, True), "", ""):
             out = b.empty(y)
             b.call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
             b.launch(b.kernels.gemm(rows, width, depth, "tn"), _gemm_call(b))
 
     def backward() -> None:
-        grad = Tensor((rows, width), x.dtype)
+        grad = TensorSpec((rows, width), x.dtype)
         dx = _gemm(b, "aten::mm", grad, (rows, depth, width), "nn")
-        dw = _gemm(b, "aten::mm", Tensor((width, rows), x.dtype, True), (width, depth, rows), "nt")
+        dw = _gemm(b, "aten::mm", TensorSpec((width, rows), x.dtype, True), (width, depth, rows), "nt")
         if bias:
             with b.op("aten::sum", grad, "[0]", "True", ""):
                 b.free(b.empty(vector))
@@ -43,15 +43,15 @@ def _gemm_call(b: Builder) -> str:
     return "cudaLaunchKernelExC" if b.kernels.costs.device.capability[0] >= 9 else "cudaLaunchKernel"
 
 
-def _gemm(b: Builder, name: str, left: Tensor, sizes: tuple[int, int, int], layout: str) -> int:
+def _gemm(b: Builder, name: str, left: TensorSpec, sizes: tuple[int, int, int], layout: str) -> int:
     m, n, k = sizes
-    with b.op(name, left, Tensor((k, n), left.dtype)):
-        out = b.empty(Tensor((m, n), left.dtype))
+    with b.op(name, left, TensorSpec((k, n), left.dtype)):
+        out = b.empty(TensorSpec((m, n), left.dtype))
         b.launch(b.kernels.gemm(m, n, k, layout), _gemm_call(b))
     return out
 
 
-def _reduction(b: Builder, x: Tensor) -> KernelSpec:
+def _reduction(b: Builder, x: TensorSpec) -> KernelSpec:
     name = (
         "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<T, at::native::func_wrapper_t<T, "
         "at::native::sum_functor<T, float, T>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, "
@@ -60,7 +60,7 @@ def _reduction(b: Builder, x: Tensor) -> KernelSpec:
     return b.kernels.named(name, "reduction", x, 1.1)
 
 
-def pointwise(b: Builder, names: tuple[str, str], functor: str, x: Tensor, split: int = 1) -> Tensor:
+def pointwise(b: Builder, names: tuple[str, str], functor: str, x: TensorSpec, split: int = 1) -> TensorSpec:
     """A pointwise operator; ``names`` are the forward's and the node's; written as ``split`` operators."""
     for _ in range(max(1, split)):
         operands = 3 if names[0] in ("aten::add", "aten::mul") else 2
@@ -79,9 +79,9 @@ def pointwise(b: Builder, names: tuple[str, str], functor: str, x: Tensor, split
     return x
 
 
-def layer_norm(b: Builder, x: Tensor) -> Tensor:
+def layer_norm(b: Builder, x: TensorSpec) -> TensorSpec:
     """``nn.LayerNorm`` over the last dimension."""
-    params = (Tensor((x.shape[-1],), x.dtype), Tensor((x.shape[-1],), x.dtype))
+    params = (TensorSpec((x.shape[-1],), x.dtype), TensorSpec((x.shape[-1],), x.dtype))
     b.params.extend(params)
     forward = b.kernels.named(
         "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<T, float>(int, float, "
@@ -112,7 +112,7 @@ def layer_norm(b: Builder, x: Tensor) -> Tensor:
     return x
 
 
-def softmax(b: Builder, x: Tensor) -> Tensor:
+def softmax(b: Builder, x: TensorSpec) -> TensorSpec:
     """``softmax`` over the last dimension."""
     name = "void (anonymous namespace)::softmax_warp_{way}<T, T, float, 10, false, false>(T*, T const*, int, int, int)"
     with b.differentiable("aten::softmax", x, "-1", "") as number, b.op("aten::_softmax", x, "-1", "False"):
@@ -129,21 +129,23 @@ def softmax(b: Builder, x: Tensor) -> Tensor:
     return x
 
 
-def matmul(b: Builder, left: Tensor, right: Tensor, sizes: tuple[int, int, int, int], layout: str) -> Tensor:
+def matmul(
+    b: Builder, left: TensorSpec, right: TensorSpec, sizes: tuple[int, int, int, int], layout: str
+) -> TensorSpec:
     """Batched GEMM; ``sizes`` are batch, m, n and k."""
     batch, m, n, k = sizes
-    y = Tensor((*left.shape[:-1], n), left.dtype)
+    y = TensorSpec((*left.shape[:-1], n), left.dtype)
     with (
         b.differentiable("aten::matmul", left, right) as number,
-        b.op("aten::bmm", Tensor((batch, m, k), left.dtype), Tensor((batch, k, n), left.dtype)),
+        b.op("aten::bmm", TensorSpec((batch, m, k), left.dtype), TensorSpec((batch, k, n), left.dtype)),
     ):
         out = b.empty(y)
         b.launch(b.kernels.gemm(m, n, k, layout, batch), _gemm_call(b))
 
     def backward() -> None:
         for shape, way in (((m, k, n), "nt"), ((k, n, m), "tn")):
-            with b.op("aten::bmm", Tensor((batch, shape[0], shape[2]), left.dtype), right):
-                grad = b.empty(Tensor((batch, shape[0], shape[1]), left.dtype))
+            with b.op("aten::bmm", TensorSpec((batch, shape[0], shape[2]), left.dtype), right):
+                grad = b.empty(TensorSpec((batch, shape[0], shape[1]), left.dtype))
                 b.launch(b.kernels.gemm(*shape, way, batch), _gemm_call(b))
             b.free(grad)
 
@@ -151,7 +153,7 @@ def matmul(b: Builder, left: Tensor, right: Tensor, sizes: tuple[int, int, int, 
     return y
 
 
-def flash_attention(b: Builder, q: Tensor) -> Tensor:
+def flash_attention(b: Builder, q: TensorSpec) -> TensorSpec:
     """``scaled_dot_product_attention`` in one kernel; ``q`` is (batch, heads, sequence, width)."""
     batch, heads, sequence, width = q.shape
     with (
@@ -176,9 +178,9 @@ def flash_attention(b: Builder, q: Tensor) -> Tensor:
     return q
 
 
-def embedding(b: Builder, indices: Tensor, table: Tensor) -> Tensor:
+def embedding(b: Builder, indices: TensorSpec, table: TensorSpec) -> TensorSpec:
     """``nn.Embedding``."""
-    y = Tensor((*indices.shape, table.shape[-1]), table.dtype)
+    y = TensorSpec((*indices.shape, table.shape[-1]), table.dtype)
     b.params.append(table)
     forward = (
         "void at::native::(anonymous namespace)::indexSelectLargeIndex<T, long, unsigned int, 2, 2, -2, true>"
@@ -203,7 +205,7 @@ def embedding(b: Builder, indices: Tensor, table: Tensor) -> Tensor:
     return y
 
 
-def contiguous(b: Builder, x: Tensor) -> Tensor:
+def contiguous(b: Builder, x: TensorSpec) -> TensorSpec:
     """A copy into row-major order."""
     with b.differentiable("aten::contiguous", x, "0") as number, b.op("aten::clone", x, "0"):
         out = b.empty(x, "aten::empty_like")
@@ -213,14 +215,14 @@ def contiguous(b: Builder, x: Tensor) -> Tensor:
     return x
 
 
-def cross_entropy(b: Builder, x: Tensor, target: Tensor) -> Tensor:
+def cross_entropy(b: Builder, x: TensorSpec, target: TensorSpec) -> TensorSpec:
     """``cross_entropy`` of (rows, classes)."""
     name = (
         "void at::native::(anonymous namespace)::cunn_SoftMax{way}<8, T, float, T, at::native::(anonymous "
         "namespace)::LogSoftMax{way}Epilogue>(T*, T const*, int)"
     )
-    loss = Tensor((), "fp32")
-    nll = Tensor((x.shape[0],), "fp32")
+    loss = TensorSpec((), "fp32")
+    nll = TensorSpec((x.shape[0],), "fp32")
     reduce = (
         "void at::native::(anonymous namespace)::nll_loss_{way}_reduce_cuda_kernel_2d<T, float, long>(T*, T*, long*)"
     )
@@ -245,7 +247,7 @@ def cross_entropy(b: Builder, x: Tensor, target: Tensor) -> Tensor:
 
 def double(b: Builder) -> None:
     """Statistics kept in fp64: an elementwise multiplication of two vectors of the model's width."""
-    wide = Tensor((b.job.hidden, 64), "fp64")
+    wide = TensorSpec((b.job.hidden, 64), "fp64")
     b.python()
     with b.op("aten::mul", wide, wide):
         out = b.empty(wide)
@@ -253,7 +255,7 @@ def double(b: Builder) -> None:
     b.free(out)
 
 
-def host_to_device(b: Builder, x: Tensor, queue: int = COMPUTE) -> int:
+def host_to_device(b: Builder, x: TensorSpec, queue: int = COMPUTE) -> int:
     """``x.to(device)``; returns the slot of the device tensor."""
     b.python()
     pinned = b.job.pinned

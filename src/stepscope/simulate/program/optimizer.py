@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.simulate.program.builder import Builder
-from stepscope.simulate.specs import Tensor
+from stepscope.simulate.specs import TensorSpec
 
 # Operators of one step, with the tensors each element-wise pass touches.
 _FOREACH = {
@@ -78,7 +78,7 @@ def _foreach(b: Builder) -> None:
 
 def _loop(b: Builder) -> None:
     for param in b.params:
-        state = param if _shards(b) == 1 else Tensor((max(1, param.elements // _shards(b)),), param.dtype)
+        state = param if _shards(b) == 1 else TensorSpec((max(1, param.elements // _shards(b)),), param.dtype)
         for op in _LOOP[b.job.optimizer]:
             b.python(0.3)
             with b.op(f"aten::{op}", state, state):

@@ -17,7 +17,7 @@ from stepscope.simulate.program.builder import Builder, Node
 from stepscope.simulate.program.communication import RECEIVE, SEND, Communicator
 from stepscope.simulate.program.reducer import Reducer
 from stepscope.simulate.records import AUTOGRAD, MAIN
-from stepscope.simulate.specs import Tensor
+from stepscope.simulate.specs import TensorSpec
 
 
 @dataclass(slots=True)
@@ -28,8 +28,8 @@ class Pipelined:
     stage: PipelineStage
     group: Communicator
     reducer: Reducer | None
-    tokens: Tensor
-    target: Tensor
+    tokens: TensorSpec
+    target: TensorSpec
     tapes: deque[list[Node]] = field(default_factory=deque)
 
     def run(self) -> None:
@@ -66,12 +66,12 @@ class Pipelined:
         b = self.b
         b.python(2)
         with b.frame("torch/_tensor.py(570): backward", "torch/autograd/__init__.py(242): backward"):
-            b.out.append(ins.Thread(AUTOGRAD))
+            b.out.append(ins.SwitchThread(AUTOGRAD))
             b.on_grad = self.reducer.ready if self.reducer is not None and last else None
             b.run_backward(self.tapes.popleft())
             if self.reducer is not None and last:
                 self.reducer.finish()
-            b.out.append(ins.Thread(MAIN))
+            b.out.append(ins.SwitchThread(MAIN))
 
     def _exchange(self, before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> None:
         """Exchange a micro-batch's activations or gradients with the stage before or after, if there is one."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.program.communication import ALL_REDUCE, Communicator
-from stepscope.simulate.specs import DTYPE_BYTES, Tensor
+from stepscope.simulate.specs import DTYPE_BYTES, TensorSpec
 
 # DDP keeps the first bucket small, so that communication starts early in the backward.
 FIRST_BUCKET = 1 << 20
@@ -32,7 +32,7 @@ class Reducer:
     waiting: list[int] = field(default_factory=list)
     done: list[tuple[int, int]] = field(default_factory=list)
 
-    def ready(self, param: Tensor) -> None:
+    def ready(self, param: TensorSpec) -> None:
         """A gradient is final: copy it into the bucket; reduce the bucket once it is full."""
         b = self.b
         with b.op("torch::distributed::reducer::mul_out", param), b.op("aten::mul", param, "", param):
@@ -50,7 +50,7 @@ class Reducer:
         self.waiting.clear()
         for event, elements in self.done:
             self.group.wait(event)
-            bucket = Tensor((elements,), self.b.job.dtype)
+            bucket = TensorSpec((elements,), self.b.job.dtype)
             with self.b.op("torch.distributed.ddp.reducer::copy_bucket_to_grad", bucket):
                 self.b.view("aten::view", bucket)
         self.done.clear()

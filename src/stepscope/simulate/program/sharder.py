@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.program.communication import ALL_GATHER, REDUCE_SCATTER, Communicator
-from stepscope.simulate.specs import Tensor
+from stepscope.simulate.specs import TensorSpec
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Sharder:
 
     def _gather(self, elements: int, name: str) -> int:
         with self.b.annotation(name):
-            slot = self.b.empty(Tensor((elements,), self.b.job.dtype))
+            slot = self.b.empty(TensorSpec((elements,), self.b.job.dtype))
             event = self.group.start(ALL_GATHER, elements)
         self.group.wait(event)
         return slot

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.kernels import Kernels
+from stepscope.simulate.kernels import KernelFactory
 from stepscope.simulate.pipeline import PipelineStage, stage_of
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program import models, ops
@@ -17,7 +17,7 @@ from stepscope.simulate.program.pipelined import Pipelined
 from stepscope.simulate.program.reducer import Reducer
 from stepscope.simulate.program.sharder import Sharder
 from stepscope.simulate.records import AUTOGRAD, COMPUTE, COPY, MAIN
-from stepscope.simulate.specs import KernelSpec, Tensor
+from stepscope.simulate.specs import KernelSpec, TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StepProgram:
 
 def compile_step(job: SimJob, sequence: int, rank: int = 0) -> StepProgram:
     """The program of a step whose batch has ``sequence`` tokens per sample; ranks differ in a pipeline alone."""
-    b, stage = Builder(job, Kernels.of(job)), stage_of(job, rank)
+    b, stage = Builder(job, KernelFactory.of(job)), stage_of(job, rank)
     x, target = models.batch_tensors(b, sequence)
     copy_event = 1_000_000
     with b.frame("train.py(30): <module>"):
@@ -91,10 +91,12 @@ def _setup(b: Builder) -> ins.Program:
     )
 
 
-def _pipelined(b: Builder, stage: PipelineStage, x: Tensor, target: Tensor, reducer: Reducer | Sharder | None) -> None:
+def _pipelined(
+    b: Builder, stage: PipelineStage, x: TensorSpec, target: TensorSpec, reducer: Reducer | Sharder | None
+) -> None:
     """Forwards and backwards of all micro-batches, each a part of the batch."""
     part = b.job.batch // b.job.micro_batches
-    tokens, wanted = (Tensor((part, *given.shape[1:]), given.dtype) for given in (x, target))
+    tokens, wanted = (TensorSpec((part, *given.shape[1:]), given.dtype) for given in (x, target))
     zero_grad(b)
     # Event numbers of the two groups differ.
     group = Communicator(b, stage.pipe, events=2_000_000)
@@ -116,7 +118,7 @@ def _parallel(b: Builder, stage: PipelineStage) -> Reducer | Sharder | None:
     return reducer
 
 
-def _forward_backward(b: Builder, x: Tensor, target: Tensor, reducer: Reducer | Sharder | None) -> None:
+def _forward_backward(b: Builder, x: TensorSpec, target: TensorSpec, reducer: Reducer | Sharder | None) -> None:
     if b.job.ranks > 1 and b.job.training:
         name = "DistributedDataParallel" if b.job.parallel == "ddp" else "FullyShardedDataParallel"
         with b.annotation(f"{name}.forward"):
@@ -128,11 +130,11 @@ def _forward_backward(b: Builder, x: Tensor, target: Tensor, reducer: Reducer | 
     zero_grad(b)
     b.python(2)
     with b.frame("torch/_tensor.py(570): backward", "torch/autograd/__init__.py(242): backward"):
-        b.out.append(ins.Thread(AUTOGRAD))
+        b.out.append(ins.SwitchThread(AUTOGRAD))
         b.run_backward(b.tape)
         if reducer is not None:
             reducer.finish()
-        b.out.append(ins.Thread(MAIN))
+        b.out.append(ins.SwitchThread(MAIN))
 
 
 def _replayed(b: Builder, emit: Callable[[], None]) -> None:
@@ -145,6 +147,6 @@ def _replayed(b: Builder, emit: Callable[[], None]) -> None:
     b.out.append(ins.Replay(tuple(kernels), COMPUTE))
 
 
-def _ready(b: Builder, param: Tensor) -> None:
+def _ready(b: Builder, param: TensorSpec) -> None:
     if b.on_grad is not None:
         b.on_grad(param)

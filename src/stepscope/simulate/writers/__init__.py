@@ -5,16 +5,16 @@ from __future__ import annotations
 from stepscope.simulate.writers.ascend.folder import AscendWriter
 from stepscope.simulate.writers.ascend.place import folders
 from stepscope.simulate.writers.base import MakeWriter, Writer
-from stepscope.simulate.writers.formats import Format, Targets, one_file_per_rank
+from stepscope.simulate.writers.formats import JobFormat, Targets, one_file_per_rank
 from stepscope.simulate.writers.kineto import KinetoWriter
 from stepscope.simulate.writers.nsight import NsightWriter
 from stepscope.simulate.writers.nsight_shared import HostWriter, one_file_per_host
 from stepscope.simulate.writers.snapshot import SnapshotWriter
 
-WRITERS: dict[str, Format] = {
+WRITERS: dict[str, JobFormat] = {
     format.name: format
     for format in (
-        Format(
+        JobFormat(
             "kineto",
             "torch.profiler's Chrome trace (.json, .json.gz)",
             vendors=("nvidia", "amd"),
@@ -24,7 +24,7 @@ WRITERS: dict[str, Format] = {
             text=True,
             pipelines=True,
         ),
-        Format(
+        JobFormat(
             "ascend",
             "Ascend PyTorch Profiler's folder of JSON and CSV files, one per rank",
             vendors=("huawei",),
@@ -32,7 +32,7 @@ WRITERS: dict[str, Format] = {
             targets=folders,
             make=AscendWriter,
         ),
-        Format(
+        JobFormat(
             "nsight",
             "Nsight Systems' SQLite export, one per rank (.sqlite)",
             vendors=("nvidia",),
@@ -40,7 +40,7 @@ WRITERS: dict[str, Format] = {
             targets=one_file_per_rank((".sqlite",), "rank{rank}.sqlite"),
             make=NsightWriter,
         ),
-        Format(
+        JobFormat(
             "nsight-host",
             "Nsight Systems' SQLite export, one for all ranks of a host (.sqlite)",
             vendors=("nvidia",),
@@ -48,7 +48,7 @@ WRITERS: dict[str, Format] = {
             targets=one_file_per_host,
             make=HostWriter,
         ),
-        Format(
+        JobFormat(
             "memsnapshot",
             "PyTorch's memory snapshot, one per rank (.pickle)",
             vendors=("nvidia", "amd"),
@@ -60,4 +60,4 @@ WRITERS: dict[str, Format] = {
     )
 }
 
-__all__ = ["WRITERS", "Format", "MakeWriter", "Targets", "Writer"]
+__all__ = ["WRITERS", "JobFormat", "MakeWriter", "Targets", "Writer"]

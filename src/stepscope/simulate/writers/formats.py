@@ -19,7 +19,7 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class JobFormat:
     """A format a simulated job can be written in.
 
     Attributes:

@@ -10,28 +10,28 @@ from typing import IO, cast
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import (
-    Activity,
-    Call,
-    DeviceSpan,
+    ActivityRecord,
+    CallRecord,
+    DeviceSpanRecord,
     Flow,
-    Frame,
+    FrameRecord,
     Memory,
     Overhead,
     Past,
     Record,
     Segment,
-    Span,
+    SpanRecord,
     Wait,
 )
 from stepscope.simulate.writers.kineto_document import footer, header
 from stepscope.simulate.writers.kineto_events import Events
 
 _CATEGORIES = {
-    Call: ("cuda_runtime",),
+    CallRecord: ("cuda_runtime",),
     Memory: ("cpu_instant_event",),
     Flow: ("fwdbwd", "fwdbwd"),
-    DeviceSpan: ("gpu_user_annotation",),
-    Frame: ("python_function",),
+    DeviceSpanRecord: ("gpu_user_annotation",),
+    FrameRecord: ("python_function",),
     Overhead: ("overhead",),
     Segment: (),
     Past: (),
@@ -60,7 +60,7 @@ class KinetoWriter:
         self._file.write(header(job, rank).encode())
         self._skipped: set[type] = {Segment, Past, Wait}
         if not job.with_stack:
-            self._skipped.add(Frame)
+            self._skipped.add(FrameRecord)
         if not job.profile_memory:
             self._skipped.add(Memory)
 
@@ -78,11 +78,11 @@ class KinetoWriter:
         for kind, number in Counter(map(type, records)).items():
             for category in _CATEGORIES.get(kind, ()):
                 counts[category] += number
-        kinds = Counter([r.spec.kind for r in records if type(r) is Activity])
+        kinds = Counter([r.spec.kind for r in records if type(r) is ActivityRecord])
         for name, number in kinds.items():
             counts[_ACTIVITIES[name]] += number
-        counts["ac2g"] += sum(kinds.values()) + sum([r.launches for r in records if type(r) is Call])
-        spans = Counter([r.spec.kind for r in records if type(r) is Span])
+        counts["ac2g"] += sum(kinds.values()) + sum([r.launches for r in records if type(r) is CallRecord])
+        spans = Counter([r.spec.kind for r in records if type(r) is SpanRecord])
         counts["cpu_op"] += spans["op"]
         counts["user_annotation"] += spans["annotation"]
 

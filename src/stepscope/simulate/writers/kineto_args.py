@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from stepscope.simulate.devices import Device
-from stepscope.simulate.specs import KernelSpec, OpSpec, Tensor
+from stepscope.simulate.devices import SimDevice
+from stepscope.simulate.specs import KernelSpec, OpSpec, TensorSpec
 
 _TYPES = {
     "bf16": "c10::BFloat16",
@@ -27,7 +27,7 @@ def input_args(spec: OpSpec) -> str:
         return ""
     dims, strides, types, values = [], [], [], []
     for given in spec.inputs:
-        if isinstance(given, Tensor):
+        if isinstance(given, TensorSpec):
             dims.append(list(given.shape))
             strides.append(list(given.strides))
             types.append(_TYPES[given.dtype])
@@ -44,7 +44,7 @@ def input_args(spec: OpSpec) -> str:
     )
 
 
-def kernel_args(spec: KernelSpec, device: Device, index: int, stream: int) -> str:
+def kernel_args(spec: KernelSpec, device: SimDevice, index: int, stream: int) -> str:
     """Where an activity ran and with what launch configuration; ends before the correlation."""
     place = f'"device": {index}, "context": 1, "stream": {stream}'
     if spec.kind in ("copy", "set"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.pipeline import Group, stage_of
+from stepscope.simulate.pipeline import RankGroup, stage_of
 from stepscope.simulate.writers.kineto_events import BASE_NS, Events, micros
 
 
@@ -49,9 +49,9 @@ def header(job: SimJob, rank: int) -> str:
     )
 
 
-def _groups(job: SimJob, rank: int) -> list[Group]:
+def _groups(job: SimJob, rank: int) -> list[RankGroup]:
     """All ranks together, and in a pipeline those of this rank's stage and of its pipe."""
-    every, stage = Group("0", "default_pg", tuple(range(job.ranks))), stage_of(job, rank)
+    every, stage = RankGroup("0", "default_pg", tuple(range(job.ranks))), stage_of(job, rank)
     return [every, stage.replicas, stage.pipe] if job.stages > 1 else [every]
 
 

@@ -15,16 +15,16 @@ from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.engine.run import clock_offset
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import (
-    Activity,
-    Call,
-    DeviceSpan,
+    ActivityRecord,
+    CallRecord,
+    DeviceSpanRecord,
     Flow,
-    Frame,
+    FrameRecord,
     Memory,
     Overhead,
     Past,
     Segment,
-    Span,
+    SpanRecord,
     Wait,
 )
 from stepscope.simulate.specs import KernelSpec, OpSpec
@@ -81,20 +81,20 @@ class Events:
         self._kernels: dict[tuple[KernelSpec, int], tuple[str, str]] = {}
         self._calls: dict[tuple[str, int], tuple[str, str]] = {}
         self.table: dict[type, Callable[[Any], str]] = {
-            Span: self._span,
-            Call: self._call,
-            Activity: self._activity,
+            SpanRecord: self._span,
+            CallRecord: self._call,
+            ActivityRecord: self._activity,
             Memory: self._memory,
             Flow: self._flow,
-            DeviceSpan: self._device_span,
-            Frame: self._frame,
+            DeviceSpanRecord: self._device_span,
+            FrameRecord: self._frame,
             Overhead: self._overhead,
             Segment: _nothing,
             Past: _nothing,
             Wait: _nothing,
         }
 
-    def _span(self, r: Span) -> str:
+    def _span(self, r: SpanRecord) -> str:
         start, end, thread, spec, external, sequence, _ = r
         key = (spec, thread)
         parts = self._heads.get(key)
@@ -128,7 +128,7 @@ class Events:
             f'"tid": {tid},\n    "ts": '
         )
 
-    def _call(self, r: Call) -> str:
+    def _call(self, r: CallRecord) -> str:
         start, end, thread, name, correlation, external, launches, *_ = r
         parts = self._calls.get((name, thread))
         if parts is None:
@@ -156,7 +156,7 @@ class Events:
             field = f'"cbid": {code}, '
         return self._head("X", "cuda_runtime", name, self.pid, self.tids[thread]), field
 
-    def _activity(self, r: Activity) -> str:
+    def _activity(self, r: ActivityRecord) -> str:
         start, end, queue, spec, correlation, external, node, sequence, _ = r
         parts = self._kernels.get((spec, queue))
         if parts is None:
@@ -202,14 +202,14 @@ class Events:
             f'"ts": {micros(r.end + self.shift)},\n    {common}, "bp": "e"\n  }},\n'
         )
 
-    def _device_span(self, r: DeviceSpan) -> str:
+    def _device_span(self, r: DeviceSpanRecord) -> str:
         head = self._head("X", "gpu_user_annotation", r.spec.name, self.index, self.streams[r.queue])
         return (
             f'{head}{micros(r.start + self.shift)}, "dur": {(r.end - r.start) / 1000:.3f},\n    "args": {{\n'
             f'      "External id": {r.external}\n    }}\n  }},\n'
         )
 
-    def _frame(self, r: Frame) -> str:
+    def _frame(self, r: FrameRecord) -> str:
         number = self.number = self.number + 1
         head = self._head("X", "python_function", r.name, self.pid, self.tids[r.thread])
         parent = r.parent or "null"

@@ -8,19 +8,19 @@ from typing import Any
 
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.records import (
-    Activity,
-    Call,
-    Frame,
+    ActivityRecord,
+    CallRecord,
+    FrameRecord,
     Memory,
     Overhead,
     Past,
     Record,
     Segment,
-    Span,
+    SpanRecord,
     Wait,
 )
 from stepscope.simulate.specs import Collective
-from stepscope.simulate.writers.nsight_database import Database
+from stepscope.simulate.writers.nsight_database import ExportDatabase
 from stepscope.simulate.writers.nsight_device import DeviceRows
 from stepscope.simulate.writers.nsight_host import HostRows
 from stepscope.simulate.writers.nsight_identity import GLOBAL_VM, Identity
@@ -42,7 +42,7 @@ class NsightWriter:
         self.paths = [out] if rank == self._session else []
         self._who = Identity.of(job, rank, self._session)
         # Ranks of one export have strings of their own.
-        self._database = Database(self._part, first_string=(rank - self._session) << 32)
+        self._database = ExportDatabase(self._part, first_string=(rank - self._session) << 32)
         self._host = HostRows(job, self._database, self._who)
         self._device = DeviceRows(self._database, self._who)
         self._collective: Collective | None = None
@@ -66,14 +66,14 @@ class NsightWriter:
         """Handlers of records by type; an export has no place for other records."""
         host, job = self._host, self._job
         handlers: dict[type, Callable[[Any], None]] = {
-            Span: self._span,
-            Call: self._call,
+            SpanRecord: self._span,
+            CallRecord: self._call,
             Wait: host.wait,
-            Activity: self._activity,
+            ActivityRecord: self._activity,
             Overhead: host.overhead,
         }
         if job.with_stack:
-            handlers[Frame] = host.frame
+            handlers[FrameRecord] = host.frame
         if job.profile_memory:
             handlers |= {Segment: self._segment, Past: self._past}
         return handlers
@@ -90,19 +90,19 @@ class NsightWriter:
     def _past(self, past: Past) -> None:
         self.write([record for record in past.records if not isinstance(record, Memory)])
 
-    def _span(self, r: Span) -> None:
+    def _span(self, r: SpanRecord) -> None:
         self._host.span(r)
         if r.spec.name.startswith("nccl:") and self._collective is not None:
             self._host.collective(r, self._collective)
         self._last = max(self._last, r.end)
 
-    def _call(self, r: Call) -> None:
+    def _call(self, r: CallRecord) -> None:
         self._host.call(r)
         self._device.call(r)
         self._correlation = r.correlation
         self._last = max(self._last, r.end)
 
-    def _activity(self, r: Activity) -> None:
+    def _activity(self, r: ActivityRecord) -> None:
         self._device.activity(r)
         self._collective = r.spec.collective or self._collective
         self._last = max(self._last, r.end)

@@ -10,7 +10,7 @@ from typing import Any
 from stepscope.simulate.writers.nsight_schema import create_sql, width
 
 
-class Database:
+class ExportDatabase:
     """Takes rows in the order of each table's columns; equal rows give equal bytes."""
 
     def __init__(self, path: Path, first_string: int = 0) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from stepscope.simulate.records import Activity, Call, Segment
+from stepscope.simulate.records import ActivityRecord, CallRecord, Segment
 from stepscope.simulate.specs import KernelSpec
 from stepscope.simulate.writers import nsight_enums as enums
-from stepscope.simulate.writers.nsight_database import Database
+from stepscope.simulate.writers.nsight_database import ExportDatabase
 from stepscope.simulate.writers.nsight_identity import Identity
 
 # Nodes of an executable graph are numbered from here on.
@@ -27,7 +27,7 @@ _LAST_NAME = re.compile(r"(\w+)\s*(?:<|\(|$)")
 class DeviceRows:
     """Adds the rows of one rank's device."""
 
-    def __init__(self, database: Database, who: Identity) -> None:
+    def __init__(self, database: ExportDatabase, who: Identity) -> None:
         self._database = database
         self._who = who
         self._kernels: dict[KernelSpec, tuple[Any, ...]] = {}
@@ -36,7 +36,7 @@ class DeviceRows:
         self._marks = 0
         self._table = database.table
 
-    def activity(self, r: Activity) -> None:
+    def activity(self, r: ActivityRecord) -> None:
         """A kernel, collective, copy or memset."""
         queue = self._queue(r.start, r.end, r.queue, r.correlation, 0)
         node = _FIRST_NODE + r.node if r.node else None
@@ -73,7 +73,7 @@ class DeviceRows:
             parts = self._kernels[spec] = ((*names, *launch), (*clusters, None, "[]"))
         return parts
 
-    def call(self, r: Call) -> None:
+    def call(self, r: CallRecord) -> None:
         """Effects of a call on queues: waits, and recorded events."""
         kind = _SYNC_TYPES.get(r.name)
         if kind is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.records import Call, Frame, Overhead, Span, Wait
-from stepscope.simulate.specs import Collective, OpSpec, Tensor
+from stepscope.simulate.records import CallRecord, FrameRecord, Overhead, SpanRecord, Wait
+from stepscope.simulate.specs import Collective, OpSpec, TensorSpec
 from stepscope.simulate.writers import nsight_enums as enums
-from stepscope.simulate.writers.nsight_database import Database
+from stepscope.simulate.writers.nsight_database import ExportDatabase
 from stepscope.simulate.writers.nsight_identity import Identity
 from stepscope.simulate.writers.nsight_nccl import add_call
 from stepscope.simulate.writers.nsight_range import Range
@@ -27,7 +27,7 @@ _SHORTEST_NS = 1000
 class HostRows:
     """Adds the rows of one rank's threads."""
 
-    def __init__(self, job: SimJob, database: Database, who: Identity) -> None:
+    def __init__(self, job: SimJob, database: ExportDatabase, who: Identity) -> None:
         self._job = job
         self._database = database
         self._who = who
@@ -35,7 +35,7 @@ class HostRows:
         self._calls: dict[str, int] = {}
         self._table = database.table
 
-    def call(self, r: Call) -> None:
+    def call(self, r: CallRecord) -> None:
         """A call of the CUDA runtime."""
         shift = self._who.shift
         number = self._calls.get(r.name)
@@ -47,7 +47,7 @@ class HostRows:
             (r.start + shift, r.end + shift, enums.RUNTIME, thread, r.correlation, number, 0, None)
         )
 
-    def span(self, r: Span) -> None:
+    def span(self, r: SpanRecord) -> None:
         """An operator, as PyTorch's ``emit_nvtx`` names it, or an annotation by its name alone."""
         text = r.spec.name
         if r.spec.kind == "op":
@@ -55,16 +55,16 @@ class HostRows:
             text = f"{text}{linked}, op_id = {r.external}{self._sizes(r.spec)}"
         self._push_pop(r, text)
 
-    def frame(self, r: Frame) -> None:
+    def frame(self, r: FrameRecord) -> None:
         """A module's call, as hooks around ``forward`` mark it."""
         if r.name.startswith("nn.Module: "):
             self._push_pop(r, r.name)
 
-    def collective(self, r: Span, what: Collective) -> None:
+    def collective(self, r: SpanRecord, what: Collective) -> None:
         """The library's range inside an annotation of the process group."""
         add_call(self._database, self._who, r, what)
 
-    def _push_pop(self, r: Span | Frame, text: str) -> None:
+    def _push_pop(self, r: SpanRecord | FrameRecord, text: str) -> None:
         who = self._who
         row = Range(r.start + who.shift, r.end + who.shift, enums.PUSH_POP, who.threads[r.thread], text)
         self._table("NVTX_EVENTS").append(row.row())
@@ -88,7 +88,7 @@ class HostRows:
     def _sizes(self, spec: OpSpec) -> str:
         suffix = self._suffixes.get(spec)
         if suffix is None:
-            shapes = [list(given.shape) if isinstance(given, Tensor) else [] for given in spec.inputs]
+            shapes = [list(given.shape) if isinstance(given, TensorSpec) else [] for given in spec.inputs]
             suffix = f", sizes = {shapes}" if shapes and self._job.record_shapes else ""
             self._suffixes[spec] = suffix
         return suffix

@@ -7,7 +7,7 @@ from typing import Any
 
 from stepscope.simulate.devices import DEVICES
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.writers.nsight_database import Database
+from stepscope.simulate.writers.nsight_database import ExportDatabase
 from stepscope.simulate.writers.nsight_enums import ENUMS, NON_BLOCKING
 from stepscope.simulate.writers.nsight_identity import GLOBAL_VM, Identity
 from stepscope.simulate.writers.nsight_schema import PRODUCT_VERSION, SCHEMA_VERSION
@@ -22,7 +22,7 @@ _CHIPS = {
 }
 
 
-def write_session(job: SimJob, database: Database, who: Identity, rank: int) -> None:
+def write_session(job: SimJob, database: ExportDatabase, who: Identity, rank: int) -> None:
     """Rows written once per export."""
     started = datetime.fromtimestamp(who.utc_ns // 10**9, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     start = (who.utc_ns, started, started, 35_000_000_000)
@@ -43,7 +43,7 @@ def write_session(job: SimJob, database: Database, who: Identity, rank: int) -> 
     database.table("META_DATA_EXPORT").extend(version.items())
 
 
-def write_process(job: SimJob, database: Database, who: Identity) -> None:
+def write_process(job: SimJob, database: ExportDatabase, who: Identity) -> None:
     """Rows written per process: its name, threads, device, context and streams."""
     device = DEVICES[job.device]
     database.table("PROCESSES").append((who.process, who.pid, "python3"))
@@ -58,7 +58,7 @@ def write_process(job: SimJob, database: Database, who: Identity) -> None:
         database.table("TARGET_INFO_CUDA_STREAM").append(row)
 
 
-def write_variables(job: SimJob, database: Database, rank: int) -> None:
+def write_variables(job: SimJob, database: ExportDatabase, rank: int) -> None:
     """The environment that the launcher gave the process, in an export of one process."""
     given = {"RANK": rank, "WORLD_SIZE": job.ranks, "LOCAL_RANK": rank % job.ranks_per_host}
     rows = [("PROCESS_0:ENVIRONMENT_VARIABLE", f"{name}={value}") for name, value in given.items()]

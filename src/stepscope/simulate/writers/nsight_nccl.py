@@ -9,10 +9,10 @@ import json
 from typing import Final
 
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.records import Span
+from stepscope.simulate.records import SpanRecord
 from stepscope.simulate.specs import DTYPE_BYTES, Collective
 from stepscope.simulate.writers import nsight_enums as enums
-from stepscope.simulate.writers.nsight_database import Database
+from stepscope.simulate.writers.nsight_database import ExportDatabase
 from stepscope.simulate.writers.nsight_identity import Identity
 from stepscope.simulate.writers.nsight_range import Range
 
@@ -36,7 +36,7 @@ _LAYOUTS: Final = {
 }
 
 
-def add_call(database: Database, who: Identity, around: Span, what: Collective) -> None:
+def add_call(database: ExportDatabase, who: Identity, around: SpanRecord, what: Collective) -> None:
     """The range of a call, with the times of the process group's annotation around it.
 
     Its payload has the size of one rank's message: the smaller of input and output.
@@ -49,7 +49,7 @@ def add_call(database: Database, who: Identity, around: Span, what: Collective) 
     database.table("NVTX_EVENTS").append(row.row())
 
 
-def declare(job: SimJob, rank: int, database: Database, who: Identity) -> None:
+def declare(job: SimJob, rank: int, database: ExportDatabase, who: Identity) -> None:
     """The domain, its layouts, and the creation of the communicator, which came before the recorded steps."""
     for number, (entries, size) in _LAYOUTS.items():
         row = (DOMAIN, number, None, 1, None, len(entries), size, None)

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from stepscope.simulate.engine.run import clock_offset
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.records import Context, Memory, Past, Record, Segment, Span
+from stepscope.simulate.records import Context, Memory, Past, Record, Segment, SpanRecord
 from stepscope.simulate.writers.kineto_events import BASE_NS, START_NS
-from stepscope.simulate.writers.snapshot_frames import Stacks
-from stepscope.simulate.writers.snapshot_layout import Layout
+from stepscope.simulate.writers.snapshot_frames import SnapshotStacks
+from stepscope.simulate.writers.snapshot_layout import SegmentLayout
 
 _DIVISIONS: Final = {str(1 << power): 0 for power in range(16)}
 _SETTINGS: Final[dict[str, Any]] = {
@@ -43,10 +43,10 @@ class SnapshotWriter:
         self._device = rank % job.ranks_per_host
         self._devices = min(job.ranks, job.ranks_per_host)
         self._shift = BASE_NS + START_NS + clock_offset(job, rank)
-        self._stacks = Stacks()
-        self._layout = Layout(self._device, self._stacks)
+        self._stacks = SnapshotStacks()
+        self._layout = SegmentLayout(self._device, self._stacks)
         self._history: list[dict[str, Any]] = []
-        self._annotations: list[Span] = []
+        self._annotations: list[SpanRecord] = []
 
     def write(self, records: Sequence[Record]) -> None:
         """Take what concerns the allocator."""
@@ -59,7 +59,7 @@ class SnapshotWriter:
                 self._entry(action, record, abs(record.bytes), record.context)
             elif isinstance(record, Past):
                 self.write(record.records)
-            elif isinstance(record, Span) and record.spec.kind == "annotation":
+            elif isinstance(record, SpanRecord) and record.spec.kind == "annotation":
                 self._annotations.append(record)
 
     def _memory(self, r: Memory) -> None:
@@ -83,7 +83,7 @@ class SnapshotWriter:
 
     def _external(self) -> list[dict[str, Any]]:
         """Starts and ends of the annotations in order of time; at one time inner ones end first and start last."""
-        marks: list[tuple[tuple[int, int, int], str, Span]] = []
+        marks: list[tuple[tuple[int, int, int], str, SpanRecord]] = []
         for r in self._annotations:
             marks.append(((r.start, 1, r.start - r.end), "START", r))
             marks.append(((r.end, 0, r.end - r.start), "END", r))

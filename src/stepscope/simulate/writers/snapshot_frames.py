@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stepscope.simulate.records import Context
 
-Frame = dict[str, Any]
+SnapshotFrame = dict[str, Any]
 
 _PYTHON: Final = re.compile(r"(.*)\((\d+)\): (.*)")
 _LIBRARIES: Final = ("torch/", "torchvision/")
@@ -26,14 +26,14 @@ _ENGINE: Final = (
 _THREAD: Final = "torch::autograd::Engine::thread_main(std::shared_ptr<torch::autograd::GraphTask> const&)"
 
 
-class Stacks:
+class SnapshotStacks:
     """Stacks by what the host was in; equal ones, and equal frames, are one object."""
 
     def __init__(self) -> None:
-        self._stacks: dict[Context, list[Frame]] = {}
-        self._frames: dict[tuple[str, str, int], Frame] = {}
+        self._stacks: dict[Context, list[SnapshotFrame]] = {}
+        self._frames: dict[tuple[str, str, int], SnapshotFrame] = {}
 
-    def of(self, context: Context) -> list[Frame]:
+    def of(self, context: Context) -> list[SnapshotFrame]:
         """The stack of an allocation or a free."""
         stack = self._stacks.get(context)
         if stack is None:
@@ -46,10 +46,10 @@ class Stacks:
             self._stacks[context] = stack
         return stack
 
-    def _frame(self, name: str, file: str, line: int = 0) -> Frame:
+    def _frame(self, name: str, file: str, line: int = 0) -> SnapshotFrame:
         return self._frames.setdefault((name, file, line), {"name": name, "filename": file, "line": line})
 
-    def _python(self, name: str) -> Frame:
+    def _python(self, name: str) -> SnapshotFrame:
         found = _PYTHON.fullmatch(name)
         if found is None:
             # A module's call stands for the machinery around its forward.

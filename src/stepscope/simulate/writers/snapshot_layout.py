@@ -8,18 +8,18 @@ from typing import Any
 
 from stepscope.simulate.engine.allocator import SMALL_SEGMENT
 from stepscope.simulate.records import Memory, Segment
-from stepscope.simulate.writers.snapshot_frames import Frame, Stacks
+from stepscope.simulate.writers.snapshot_frames import SnapshotFrame, SnapshotStacks
 
 
 @dataclass(slots=True)
-class Layout:
+class SegmentLayout:
     """Segments and blocks in use.
 
     Free neighbours are always one block, so that what lies between the blocks in use are the free ones.
     """
 
     device: int
-    stacks: Stacks
+    stacks: SnapshotStacks
     segments: dict[int, Segment] = field(default_factory=dict)
     used: dict[int, Memory] = field(default_factory=dict)
     last_asked: dict[int, int] = field(default_factory=dict)
@@ -82,6 +82,6 @@ class Layout:
         return _block((address, size, self.last_asked.get(address, 0)), "inactive", [])
 
 
-def _block(place: tuple[int, int, int], state: str, frames: list[Frame]) -> dict[str, Any]:
+def _block(place: tuple[int, int, int], state: str, frames: list[SnapshotFrame]) -> dict[str, Any]:
     address, size, requested = place
     return {"address": address, "size": size, "requested_size": requested, "state": state, "frames": frames}

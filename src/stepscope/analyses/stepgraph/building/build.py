@@ -26,24 +26,24 @@ from stepscope.analyses.stepgraph.building.points import (
 )
 from stepscope.analyses.stepgraph.building.queues import (
     Delays,
-    Queue,
+    QueueActivities,
     full_queues,
     predecessors,
     split_queues,
     usual_delays,
 )
 from stepscope.analyses.stepgraph.building.rows import (
-    Activities,
-    Calls,
+    GraphActivities,
+    GraphCalls,
     cut_at_steps,
     launched_before_waits,
     read_activities,
     read_calls,
 )
-from stepscope.analyses.stepgraph.building.selection import Selection, select_steps
+from stepscope.analyses.stepgraph.building.selection import GraphSteps, select_steps
 from stepscope.analyses.stepgraph.building.spanned import spanned_gaps
 from stepscope.analyses.stepgraph.building.threads import Threads, read_threads
-from stepscope.analyses.stepgraph.building.waits import Waits, find_waits, launching_kernels
+from stepscope.analyses.stepgraph.building.waits import CallWaits, find_waits, launching_kernels
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -69,10 +69,10 @@ class Built:
         delays: Usual delays of the device.
     """
 
-    selection: Selection
+    selection: GraphSteps
     threads: Threads
-    activities: Activities
-    calls: Calls
+    activities: GraphActivities
+    calls: GraphCalls
     points: Points
     batches: Batches
     peers: Peers
@@ -123,10 +123,10 @@ def build(trace: Trace) -> Built:
 class _Facts:
     """What edges are made of."""
 
-    activities: Activities
-    queues: list[Queue]
-    calls: Calls
-    waits: Waits
+    activities: GraphActivities
+    queues: list[QueueActivities]
+    calls: GraphCalls
+    waits: CallWaits
     points: Points
     batches: Batches
     handovers: Handovers
@@ -141,7 +141,7 @@ class _Where:
     host: NDArray[np.int64]
 
 
-def _issued(activities: Activities, calls: Calls, waits: Waits) -> Times:
+def _issued(activities: GraphActivities, calls: GraphCalls, waits: CallWaits) -> Times:
     """When calls had launched what was done before they returned, or what they waited for; int64[calls], else -1."""
     earliest = np.full(calls.id.size, _LATER)
     call = calls.find(activities.launch)
@@ -155,7 +155,7 @@ def _issued(activities: Activities, calls: Calls, waits: Waits) -> Times:
     return np.where(earliest < _LATER, np.minimum(calls.ts + usual, earliest), -1)
 
 
-def _usual_launch(calls: Calls, plain: NDArray[np.bool_]) -> int:
+def _usual_launch(calls: GraphCalls, plain: NDArray[np.bool_]) -> int:
     """What a call takes that launches a kernel and does not wait for it."""
     took = (calls.end - calls.ts)[plain]
     return int(np.median(took)) if took.size else 2_000
@@ -166,7 +166,7 @@ def _origin(lo: int) -> Nodes:
     return Nodes(np.full(1, graph.ORIGIN, np.int8), one, one, np.full(1, -1), np.zeros(1, np.int64))
 
 
-def _device_nodes(activities: Activities, lo: int) -> Nodes:
+def _device_nodes(activities: GraphActivities, lo: int) -> Nodes:
     kind = np.full(activities.ts.size, graph.DEVICE, np.int8)
     # What still runs when the first step begins has only the rest of its time to go.
     return Nodes(kind, np.maximum(activities.ts, lo), activities.end, activities.event, np.arange(activities.ts.size))
@@ -178,7 +178,7 @@ def _batch_nodes(batches: Batches) -> Nodes:
     return Nodes(kind, batches.ready, batches.ready, np.full(number, -1), np.arange(number))
 
 
-def _host_nodes(points: Points, calls: Calls) -> Nodes:
+def _host_nodes(points: Points, calls: GraphCalls) -> Nodes:
     kind = np.full(points.at.size, graph.HOST, np.int8)
     event = np.full(points.at.size, -1)
     event[points.call >= 0] = calls.id[points.call[points.call >= 0]]
@@ -247,7 +247,7 @@ def _returns(points: Points, calls: int) -> NDArray[np.int64]:
     return return_of
 
 
-def _host_keys(points: Points, waits: Waits, activities: Activities) -> Times:
+def _host_keys(points: Points, waits: CallWaits, activities: GraphActivities) -> Times:
     """Keys of points: a call's end, or that of what it waited for if the device's clock is ahead; ascending."""
     keys: Times = np.array(points.at)
     point = _returns(points, waits.own.size)[waits.call]
@@ -258,7 +258,7 @@ def _host_keys(points: Points, waits: Waits, activities: Activities) -> Times:
     return keys
 
 
-def _own_times(calls: Calls, waits: Waits, blocked: NDArray[np.int64]) -> Times:
+def _own_times(calls: GraphCalls, waits: CallWaits, blocked: NDArray[np.int64]) -> Times:
     """What each call takes by itself."""
     own: Times = np.array(waits.own)
     held = np.isin(calls.id, blocked)
@@ -297,12 +297,12 @@ def _by_handover(points: Points, kind: int, host: NDArray[np.int64]) -> NDArray[
     return ordered
 
 
-def _wait_edges(waits: Waits, return_of: NDArray[np.int64], where: _Where) -> Edges:
+def _wait_edges(waits: CallWaits, return_of: NDArray[np.int64], where: _Where) -> Edges:
     point = return_of[waits.call]
     return Edges.of(graph.WAITS, where.host[point], where.device[waits.activity], waits.usual_return)
 
 
 def _room_edges(
-    calls: Calls, launch: NDArray[np.int64], room: NDArray[np.int64], return_of: NDArray[np.int64], where: _Where
+    calls: GraphCalls, launch: NDArray[np.int64], room: NDArray[np.int64], return_of: NDArray[np.int64], where: _Where
 ) -> Edges:
     return Edges.of(graph.ROOM, where.host[return_of[calls.find(launch)]], where.device[room], 0)

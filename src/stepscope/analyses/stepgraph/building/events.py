@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.queues import Delays, Queue
-from stepscope.analyses.stepgraph.building.rows import Activities, Calls
+from stepscope.analyses.stepgraph.building.queues import Delays, QueueActivities
+from stepscope.analyses.stepgraph.building.rows import GraphActivities, GraphCalls
 from stepscope.model.intervals import Times
 
 #: Where nothing shows it: from the end of what is waited for to the start of what waits.
@@ -38,7 +38,7 @@ class _Launched:
     called: list[int]
 
     @classmethod
-    def of(cls, activities: Activities, among: NDArray[np.int64]) -> _Launched:
+    def of(cls, activities: GraphActivities, among: NDArray[np.int64]) -> _Launched:
         order = among[np.argsort(activities.called[among], kind="stable")]
         return cls(order.tolist(), activities.called[order].tolist())
 
@@ -53,7 +53,7 @@ class _Launched:
         return self.order[at] if at >= 0 else -1
 
 
-def event_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Pairs:
+def event_waits(activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls) -> Pairs:
     """Activities and what they wait for, by the calls that ask for it.
 
     What is recorded is that a queue is made to wait, not for what. A call right after the record of an event means
@@ -70,7 +70,7 @@ def event_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Pa
     return target, source
 
 
-def rounding_ns(activities: Activities) -> int:
+def rounding_ns(activities: GraphActivities) -> int:
     """By how much the end of one activity may seem to lie after the start of one that waited for it."""
     recorded = next((one for one in _RESOLUTIONS if not (activities.ts % one).any()), 1)
     return 2 * recorded
@@ -79,7 +79,7 @@ def rounding_ns(activities: Activities) -> int:
 class _Finder:
     """Looks up what was launched where around a call."""
 
-    def __init__(self, activities: Activities, queues: list[Queue], calls: Calls) -> None:
+    def __init__(self, activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls) -> None:
         self.rounding = rounding_ns(activities)
         self.a, self.calls = activities, calls
         self.by_queue = {queue.track: _Launched.of(activities, queue.member) for queue in queues}
@@ -152,7 +152,7 @@ class _Finder:
         return found
 
 
-def unexplained_waits(activities: Activities, ready: NDArray[np.int64], delays: Delays) -> Pairs:
+def unexplained_waits(activities: GraphActivities, ready: NDArray[np.int64], delays: Delays) -> Pairs:
     """Activities that start late, as one of another queue ends: it may be what they waited for.
 
     Args:
@@ -170,7 +170,7 @@ def unexplained_waits(activities: Activities, ready: NDArray[np.int64], delays: 
 
 
 def last_of_others(
-    activities: Activities, those: NDArray[np.int64], until: Times, among: NDArray[np.bool_] | None = None
+    activities: GraphActivities, those: NDArray[np.int64], until: Times, among: NDArray[np.bool_] | None = None
 ) -> Pairs:
     """Those of these activities before which one of another queue has ended by some moment, and the last such.
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building.rows import WAIT, Calls
-from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.rows import WAIT, GraphCalls
+from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -75,7 +75,7 @@ class Handovers:
         taken: int64[n], when that began with it.
         done: int64[n], when it was done with it.
         ready: int64[n], when it was done with what it took before, 0 for the first.
-        call: int64[m], positions in `Calls`.
+        call: int64[m], positions in `GraphCalls`.
         last: int64[m], the task that was in the queue last.
         free: int64[m], when the call would have been made had the queue been empty.
         delay: Usual time from `put` to `taken` if the taker has nothing else to do.
@@ -97,7 +97,7 @@ class Handovers:
     back: int
 
 
-def read_handovers(trace: Trace, selection: Selection, calls: Calls) -> Handovers:
+def read_handovers(trace: Trace, selection: GraphSteps, calls: GraphCalls) -> Handovers:
     """What was handed over in the chosen steps."""
     hi = int(selection.ends[-1])
     tasks = trace.once(handed)
@@ -122,7 +122,7 @@ def read_handovers(trace: Trace, selection: Selection, calls: Calls) -> Handover
 
 
 def _emptied(
-    trace: Trace, hi: int, calls: Calls, giver: NDArray[np.int32], put: Times, done: Times
+    trace: Trace, hi: int, calls: GraphCalls, giver: NDArray[np.int32], put: Times, done: Times
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Times]:
     """`call` and `last` of `Handovers`, and since when the thread of the call had nothing else to do."""
     found = [np.zeros((3, 0), np.int64)]

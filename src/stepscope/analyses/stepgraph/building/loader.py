@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_waits import TAKING_NS
 from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.rows import Calls
+from stepscope.analyses.stepgraph.building.rows import GraphCalls
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
@@ -24,7 +24,7 @@ class Batches:
     """The m batches that the job had to wait for, by time.
 
     Attributes:
-        call: int64[m], positions in `Calls`.
+        call: int64[m], positions in `GraphCalls`.
         ready: int64[m], when the batch was there.
         own: int64[m], what taking it takes.
     """
@@ -34,7 +34,7 @@ class Batches:
     own: Times
 
 
-def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
+def awaited_batches(trace: Trace, calls: GraphCalls, lo: int, hi: int) -> Batches:
     """Find the calls that waited for workers; a loader that works on the host thread itself is no wait."""
     waits = np.flatnonzero(calls.role == rows.LOADER)
     none = Batches(waits[:0], calls.ts[:0], calls.ts[:0])
@@ -53,7 +53,7 @@ def awaited_batches(trace: Trace, calls: Calls, lo: int, hi: int) -> Batches:
     return Batches(waited, ready, np.full(waited.size, own))
 
 
-def _working(trace: Trace, calls: Calls, waits: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _working(trace: Trace, calls: GraphCalls, waits: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which of these calls load a batch themselves: they say so, or something is recorded inside them."""
     spans, names = Spans(trace), trace.once(names_by_id)
     found = np.array(["SingleProcess" in names[name_id] for name_id in calls.name[waits].tolist()], np.bool_)

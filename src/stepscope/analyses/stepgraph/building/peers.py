@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.rows import Activities
+from stepscope.analyses.stepgraph.building.rows import GraphActivities
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
@@ -27,7 +27,7 @@ class Peers:
     """The m collectives of the graph that waited for other ranks.
 
     Attributes:
-        activity: int64[m], positions in `Activities`.
+        activity: int64[m], positions in `GraphActivities`.
         wait: int64[m], how long each waited.
     """
 
@@ -35,7 +35,7 @@ class Peers:
     wait: Times
 
 
-def waits_for_peers(trace: Trace, activities: Activities) -> Peers:
+def waits_for_peers(trace: Trace, activities: GraphActivities) -> Peers:
     """Tell waiting from moving data in every collective."""
     mine = np.flatnonzero(activities.kind == rows.COMM)
     known = trace.columns(_COLLECTIVES_SQL)
@@ -58,7 +58,7 @@ def waits_for_peers(trace: Trace, activities: Activities) -> Peers:
     return Peers(mine[wait > 0], wait[wait > 0])
 
 
-def moving_ns(peers: Peers, activities: Activities) -> Times:
+def moving_ns(peers: Peers, activities: GraphActivities) -> Times:
     """Time in which each collective moved data; of any other activity, its duration. int64[activities]."""
     moving: Times = activities.end - activities.ts
     moving[peers.activity] -= peers.wait

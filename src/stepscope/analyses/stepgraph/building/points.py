@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.handovers import Handovers
-from stepscope.analyses.stepgraph.building.rows import Activities, Calls
-from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.rows import GraphActivities, GraphCalls
+from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.analyses.stepgraph.building.threads import Threads
 from stepscope.model.intervals import Times
 
@@ -29,7 +29,7 @@ class Points:
         at: int64[n], when.
         track: int32[n].
         kind: int8[n].
-        call: int64[n], position in `Calls`, -1 if it belongs to none.
+        call: int64[n], position in `GraphCalls`, -1 if it belongs to none.
         step: int32[n], step of starts and ends, else -1.
         previous: int64[n], the point from which the thread, or the one whose turn it was, went on; -1 for the first.
         start: int64[n], start of the call; equal to `at` if there is none.
@@ -47,7 +47,9 @@ class Points:
     handover: NDArray[np.int64]
 
 
-def host_points(selection: Selection, threads: Threads, calls: Calls, issued: Times, handovers: Handovers) -> Points:
+def host_points(
+    selection: GraphSteps, threads: Threads, calls: GraphCalls, issued: Times, handovers: Handovers
+) -> Points:
     """Lay out the points of all threads.
 
     Args:
@@ -124,7 +126,7 @@ def _yield_point(points: Points, track: int, at: int) -> int:
     return last
 
 
-def activity_points(points: Points, calls: Calls, activities: Activities) -> NDArray[np.int64]:
+def activity_points(points: Points, calls: GraphCalls, activities: GraphActivities) -> NDArray[np.int64]:
     """The point at which each activity was launched, int64[activities], -1 where that is not recorded."""
     call = calls.find(activities.launch)
     found = np.full(call.size, -1)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.idle.queues import CAPACITY
-from stepscope.analyses.stepgraph.building.rows import Activities
+from stepscope.analyses.stepgraph.building.rows import GraphActivities
 from stepscope.model.intervals import Times
 
 #: Where a recording does not show it: time between two activities of a queue, and from a launch to its start.
@@ -30,12 +30,12 @@ _SHORT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QueueActivities:
     """One device queue: its n activities in order.
 
     Attributes:
         track: Its track.
-        member: int64[n], positions in `Activities`.
+        member: int64[n], positions in `GraphActivities`.
         called: int64[n], by when each and all before it were launched (start of the call).
         latest: int64[n], position of whichever of it and those before it ends last.
     """
@@ -50,22 +50,24 @@ class Queue:
         return np.searchsorted(self.called, when, side="left")
 
 
-def split_queues(activities: Activities) -> list[Queue]:
+def split_queues(activities: GraphActivities) -> list[QueueActivities]:
     """The queues, by track."""
     order = np.argsort(activities.track, kind="stable")
     edges = np.flatnonzero(np.diff(activities.track[order])) + 1
     return [_queue(activities, member) for member in np.split(order, edges)] if order.size else []
 
 
-def _queue(activities: Activities, member: NDArray[np.int64]) -> Queue:
+def _queue(activities: GraphActivities, member: NDArray[np.int64]) -> QueueActivities:
     ends = activities.end[member]
     reach = np.maximum.accumulate(ends)
     leading = np.where(ends == reach, np.arange(member.size), 0)
     latest = member[np.maximum.accumulate(leading)]
-    return Queue(int(activities.track[member[0]]), member, np.maximum.accumulate(activities.called[member]), latest)
+    return QueueActivities(
+        int(activities.track[member[0]]), member, np.maximum.accumulate(activities.called[member]), latest
+    )
 
 
-def predecessors(activities: Activities, queues: list[Queue]) -> NDArray[np.int64]:
+def predecessors(activities: GraphActivities, queues: list[QueueActivities]) -> NDArray[np.int64]:
     """The activity after which each one runs on its queue, int64[n], -1 for the first.
 
     Neighbours may overlap a little, as kernels do whose successor was let in early; what runs beside a longer one
@@ -81,7 +83,7 @@ def predecessors(activities: Activities, queues: list[Queue]) -> NDArray[np.int6
     return before
 
 
-def _outlived(activities: Activities, before: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
+def _outlived(activities: GraphActivities, before: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
     previous = before[among]
     return among[(previous >= 0) & (activities.end[np.maximum(previous, 0)] > activities.end[among])]
 
@@ -101,7 +103,9 @@ class Delays:
     latency: int
 
 
-def usual_delays(activities: Activities, before: NDArray[np.int64], launched: Times, held: NDArray[np.int64]) -> Delays:
+def usual_delays(
+    activities: GraphActivities, before: NDArray[np.int64], launched: Times, held: NDArray[np.int64]
+) -> Delays:
     """Medians over the recording.
 
     Args:
@@ -145,7 +149,7 @@ class Full:
     blocked: NDArray[np.bool_]
 
 
-def full_queues(activities: Activities, queues: list[Queue], call_end: Times, call_ns: Times) -> Full:
+def full_queues(activities: GraphActivities, queues: list[QueueActivities], call_end: Times, call_ns: Times) -> Full:
     """Which launches wait for room, by queue.
 
     Args:
@@ -163,7 +167,7 @@ def full_queues(activities: Activities, queues: list[Queue], call_end: Times, ca
 
 
 def _full(
-    activities: Activities, queue: Queue, call_end: Times, call_ns: Times
+    activities: GraphActivities, queue: QueueActivities, call_end: Times, call_ns: Times
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     launch = activities.launch[queue.member]
     last = np.append(launch[1:] != launch[:-1], True) | (launch < 0)

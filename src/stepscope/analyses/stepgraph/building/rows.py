@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.host_waits import blocking_copies, called_names
-from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model import runtime_names
 from stepscope.model.categories import KERNEL_KINDS
 from stepscope.model.events.columns import Spans, on_host
@@ -29,7 +29,7 @@ _KINDS = np.array([{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, SE
 
 
 @dataclass(frozen=True, slots=True)
-class Activities:
+class GraphActivities:
     """The n device activities that are launched in the chosen steps, or still run when these begin; by start.
 
     Attributes:
@@ -60,7 +60,7 @@ class Activities:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class GraphCalls:
     """The n host calls that matter to the graph, by thread and start.
 
     Attributes:
@@ -88,7 +88,7 @@ class Calls:
         return match(self.id, events)
 
 
-def read_activities(trace: Trace, selection: Selection) -> Activities:
+def read_activities(trace: Trace, selection: GraphSteps) -> GraphActivities:
     """The device activities of the chosen steps."""
     work = DeviceWork.of(trace)
     ends = work.ts + work.dur
@@ -97,13 +97,13 @@ def read_activities(trace: Trace, selection: Selection) -> Activities:
     at = at[np.lexsort((work.event[at], work.ts[at]))]
     blocking = np.zeros(work.event.size, np.bool_)
     blocking[blocking_copies(trace)] = True
-    return Activities(
+    return GraphActivities(
         work.event[at], work.track[at], work.ts[at], ends[at], work.step[at], work.launch[at], called[at],
         work.thread[at], _KINDS[work.kind[at]], blocking[at], work.in_graph[at],
     )  # fmt: skip
 
 
-def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Calls:
+def read_calls(trace: Trace, selection: GraphSteps, activities: GraphActivities) -> GraphCalls:
     """The host calls of the chosen steps."""
     names = trace.once(called_names)
 
@@ -139,12 +139,12 @@ def read_calls(trace: Trace, selection: Selection, activities: Activities) -> Ca
     waits = np.flatnonzero(work.are("sync") & (work.ts >= lo) & (work.ts < hi))
     queue = _queues(work.launch[waits], work.track[waits], work.ts[waits], ids)
     ts = spans.ts[at]
-    return Calls(
+    return GraphCalls(
         ids, spans.track[at], ts, ts + np.maximum(spans.dur[at], 0), name, role[at], scopes, queue,
     )  # fmt: skip
 
 
-def cut_at_steps(calls: Calls, selection: Selection, main: int) -> Calls:
+def cut_at_steps(calls: GraphCalls, selection: GraphSteps, main: int) -> GraphCalls:
     """Let no call of the main thread outlive the step that it lies in.
 
     A call in a step ends before the step does: where it seems to end after that, both were rounded, and a wait whose
@@ -167,7 +167,7 @@ def _silent_reads(trace: Trace) -> NDArray[np.int64]:
     return np.flatnonzero(reads)
 
 
-def launched_before_waits(activities: Activities, calls: Calls) -> Activities:
+def launched_before_waits(activities: GraphActivities, calls: GraphCalls) -> GraphActivities:
     """Say of what started while the host was waiting, and whose launch was not recorded, that it was launched before.
 
     What precedes it on its queue was launched before it.

@@ -26,7 +26,7 @@ ORDER BY s.ts, s.step
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class GraphSteps:
     """The steps of a graph, ascending; the first `lead` of them only lead up to the others and are not counted.
 
     Attributes:
@@ -62,7 +62,7 @@ class Selection:
         return tuple(self.step[self.lead :].tolist())
 
 
-def select_steps(trace: Trace) -> Selection:
+def select_steps(trace: Trace) -> GraphSteps:
     """Choose the steps: the typical ones, or the run of neighbours among them whose mean is nearest to the median.
 
     Raises:
@@ -78,7 +78,7 @@ def select_steps(trace: Trace) -> Selection:
     low, high = _run(length, typical, work)
     lead = int(low > 0)
     part = slice(low - lead, high)
-    return Selection(
+    return GraphSteps(
         rows["step"][part],
         rows["ts"][part],
         rows["stop"][part],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import rows
 from stepscope.analyses.stepgraph.building.events import last_of_others, rounding_ns
-from stepscope.analyses.stepgraph.building.rows import Activities
+from stepscope.analyses.stepgraph.building.rows import GraphActivities
 from stepscope.model.intervals import Times
 
 _NEVER = np.iinfo(np.int64).min
@@ -35,7 +35,9 @@ class Spanned:
     rest: Times
 
 
-def spanned_gaps(activities: Activities, before: NDArray[np.int64], launched: NDArray[np.bool_], gap: int) -> Spanned:
+def spanned_gaps(
+    activities: GraphActivities, before: NDArray[np.int64], launched: NDArray[np.bool_], gap: int
+) -> Spanned:
     """Explain gaps before activities whose launch is not known.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events import columns
 from stepscope.model.events.change import EVERY_HOST_EVENT, Events
 from stepscope.model.events.columns import on_host
@@ -19,7 +19,7 @@ _FROM, _END = -(1 << 60), 1 << 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spans:
+class HostSpans:
     """The n host events that lie in the chosen steps at least in part, by id.
 
     Attributes:
@@ -48,7 +48,7 @@ class Spans:
         return Intervals.union_of(self.ts[at], self.end[at])
 
 
-def read_spans(trace: Trace, selection: Selection) -> Spans:
+def read_spans(trace: Trace, selection: GraphSteps) -> HostSpans:
     """The host events of the chosen steps."""
     events = columns.Spans(trace)
     ends = events.ts + events.dur
@@ -57,4 +57,4 @@ def read_spans(trace: Trace, selection: Selection) -> Spans:
     at = events.by_id
     at = at[chosen[at]]
     everywhere = events.of("overhead")[at]
-    return Spans(events.id[at].astype(np.int64), events.track[at], events.ts[at], ends[at], everywhere)
+    return HostSpans(events.id[at].astype(np.int64), events.track[at], events.ts[at], ends[at], everywhere)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.recorded_events import recorded_events
-from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans, on_host
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals, Times
@@ -62,7 +62,7 @@ class Threads:
     handoffs: Handoffs
 
 
-def read_threads(trace: Trace, selection: Selection, led: Collection[int] = ()) -> Threads:
+def read_threads(trace: Trace, selection: GraphSteps, led: Collection[int] = ()) -> Threads:
     """The threads of the chosen steps, and their turns.
 
     Args:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.queues import Queue
-from stepscope.analyses.stepgraph.building.rows import Activities, Calls
+from stepscope.analyses.stepgraph.building.queues import QueueActivities
+from stepscope.analyses.stepgraph.building.rows import GraphActivities, GraphCalls
 from stepscope.model.intervals import Times
 from stepscope.model.runtime_names import SCOPES
 
@@ -26,11 +26,11 @@ _RETURN_NS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class CallWaits:
     """What calls wait for.
 
     Attributes:
-        call: int64[m], positions in `Calls`, ascending.
+        call: int64[m], positions in `GraphCalls`, ascending.
         activity: int64[m], what each waits for; a call may occur several times.
         own: int64[calls], time that each call would take if it had nothing to wait for.
         usual_return: From the end of what a call waits for to its own end.
@@ -42,7 +42,7 @@ class Waits:
     usual_return: int
 
 
-def find_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Waits:
+def find_waits(activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls) -> CallWaits:
     """Find what each call waits for; nothing where the device was done before it, or is not when it returns."""
     waiting = np.flatnonzero(np.isin(calls.role, (rows.WAIT, rows.ALLOCATION)))
     drained, reached = _work_before(activities, queues, calls, waiting)
@@ -61,11 +61,11 @@ def find_waits(activities: Activities, queues: list[Queue], calls: Calls) -> Wai
     # An allocation that goes on for long after the device was done has not waited for it.
     real &= (calls.role != rows.ALLOCATION) | (calls.end - late <= _PROMPT * usual)
     kept = real[call] | (calls.role[call] != rows.ALLOCATION)
-    return Waits(call[kept], activity[kept], _own(calls, real, launching_kernels(activities, calls)), usual)
+    return CallWaits(call[kept], activity[kept], _own(calls, real, launching_kernels(activities, calls)), usual)
 
 
 def _work_before(
-    activities: Activities, queues: list[Queue], calls: Calls, waiting: NDArray[np.int64]
+    activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls, waiting: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """When each queue is done with what was launched before each call, and by which activity that is told.
 
@@ -89,16 +89,16 @@ def _work_before(
     return drained, reached
 
 
-def _skew(calls: Calls, waiting: NDArray[np.int64]) -> Times:
+def _skew(calls: GraphCalls, waiting: NDArray[np.int64]) -> Times:
     """By how much the device's clock may be ahead when each call returns."""
     skew: Times = np.minimum((calls.end - calls.ts)[waiting] // _SKEW_SHARE, _SKEW_NS)
     return skew
 
 
 def _choose(
-    activities: Activities,
-    queues: list[Queue],
-    calls: Calls,
+    activities: GraphActivities,
+    queues: list[QueueActivities],
+    calls: GraphCalls,
     waiting: NDArray[np.int64],
     drained: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
@@ -124,13 +124,13 @@ def _choose(
     return _first_seen(chosen, drained, (scope == _DEVICE) & (role == rows.WAIT))
 
 
-def _launched(queues: list[Queue], calls: Calls, waiting: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _launched(queues: list[QueueActivities], calls: GraphCalls, waiting: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which queues had anything to do before each call."""
     return np.stack([queue.launched_before(calls.ts[waiting]) > 0 for queue in queues], axis=1)
 
 
 def _preferred(
-    activities: Activities, queues: list[Queue], calls: Calls, waiting: NDArray[np.int64]
+    activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls, waiting: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """The queue that a call names, else the one on which its thread launched last."""
     tracks = np.array([queue.track for queue in queues])
@@ -157,14 +157,14 @@ def _first_seen(chosen: NDArray[np.bool_], drained: NDArray[np.int64], whole: ND
     return chosen
 
 
-def _blocking_copies(activities: Activities, calls: Calls) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _blocking_copies(activities: GraphActivities, calls: GraphCalls) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Calls that wait for what they copy, and the copies."""
     copies = np.flatnonzero(activities.blocking)
     call = calls.find(activities.launch[copies])
     return call[call >= 0], copies[call >= 0]
 
 
-def launching_kernels(activities: Activities, calls: Calls) -> NDArray[np.bool_]:
+def launching_kernels(activities: GraphActivities, calls: GraphCalls) -> NDArray[np.bool_]:
     """Calls that launch kernels, bool[calls]; what copying calls take tells nothing of launching."""
     found = np.zeros(calls.id.size, np.bool_)
     call = calls.find(activities.launch[np.isin(activities.kind, (rows.COMPUTE, rows.COMM))])
@@ -172,7 +172,7 @@ def launching_kernels(activities: Activities, calls: Calls) -> NDArray[np.bool_]
     return found
 
 
-def _own(calls: Calls, waited: NDArray[np.bool_], kernels: NDArray[np.bool_]) -> Times:
+def _own(calls: GraphCalls, waited: NDArray[np.bool_], kernels: NDArray[np.bool_]) -> Times:
     """Durations; for calls that waited, what the same call usually takes without having to."""
     own = calls.end - calls.ts
     launches = own[kernels & ~waited]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph.building import nodes as graph
 from stepscope.analyses.stepgraph.building.build import Built
 from stepscope.analyses.stepgraph.building.points import RETURN
-from stepscope.analyses.stepgraph.building.spans import Spans
-from stepscope.analyses.stepgraph.changing.overlap import NEVER, Overlap
+from stepscope.analyses.stepgraph.building.spans import HostSpans
+from stepscope.analyses.stepgraph.changing.overlap import NEVER, OverlapChange
 from stepscope.analyses.stepgraph.changing.purposes import Purposes
 from stepscope.analyses.stepgraph.lateness import MOST, Lateness, lateness
 from stepscope.analyses.stepgraph.replay import More, Timing
@@ -37,22 +37,22 @@ class Effects:
     """
 
     built: Built
-    spans: Spans
+    spans: HostSpans
     took: Times
     late: Lateness
     edge_node: NDArray[np.int64]
     by_event: NDArray[np.int64]
-    overlap: Overlap
+    overlap: OverlapChange
 
     @classmethod
-    def on(cls, built: Built, spans: Spans, purposes: Purposes) -> Effects:
+    def on(cls, built: Built, spans: HostSpans, purposes: Purposes) -> Effects:
         """Prepare for changes of a graph."""
         nodes = built.graph.nodes
         edge_node = np.repeat(np.arange(nodes.end.size), np.diff(built.graph.first))
         by_event = np.argsort(built.activities.event, kind="stable")
         took: Times = nodes.end - nodes.start
         took[built.device[built.peers.activity]] -= built.peers.wait
-        return cls(built, spans, took, lateness(built), edge_node, by_event, Overlap(built, purposes, edge_node))
+        return cls(built, spans, took, lateness(built), edge_node, by_event, OverlapChange(built, purposes, edge_node))
 
     def of(self, change: Change) -> Timing:
         """What the graph is to be replayed with."""
@@ -109,7 +109,7 @@ class Effects:
         return nodes
 
     def activities(self, events: Events) -> NDArray[np.int64]:
-        """Positions in `Activities` of device activities, ascending; those that the graph lacks are left out."""
+        """Positions in `GraphActivities` of device activities, ascending; those that the graph lacks are left out."""
         known = self.built.activities.event[self.by_event]
         if not known.size:
             return known

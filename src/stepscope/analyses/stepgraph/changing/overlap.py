@@ -20,7 +20,7 @@ NEVER = -(1 << 62)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overlap:
+class OverlapChange:
     """Moves activities out of the way of others.
 
     Attributes:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building import rows
-from stepscope.analyses.stepgraph.building.rows import Activities
-from stepscope.analyses.stepgraph.building.selection import Selection
+from stepscope.analyses.stepgraph.building.rows import GraphActivities
+from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model.events.columns import Spans, named, on_host
 from stepscope.model.intervals import Intervals
 from stepscope.model.trace import Trace
@@ -38,7 +38,7 @@ class Purposes:
     bytes: NDArray[np.int64]
 
 
-def purposes(trace: Trace, selection: Selection, activities: Activities) -> Purposes:
+def purposes(trace: Trace, selection: GraphSteps, activities: GraphActivities) -> Purposes:
     """Find out what activities are for."""
     spans = Spans(trace)
     passing = named(trace, _is_backward) & spans.of("op", "annotation")

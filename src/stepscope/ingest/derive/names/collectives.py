@@ -13,7 +13,7 @@ from stepscope.ingest.derive.names.classes import names_of
 from stepscope.model.events.lookup import match
 from stepscope.model.intervals import distinct
 from stepscope.model.kernel_names import classify
-from stepscope.model.opcost.call import Call
+from stepscope.model.opcost.call import CallArguments
 from stepscope.store.staging import Staging
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _sizes(staging: Staging, n: int, of: Ids, host: Ids) -> tuple[pa.Array, pa.A
 def _largest(shapes: str, dtypes: str) -> tuple[int | None, str | None]:
     """Bytes and type of an operator's largest input tensor."""
     try:
-        tensors = Call(json.loads(shapes), json.loads(dtypes), ()).tensors()
+        tensors = CallArguments(json.loads(shapes), json.loads(dtypes), ()).tensors()
     except (ValueError, TypeError, RecursionError):
         return None, None
     sizes = [(tensor.nbytes, tensor.dtype) for tensor in tensors if tensor.nbytes is not None and tensor.shape]

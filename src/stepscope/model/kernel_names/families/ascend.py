@@ -10,12 +10,12 @@ import re
 
 from stepscope.model.kernel_names.kinds import OpClass
 from stepscope.model.kernel_names.parse import KernelName
-from stepscope.model.kernel_names.rules import Rule, exact, first
+from stepscope.model.kernel_names.rules import NameRule, exact, first
 
 _COUNTER = re.compile(r"(?:_\d+)+$")
 _END = r"(?:V\d|D|Ext\d?|Grad|AiCore|Aicpu|Custom)*\d*$"
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[NameRule, ...] = (
     exact(
         "copy",
         r"^(?:MemSet|TransData|Transpose|TensorMove|AsStrided|StridedSlice|Slice|Concat|Split|Pack|Unpack)",

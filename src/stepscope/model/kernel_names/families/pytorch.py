@@ -6,14 +6,14 @@ import re
 
 from stepscope.model.kernel_names.kinds import OpClass
 from stepscope.model.kernel_names.parse import KernelName
-from stepscope.model.kernel_names.rules import Rule, exact, first, rule
+from stepscope.model.kernel_names.rules import NameRule, exact, first, rule
 
 _FOREACH = re.compile(r"multi_?tensor|foreach", re.IGNORECASE)
 _FOREACH_NORM = re.compile(r"L2Norm|LpNorm|LpMax|MaxNorm|Norm(?:Functor|Kernel|Ops)")
 _FOREACH_COPY = re.compile(r"(?:^|[^a-z])Copy|CopyFunctor|MemcpyFunctor")
 _FUNCTOR = 700
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[NameRule, ...] = (
     rule(
         "optimizer",
         r"fused_?(?:adam|sgd|adagrad|lamb|lion|rmsprop)|adam_(?:kernel|step|update)|(?:adam|sgd|lamb)_?cuda",

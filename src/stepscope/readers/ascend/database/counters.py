@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.readers.ascend.database.tables import Columns, Database, Kind
+from stepscope.readers.ascend.database.tables import AscendDatabase, Columns, Kind
 from stepscope.store.staging import Staging
 
 _BLOCK_COLUMNS: Final[Columns] = {
@@ -64,7 +64,7 @@ _OTHER: Final = ("NIC", "ROCE", "HCCS", "PCIE", "QOS", "SIO", "UB", "DDR", "NETD
                  "HOST_MEM_USAGE", "HOST_DISK_USAGE", "HOST_NETWORK_USAGE")  # fmt: skip
 
 
-def gather(database: Database, staging: Staging) -> None:
+def gather(database: AscendDatabase, staging: Staging) -> None:
     """Fill `ascend_blocks` and `ascend_counters`, and report unknown tables."""
     connection = staging.connection
     database.load(staging, "OP_MEMORY", _BLOCK_COLUMNS, "db_blocks")
@@ -92,7 +92,7 @@ def gather(database: Database, staging: Staging) -> None:
 _REAL: Final = frozenset({"bandwidth", "hitRate", "throughput", "freq", "ddr", "hbm"})
 
 
-def _gather_modules(database: Database, staging: Staging) -> None:
+def _gather_modules(database: AscendDatabase, staging: Staging) -> None:
     connection = staging.connection
     database.load(
         staging, "NPU_MODULE_MEM", {"moduleId": "int", "timestampNs": "int", "totalReserved": "int"}, "db_modules"
@@ -106,7 +106,7 @@ def _gather_modules(database: Database, staging: Staging) -> None:
     )
 
 
-def _gather_other(database: Database, staging: Staging, table: str) -> None:
+def _gather_other(database: AscendDatabase, staging: Staging, table: str) -> None:
     """Gather every number of a table of samples without a definition here."""
     columns = database.columns.get(table, ())
     if "timestampNs" not in columns:

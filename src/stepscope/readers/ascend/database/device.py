@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.database.tables import Columns, Database
+from stepscope.readers.ascend.database.tables import AscendDatabase, Columns
 from stepscope.readers.ascend.vocabulary import INVALID, device_kind, group_hash
 from stepscope.store.staging import Staging
 
@@ -140,7 +140,7 @@ WHERE m.value IS NOT NULL ORDER BY s.value, b.i
 """
 
 
-def gather(database: Database, staging: Staging) -> None:
+def gather(database: AscendDatabase, staging: Staging) -> None:
     """Fill `ascend_device`, `ascend_collectives`, `ascend_parts`, `kernel_metrics` and `devices`."""
     connection = staging.connection
     database.load(staging, "TASK", _TASK_COLUMNS, "db_tasks", key="globalTaskId")

@@ -13,7 +13,7 @@ from stepscope.readers.ascend import summaries
 from stepscope.readers.ascend.database import counters as db_counters
 from stepscope.readers.ascend.database import device as db_device
 from stepscope.readers.ascend.database import host as db_host
-from stepscope.readers.ascend.database.tables import Database
+from stepscope.readers.ascend.database.tables import AscendDatabase
 from stepscope.readers.ascend.gathered import RankMetadata
 from stepscope.readers.protocol import Progress
 from stepscope.store.staging import Staging
@@ -45,13 +45,13 @@ _PACKETS: Final = {"count": "Count", "total_duration": "Duration(ms)"}
 
 def read_database(path: Path, staging: Staging, progress: Progress) -> RankMetadata:
     """Gather all data of a rank's database."""
-    with closing(Database(path)) as database:
+    with closing(AscendDatabase(path)) as database:
         found = _gather(database, staging)
     progress(path.stat().st_size)
     return found
 
 
-def _gather(database: Database, staging: Staging) -> RankMetadata:
+def _gather(database: AscendDatabase, staging: Staging) -> RankMetadata:
     database.load(staging, "STRING_IDS", {"id": "int", "value": "text"}, "db_strings", key="id")
     database.load(staging, "CONNECTION_IDS", {"id": "int", "connectionId": "int"}, "db_connections")
     db_host.gather(database, staging)
@@ -72,11 +72,11 @@ def _gather(database: Database, staging: Staging) -> RankMetadata:
 
 def read_analysis(path: Path, staging: Staging, kept: Collection[str] = ()) -> dict[str, str]:
     """Store the sums of `analysis.db` except sources in `kept`; returns the groups of collectives."""
-    with closing(Database(path)) as database:
+    with closing(AscendDatabase(path)) as database:
         return _keep_sums(database, staging, kept)
 
 
-def _keep_sums(database: Database, staging: Staging, kept: Collection[str]) -> dict[str, str]:
+def _keep_sums(database: AscendDatabase, staging: Staging, kept: Collection[str]) -> dict[str, str]:
     groups: dict[str, str] = {}
     for table, (source, keys) in _SUMS.items():
         if source in kept:

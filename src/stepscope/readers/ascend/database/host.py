@@ -6,7 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from stepscope.readers.ascend.database.tables import Columns, Database
+from stepscope.readers.ascend.database.tables import AscendDatabase, Columns
 from stepscope.readers.ascend.vocabulary import call_category, call_name, torch_category
 from stepscope.store.staging import Staging
 
@@ -108,7 +108,7 @@ FROM db_steps WHERE "startNs" IS NOT NULL AND "endNs" >= "startNs"
 """
 
 
-def gather(database: Database, staging: Staging) -> None:
+def gather(database: AscendDatabase, staging: Staging) -> None:
     """Fill `ascend_host`, `ascend_inputs` and `ascend_host_flows`, and table `db_ops` (connection, op)."""
     connection = staging.connection
     database.load(staging, "PYTORCH_API", _TORCH_COLUMNS, "db_torch")
@@ -125,7 +125,7 @@ def gather(database: Database, staging: Staging) -> None:
         connection.execute(f"DROP TABLE db_{table}")
 
 
-def _insert_words(database: Database, staging: Staging) -> None:
+def _insert_words(database: AscendDatabase, staging: Staging) -> None:
     """Insert the canonical name and category of each distinct (kind, name) of calls."""
     levels = {**_LEVELS, **{i: n for i, n in database.rows("ENUM_API_TYPE", "id", "name") if isinstance(n, str)}}
     rows = staging.connection.execute(

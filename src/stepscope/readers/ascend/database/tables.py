@@ -19,7 +19,7 @@ Columns = Mapping[str, Kind]
 _TYPES: Final[dict[Kind, str]] = {"int": "BIGINT", "real": "DOUBLE", "text": "VARCHAR"}
 
 
-class Database:
+class AscendDatabase:
     """An open SQLite file.
 
     Attributes:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stepscope.simulate.records import Call
+from stepscope.simulate.records import CallRecord
 from stepscope.simulate.writers.ascend import events, vocabulary
-from stepscope.simulate.writers.ascend.host import HostStep, Task
+from stepscope.simulate.writers.ascend.host import AscendHostStep, Task
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import CANN, Place
+from stepscope.simulate.writers.ascend.place import CANN, RankPlace
 
 #: Numbers of a call and of those inside it, out of four per simulated call.
 PUBLIC, LAUNCH, RUNTIME, INNER = 0, 1, 2, 3
@@ -31,12 +31,12 @@ class Api(NamedTuple):
     connection: int
 
 
-def connection(call: Call, which: int) -> int:
+def connection(call: CallRecord, which: int) -> int:
     """The number by which a call of CANN and its work on the device know each other."""
     return 4 * call.correlation + which
 
 
-def api_calls(place: Place, host: HostStep) -> list[Api]:
+def api_calls(place: RankPlace, host: AscendHostStep) -> list[Api]:
     """All calls of a step that the level of the recording shows, in order of start."""
     found: list[Api] = []
     for task in host.tasks.values():
@@ -47,13 +47,13 @@ def api_calls(place: Place, host: HostStep) -> list[Api]:
     return sorted(found, key=lambda api: (api.start, -api.end, api.connection))
 
 
-def launch_of(place: Place, task: Task) -> Api:
+def launch_of(place: RankPlace, task: Task) -> Api:
     """The source call of the flow to the task's work."""
     calls = _of_task(place, task)
     return next((api for api in calls if api.level == "node"), calls[0])
 
 
-def api_events(place: Place, calls: list[Api]) -> list[str]:
+def api_events(place: RankPlace, calls: list[Api]) -> list[str]:
     """The calls as events."""
     pid = place.process(CANN)
     return [
@@ -69,7 +69,7 @@ def api_events(place: Place, calls: list[Api]) -> list[str]:
     ]
 
 
-def _of_task(place: Place, task: Task) -> list[Api]:
+def _of_task(place: RankPlace, task: Task) -> list[Api]:
     start, end = task.handed_over, task.call.end
     # Some of the time goes to the queue, and some of the call's to what comes before the launch. The device has the
     # task when the launch ends, so that nothing follows it.
@@ -97,7 +97,7 @@ def _of_task(place: Place, task: Task) -> list[Api]:
     ]
 
 
-def _direct(place: Place, call: Call) -> Api:
+def _direct(place: RankPlace, call: CallRecord) -> Api:
     name = "aclrtMemcpy" if call.launches else vocabulary.call(call.name)
     mode = "ACL_NN" if name.startswith("aclnn") else "ACL_RTS"
     return Api(call.start, call.end, place.threads[call.thread], "acl", name, mode, "0", connection(call, PUBLIC))

@@ -22,7 +22,7 @@ _SIGNAL: Final = 700
 _REDUCING: Final = {"allreduce": (True, False), "_reduce_scatter_base": (True,), "_allgather_base": (False,)}
 
 
-class Part(NamedTuple):
+class CollectiveTask(NamedTuple):
     """One task of a collective; times are the job's, ``source`` and ``target`` ranks of the group."""
 
     start: int
@@ -56,7 +56,7 @@ def planes(job: SimJob) -> int:
     return inside + (job.ranks > job.ranks_per_host)
 
 
-def parts(job: SimJob, rank: int, work: DeviceTask) -> list[Part]:
+def parts(job: SimJob, rank: int, work: DeviceTask) -> list[CollectiveTask]:
     """The parts of a collective of two ranks or more, in order of start.
 
     Until all ranks are there a rank waits on every plane; from then on the transfer's time is split evenly between
@@ -95,14 +95,16 @@ def _peers(job: SimJob, rank: int) -> list[tuple[int, bool]]:
     return [*near, ((rank + job.ranks_per_host) % job.ranks, True)] if job.ranks > job.ranks_per_host else near
 
 
-def _local_copy(job: SimJob, rank: int, work: DeviceTask, what: Collective) -> Part:
+def _local_copy(job: SimJob, rank: int, work: DeviceTask, what: Collective) -> CollectiveTask:
     """The rank's own share is copied within the device, read and written, while it waits for the others."""
     share = what.bytes // len(what.ranks)
     took = 3 * _SIGNAL + int(2 * share / DEVICES[job.device].bandwidth * 1e9)
-    return Part(work.start, min(work.start + took, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share)
+    return CollectiveTask(
+        work.start, min(work.start + took, work.end), 0, "Memcpy", rank, rank, "SDMA", "ON_CHIP", share
+    )
 
 
-def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[Part]:
+def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Collective) -> list[CollectiveTask]:
     """Signal the peer, wait for it, move the data; times are the phase's start, the start of moving, and the end."""
     start, moving, end = times
     signalled = min(start + _SIGNAL, moving)
@@ -110,6 +112,6 @@ def _phase(link: _Link, reducing: bool, times: tuple[int, int, int], what: Colle
     transport, name = ("RDMA", "RDMASend") if link.remote else ("SDMA", "Reduce_Inline" if reducing else "Memcpy")
     wire = "ROCE" if link.remote else "HCCS"
     ends = link.plane, link.source, link.target
-    signal = Part(start, signalled, ends[0], "Notify_Record", *ends[1:], transport, "INVALID_TYPE", 0)
-    wait = Part(signalled, moving, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0)
-    return [signal, wait, Part(moving, end, ends[0], name, *ends[1:], transport, wire, share)]
+    signal = CollectiveTask(start, signalled, ends[0], "Notify_Record", *ends[1:], transport, "INVALID_TYPE", 0)
+    wait = CollectiveTask(signalled, moving, ends[0], "Notify_Wait", *ends[1:], "LOCAL", "INVALID_TYPE", 0)
+    return [signal, wait, CollectiveTask(moving, end, ends[0], name, *ends[1:], transport, wire, share)]

@@ -7,10 +7,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.simulate.writers.ascend.collectives import Part, collective_name, group_number, parts
+from stepscope.simulate.writers.ascend.collectives import CollectiveTask, collective_name, group_number, parts
 from stepscope.simulate.writers.ascend.device import DeviceTask
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import Place
+from stepscope.simulate.writers.ascend.place import RankPlace
 
 #: The plane whose tasks give a collective's wait and transfer times.
 _MASTER: Final = 1
@@ -25,7 +25,7 @@ Entry = dict[str, Any]
 class Communication:
     """Both files, a step at a time."""
 
-    def __init__(self, place: Place, output: Output) -> None:
+    def __init__(self, place: RankPlace, output: Output) -> None:
         self._place = place
         self._files = [output.open(f"{name}.json") for name in ("communication", "communication_matrix")]
         self._separator = "{"
@@ -72,11 +72,11 @@ def _ratio(part: float, other: float) -> float:
     return round(part / (part + other), 4) if part + other else 0.0
 
 
-def _moves(part: Part) -> bool:
+def _moves(part: CollectiveTask) -> bool:
     return part.bytes > 0 and part.link != "ON_CHIP"
 
 
-def _time_info(place: Place, work: DeviceTask, found: list[Part]) -> Entry:
+def _time_info(place: RankPlace, work: DeviceTask, found: list[CollectiveTask]) -> Entry:
     """Times on the master plane; to synchronise is to wait before anything was transferred."""
     master = [part for part in found if part.plane == _MASTER]
     moves = [part for part in master if _moves(part)]
@@ -97,7 +97,7 @@ def _time_info(place: Place, work: DeviceTask, found: list[Part]) -> Entry:
     }
 
 
-def _bandwidth_info(found: list[Part]) -> dict[str, Entry]:
+def _bandwidth_info(found: list[CollectiveTask]) -> dict[str, Entry]:
     """Sizes and times on all planes, by link; ``SDMA`` is what stays within the machine."""
     sums = {link: _empty() for link in _LINKS}
     large = dict.fromkeys(_LINKS, 0)
@@ -151,7 +151,7 @@ def _total(entries: list[Entry]) -> Entry:
     return {"Communication Time Info": times, "Communication Bandwidth Info": links}
 
 
-def _link_infos(found: list[Part]) -> dict[str, Entry]:
+def _link_infos(found: list[CollectiveTask]) -> dict[str, Entry]:
     """Bytes and times of a collective between each pair of ranks."""
     sums: dict[str, Entry] = {}
     for part in found:

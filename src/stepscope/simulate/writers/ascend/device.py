@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stepscope.simulate.records import Activity, Call
+from stepscope.simulate.records import ActivityRecord, CallRecord
 from stepscope.simulate.specs import KernelSpec
-from stepscope.simulate.writers.ascend.host import HostStep, Operator
-from stepscope.simulate.writers.ascend.place import Place
+from stepscope.simulate.writers.ascend.host import AscendHostStep, Operator
+from stepscope.simulate.writers.ascend.place import RankPlace
 from stepscope.simulate.writers.ascend.steps import StepRecords
 
 
@@ -25,13 +25,13 @@ class DeviceTask(NamedTuple):
     stream: int
     number: int
     spec: KernelSpec
-    call: Call
+    call: CallRecord
     operator: Operator | None
     node: int
     sequence: int
 
 
-class Mark(NamedTuple):
+class MarkTask(NamedTuple):
     """A task that only marks or waits for an event."""
 
     start: int
@@ -39,7 +39,7 @@ class Mark(NamedTuple):
     stream: int
     number: int
     waits: bool
-    call: Call
+    call: CallRecord
 
 
 @dataclass(slots=True)
@@ -47,42 +47,42 @@ class DeviceStep:
     """Work launched in one step, in order of launch."""
 
     work: list[DeviceTask]
-    marks: list[Mark]
+    marks: list[MarkTask]
 
 
 class Streams:
     """Numbers the tasks of each stream, and knows when each stream gets to a mark."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RankPlace) -> None:
         self._place = place
         self._numbers = [0, 0, 0]
         self._ends = [0, 0, 0]
         self._events: dict[int, int] = {}
 
-    def arrange(self, records: StepRecords, host: HostStep) -> DeviceStep:
+    def arrange(self, records: StepRecords, host: AscendHostStep) -> DeviceStep:
         """The step's tasks."""
         calls = {call.correlation: call for call in records.calls}
         step = DeviceStep([], [])
-        launches: list[tuple[int, int, Activity | Call]] = [
+        launches: list[tuple[int, int, ActivityRecord | CallRecord]] = [
             (a.correlation, a.node, a) for a in records.activities if a.correlation in calls
         ]
         launches += [(c.correlation, 0, c) for c in records.calls if c.event >= 0]
         launches.sort(key=lambda launch: launch[:2])
         for correlation, _, item in launches:
-            if isinstance(item, Activity):
+            if isinstance(item, ActivityRecord):
                 task = host.tasks.get(correlation)
                 step.work.append(self._work(item, calls[correlation], task.operator if task else None))
             else:
                 step.marks.append(self._mark(item))
         return step
 
-    def _work(self, a: Activity, call: Call, operator: Operator | None) -> DeviceTask:
+    def _work(self, a: ActivityRecord, call: CallRecord, operator: Operator | None) -> DeviceTask:
         number = self._number(a.queue)
         self._ends[a.queue] = a.end
         stream = self._place.streams[a.queue]
         return DeviceTask(a.start, a.end, stream, number, a.spec, call, operator, a.node, a.sequence)
 
-    def _mark(self, call: Call) -> Mark:
+    def _mark(self, call: CallRecord) -> MarkTask:
         """An event is over when its queue gets to it; a wait lasts until the event it waits for is."""
         start = end = max(call.end, self._ends[call.queue])
         waits = call.name == "cudaStreamWaitEvent"
@@ -90,7 +90,7 @@ class Streams:
             end = max(start, self._events.get(call.event, 0))
         else:
             self._events[call.event] = start
-        return Mark(start, end, self._place.streams[call.queue], self._number(call.queue), waits, call)
+        return MarkTask(start, end, self._place.streams[call.queue], self._number(call.queue), waits, call)
 
     def _number(self, queue: int) -> int:
         self._numbers[queue] += 1

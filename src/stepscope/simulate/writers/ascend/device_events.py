@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from stepscope.simulate.writers.ascend import events, vocabulary
 from stepscope.simulate.writers.ascend.cann_events import LAUNCH, PUBLIC, connection, launch_of
-from stepscope.simulate.writers.ascend.collectives import Part, collective_name, parts
-from stepscope.simulate.writers.ascend.device import DeviceStep, DeviceTask, Mark, is_collective
-from stepscope.simulate.writers.ascend.host import HostStep
-from stepscope.simulate.writers.ascend.place import CANN, COMMUNICATION, HARDWARE, INVALID, Place
+from stepscope.simulate.writers.ascend.collectives import CollectiveTask, collective_name, parts
+from stepscope.simulate.writers.ascend.device import DeviceStep, DeviceTask, MarkTask, is_collective
+from stepscope.simulate.writers.ascend.host import AscendHostStep
+from stepscope.simulate.writers.ascend.place import CANN, COMMUNICATION, HARDWARE, INVALID, RankPlace
 
 _DIRECTIONS = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "device to device"}
 #: Names of a collective's parts on its stream.
@@ -16,7 +16,7 @@ _ON_STREAM = {"Notify_Wait": "Notify Wait", "Notify_Record": "Write Value", "RDM
 _NUMBERS = 1 << 16
 
 
-def device_events(place: Place, step: DeviceStep, host: HostStep) -> list[str]:
+def device_events(place: RankPlace, step: DeviceStep, host: AscendHostStep) -> list[str]:
     """Everything the device recorded of a step."""
     texts: list[str] = []
     for work in step.work:
@@ -41,7 +41,7 @@ def _task(kind: str, place_in: tuple[int, int], number: int, model: int = INVALI
     )
 
 
-def _work(place: Place, work: DeviceTask) -> str:
+def _work(place: RankPlace, work: DeviceTask) -> str:
     spec = work.spec
     if spec.kind == "copy":
         kind = "SDMA_SQE" if spec.direction == "DtoD" else "PCIE_DMA_SQE"
@@ -56,14 +56,14 @@ def _work(place: Place, work: DeviceTask) -> str:
     return events.cann(spec.name, row, (place.stamp(work.start), work.end - work.start), f"{{{args}}}")
 
 
-def _mark(place: Place, mark: Mark) -> str:
+def _mark(place: RankPlace, mark: MarkTask) -> str:
     name = "EVENT_WAIT" if mark.waits else "EVENT_RECORD"
     args = _task(f"{name}_SQE", (mark.stream, mark.number), connection(mark.call, PUBLIC))
     row = place.process(HARDWARE), mark.stream
     return events.cann(name, row, (place.stamp(mark.start), mark.end - mark.start), f"{{{args}}}")
 
 
-def _collective(place: Place, work: DeviceTask) -> list[str]:
+def _collective(place: RankPlace, work: DeviceTask) -> list[str]:
     what = work.spec.collective
     assert what is not None
     number = work_connection(work)
@@ -84,7 +84,7 @@ def _collective(place: Place, work: DeviceTask) -> list[str]:
     return texts
 
 
-def _part(place: Place, work: DeviceTask, part: Part, sub: int) -> str:
+def _part(place: RankPlace, work: DeviceTask, part: CollectiveTask, sub: int) -> str:
     what = work.spec.collective
     assert what is not None
     spent = part.end - part.start
@@ -101,7 +101,7 @@ def _part(place: Place, work: DeviceTask, part: Part, sub: int) -> str:
     return events.cann(part.name, row, (place.stamp(part.start), spent), args)
 
 
-def _flow(place: Place, work: DeviceTask, host: HostStep) -> list[str]:
+def _flow(place: RankPlace, work: DeviceTask, host: AscendHostStep) -> list[str]:
     """From a call to the task it launched: a collective has a number of its own, kernels of a graph share one start."""
     task = host.tasks.get(work.call.correlation)
     number = work_connection(work)

@@ -13,7 +13,7 @@ from stepscope.simulate.records import Record
 from stepscope.simulate.writers.ascend import cann_events, events
 from stepscope.simulate.writers.ascend.device import DeviceStep, Streams
 from stepscope.simulate.writers.ascend.device_events import device_events
-from stepscope.simulate.writers.ascend.host import HostStep, arrange
+from stepscope.simulate.writers.ascend.host import AscendHostStep, arrange
 from stepscope.simulate.writers.ascend.host_events import flow_to_work, host_events
 from stepscope.simulate.writers.ascend.layers import cann_layers, framework_layers
 from stepscope.simulate.writers.ascend.memory import MemoryRecord, OperatorMemory
@@ -21,7 +21,7 @@ from stepscope.simulate.writers.ascend.metadata import write_metadata
 from stepscope.simulate.writers.ascend.operator_details import OperatorDetails
 from stepscope.simulate.writers.ascend.output import Output
 from stepscope.simulate.writers.ascend.overlap import StepWindow
-from stepscope.simulate.writers.ascend.place import FREQUENCY, Place
+from stepscope.simulate.writers.ascend.place import FREQUENCY, RankPlace
 from stepscope.simulate.writers.ascend.steps import StepCollector, StepRecords
 from stepscope.simulate.writers.ascend.summaries import Summaries
 
@@ -35,7 +35,7 @@ class AscendWriter:
     def __init__(self, job: SimJob, rank: int, out: Path) -> None:
         self.paths = [out]
         self._part = out.with_name(out.name + ".part")
-        self._place = place = Place.of(job, rank)
+        self._place = place = RankPlace.of(job, rank)
         self._output = output = Output(self._part / "ASCEND_PROFILER_OUTPUT")
         shutil.rmtree(self._part, ignore_errors=True)
         output.folder.mkdir(parents=True)
@@ -75,7 +75,7 @@ class AscendWriter:
         self._count(records, host, device)
         self._span = [min(self._span[0], window.host_start), max(self._span[1], window.end, records.host_end)]
 
-    def _count(self, records: StepRecords, host: HostStep, device: DeviceStep) -> None:
+    def _count(self, records: StepRecords, host: AscendHostStep, device: DeviceStep) -> None:
         self._counts["cpu_op"] += len(host.operators)
         self._counts["enqueue"] += len(host.tasks)
         self._counts["dequeue"] += len(host.tasks)
@@ -118,7 +118,7 @@ class AscendWriter:
         shutil.rmtree(self._part, ignore_errors=True)
 
 
-def _window(records: StepRecords, host: HostStep, device: DeviceStep) -> StepWindow:
+def _window(records: StepRecords, host: AscendHostStep, device: DeviceStep) -> StepWindow:
     """The step's window on the device; without a mark of the step, from its first operator on."""
     mark = next((o for o in host.operators if o.is_step), None)
     first = host.operators[0].start if host.operators else records.host_end

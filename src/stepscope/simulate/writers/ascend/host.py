@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stepscope.simulate.records import Activity, Call, Frame
+from stepscope.simulate.records import ActivityRecord, CallRecord, FrameRecord
 from stepscope.simulate.specs import KernelSpec, OpSpec
 from stepscope.simulate.writers.ascend import vocabulary
-from stepscope.simulate.writers.ascend.place import Place
+from stepscope.simulate.writers.ascend.place import RankPlace
 from stepscope.simulate.writers.ascend.steps import StepRecords
 
 
@@ -54,7 +54,7 @@ class Task:
     simulated call returned.
     """
 
-    call: Call
+    call: CallRecord
     name: str
     specs: tuple[KernelSpec, ...]
     operator: Operator
@@ -66,7 +66,7 @@ class Task:
 
 
 @dataclass(slots=True)
-class HostStep:
+class AscendHostStep:
     """One step on the host.
 
     Attributes:
@@ -77,17 +77,17 @@ class HostStep:
 
     operators: list[Operator]
     tasks: dict[int, Task]
-    direct: list[Call]
+    direct: list[CallRecord]
 
 
-def arrange(place: Place, records: StepRecords) -> HostStep:
+def arrange(place: RankPlace, records: StepRecords) -> AscendHostStep:
     """Build the tree of a step's operators, with one more around each task of the queue."""
-    launched: dict[int, list[Activity]] = defaultdict(list)
+    launched: dict[int, list[ActivityRecord]] = defaultdict(list)
     for activity in records.activities:
         launched[activity.correlation].append(activity)
     operators = [Operator(r.spec.name, r.start, r.end, r.thread, r.spec, r.sequence) for r in records.spans]
     tasks: dict[int, Task] = {}
-    direct: list[Call] = []
+    direct: list[CallRecord] = []
     _waiting_first(place, records, launched)
     for call in records.calls:
         specs = tuple(activity.spec for activity in launched.get(call.correlation, ()))
@@ -104,16 +104,16 @@ def arrange(place: Place, records: StepRecords) -> HostStep:
     if place.job.with_stack:
         _add_stacks(operators, records.frames)
     _charge(tasks, records.activities)
-    return HostStep(operators, tasks, direct)
+    return AscendHostStep(operators, tasks, direct)
 
 
-def _waiting_first(place: Place, records: StepRecords, launched: dict[int, list[Activity]]) -> None:
+def _waiting_first(place: RankPlace, records: StepRecords, launched: dict[int, list[ActivityRecord]]) -> None:
     """For a copy that is not asynchronous the framework waits for the stream, then has the driver copy.
 
     The driver does so past all streams: recordings have its call, and no task on the device.
     """
-    calls: list[Call] = []
-    copies: dict[int, Call] = {}
+    calls: list[CallRecord] = []
+    copies: dict[int, CallRecord] = {}
     for call in records.calls:
         if _is_waited_for(place, launched.get(call.correlation, [])):
             copies[call.thread] = call
@@ -127,13 +127,13 @@ def _waiting_first(place: Place, records: StepRecords, launched: dict[int, list[
     records.activities = [activity for activity in records.activities if activity.correlation in launched]
 
 
-def _is_waited_for(place: Place, work: list[Activity]) -> bool:
+def _is_waited_for(place: RankPlace, work: list[ActivityRecord]) -> bool:
     return bool(work) and (
         work[0].spec.direction == "DtoH" or (work[0].spec.direction == "HtoD" and not place.job.pinned)
     )
 
 
-def _handed_over(call: Call) -> int:
+def _handed_over(call: CallRecord) -> int:
     return call.start + (call.end - call.start) // 3
 
 
@@ -152,7 +152,7 @@ def _nest(operators: list[Operator]) -> None:
         around.append(operator)
 
 
-def _charge(tasks: dict[int, Task], activities: list[Activity]) -> None:
+def _charge(tasks: dict[int, Task], activities: list[ActivityRecord]) -> None:
     """Add device times to the operator of each task and to all around it."""
     for activity in activities:
         task = tasks.get(activity.correlation)
@@ -169,10 +169,10 @@ def _charge(tasks: dict[int, Task], activities: list[Activity]) -> None:
             operator = operator.parent
 
 
-def _add_stacks(operators: list[Operator], frames: list[Frame]) -> None:
+def _add_stacks(operators: list[Operator], frames: list[FrameRecord]) -> None:
     """Give each operator the Python functions around it, innermost first; autograd's thread runs none."""
     ordered = sorted((f for f in frames if f.name != "Python GC"), key=lambda f: (f.start, -f.end))
-    open_: list[Frame] = []
+    open_: list[FrameRecord] = []
     following = iter(ordered)
     upcoming = next(following, None)
     for operator in operators:
@@ -183,5 +183,5 @@ def _add_stacks(operators: list[Operator], frames: list[Frame]) -> None:
         operator.stack = ";\r\n".join(_innermost_first(open_, operator.thread))
 
 
-def _innermost_first(frames: list[Frame], thread: int) -> Iterator[str]:
+def _innermost_first(frames: list[FrameRecord], thread: int) -> Iterator[str]:
     return (frame.name for frame in reversed(frames) if frame.thread == thread and not frame.name.startswith("nn."))

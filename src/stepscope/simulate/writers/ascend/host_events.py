@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from stepscope.simulate.records import Frame
+from stepscope.simulate.records import FrameRecord
 from stepscope.simulate.specs import OpSpec
 from stepscope.simulate.writers.ascend import events, vocabulary
 from stepscope.simulate.writers.ascend.device import DeviceTask, is_collective
-from stepscope.simulate.writers.ascend.host import HostStep, Operator, Task
-from stepscope.simulate.writers.ascend.place import COMMUNICATION, GC, HARDWARE, Place
+from stepscope.simulate.writers.ascend.host import AscendHostStep, Operator, Task
+from stepscope.simulate.writers.ascend.place import COMMUNICATION, GC, HARDWARE, RankPlace
 from stepscope.simulate.writers.ascend.steps import StepRecords
 
 
-def host_events(place: Place, host: HostStep, records: StepRecords) -> list[str]:
+def host_events(place: RankPlace, host: AscendHostStep, records: StepRecords) -> list[str]:
     """Everything the framework recorded of a step."""
     texts = [_operator(place, operator) for operator in host.operators]
     for task in host.tasks.values():
@@ -25,7 +25,7 @@ def host_events(place: Place, host: HostStep, records: StepRecords) -> list[str]
     return texts
 
 
-def flow_to_work(place: Place, work: DeviceTask) -> list[str]:
+def flow_to_work(place: RankPlace, work: DeviceTask) -> list[str]:
     """The flow from an operator to its work on the device, known by when that starts."""
     operator = work.operator
     if operator is None:
@@ -39,7 +39,7 @@ def flow_to_work(place: Place, work: DeviceTask) -> list[str]:
     ]
 
 
-def _operator(place: Place, o: Operator) -> str:
+def _operator(place: RankPlace, o: Operator) -> str:
     fields: dict[str, object] = {
         "Sequence number": o.sequence,
         "Fwd thread id": int(o.spec is not None and o.spec.backward and o.sequence >= 0),
@@ -59,7 +59,7 @@ def _inputs(spec: OpSpec) -> dict[str, str]:
     return {"Input Dims": vocabulary.shapes(spec.inputs), "Input type": vocabulary.types(spec.inputs)}
 
 
-def _queue(place: Place, task: Task) -> list[str]:
+def _queue(place: RankPlace, task: Task) -> list[str]:
     """A task is put on the queue inside its operator, and taken off by the thread that calls CANN."""
     call, end = task.call, task.handed_over
     margin = (end - call.start) // 8
@@ -75,7 +75,7 @@ def _queue(place: Place, task: Task) -> list[str]:
     ]
 
 
-def _forward_to_backward(place: Place, host: HostStep, records: StepRecords) -> list[str]:
+def _forward_to_backward(place: RankPlace, host: AscendHostStep, records: StepRecords) -> list[str]:
     numbers = {(o.start, o.thread): o.sequence for o in host.operators if o.sequence >= 0}
     texts = []
     for flow in records.flows:
@@ -86,7 +86,7 @@ def _forward_to_backward(place: Place, host: HostStep, records: StepRecords) -> 
     return texts
 
 
-def _frame(place: Place, f: Frame) -> str:
+def _frame(place: RankPlace, f: FrameRecord) -> str:
     times = place.stamp(f.start), f.end - f.start
     if f.name == "Python GC":
         return events.framework("GC", "GC", (place.process(GC), place.pid), times, "{}")

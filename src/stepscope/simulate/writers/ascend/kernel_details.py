@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from stepscope.simulate.specs import KernelSpec, Tensor
+from stepscope.simulate.specs import KernelSpec, TensorSpec
 from stepscope.simulate.writers.ascend import metrics, vocabulary
 from stepscope.simulate.writers.ascend.collectives import collective_name
 from stepscope.simulate.writers.ascend.device import DeviceTask, is_collective
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import INVALID, Place, trimmed
+from stepscope.simulate.writers.ascend.place import INVALID, RankPlace, trimmed
 
 _SHORT = ("Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim")
 _LONG = (
@@ -24,7 +24,7 @@ _LONG = (
 class KernelDetails:
     """Rows of kernels and collectives, in order of their starts."""
 
-    def __init__(self, place: Place, output: Output) -> None:
+    def __init__(self, place: RankPlace, output: Output) -> None:
         self._place = place
         self._file = output.open("kernel_details.csv")
         self._steps = place.job.mark_steps
@@ -66,7 +66,7 @@ def _shapes(spec: KernelSpec) -> str:
     return ",".join((_tensors(spec.inputs), _tensors(spec.outputs)))
 
 
-def _tensors(tensors: Sequence[Tensor]) -> str:
+def _tensors(tensors: Sequence[TensorSpec]) -> str:
     """Shapes in quotes within a quoted cell, then types, then formats."""
     if not tensors:
         return "N/A,N/A,N/A"

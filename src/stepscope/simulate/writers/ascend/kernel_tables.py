@@ -7,7 +7,7 @@ from collections import defaultdict
 from stepscope.simulate.writers.ascend import vocabulary
 from stepscope.simulate.writers.ascend.device import DeviceTask
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import Place, micros
+from stepscope.simulate.writers.ascend.place import RankPlace, micros
 
 
 class OpStatistic:
@@ -53,7 +53,7 @@ class CacheRates:
 class AiCpuTimes:
     """``data_preprocess.csv``: what the device's own processor worked on; there is none where nothing ran on it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RankPlace) -> None:
         self._place = place
         self._lines: list[str] = []
 

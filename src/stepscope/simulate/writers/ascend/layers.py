@@ -13,11 +13,11 @@ from stepscope.simulate.writers.ascend.place import (
     HARDWARE,
     MEMORY,
     OVERLAP,
-    Place,
+    RankPlace,
 )
 
 
-def framework_layers(place: Place) -> list[str]:
+def framework_layers(place: RankPlace) -> list[str]:
     """The process that was profiled; the thread of the queue comes last."""
     texts = events.process("Python", place.pid, "CPU", 0)
     for thread in (*place.threads, place.queue_thread):
@@ -30,7 +30,7 @@ def framework_layers(place: Place) -> list[str]:
     return texts
 
 
-def cann_layers(place: Place) -> list[str]:
+def cann_layers(place: RankPlace) -> list[str]:
     """The layers that CANN's analysis makes up; level 0 names neither its calls nor the planes of groups."""
     texts = _layer(place, "Ascend Hardware", HARDWARE, [(s, f"Stream {s}") for s in sorted(place.streams)])
     if place.details:
@@ -47,7 +47,7 @@ def cann_layers(place: Place) -> list[str]:
     return texts + _layer(place, "Overlap Analysis", OVERLAP, list(enumerate(ROWS)))
 
 
-def _layer(place: Place, name: str, layer: int, rows: list[tuple[int, str]], label: str = "NPU") -> list[str]:
+def _layer(place: RankPlace, name: str, layer: int, rows: list[tuple[int, str]], label: str = "NPU") -> list[str]:
     pid = place.process(layer)
     texts = events.process(name, pid, label, layer)
     for row, called in rows:

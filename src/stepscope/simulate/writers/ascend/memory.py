@@ -9,7 +9,7 @@ from stepscope.simulate.records import Memory, Segment
 from stepscope.simulate.writers.ascend import events
 from stepscope.simulate.writers.ascend.host import Operator
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import MEMORY, Place, micros
+from stepscope.simulate.writers.ascend.place import MEMORY, RankPlace, micros
 
 _BLOCKS = (
     "Name,Size(KB),Allocation Time(us),Release Time(us),Active Release Time(us),Duration(us),Active Duration(us),"
@@ -31,7 +31,7 @@ def _mb(size: int) -> float:
 class OperatorMemory:
     """A row per block taken during the recording, in the order of taking; waits for the release of the first."""
 
-    def __init__(self, place: Place, output: Output) -> None:
+    def __init__(self, place: RankPlace, output: Output) -> None:
         self._place = place
         self._file = output.open("operator_memory.csv")
         self._file.write(_BLOCKS)
@@ -98,7 +98,7 @@ class _Owners:
 class MemoryRecord:
     """Totals of the framework (PTA) at every change, and of the process (APP) and of modules every 20 ms."""
 
-    def __init__(self, place: Place, output: Output) -> None:
+    def __init__(self, place: RankPlace, output: Output) -> None:
         self._place = place
         self._file = output.open("memory_record.csv")
         self._file.write(_TOTALS)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.simulate.writers.ascend.collectives import GROUP
-from stepscope.simulate.writers.ascend.place import Place
+from stepscope.simulate.writers.ascend.place import RankPlace
 
 #: Variables the profiler notes; the first one switches the log down to errors, as is recommended.
 _ENVIRONMENT = {
@@ -16,7 +16,7 @@ _ENVIRONMENT = {
 }  # fmt: skip
 
 
-def write_metadata(place: Place, folder: Path, end: int) -> None:
+def write_metadata(place: RankPlace, folder: Path, end: int) -> None:
     """Write ``profiler_info*.json`` and ``profiler_metadata.json``; ``end`` is when the recording ended."""
     many = place.job.ranks > 1
     info = folder / (f"profiler_info_{place.rank}.json" if many else "profiler_info.json")
@@ -29,7 +29,7 @@ def write_metadata(place: Place, folder: Path, end: int) -> None:
     (folder / "profiler_metadata.json").write_text(json.dumps(metadata, indent=4), encoding="utf-8")
 
 
-def _info(place: Place, end: int) -> dict[str, Any]:
+def _info(place: RankPlace, end: int) -> dict[str, Any]:
     job = place.job
     schedule = {"wait": 0, "active": job.steps, "warmup": job.warmup_steps, "repeat": 1, "skip_first": 0}
     start = place.shift % 10**15

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.simulate.devices import Device
+from stepscope.simulate.devices import SimDevice
 from stepscope.simulate.specs import KernelSpec
 from stepscope.simulate.writers.ascend import vocabulary
 
@@ -22,7 +22,7 @@ _SHAPED: Final = ("MIX_AIC", "MIX_AIV", "AI_CORE", "AI_VECTOR_CORE")
 _AROUND: Final = 550
 
 
-def blocks(spec: KernelSpec, device: Device) -> tuple[int, int]:
+def blocks(spec: KernelSpec, device: SimDevice) -> tuple[int, int]:
     """Cores a kernel runs on, and vector cores beside its cube cores; at most as many as there are."""
     kind = vocabulary.core(spec)
     if kind not in _SHAPED:
@@ -34,7 +34,7 @@ def blocks(spec: KernelSpec, device: Device) -> tuple[int, int]:
     return min(2 * device.sms, wanted), 0
 
 
-def counters(spec: KernelSpec, spent: int, device: Device, megahertz: int) -> list[str]:
+def counters(spec: KernelSpec, spent: int, device: SimDevice, megahertz: int) -> list[str]:
     """One kernel's counters, in the order of ``COLUMNS``; ``spent`` is its time in ns, at the clock it ran with.
 
     Pipes share the time as they would on an undisturbed device: a lower clock slows all of them.
@@ -61,7 +61,7 @@ def _busy(spent: int) -> int:
     return max(spent - _AROUND, spent // 2)
 
 
-def _cube_shares(spec: KernelSpec, cubes: int, device: Device) -> tuple[float, ...]:
+def _cube_shares(spec: KernelSpec, cubes: int, device: SimDevice) -> tuple[float, ...]:
     """Shares of the time each pipe works: multiplying at the device's rate, or moving at that of its memory.
 
     The pipes that feed the cube work longer than it does: recordings show 1.7 times as long.
@@ -75,7 +75,7 @@ def _cube_shares(spec: KernelSpec, cubes: int, device: Device) -> tuple[float, .
     return mac, 0.25 + mac / 4, min(0.9, 1.7 * mac), max(moved, min(0.93, 1.7 * mac)), moved / 4
 
 
-def _vector_shares(spec: KernelSpec, device: Device) -> tuple[float, ...]:
+def _vector_shares(spec: KernelSpec, device: SimDevice) -> tuple[float, ...]:
     """A vector core takes 128 16-bit operands per cycle; what reads waits for the memory while something writes."""
     busy = _busy(spec.duration_ns)
     computed = spec.flops / (2 * device.sms * 128 * device.megahertz * 1e6) * 1e9 / busy

@@ -7,7 +7,7 @@ import csv
 from stepscope.simulate.writers.ascend import vocabulary
 from stepscope.simulate.writers.ascend.host import Operator
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.place import Place
+from stepscope.simulate.writers.ascend.place import RankPlace
 
 _HEADER = (
     "Name", "Input Shapes", "Call Stack", "Host Self Duration(us)", "Host Total Duration(us)",
@@ -19,7 +19,7 @@ _HEADER = (
 class OperatorDetails:
     """A row per operator in the order of time; whole steps are left out."""
 
-    def __init__(self, place: Place, output: Output) -> None:
+    def __init__(self, place: RankPlace, output: Output) -> None:
         self._shapes = place.job.record_shapes
         self._rows = csv.writer(output.open("operator_details.csv"), lineterminator="\n")
         self._rows.writerow(_HEADER)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from stepscope.model.intervals import Intervals
 from stepscope.simulate.writers.ascend import events
 from stepscope.simulate.writers.ascend.device import DeviceTask, is_collective
-from stepscope.simulate.writers.ascend.place import OVERLAP, Place, trimmed
+from stepscope.simulate.writers.ascend.place import OVERLAP, RankPlace, trimmed
 
 #: Rows of the trace, in order; every event is called as its row.
 ROWS = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
@@ -34,10 +34,10 @@ def step_at(windows: list[StepWindow], time: int) -> StepWindow | None:
 
 
 @dataclass(slots=True)
-class Overlap:
+class OverlapTotals:
     """Gathers starts and ends of kernels and collectives: 16 bytes each."""
 
-    place: Place
+    place: RankPlace
     times: dict[bool, tuple[array[int], array[int]]] = field(
         default_factory=lambda: {kind: (array("q"), array("q")) for kind in (False, True)}
     )
@@ -60,7 +60,7 @@ class Overlap:
         }
 
 
-def overlap_events(place: Place, rows: dict[str, list[tuple[int, int]]]) -> list[str]:
+def overlap_events(place: RankPlace, rows: dict[str, list[tuple[int, int]]]) -> list[str]:
     """The rows as events."""
     pid = place.process(OVERLAP)
     return [
@@ -70,7 +70,7 @@ def overlap_events(place: Place, rows: dict[str, list[tuple[int, int]]]) -> list
     ]
 
 
-def step_times(place: Place, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> str:
+def step_times(place: RankPlace, rows: dict[str, list[tuple[int, int]]], steps: list[StepWindow]) -> str:
     """Text of ``step_trace_time.csv``: a step has the events that start in it; without steps there is one row."""
     lines = [
         "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"

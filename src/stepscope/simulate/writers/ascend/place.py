@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
-from stepscope.simulate.devices import DEVICES, Device
+from stepscope.simulate.devices import DEVICES, SimDevice
 from stepscope.simulate.engine.run import clock_offset
 from stepscope.simulate.job import SimJob
 from stepscope.simulate.writers.formats import Targets
@@ -21,7 +21,7 @@ INVALID: Final = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankPlace:
     """Where one rank ran.
 
     Attributes:
@@ -39,7 +39,7 @@ class Place:
 
     job: SimJob
     rank: int
-    device_kind: Device
+    device_kind: SimDevice
     host: str
     pid: int
     threads: tuple[int, int]
@@ -49,7 +49,7 @@ class Place:
     shift: int
 
     @classmethod
-    def of(cls, job: SimJob, rank: int) -> Place:
+    def of(cls, job: SimJob, rank: int) -> RankPlace:
         """The place of a rank."""
         pid = 4100 + 131 * rank
         device = DEVICES[job.device]
@@ -110,4 +110,4 @@ def trimmed(ns: int) -> str:
 def folders(job: SimJob, out: Path) -> Targets:
     """A folder per rank inside ``out``, which exists afterwards."""
     out.mkdir(parents=True, exist_ok=True)
-    return Targets([out / Place.of(job, rank).folder for rank in range(job.ranks)], out / "job.truth.json")
+    return Targets([out / RankPlace.of(job, rank).folder for rank in range(job.ranks)], out / "job.truth.json")

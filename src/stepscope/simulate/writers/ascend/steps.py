@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from stepscope.simulate.records import Activity, Call, Flow, Frame, Memory, Record, Segment, Span
+from stepscope.simulate.records import (
+    ActivityRecord,
+    CallRecord,
+    Flow,
+    FrameRecord,
+    Memory,
+    Record,
+    Segment,
+    SpanRecord,
+)
 
 
 @dataclass(slots=True)
@@ -18,11 +27,11 @@ class StepRecords:
     """
 
     number: int
-    spans: list[Span] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    activities: list[Activity] = field(default_factory=list)
+    spans: list[SpanRecord] = field(default_factory=list)
+    calls: list[CallRecord] = field(default_factory=list)
+    activities: list[ActivityRecord] = field(default_factory=list)
     memory: list[Memory | Segment] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[FrameRecord] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
     host_end: int = 0
 
@@ -53,17 +62,17 @@ class StepCollector:
 
 
 def _file(step: StepRecords, record: Record) -> None:
-    if isinstance(record, Activity):
+    if isinstance(record, ActivityRecord):
         step.activities.append(record)
         return
-    if isinstance(record, Span):
+    if isinstance(record, SpanRecord):
         step.spans.append(record)
-    elif isinstance(record, Call):
+    elif isinstance(record, CallRecord):
         step.calls.append(record)
     elif isinstance(record, (Memory, Segment)):
         step.memory.append(record)
         return
-    elif isinstance(record, Frame):
+    elif isinstance(record, FrameRecord):
         step.frames.append(record)
     elif isinstance(record, Flow):
         step.flows.append(record)

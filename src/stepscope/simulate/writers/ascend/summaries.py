@@ -8,18 +8,18 @@ from stepscope.simulate.writers.ascend.device import DeviceTask, InOrder, is_col
 from stepscope.simulate.writers.ascend.kernel_details import KernelDetails
 from stepscope.simulate.writers.ascend.kernel_tables import AiCpuTimes, CacheRates, OpStatistic
 from stepscope.simulate.writers.ascend.output import Output
-from stepscope.simulate.writers.ascend.overlap import Overlap, StepWindow, overlap_events, step_at, step_times
-from stepscope.simulate.writers.ascend.place import Place
+from stepscope.simulate.writers.ascend.overlap import OverlapTotals, StepWindow, overlap_events, step_at, step_times
+from stepscope.simulate.writers.ascend.place import RankPlace
 
 
 class Summaries:
     """The files that the level of the recording has."""
 
-    def __init__(self, place: Place, output: Output) -> None:
+    def __init__(self, place: RankPlace, output: Output) -> None:
         self._place, self._output = place, output
         self._order = InOrder()
         self._steps: list[StepWindow] = []
-        self._overlap = Overlap(place)
+        self._overlap = OverlapTotals(place)
         self._kernels = KernelDetails(place, output)
         self._operators = OpStatistic()
         self._apis = ApiStatistic()

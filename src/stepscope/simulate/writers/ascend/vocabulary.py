@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.simulate.specs import KernelSpec, OpSpec, Tensor
+from stepscope.simulate.specs import KernelSpec, OpSpec, TensorSpec
 
 _OPERATORS: Final = {
     "aten::cudnn_convolution": "aten::convolution_overrideable",
@@ -125,18 +125,18 @@ def task_type(spec: KernelSpec) -> str:
     return "AI_CORE" if kind == "AI_VECTOR_CORE" else kind
 
 
-def shapes(inputs: tuple[Tensor | str | None, ...]) -> str:
+def shapes(inputs: tuple[TensorSpec | str | None, ...]) -> str:
     """Shapes of an operator's inputs as the framework's events have them."""
-    return ";\r\n".join(",".join(map(str, i.shape)) if isinstance(i, Tensor) else "" for i in inputs)
+    return ";\r\n".join(",".join(map(str, i.shape)) if isinstance(i, TensorSpec) else "" for i in inputs)
 
 
-def types(inputs: tuple[Tensor | str | None, ...]) -> str:
+def types(inputs: tuple[TensorSpec | str | None, ...]) -> str:
     """Types of an operator's inputs as the framework's events have them."""
     return ";\r\n".join(_type(i) for i in inputs)
 
 
-def _type(given: Tensor | str | None) -> str:
-    if isinstance(given, Tensor):
+def _type(given: TensorSpec | str | None) -> str:
+    if isinstance(given, TensorSpec):
         return _TORCH[given.dtype]
     return "None" if not given else "ScalarList" if given.startswith("[") else "Scalar"
 
@@ -146,6 +146,6 @@ def cann_type(dtype: str) -> str:
     return _CANN[dtype]
 
 
-def layout(tensor: Tensor) -> str:
+def layout(tensor: TensorSpec) -> str:
     """The format of a tensor in memory: four dimensions are taken for an image."""
     return "NCHW" if len(tensor.shape) == 4 else "FORMAT_ND"
