@@ -9,8 +9,8 @@ import numpy as np
 
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.building.peers import moving_ns
-from stepscope.analyses.stepgraph.words.changes import change_of
-from stepscope.analyses.stepgraph.words.subjects import waits_for
+from stepscope.analyses.stepgraph.whatif.changes import change_of
+from stepscope.analyses.stepgraph.whatif.subjects import waits_for
 from stepscope.model.events.change import Change, Scaled, scaled_each
 from stepscope.model.trace import Trace
 from stepscope.simulate import SimJob

@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.model.kernel_names.classify import classify
 from stepscope.simulate.devices import DEVICES
-from stepscope.simulate.names import conv_name, gemm_name
+from stepscope.simulate.library_kernels import conv_name, gemm_name
 
 TOLD_BY_NAME = [key for key, device in DEVICES.items() if device.vendor != "huawei"]
 

@@ -43,7 +43,7 @@ def whatif(
 
     Without a change, list what the step would save at most for each part of the job.
     """
-    from stepscope.analyses.stepgraph.words.predictions import predictions
+    from stepscope.analyses.stepgraph.whatif.predictions import predictions
     from stepscope.cli.opening import open_input
 
     words = {"scale": scale or [], "remove": remove or [], "overlap": overlap or []}
@@ -58,7 +58,7 @@ def whatif(
 
 
 def _rank(trace: Trace, wanted: int | None) -> int:
-    from stepscope.analyses.stepgraph.words.predictions import decisive_rank
+    from stepscope.analyses.stepgraph.whatif.predictions import decisive_rank
     from stepscope.reports.selection import chosen_ranks
 
     return decisive_rank(trace) if wanted is None else chosen_ranks(trace, [wanted])[0]

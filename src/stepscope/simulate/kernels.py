@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from stepscope.simulate import ascend_names
+from stepscope.simulate import ascend_kernels
 from stepscope.simulate.costs import CostModel
 from stepscope.simulate.job import SimJob
-from stepscope.simulate.names import SCALARS, attention_name, conv_name, gemm_name
+from stepscope.simulate.library_kernels import SCALARS, attention_name, conv_name, gemm_name
 from stepscope.simulate.specs import DTYPE_BYTES, Collective, KernelSpec, TensorSpec
 
 # An AI CPU is a few scalar cores; assumed are 30 µs to start a task on it and 4 GB/s of traffic.
@@ -76,7 +76,7 @@ class KernelFactory:
             return self.elementwise("BinaryFunctor<double, double, double, MulFunctor<double> >", tensor, 3)
         moved = 3 * tensor.bytes
         return KernelSpec(
-            name=ascend_names.DOUBLE,
+            name=ascend_kernels.DOUBLE,
             kind="compute",
             op_class="elementwise",
             duration_ns=_AI_CPU_START_NS + int(moved / _AI_CPU_BANDWIDTH * 1e9),
@@ -147,7 +147,7 @@ class KernelFactory:
         types = f"{anonymous}TensorListMetadata<{min(operands, 5)}>", f"{anonymous}{self._filled(functor)}"
         name = f"void {anonymous}multi_tensor_apply_kernel<{types[0]}, {types[1]}>({types[0]}, {types[1]})"
         if self._ascend:
-            name = ascend_names.foreach(op)
+            name = ascend_kernels.foreach(op)
         specs = []
         for start in range(0, len(tensors), 110):
             elements = sum(tensors[start : start + 110])
@@ -163,7 +163,7 @@ class KernelFactory:
         if direction == "DtoD":
             rate = self.costs.device.bandwidth / 2
         return KernelSpec(
-            name=ascend_names.MEMCPY if self._ascend else f"Memcpy {direction} ({ends[0]} -> {ends[1]})",
+            name=ascend_kernels.MEMCPY if self._ascend else f"Memcpy {direction} ({ends[0]} -> {ends[1]})",
             kind="copy",
             op_class="copy",
             duration_ns=1_100 + int(bytes_ / rate * 1e9),
@@ -176,7 +176,7 @@ class KernelFactory:
         if self._ascend:
             width = DTYPE_BYTES[self.job.dtype]
             zeroed = TensorSpec((max(1, bytes_ // width),), self.job.dtype)
-            return self._streaming(ascend_names.ZERO, "elementwise", zeroed, 1)
+            return self._streaming(ascend_kernels.ZERO, "elementwise", zeroed, 1)
         duration = 900 + int(bytes_ / self.costs.device.bandwidth * 1e9)
         return KernelSpec("Memset (Device)", "set", "copy", duration, bytes=bytes_)
 
@@ -213,7 +213,7 @@ class KernelFactory:
         elements = tensor.elements
         moved = int(operands * tensor.bytes)
         if self._ascend and not name.startswith("aclnn"):
-            name = ascend_names.kernel(name)
+            name = ascend_kernels.kernel(name)
         return KernelSpec(
             name=name,
             kind="compute",

@@ -6,7 +6,7 @@ import numpy as np
 
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.critical_path import critical_path
-from stepscope.analyses.stepgraph.words.changes import change_of
+from stepscope.analyses.stepgraph.whatif.changes import change_of
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.trace import Trace
 from support import Facts

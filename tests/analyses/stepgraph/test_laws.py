@@ -18,7 +18,7 @@ from stepscope.analyses.stepgraph import StepGraph
 from stepscope.analyses.stepgraph.building.nodes import DEVICE, NODE
 from stepscope.analyses.stepgraph.critical_path import critical_path
 from stepscope.analyses.stepgraph.path import critical_segments
-from stepscope.analyses.stepgraph.words.changes import change_of
+from stepscope.analyses.stepgraph.whatif.changes import change_of
 from stepscope.ingest import Options, open_trace
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.events.change import Change, Scaled

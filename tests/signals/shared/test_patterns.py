@@ -4,8 +4,8 @@ import pytest
 
 from operator_support import Program
 from stepscope.signals import Signals
+from stepscope.signals.shared.operations import operations
 from stepscope.signals.shared.patterns import sequences
-from stepscope.signals.shared.work import work
 from support import Facts
 
 X, ROW = (64, 256), (64, 1)
@@ -14,7 +14,7 @@ X, ROW = (64, 256), (64, 1)
 def found(program: Program | Facts) -> dict[str, list[str]]:
     """Letters of each sequence, by kind."""
     s = Signals.of((program if isinstance(program, Facts) else program.facts).trace())
-    w = s(work)
+    w = s(operations)
     return {
         kind: [w.letters[a : b + 1] for a, b in zip(ranges.first.tolist(), ranges.last.tolist(), strict=True)]
         for kind, ranges in s(sequences).items()

@@ -8,8 +8,8 @@ from typing import Final, Literal, cast
 
 from stepscope.analyses.program import marks
 from stepscope.analyses.program.compiled import compiled_share, graph_share, is_mostly
-from stepscope.analyses.program.names import ProgramNames, program_names
 from stepscope.analyses.program.platform import platform_of
+from stepscope.analyses.program.program_names import ProgramNames, program_names
 from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.ingest.inputs import source_of
 from stepscope.model.events.device_work import DeviceWork

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope.analyses.program.names import ProgramNames
+from stepscope.analyses.program.program_names import ProgramNames
 from stepscope.analyses.shared.recorded_events import names_of
 from stepscope.ingest.inputs import source_of
 from stepscope.model.devices import match

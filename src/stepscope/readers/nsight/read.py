@@ -9,7 +9,7 @@ from stepscope.model.errors import UnusableInputError
 from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage
 from stepscope.readers.nsight.counters import load_counters
-from stepscope.readers.nsight.device_work import load_device_work
+from stepscope.readers.nsight.device_activities import load_device_work
 from stepscope.readers.nsight.devices import Devices
 from stepscope.readers.nsight.host import load_api, load_other_calls
 from stepscope.readers.nsight.inputs import NAME

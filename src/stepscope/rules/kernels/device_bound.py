@@ -36,8 +36,8 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
 from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.operations import tensors
 from stepscope.signals.shared.program import program
-from stepscope.signals.shared.work import tensors
 
 #: Kernels and classes that a summary names.
 _NAMED: Final = 3

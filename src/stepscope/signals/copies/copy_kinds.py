@@ -25,7 +25,7 @@ from stepscope.signals.copies.transfers import (
 )
 from stepscope.signals.shared.host_cost import outermost
 from stepscope.signals.shared.job import recorded_steps, stepless
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: Less than a page is a number or a few, not a batch.

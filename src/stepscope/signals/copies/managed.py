@@ -11,7 +11,7 @@ from stepscope.model.events.device_work import DIRECTIONS, MEMORIES, Copies, Dev
 from stepscope.model.intervals import Intervals
 from stepscope.signals.copies.transfers import pinned_rate
 from stepscope.signals.shared.job import recorded_steps
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 _MANAGED = MEMORIES.index("managed")

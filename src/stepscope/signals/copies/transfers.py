@@ -18,7 +18,7 @@ from stepscope.model.events.device_work import DIRECTIONS as COPY_DIRECTIONS
 from stepscope.model.events.device_work import MEMORIES, Copies, DeviceWork
 from stepscope.model.intervals import Intervals
 from stepscope.signals.shared.job import device, recorded_ns, recorded_steps
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 HTOD, DTOH, DTOD, SET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")

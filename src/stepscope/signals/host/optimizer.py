@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph.building.handovers import handed
-from stepscope.analyses.stepgraph.words.changes import launched_within
+from stepscope.analyses.stepgraph.whatif.changes import launched_within
 from stepscope.model.categories import CATEGORIES
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id

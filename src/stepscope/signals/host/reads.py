@@ -12,7 +12,7 @@ from stepscope.model.events.device_work import DIRECTIONS, Copies, DeviceWork
 from stepscope.signals.host.synchronisation import SCALAR, calls
 from stepscope.signals.host.waiting import ONE_NUMBER
 from stepscope.signals.shared.host_cost import outermost
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 

@@ -11,8 +11,8 @@ from stepscope.model.devices import Device
 from stepscope.signals.kernels.fusions import Fusion, fusion, scaled
 from stepscope.signals.shared.gemms import Dimensions, dimensions, gemms
 from stepscope.signals.shared.job import device
+from stepscope.signals.shared.operations import Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members, sequences
-from stepscope.signals.shared.work import Operations, work
 from stepscope.signals.signal import Signals, signal
 
 #: Part of the peak that fused attention comes to: 50 % to 73 % on A100 (Dao, "FlashAttention-2", 2023).
@@ -25,7 +25,7 @@ _BACKWARD: Final = 2.5
 def unfused(s: Signals) -> Fusion:
     """Attention that is written out, forward and backward."""
     found = s(sequences)
-    w, forward, backward = s(work), found["attention"], found["attention_backward"]
+    w, forward, backward = s(operations), found["attention"], found["attention_backward"]
     known = {float(w.size[a]) for a in forward.anchor.tolist()}
     backward = backward.where(np.array([float(w.size[a]) in known for a in backward.anchor.tolist()], np.bool_))
     both = Ranges(*(np.append(a, b) for a, b in zip(_parts(forward), _parts(backward), strict=True)))

@@ -21,7 +21,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals, Times
 from stepscope.model.kernel_names import OP_CLASSES, classify
 from stepscope.model.trace import Trace
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: What the counters of an NPU say of its cubes: the part of the time in which they multiplied, over all of them.

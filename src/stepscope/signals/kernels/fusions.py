@@ -13,9 +13,9 @@ from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.host_cost import one_call
 from stepscope.signals.shared.job import recorded_ns
+from stepscope.signals.shared.operations import Ids, Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members, sequences
 from stepscope.signals.shared.roles import OTHER
-from stepscope.signals.shared.work import Ids, Operations, work
 from stepscope.signals.signal import Signals, signal
 
 _MOST: Final = 20
@@ -97,7 +97,7 @@ def longest_kept(s: Signals, found: Ranges) -> Fusion:
     One operation reads and writes what the fused one has to; it touches at least as many bytes, since the ends of the
     sequence are operands of its operations too.
     """
-    w = s(work)
+    w = s(operations)
     units, of = members(found)
     longest = np.lexsort((units, -w.dur[units], of))
     kept = np.zeros(units.size, np.bool_)
@@ -108,7 +108,7 @@ def longest_kept(s: Signals, found: Ranges) -> Fusion:
 
 def fusion(s: Signals, found: Ranges, change: Change, after: int) -> Fusion:
     """What is known of sequences once it is known what fusing them changes."""
-    w = s(work)
+    w = s(operations)
     units, of = members(found)
     each = np.zeros(found.first.size, np.int64)
     np.add.at(each, of, w.dur[units])
@@ -146,7 +146,7 @@ def _on_host(s: Signals, change: Change) -> tuple[int, int]:
 
 def scaled(s: Signals, found: Ranges, factors: NDArray[np.float64]) -> Change:
     """Multiply the time of each sequence on its queue; the host calls one operator instead of all."""
-    w = s(work)
+    w = s(operations)
     units, of = members(found)
     steps = np.rint(factors * 1000) / 1000
     parts = tuple(

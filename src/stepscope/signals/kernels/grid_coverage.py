@@ -14,7 +14,7 @@ from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork, Grids
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.job import recorded_ns
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 _CLASSES_SQL: Final = """

@@ -13,7 +13,7 @@ from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.signals.kernels.dominance import compute
 from stepscope.signals.kernels.grid_coverage import launches
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 Limit = Literal["block size", "registers", "shared memory", "grid"]

@@ -12,7 +12,7 @@ from stepscope.analyses.shared.needs import need_device
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.signals.kernels.dominance import compute
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: FlashAttention-2's kernels, forward and backward; those of FlashAttention-3 have `Sm90` in their names.

@@ -14,7 +14,7 @@ from stepscope.model.devices import Device
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: A GEMM whose size is not known is taken to become this much shorter, less if the peaks allow less: NVIDIA's guide

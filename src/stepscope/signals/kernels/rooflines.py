@@ -12,7 +12,7 @@ from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.signals.shared.gemms import dimensions
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: Time of a call from which launches and floors do not explain a low efficiency.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stepscope.model.dtypes import itemsize
 from stepscope.signals.shared.gemms import Dimensions, Gemms, dimensions, gemms
 from stepscope.signals.shared.job import device, recorded_ns
-from stepscope.signals.shared.work import Ids, tensors
+from stepscope.signals.shared.operations import Ids, tensors
 from stepscope.signals.signal import Signals, signal
 
 #: Rows should begin at multiples of this many bytes (NVIDIA, "Matrix Multiplication Background User's Guide").

@@ -14,7 +14,7 @@ from stepscope.model.events.columns import names_by_id
 from stepscope.model.intervals import Intervals
 from stepscope.model.runtime_names import is_stream_wait
 from stepscope.signals.shared.job import recorded_ns
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 _KERNELS_SQL: Final = f"""

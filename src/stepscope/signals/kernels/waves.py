@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stepscope.signals.kernels.shapes import bound_by_compute, efficiency
 from stepscope.signals.shared.gemms import Gemms, gemms
 from stepscope.signals.shared.job import recorded_ns
-from stepscope.signals.shared.work import Ids
+from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: GEMMs of few waves count, from this time on and with so many places in their waves empty.

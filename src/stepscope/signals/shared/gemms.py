@@ -18,8 +18,8 @@ from stepscope.model.events.columns import Spans, input_texts, inputs_of, names_
 from stepscope.model.events.device_work import DeviceWork, Grids
 from stepscope.model.kernel_names import OP_CLASSES
 from stepscope.model.trace import Trace
+from stepscope.signals.shared.operations import Ids, tensors
 from stepscope.signals.shared.operator_attribution import describing_operators
-from stepscope.signals.shared.work import Ids, tensors
 from stepscope.signals.signal import Signals, signal
 
 _SQL: Final = f"""

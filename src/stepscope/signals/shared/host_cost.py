@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.stepgraph import StepGraph
-from stepscope.analyses.stepgraph.words.changes import all_launches
+from stepscope.analyses.stepgraph.whatif.changes import all_launches
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import Change, Scaled, Stretches
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
+from stepscope.signals.shared.operations import Ids, Operations, operations
 from stepscope.signals.shared.patterns import Ranges, members
-from stepscope.signals.shared.work import Ids, Operations, work
 from stepscope.signals.signal import Signals
 
 #: Operators that are parts of others: the outermost of these around a call is the call's whole cost to the host.
@@ -94,7 +94,7 @@ def one_call(s: Signals, found: Ranges) -> Change:
     That is the time from the first call to the end of the last, with the interpreter's between them; where other things
     go on there, that of the calls only.
     """
-    w = s(work)
+    w = s(operations)
     if not found.first.size:
         return Change()
     calls, of = _calls(s.trace, w, found)

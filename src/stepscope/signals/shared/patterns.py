@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from stepscope.model.events.columns import Spans, named
 from stepscope.model.trace import Trace
 from stepscope.signals.shared.gemms import dimensions
+from stepscope.signals.shared.operations import Ids, Operations, operations
 from stepscope.signals.shared.roles import OTHER, POINTWISE
-from stepscope.signals.shared.work import Ids, Operations, work
 from stepscope.signals.signal import Signals, signal
 
 _POINT: Final = f"[{POINTWISE}]"
@@ -138,7 +138,7 @@ _GRAMMAR: Final[tuple[tuple[str, str, _Check], ...]] = (
 @signal()
 def sequences(s: Signals) -> Mapping[str, Ranges]:
     """Stretches that one fused operator would do: attention, its backward, norms, rotary, losses, activations, runs."""
-    w = s(work)
+    w = s(operations)
     text = _without_optimizer(s.trace, w)
     found: dict[str, Ranges] = {}
     for kind, pattern, check in _GRAMMAR:

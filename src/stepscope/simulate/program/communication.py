@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepscope.simulate.names import collective_kernel
+from stepscope.simulate.library_kernels import collective_kernel
 from stepscope.simulate.pipeline import RankGroup
 from stepscope.simulate.program import instructions as ins
 from stepscope.simulate.program.builder import LEAVE, Builder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.simulate import ascend_names
+from stepscope.simulate import ascend_kernels
 from stepscope.simulate.devices import SimDevice
 
 SCALARS = {"bf16": "c10::BFloat16", "fp16": "c10::Half", "fp32": "float"}
@@ -12,7 +12,7 @@ _SHORT = {"bf16": "bf16", "fp16": "fp16", "fp32": "f32"}
 def gemm_name(device: SimDevice, dtype: str, tile: int, layout: str, batch: int = 1) -> str:
     """Name of a GEMM with square tiles; ``layout`` is ``nn``, ``tn`` or ``nt``."""
     if device.vendor == "huawei":
-        return ascend_names.BATCH_MATMUL if batch > 1 else ascend_names.MATMUL
+        return ascend_kernels.BATCH_MATMUL if batch > 1 else ascend_kernels.MATMUL
     short = _SHORT[dtype]
     if device.vendor == "amd":
         letters = {"bf16": "BBS_BH", "fp16": "HHS_BH", "fp32": "SB"}[dtype]
@@ -41,7 +41,7 @@ def gemm_name(device: SimDevice, dtype: str, tile: int, layout: str, batch: int 
 def attention_name(device: SimDevice, dtype: str, width: int, backward: bool) -> str:
     """Name of a fused attention kernel."""
     if device.vendor == "huawei":
-        return ascend_names.attention(backward)
+        return ascend_kernels.attention(backward)
     if device.vendor == "amd":
         return "bwd_kernel_dk_dv.kd" if backward else "attn_fwd.kd"
     element = "cutlass::bfloat16_t" if dtype == "bf16" else "cutlass::half_t"
@@ -72,7 +72,7 @@ def attention_name(device: SimDevice, dtype: str, width: int, backward: bool) ->
 def conv_name(device: SimDevice, dtype: str, which: str) -> str:
     """Name of a convolution kernel; ``which`` is ``fprop``, ``dgrad`` or ``wgrad``."""
     if device.vendor == "huawei":
-        return ascend_names.CONVOLUTIONS[which]
+        return ascend_kernels.CONVOLUTIONS[which]
     if device.vendor == "amd":
         way = {"fprop": "fwd", "dgrad": "bwd", "wgrad": "wrw"}[which]
         return f"igemm_{way}_gtcx3_nhwc_{_SHORT[dtype]}_bx0_ex0_bt128x128x32_wt32x32x8_ws1x1_wr2x2.kd"
@@ -93,7 +93,7 @@ def conv_name(device: SimDevice, dtype: str, which: str) -> str:
 def collective_kernel(device: SimDevice, dtype: str, name: str) -> str:
     """Name of the kernel that runs a collective, which goes by the process group's name for it."""
     if device.vendor == "huawei":
-        return ascend_names.COLLECTIVES[name]
+        return ascend_kernels.COLLECTIVES[name]
     if device.vendor == "amd":
         return "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
     short = {

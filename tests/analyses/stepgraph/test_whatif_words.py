@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.stepgraph import StepGraph
-from stepscope.analyses.stepgraph.words.changes import change_of, launched_within
-from stepscope.analyses.stepgraph.words.predictions import ceilings
-from stepscope.analyses.stepgraph.words.subjects import waits_for
+from stepscope.analyses.stepgraph.whatif.changes import change_of, launched_within
+from stepscope.analyses.stepgraph.whatif.predictions import ceilings
+from stepscope.analyses.stepgraph.whatif.subjects import waits_for
 from stepscope.model.errors import UserError
 from stepscope.model.events.change import EVERY_HOST_EVENT, Change
 from stepscope.model.trace import Trace

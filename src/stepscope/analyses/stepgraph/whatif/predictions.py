@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from stepscope.analyses.stepgraph.graph import Prediction, StepGraph
-from stepscope.analyses.stepgraph.words.changes import change_of
+from stepscope.analyses.stepgraph.whatif.changes import change_of
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 

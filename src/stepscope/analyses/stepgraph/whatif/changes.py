@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph.building.handovers import handed
 from stepscope.analyses.stepgraph.building.peers import moving_ns
 from stepscope.analyses.stepgraph.graph import StepGraph
-from stepscope.analyses.stepgraph.words.subjects import BOTH, DEVICE, SUBJECTS, synchronising
+from stepscope.analyses.stepgraph.whatif.subjects import BOTH, DEVICE, SUBJECTS, synchronising
 from stepscope.model.errors import UserError
 from stepscope.model.events.change import Change, Events, Scaled, scaled_each
 from stepscope.model.events.columns import Spans

@@ -80,7 +80,7 @@ class Operations:
 
 
 @signal()
-def work(s: Signals) -> Operations:
+def operations(s: Signals) -> Operations:
     """All operations of the devices in order, and what each of them does.
 
     Without device work it abstains: operators of a recording whose device is missing only take the time of launches.
