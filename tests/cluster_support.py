@@ -21,7 +21,7 @@ def rank(
     work: float = 1.0,
     operator: int = 1_000,
     dispatch: float = 0.0,
-    loading: int = 0,
+    fetched: int = 0,
     name: str | None = None,
     gain: int | None = None,
 ) -> dict[Any, Any]:
@@ -39,6 +39,6 @@ def rank(
         host.operator_ns: operator,
         host.call_ns: 5_000,
         host.dispatch_share: dispatch,
-        data.wait_ns: loading,
+        data.wait_ns: fetched,
         job.platform: "cuda",
     }

@@ -6,8 +6,10 @@ messages, documentation and a page of the report.
 
 from __future__ import annotations
 
+import ast
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,10 +59,80 @@ def word(text: str) -> str:
 
 RETIRED = (
     Retired(r"matrix[ _]units?", "tensor cores"),
-    Retired(r"matrix[ _]products?", "GEMMs, matrix multiplications"),
+    Retired(
+        r"multiprocessors?",
+        "SMs",
+        (
+            (r"streaming multiprocessor", "NVIDIA's name, which the glossary explains"),
+            (r"\w+Multiprocessors?\w*", "fields of recordings, and a function of CUDA"),
+        ),
+    ),
+    Retired(
+        word("products?"),
+        "GEMMs, matrix multiplications",
+        (
+            (
+                r"(scaled_)?dot_product|dot products?|dot_\(\?:kernel\|product\)|dot_\(kernel\|product\)",
+                "names of functions",
+            ),
+            (r"EXPORT_PRODUCT\w*|PRODUCT_VERSION", "columns of Nsight Systems' exports"),
+            (r"list_product|, 'product'", "functions of DuckDB"),
+            (
+                r"products? of (the |a )?(dimensions|factors|thousand|numbers)|two products",
+                "of numbers, not of matrices",
+            ),
+        ),
+    ),
+    Retired(
+        r"\b(copies|copy|copied|kernels|compute|collectives)( or| and|,) sets?\b"
+        r"|\bsets of memory\b|synchronous[-_]sets?",
+        "memsets",
+        ((r"copy, set(, (sync|gc)\b| \(memset\)| or sync)", "the published values of a category and a kind"),),
+    ),
+    Retired(
+        r"\b(?<![.])arrows\b|_arrows\b|\barrows_|\b(an?|the|half) arrow\b|\barrow (goes|binds)",
+        "flow",
+        ((r"(an|the) Arrow (table|stream|string|array|schema)", "Apache Arrow"),),
+    ),
+    Retired(
+        r"\b(the|a|its|their|each|first|of|to|by|from|equal|\w+'s) begins?\b"
+        r"(?! (with|in|at|as|when|where|before|after)\b)|\bbegins? (of|on the (host|queue|device))\b|\"Begin\.",
+        "start",
+        ((r"to begin\b(?! of)", "the verb"),),
+    ),
+    Retired(r"told from|telling .* apart from", "distinguished from"),
+    Retired(word("pieces?"), "parts, segments, tiles, ranges, tasks"),
+    Retired(r"ranks?\b.{0,20} in front\b", "the first rank"),
     Retired(r"in the mean\b", "on average"),
-    Retired(r"pieces of odd sizes", "unaligned sizes"),
 )
+
+#: Names of modules, classes, functions, attributes and variables that say nothing, with what to name them after.
+NAMES = {
+    "begin": "the start",
+    "piece": "the part, segment, tile, range or task",
+    "product": "the GEMM",
+    "multiprocessor": "the SM",
+    "telling": "what it tells",
+    "calling": "what is called",
+    "filling": "what is filled",
+    "copying": "what is copied",
+    "loading": "what is loaded",
+    "observing": "what is measured",
+    "intake": "the input",
+    "meaning": "the kind, the description",
+    "detached": "what it is apart from",
+    "observed": "what was measured",
+    "checked": "what was checked",
+    "known_name": "what is named",
+    "name_class": "what is classified",
+}
+#: The same of modules, classes and functions only: a variable may hold a stack's frames, or a number's sign.
+NAMES_OF_DEFINITIONS = {
+    "frames": "what the frames are of",
+    "signs": "what they are signs of",
+    "arrows": "the flows",
+    "sets": "the memsets",
+}
 
 
 def lines(one: Retired) -> Iterator[str]:
@@ -79,6 +151,41 @@ def lines(one: Retired) -> Iterator[str]:
 def test_no_retired_word_is_used(retired: Retired) -> None:
     used = list(lines(retired))
     assert not used, f"say “{retired.instead}”:\n" + "\n".join(used[:40])
+
+
+def identifiers(path: Path) -> Iterator[tuple[str, bool]]:
+    """Names that a file gives: each with whether it is the file's, a class's or a function's."""
+    yield path.stem, True
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name, True
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name, False
+            case _:
+                pass
+
+
+def test_names_say_what_they_are_of() -> None:
+    used = []
+    for path in sorted(path for folder in ("src", "tests", "bench") for path in (ROOT / folder).rglob("*.py")):
+        for name, defines in identifiers(path):
+            word = name.strip("_").lower()
+            for one, instead in (NAMES | NAMES_OF_DEFINITIONS if defines else NAMES).items():
+                if word in (one, f"{one}s"):
+                    used.append(f"{path.relative_to(ROOT)}: {name}: name {instead}")
+    assert not used, "\n".join(used)
+
+
+def test_a_class_has_its_name_for_itself() -> None:
+    found = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(path.relative_to(ROOT).as_posix())
+    twice = {name: paths for name, paths in found.items() if len(paths) > 1}
+    # What `import stepscope` offers wraps the trace that all else works on.
+    assert twice == {"Trace": ["src/stepscope/api.py", "src/stepscope/model/trace.py"]}
 
 
 def test_a_page_of_the_report_uses_no_retired_word() -> None:

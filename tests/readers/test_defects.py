@@ -12,7 +12,7 @@ from readers.oracle import rows, whole_events
 from stepscope.simulate import DEFECTS, SimJob, simulate
 
 #: What health must say, beyond what it says of the undamaged recording.
-OBSERVED = {
+RECORDED = {
     "backslashes": "events-repaired",
     "control-characters": "events-repaired",
     "quotes": "events-repaired",
@@ -76,8 +76,8 @@ def test_a_defect_is_counted_and_loses_nothing(name, good, healthy, tmp_path):
         found = rows_of(trace)
         codes = {row["code"]: row["count"] for row in trace.sql("SELECT code, count FROM health").to_pylist()}
     new = {code for code in codes if codes[code] != codes_before.get(code)} - {"events-read"}
-    if name in OBSERVED:
-        assert any(code.startswith(OBSERVED[name]) for code in new), (new, codes)
+    if name in RECORDED:
+        assert any(code.startswith(RECORDED[name]) for code in new), (new, codes)
     if name in UNCHANGED:
         assert found == before
     assert "events-lost" not in codes

@@ -1,4 +1,4 @@
-"""Flows of launches are told from other events by their text alone, however a trace writes them."""
+"""Flows of launches are distinguished from other events by their text alone, however a trace writes them."""
 
 from __future__ import annotations
 

@@ -196,12 +196,12 @@ def test_warmup_is_simulated_but_not_recorded():
 
 
 def test_workers_hide_the_loading_they_can():
-    def loading(workers):
+    def fetched(workers):
         (records,) = records_of(SimJob(workers=workers, load_ns=4_000_000, steps=12, warmup_steps=8))
         spans = [r for r in of(records, SpanRecord) if "DataLoader" in r.spec.name]
         return sum(span.end - span.start for span in spans)
 
-    assert loading(0) > loading(1) > loading(2) > loading(8)
+    assert fetched(0) > fetched(1) > fetched(2) > fetched(8)
 
 
 def test_recompute_runs_the_forward_twice():

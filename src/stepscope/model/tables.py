@@ -309,7 +309,7 @@ DEVICES = TableSchema(
         text("name", "Name as recorded; null if not.", nullable=True),
         flag("used", "Whether the recording has activity on it."),
         size("memory_bytes", "Total device memory; null if not recorded.", nullable=True),
-        Column("sms", "int32", "Multiprocessors, compute units or cores; null if not recorded.", "count", True),
+        Column("sms", "int32", "SMs, compute units or cores; null if not recorded.", "count", True),
         Column(
             "max_threads_per_sm",
             "int32",

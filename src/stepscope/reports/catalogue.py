@@ -59,10 +59,10 @@ def to_markdown(tables: Groups) -> str:
             lines.append(f"## {title}\n\n{about}\n")
         for table in listed:
             lines.append(f"### {table.name}\n\n{table.description}\n")
-            lines.append("| column | type | unit | meaning |\n|---|---|---|---|")
+            lines.append("| column | type | unit | description |\n|---|---|---|---|")
             for column in table.columns:
-                meaning = column.description.replace("|", "\\|")
-                lines.append(f"| `{column.name}` | {_type(column)} | {column.unit} | {meaning} |")
+                description = column.description.replace("|", "\\|")
+                lines.append(f"| `{column.name}` | {_type(column)} | {column.unit} | {description} |")
             lines.append("")
     return "\n".join(lines)
 

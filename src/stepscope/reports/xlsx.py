@@ -47,7 +47,7 @@ _FINDINGS: Final = (
     text("summary", "What was seen, and why it matters."),
     text("what to do", "The most promising first."),
     text("also explains", "Findings that it is the cause of."),
-    text("ranks", "Ranks on which it was seen, the one where it costs most in front."),
+    text("ranks", "Ranks on which it was seen, the one where it costs most first."),
 )
 _HEALTH: Final = (
     text("severity", "error (numbers are wrong), warning (some are missing or approximate) or info."),

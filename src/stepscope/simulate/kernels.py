@@ -71,7 +71,7 @@ class KernelFactory:
         return self._streaming(name, op_class, tensor, operands)
 
     def double(self, tensor: TensorSpec) -> KernelSpec:
-        """Product of two fp64 tensors, for which Ascend's cores have no instructions: their AI CPU computes it."""
+        """GEMM of two fp64 tensors, for which Ascend's cores have no instructions: their AI CPU computes it."""
         if not self._ascend:
             return self.elementwise("BinaryFunctor<double, double, double, MulFunctor<double> >", tensor, 3)
         moved = 3 * tensor.bytes

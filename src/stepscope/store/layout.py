@@ -27,7 +27,7 @@ from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
 #: To be raised whenever stored values change; columns and types are part of `VERSION` anyway.
-_MEANING: Final = 9
+_DESCRIPTIONS: Final = 9
 
 #: Parquet options: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"
@@ -68,7 +68,7 @@ def _version(tables: Iterable[TableSchema], columns: Iterable[str]) -> str:
     """Fingerprint of the stored schema."""
     described = [[table.name, [(column.name, column.type) for column in table.columns]] for table in tables]
     digest = hashlib.sha256(json.dumps([described, list(columns), SQL_TYPES, PARQUET]).encode())
-    return f"{_MEANING}-{digest.hexdigest()[:16]}"
+    return f"{_DESCRIPTIONS}-{digest.hexdigest()[:16]}"
 
 
 #: Version of stores that this module describes.

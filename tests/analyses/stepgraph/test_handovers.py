@@ -60,7 +60,7 @@ def test_a_thread_that_is_behind_does_not_wait_for_the_one_that_leads_it() -> No
     assert saved(trace, takes) == 200 * US
 
 
-def test_a_thread_that_keeps_up_waits_for_each_piece() -> None:
+def test_a_thread_that_keeps_up_waits_for_each_task() -> None:
     trace, ops, takes = job((0, 104, 50), (200, 304, 50))
     assert saved(trace, ops[:1]) == 50 * US
     assert saved(trace, takes[:1]) == 0

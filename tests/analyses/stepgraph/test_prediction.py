@@ -283,7 +283,7 @@ def test_a_thread_that_works_at_the_same_time_is_left_alone() -> None:
     assert saved(trace, host(0.0, *other)) == 0
 
 
-def loading(name: str = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__") -> tuple[Trace, list[int]]:
+def fetched(name: str = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__") -> tuple[Trace, list[int]]:
     """Four steps of 10 ms, of which the host waits 8 ms for data and works 2 ms."""
     f = Facts()
     loads = []
@@ -295,7 +295,7 @@ def loading(name: str = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__
 
 
 def test_workers_set_the_pace_of_a_job_that_waits_for_them() -> None:
-    trace, loads = loading()
+    trace, loads = fetched()
     works = [event for event in range(12) if event not in loads and event % 3 == 2]
     # Half the work: batches come every 10 ms as before, and only the last step ends earlier.
     assert predict(trace, host(0.5, *works)).new_ns == (40_000 - 1_000) * US // 4
@@ -304,7 +304,7 @@ def test_workers_set_the_pace_of_a_job_that_waits_for_them() -> None:
 
 
 def test_a_loader_on_the_main_thread_is_host_time() -> None:
-    trace, loads = loading("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    trace, loads = fetched("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
     works = [event for event in range(12) if event not in loads and event % 3 == 2]
     assert predict(trace, host(0.5, *works)).new_ns == 9_000 * US
     assert predict(trace, host(0.5, *loads)).new_ns == 6_000 * US

@@ -116,10 +116,10 @@ def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) ->
     assert sum(row["total_ns"] for row in rows) == graph.built.selection.recorded_ns
 
 
-PIECES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=5)
+INTERVALS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=5)
 
 
-@given(PIECES, st.lists(st.tuples(PIECES, st.sampled_from([0.0, 0.5, 3.0])), max_size=3))
+@given(INTERVALS, st.lists(st.tuples(INTERVALS, st.sampled_from([0.0, 0.5, 3.0])), max_size=3))
 def test_scaled_time_is_the_sum_over_instants(stretches: list[Any], factors: list[Any]) -> None:
     starts = np.array([start for start, _ in stretches], np.int64)
     ends = starts + np.array([length for _, length in stretches], np.int64)

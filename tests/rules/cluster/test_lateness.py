@@ -45,8 +45,8 @@ def test_who_waits_up_to_three_tenths_of_what_is_usual_is_late(wait: int, is_lat
 
 
 def test_the_late_rank_is_compared_with_the_others() -> None:
-    slow = rank(0, device=1.5, operator=3_000, dispatch=0.2, loading=50_000)
-    found = late(rank(), slow, rank(loading=10_000))
+    slow = rank(0, device=1.5, operator=3_000, dispatch=0.2, fetched=50_000)
+    found = late(rank(), slow, rank(fetched=10_000))
     assert found is not None
     assert found.device == pytest.approx(1.5)
     assert found.host == pytest.approx(3.0)

@@ -42,7 +42,7 @@ def test_nearly_even_work_or_short_waits_just_miss() -> None:
     assert job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.10)}) == []
     assert len(job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.11)})) == 1
     assert job_drafts("CLU004", {0: rank(19_000), 1: rank(0, work=1.6)}) == []
-    assert job_drafts("CLU004", {0: rank(), 1: rank(0, loading=9_000)}) == []
+    assert job_drafts("CLU004", {0: rank(), 1: rank(0, fetched=9_000)}) == []
 
 
 def test_one_recording_is_not_enough() -> None:

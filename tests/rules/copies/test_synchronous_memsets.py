@@ -8,11 +8,11 @@ from stepscope.signals.copies.copy_kinds import memsets
 from stepscope.signals.shared import job
 from transfer_support import copies
 
-SET = {"direction": "set", "src": "", "dst": "pinned", "ts": 100, "dur": 900, "called": 0, "returned": 1_000}
+MEMSET = {"direction": "set", "src": "", "dst": "pinned", "ts": 100, "dur": 900, "called": 0, "returned": 1_000}
 
 
 def given(step_ns: int) -> dict[object, object]:
-    return {memsets: copies(SET), job.recorded_ns: step_ns, job.recorded_steps: 1}
+    return {memsets: copies(MEMSET), job.recorded_ns: step_ns, job.recorded_steps: 1}
 
 
 def test_a_set_that_the_host_waits_for_is_found() -> None:

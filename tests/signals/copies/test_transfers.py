@@ -172,8 +172,8 @@ def test_data_that_come_back_as_they_went() -> None:
 
 def test_without_steps_equal_sizes_tell_nothing() -> None:
     facts = Facts()
-    for piece, (direction, kinds) in enumerate((("DtoH", ("device", "pageable")), ("HtoD", ("pageable", "device")))):
-        at = 10_000 * (piece + 1)
+    for number, (direction, kinds) in enumerate((("DtoH", ("device", "pageable")), ("HtoD", ("pageable", "device")))):
+        at = 10_000 * (number + 1)
         event = facts.kernel(f"Memcpy {direction}", at, 1_000, launch=(at - 500, 2_000), kind="copy")
         facts.row("copies", event=event, direction=direction, bytes=MIB, src_kind=kinds[0], dst_kind=kinds[1])
     assert Signals.of(facts.trace())(copy_kinds.round_trips).event.size == 0

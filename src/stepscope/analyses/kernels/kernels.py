@@ -50,15 +50,15 @@ KERNELS = TableSchema(
     ),
 )
 
-_PRODUCT = "coalesce({0}[1], 1)::BIGINT * coalesce({0}[2], 1) * coalesce({0}[3], 1)"
+_VOLUME = "coalesce({0}[1], 1)::BIGINT * coalesce({0}[2], 1) * coalesce({0}[3], 1)"
 _KERNELS_SQL = f"""
 SELECT *, {SHARE_SQL} FROM (
     SELECT name, {SUMMARY_SQL}, any_value(op_class ORDER BY ts) AS op_class, kind, core,
         quantile_disc(dur, 0.99)::BIGINT AS p99_ns, count(*) FILTER (WHERE dur < {SHORT_NS}) AS short,
         bool_or(tensor_core) AS tensor_core, any_value(dtype) AS dtype,
         sum(occupancy * dur) / nullif(sum(dur) FILTER (WHERE occupancy IS NOT NULL), 0) AS occupancy,
-        quantile_disc({_PRODUCT.format("grid")}, 0.5) FILTER (WHERE grid IS NOT NULL) AS blocks,
-        quantile_disc({_PRODUCT.format("block")}, 0.5) FILTER (WHERE block IS NOT NULL) AS threads,
+        quantile_disc({_VOLUME.format("grid")}, 0.5) FILTER (WHERE grid IS NOT NULL) AS blocks,
+        quantile_disc({_VOLUME.format("block")}, 0.5) FILTER (WHERE block IS NOT NULL) AS threads,
         max(registers) AS registers, max(shared_bytes) AS shared_bytes, count(DISTINCT track) AS streams
     FROM kernels WHERE kind <> 'sync' GROUP BY name, kind, core
 ) ORDER BY total_ns DESC, name, kind, core

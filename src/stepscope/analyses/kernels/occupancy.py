@@ -52,9 +52,9 @@ OCCUPANCY_GRIDS: Final = TableSchema(
 )
 
 #: As doubles, which hold the largest values that occur without overflow.
-_PRODUCT: Final = "(coalesce({0}[1], 1)::DOUBLE * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
+_VOLUME: Final = "(coalesce({0}[1], 1)::DOUBLE * coalesce({0}[2], 1) * coalesce({0}[3], 1))"
 _SQL: Final = f"""
-SELECT event, {_PRODUCT.format("grid")} AS blocks, {_PRODUCT.format("block")} AS threads,
+SELECT event, {_VOLUME.format("grid")} AS blocks, {_VOLUME.format("block")} AS threads,
     coalesce(registers::DOUBLE, 'nan') AS registers, coalesce(shared_bytes::DOUBLE, 'nan') AS shared_bytes,
     coalesce(occupancy::DOUBLE, 'nan') AS achieved_occupancy
 FROM kernels WHERE kind = 'compute' AND grid IS NOT NULL AND block IS NOT NULL

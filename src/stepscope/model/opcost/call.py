@@ -80,7 +80,7 @@ class CallArguments:
         if shape is None or (isinstance(recorded, str) and not _is_element(recorded)):
             return None
         if not isinstance(recorded, str):
-            # Without types a scalar tensor cannot be told from a number.
+            # Without types a scalar tensor cannot be distinguished from a number.
             return TensorArgument(shape, None) if shape else None
         return TensorArgument(shape, types.canonical(recorded))
 

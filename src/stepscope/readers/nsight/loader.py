@@ -195,12 +195,12 @@ class NameMap:
     In SQL: table `{table}(id, name_id, ...)` with a row per id used so far.
     """
 
-    def __init__(self, loader: ExportLoader, table: str, meaning: Callable[[str], dict[str, Any]]) -> None:
-        """Create the table; `meaning` maps a recorded name to `name` and further text columns."""
+    def __init__(self, loader: ExportLoader, table: str, columns_of: Callable[[str], dict[str, Any]]) -> None:
+        """Create the table; `columns_of` maps a recorded name to `name` and further text columns."""
         self._loader = loader
         self._table = table
-        self._meaning = meaning
-        self._extra = [key for key in meaning("") if key != "name"]
+        self._columns_of = columns_of
+        self._extra = [key for key in columns_of("") if key != "name"]
         extra = "".join(f", {name} VARCHAR" for name in self._extra)
         loader.staging.connection.execute(f"CREATE TABLE {table} (id BIGINT, name VARCHAR{extra}, name_id INTEGER)")
 
@@ -214,7 +214,7 @@ class NameMap:
         if not rows:
             return
         texts = self._loader.strings({key for (key,) in rows})
-        recorded = [self._meaning(texts[key]) for (key,) in rows]
+        recorded = [self._columns_of(texts[key]) for (key,) in rows]
         columns = {"id": pa.array([key for (key,) in rows], pa.int64())}
         for name in ("name", *self._extra):
             columns[name] = pa.array([one[name] for one in recorded], pa.string())

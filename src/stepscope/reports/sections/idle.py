@@ -12,7 +12,7 @@ from stepscope.reports.units import duration, percent
 
 #: What is less than this share of a step is shown as 0.0 %.
 _LEAST: Final = 0.0005
-_MEANING: Final = {
+_DESCRIPTIONS: Final = {
     "data_wait": "the host waited for the data loader",
     "synchronisation": "the host waited for the device, then had to launch new work",
     "allocation": "the host got memory from the driver",
@@ -40,7 +40,9 @@ def idle(report: Contents, top: int) -> Section:
     rows: list[tuple[str | float, ...]] = []
     for cause, details in sorted(_worth_showing(found, total).items(), key=lambda item: -_sum(item[1])):
         rows.append(
-            _row(cause.replace("_", " "), _sum(details), _gaps(details), total, len(steps), _MEANING.get(cause, ""))
+            _row(
+                cause.replace("_", " "), _sum(details), _gaps(details), total, len(steps), _DESCRIPTIONS.get(cause, "")
+            )
         )
         if len(details) > 1 or (cause == "unknown" and None not in details):
             for detail, (ns, gaps) in sorted(details.items(), key=lambda item: -item[1][0]):
@@ -79,12 +81,12 @@ def causes(report: Contents) -> dict[str, dict[str | None, tuple[int, int]]]:
     return found
 
 
-def _row(name: str, ns: int, gaps: int, total: int, steps: int, meaning: str) -> tuple[str | float, ...]:
+def _row(name: str, ns: int, gaps: int, total: int, steps: int, description: str) -> tuple[str | float, ...]:
     inner = name.startswith("  ")
     share: str | float = "" if inner else ns / total
     return (
         name, duration(ns / steps), percent(ns / total), share,
-        f"{gaps / steps:,.0f}" if gaps >= 10 * steps else f"{gaps / steps:.1f}", meaning,
+        f"{gaps / steps:,.0f}" if gaps >= 10 * steps else f"{gaps / steps:.1f}", description,
     )  # fmt: skip
 
 

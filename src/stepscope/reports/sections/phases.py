@@ -19,7 +19,7 @@ _HEADINGS: Final = (
     Heading("host", rank=1),
     Heading("meaning", number=False, rank=6),
 )
-_MEANING: Final = {
+_DESCRIPTIONS: Final = {
     "data_loading": "the loop waited for its next batch",
     "preprocessing": "preparing inputs and copying them to the device",
     "optimizer": "with zeroing, scaling and clipping of gradients",
@@ -60,4 +60,4 @@ def _row(phase: str, parts: tuple[int, int, int], count: int, total: int) -> tup
     host, busy, idle = parts
     share = (busy + idle) / total if total else 0.0
     times = (duration(busy / count), duration(idle / count), percent(share)) if total else (NONE, NONE, NONE)
-    return (phase.replace("_", " "), *times, share, duration(host / count), _MEANING.get(phase, ""))
+    return (phase.replace("_", " "), *times, share, duration(host / count), _DESCRIPTIONS.get(phase, ""))

@@ -16,9 +16,9 @@ from stepscope.signals.copies.transfers import (
     DTOH,
     HTOD,
     MANAGED,
+    MEMSET,
     PAGEABLE,
     PINNED,
-    SET,
     CopyTransfers,
     exposed_ns,
     transfers,
@@ -85,7 +85,7 @@ def memsets(s: Signals) -> CopyTransfers:
     """Memsets of page-locked or managed memory by calls that return only when they are done."""
     found = s(transfers)
     held = (found.launch >= 0) & (found.returned >= found.ts + found.dur)
-    return found.where(found.to(SET) & found.between(PINNED, MANAGED) & ~found.between(DEVICE) & held)
+    return found.where(found.to(MEMSET) & found.between(PINNED, MANAGED) & ~found.between(DEVICE) & held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from stepscope.signals.shared.job import device, recorded_ns, recorded_steps
 from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
-HTOD, DTOH, DTOD, SET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
+HTOD, DTOH, DTOD, MEMSET, OTHER = DIRECTIONS = ("HtoD", "DtoH", "DtoD", "set", "other")
 PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = KINDS = MEMORIES
 
 #: Part of the host link's rate that copies from page-locked memory come to.
@@ -156,7 +156,7 @@ def transfers(s: Signals) -> CopyTransfers:
     return CopyTransfers(
         event=work.event[at], ts=work.ts[at], dur=work.dur[at], track=work.track[at], device=work.device[at],
         step=work.step[at],
-        direction=np.where(work.are("set")[at], DIRECTIONS.index(SET), direction).astype(np.int8),
+        direction=np.where(work.are("set")[at], DIRECTIONS.index(MEMSET), direction).astype(np.int8),
         bytes=np.where(known >= 0, known, size),
         src=np.append(copies.src, np.int8(len(KINDS) - 1))[row],
         dst=np.append(copies.dst, np.int8(len(KINDS) - 1))[row],

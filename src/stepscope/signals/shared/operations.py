@@ -166,9 +166,9 @@ def _roles(
     of_operator = of_name[operator]
     key = device.name[at] * len(OP_CLASSES) + device.op_class[at]
     letters = np.full((last + 1) * len(OP_CLASSES), OTHER)
-    for name_class in np.flatnonzero(np.bincount(key)).tolist():
-        name_id, op_class = divmod(name_class, len(OP_CLASSES))
-        letters[name_class] = role_of_kernel(names[name_id], OP_CLASSES[op_class])
+    for op_class_at in np.flatnonzero(np.bincount(key)).tolist():
+        name_id, op_class = divmod(op_class_at, len(OP_CLASSES))
+        letters[op_class_at] = role_of_kernel(names[name_id], OP_CLASSES[op_class])
     known = of_operator != OTHER
     return np.where(known, of_operator, letters[key]), known
 

@@ -66,7 +66,7 @@ _WORDS: Final = (
 )  # fmt: skip
 
 #: What each letter stands for.
-ROLE_NAMES: Final = MappingProxyType({letter: meaning for letter, meaning, _ in _WORDS})
+ROLE_NAMES: Final = MappingProxyType({letter: name for letter, name, _ in _WORDS})
 _LETTERS: Final = MappingProxyType({word: letter for letter, _, words in _WORDS for word in words.split()})
 #: Words that are views as operators, and work only as kernels.
 _KERNELS: Final = MappingProxyType({"select": "w", "selectkernel": "w", "transpose": "c"})

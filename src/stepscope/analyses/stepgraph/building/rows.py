@@ -24,8 +24,10 @@ Ids = NDArray[np.int64]
 #: What a host call does to the graph.
 LAUNCH, WAIT, ALLOCATION, LOADER, EVENT_RECORD, EVENT_WAIT = range(6)
 #: Kinds of device activities.
-COMPUTE, COMM, COPY, SET = range(4)
-_KINDS = np.array([{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, SET) for kind in KERNEL_KINDS], np.int8)
+COMPUTE, COMM, COPY, MEMSET = range(4)
+_KINDS = np.array(
+    [{"compute": COMPUTE, "comm": COMM, "copy": COPY}.get(kind, MEMSET) for kind in KERNEL_KINDS], np.int8
+)
 
 
 @dataclass(frozen=True, slots=True)

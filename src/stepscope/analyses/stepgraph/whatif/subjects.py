@@ -23,12 +23,12 @@ class Subject:
 
     Attributes:
         where: Whether its events are on the device, on the host or on both.
-        meaning: What it is; shown to users.
+        description: What it is; shown to users.
         select: Its events, given what follows the colon, empty if nothing does.
     """
 
     where: str
-    meaning: str
+    description: str
     select: Callable[[Trace, str], Events]
 
 
