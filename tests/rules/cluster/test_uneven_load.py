@@ -33,7 +33,7 @@ def test_blocks_count_where_shapes_are_not_recorded() -> None:
 
 
 def test_a_rank_that_waits_for_its_batches_is_told_apart() -> None:
-    (draft,) = job_drafts("CLU004", {0: rank(), 1: rank(0, loading=390_000)})
+    (draft,) = job_drafts("CLU004", {0: rank(), 1: rank(0, fetched=390_000)})
     assert draft.title != job_drafts("CLU004", {0: rank(), 1: rank(0, work=1.6)})[0].title
     assert draft.cost_ns == 400_000
 

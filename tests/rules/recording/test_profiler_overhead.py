@@ -38,7 +38,7 @@ def test_a_recording_that_has_it_leaves_the_rule_unasked_for_advice() -> None:
     ],
 )
 def test_wording_names_what_slows_the_host(cause: str, says: str, does: str) -> None:
-    given = {recording.gaps: {"overhead": 1.4}, profiler_cost.observed: profiler_cost.Observed(cause, 5.0, 1_000)}
+    given = {recording.gaps: {"overhead": 1.4}, profiler_cost.added_work: profiler_cost.ProfilerCost(cause, 5.0, 1_000)}
     (draft,) = job_drafts("REC002", {0: {**given, recording.profiler: "kineto", job.platform: "cuda"}})
     assert says in draft.summary
     assert {"40.0 %"} <= set(figures(draft.summary))

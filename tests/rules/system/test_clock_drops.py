@@ -35,7 +35,7 @@ def test_samples_of_a_clock_make_it_certain() -> None:
 
 
 def test_samples_that_hardly_fall_do_not() -> None:
-    (draft,) = drafts("SYS004", given(0.1, clocks.Clock("GPC Clock Frequency", 1980, 1950, 1200)))
+    (draft,) = drafts("SYS004", given(0.1, clocks.ClockSamples("GPC Clock Frequency", 1980, 1950, 1200)))
     assert figures(draft.summary) == figures(drafts("SYS004", given(0.1))[0].summary)
 
 

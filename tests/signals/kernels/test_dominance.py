@@ -127,12 +127,12 @@ def test_kernels_beside_a_host_that_takes_as_long_do_not_decide_the_length(
 ) -> None:
     f = Facts()
     for number in range(3):
-        begin = number * 1000 * US
-        f.step(number, begin, 1000 * US)
+        start = number * 1000 * US
+        f.step(number, start, 1000 * US)
         for call in range(10):
-            at = begin + call * host_us * US // 10
+            at = start + call * host_us * US // 10
             f.host("op", "aten::mm", at, host_us * US // 10)
-            f.kernel(GEMM, begin + (call * 99 + 8) * US, 98 * US, launch=(at + US, 5 * US))
-        f.host("sync", "cudaDeviceSynchronize", begin + (host_us + 1) * US, (998 - host_us) * US)
+            f.kernel(GEMM, start + (call * 99 + 8) * US, 98 * US, launch=(at + US, 5 * US))
+        f.host("sync", "cudaDeviceSynchronize", start + (host_us + 1) * US, (998 - host_us) * US)
     share = Signals.of(f.trace())(shortens)
     assert least <= share <= most

@@ -65,10 +65,10 @@ class Connections:
         levels = tuple(self._levels())
         try:
             for level in levels:
-                level._begin(question, connection or self._first)
+                level._start(question, connection or self._first)
             found = connection or self._here()
             for level in levels:
-                level._begin(question, found)
+                level._start(question, found)
             yield found
         except Exception as error:
             if self.closed:
@@ -98,7 +98,7 @@ class Connections:
             yield level
             level = level._whole
 
-    def _begin(self, question: object, connection: duckdb.DuckDBPyConnection) -> None:
+    def _start(self, question: object, connection: duckdb.DuckDBPyConnection) -> None:
         with self._ended:
             if self._closed:
                 raise _closed()

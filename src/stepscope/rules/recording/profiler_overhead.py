@@ -93,7 +93,7 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
     if seen.cause:
         share = percent(found.weight - 1)
         summary = f"{_HOW[seen.cause].format(times=seen.times)} {share} of the host's time is the profiler's."
-        yield from advice(found, "The profiler slows down what it records", summary, {"any": _OBSERVED[seen.cause]})
+        yield from advice(found, "The profiler slows down what it records", summary, {"any": _BY_CAUSE[seen.cause]})
         return
     yield from advice(
         found,

@@ -16,7 +16,7 @@ from stepscope.model.events.steps import Steps
 from stepscope.model.intervals import Intervals
 from stepscope.signals.communication.cluster import ranks_missing
 from stepscope.signals.communication.communication import calls
-from stepscope.signals.host.profiler_cost import Observed, observed, observed_share
+from stepscope.signals.host.profiler_cost import ProfilerCost, added_share, added_work
 from stepscope.signals.shared.idleness import causes
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.program import program
@@ -164,7 +164,7 @@ def _stacks(s: Signals) -> float:
     if known is None or _has(s, "stacks") or _asked(s, "with_stack") or not _has(s, "operators"):
         return 0.0
     # Their cost shows without them: collecting more of them, or only writing them down, makes it no better.
-    if (s.maybe(observed) or Observed()).cause in ("stacks", "lines"):
+    if (s.maybe(added_work) or ProfilerCost()).cause in ("stacks", "lines"):
         return 0.0
     return sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
 
