@@ -242,3 +242,41 @@ def test_work_that_was_queued_before_the_recording_began():
     found = codes(facts)
     assert found["kernels-launched-before"] == 1
     assert found["kernels-without-launch"] == 1
+
+
+def test_work_on_a_queue_of_its_own_was_launched_before_if_its_id_is_lower():
+    facts = Facts()
+    facts.host("launch", "cudaLaunchKernel", 0, 5, correlation=11)
+    facts.kernel("launched", 100, 10, launch=11)
+    facts.kernel("queued", 50, 10, stream="9", launch=10)
+    facts.kernel("lost", 60, 10, stream="9", launch=12)
+    found = codes(facts)
+    assert found["kernels-launched-before"] == 1
+    assert found["kernels-without-launch"] == 1
+
+
+def at_end(busy_until: int, *, later: bool = True) -> Facts:
+    facts = usual()
+    facts.kernel("long", 1_500, busy_until - 1_500, launch=(1_450, 5))
+    for place in range(3):
+        facts.host("launch", "cudaLaunchKernel", (1_600 if later else 1_050) + 10 * place, 5, correlation=900 + place)
+    return facts
+
+
+def test_launches_whose_work_was_still_queued_are_not_lost():
+    assert codes(at_end(1_900)) == {"launches-still-queued": 3}
+
+
+def test_launches_behind_the_last_work_of_an_idle_device_are_lost():
+    assert codes(at_end(1_610)) == {"launches-without-kernel": 3}
+
+
+def test_launches_before_others_that_ran_are_lost():
+    assert codes(at_end(1_900, later=False)) == {"launches-without-kernel": 3}
+
+
+def test_waits_and_loads_of_the_driver_are_not_the_profilers_time():
+    facts = usual()
+    facts.host("overhead", "Command Buffer Full", 800, 150, thread="profiler")
+    facts.host("overhead", "Lazy Function Loading", 1_800, 150, thread="profiler")
+    assert codes(facts) == {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from stepscope.ingest.inputs import SOURCES
+from stepscope.ingest.inputs import SOURCES, source_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.program import Program
@@ -99,6 +99,8 @@ class Abstention:
 _UNMARKED: Final = ("steps-none", "steps-inferred", "steps-loaded")
 #: That of a recording of the host alone.
 _NO_DEVICE: Final = "no-device"
+#: That of options of PyTorch's profiler.
+_OPTIONS: Final = "options-off"
 
 
 def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Program]) -> list[HealthLine]:
@@ -107,9 +109,14 @@ def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Progr
         HealthLine(code, severity, message, effect, count) for code, severity, count, message, effect in trace.notes
     ]
     for row in trace.table("health").records():
-        if row["rank"] is None or row["rank"] in ranks:
+        if (row["rank"] is None or row["rank"] in ranks) and not _is_foreign(row["code"], programs.get(row["rank"])):
             lines.append(_advised(HealthLine(**row), programs))
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity) if line.severity in SEVERITIES else 0)
+
+
+def _is_foreign(code: str, program: Program | None) -> bool:
+    """Whether an observation is about options that the profiler at hand doesn't have: PyTorch's own."""
+    return code == _OPTIONS and program is not None and source_of(program.recorder).framework == "unknown"
 
 
 def _advised(line: HealthLine, programs: Mapping[int, Program]) -> HealthLine:

@@ -63,6 +63,6 @@ def derive(staging: Staging) -> int | None:
         writing.start_steps(steps.table(activities))
         derive_collectives(staging, overview, activities, chain)
         mark_used_devices(staging, activities)
-        observe(Derived(staging, overview, activities, *launches, steps))
+        observe(Derived(staging, overview, activities, launches, steps))
         writing.start_rest()
     return origin

@@ -24,6 +24,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     launches.warm_up,
     launches.launched_before,
     launches.kernels_without_launch,
+    launches.queued_at_end,
     launches.launches_without_kernel,
     launches.starts_before_launch,
     launches.graphs,

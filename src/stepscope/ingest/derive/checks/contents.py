@@ -54,7 +54,7 @@ def options(derived: Derived) -> Observation | None:
     listed = " and no ".join([", no ".join(absent[:-1]), absent[-1]] if len(absent) > 1 else absent)
     wanted = ", ".join(_SETTINGS[name] for name in absent)
     return Observation(
-        "options-off", "info", len(absent), f"profiler options are off: no {listed}",
+        "options-off", "info", len(absent), f"no {listed}: options of the profiler that were off",
         f"what needs them is not computed; record with {wanted}",
     )  # fmt: skip
 

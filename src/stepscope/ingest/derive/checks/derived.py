@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepscope.ingest.derive.activities import DerivedWork
+from stepscope.ingest.derive.host.launches import Launches
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.store.staging import Staging
@@ -18,16 +19,14 @@ class Derived:
         staging: The staged facts, with the finished small tables.
         overview: Counts of events by track and category.
         activities: The device activities.
-        launches: Number of launches.
-        lost: Number of launches without device work.
+        launches: The launches in numbers.
         steps: The steps.
     """
 
     staging: Staging
     overview: Overview
     activities: DerivedWork
-    launches: int
-    lost: int
+    launches: Launches
     steps: FoundSteps
 
 

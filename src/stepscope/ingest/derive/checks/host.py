@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.ingest.derive.checks.derived import Derived, share
+from stepscope.model.runtime_names import is_profiler_overhead
 from stepscope.store.staging import Observation
 
 #: Overhead of the profiler below this share of the recording is normal.
@@ -14,9 +15,10 @@ _OVERHEAD_SHARE: Final = 0.02
 _FRAME_SHARE: Final = 0.05
 
 _OVERHEAD_SQL: Final = """
-SELECT count(*), coalesce(sum(dur), 0)::BIGINT, (SELECT max(ts + coalesce(dur, 0)) FROM raw_events)
-FROM raw_events WHERE category = 'overhead'
+SELECT name, count(*) AS events, coalesce(sum(dur), 0)::BIGINT AS own
+FROM raw_events JOIN names USING (name_id) WHERE category = 'overhead' GROUP BY name
 """
+_SPAN_SQL: Final = "SELECT max(ts + coalesce(dur, 0)) FROM raw_events"
 #: The profiler's own frames at its stop, and what they call, are excepted.
 _FRAMES_SQL: Final = """
 WITH late AS (
@@ -35,10 +37,13 @@ WHERE stopping IS NULL OR ts < stopping
 
 
 def profiler_overhead(derived: Derived) -> Observation | None:
-    """Time spent in the profiler itself."""
+    """Time spent in the profiler itself, apart from what its tracer also lists: waits and loads of the driver's."""
     if not derived.overview.has("overhead"):
         return None
-    count, own, span = derived.staging.one(_OVERHEAD_SQL)
+    rows = derived.staging.connection.execute(_OVERHEAD_SQL).fetchall()
+    mine = [(events, dur) for name, events, dur in rows if is_profiler_overhead(name)]
+    count, own = sum(events for events, _ in mine), sum(dur for _, dur in mine)
+    [span] = derived.staging.one(_SPAN_SQL)
     if not span or own < _OVERHEAD_SHARE * span:
         return None
     return Observation(

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 #: Share of launches that normally have no device work: empty copies, and those after the last record.
 _LOST_SHARE: Final = 0.02
 _MIGRATIONS_SQL: Final = "SELECT event FROM copies WHERE src_kind = 'managed' AND dst_kind = 'managed'"
+#: Device work with a correlation id from before the first recorded launch.
+_LOWER_SQL: Final = """
+SELECT e.id FROM raw_kernels k JOIN raw_events e ON e.id = k.event WHERE e.correlation > 0 AND e.correlation < $first
+"""
 #: Share of device time in graphs below which no line is written.
 _GRAPH_SHARE: Final = 0.01
 
@@ -34,7 +38,7 @@ def warm_up(derived: Derived) -> Observation | None:
 
 def launched_before(derived: Derived) -> Observation | None:
     """Work queued before the recording of the host started."""
-    count = int(np.count_nonzero(_early(derived.activities) & ~_warm_up(derived)))
+    count = int(np.count_nonzero(_early(derived) & ~_warm_up(derived)))
     of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
         return None
@@ -47,7 +51,7 @@ def launched_before(derived: Derived) -> Observation | None:
 
 def kernels_without_launch(derived: Derived) -> Observation | None:
     """Work whose launch is not recorded, apart from work launched before the recording."""
-    explained = _early(derived.activities) | _warm_up(derived) | _migrations(derived)
+    explained = _early(derived) | _warm_up(derived) | _migrations(derived)
     count = int(np.count_nonzero(_unlaunched(derived.activities) & ~explained))
     of = int(np.count_nonzero(derived.activities.kind != SYNC))
     if not count:
@@ -59,9 +63,21 @@ def kernels_without_launch(derived: Derived) -> Observation | None:
     )  # fmt: skip
 
 
+def queued_at_end(derived: Derived) -> Observation | None:
+    """Launches whose work was still in its queue when the recording ended."""
+    waiting = _waiting(derived)
+    if not waiting:
+        return None
+    return Observation(
+        "launches-still-queued", "info", waiting,
+        f"launches ({share(waiting, derived.launches.number)}) were still in the queue when the recording ended",
+        "their work is not in it: the host is ahead of the device",
+    )  # fmt: skip
+
+
 def launches_without_kernel(derived: Derived) -> Observation | None:
     """Launches without recorded work, in a recording with other device work."""
-    of, lost = derived.launches, derived.lost
+    of, lost = derived.launches.number, derived.launches.alone - _waiting(derived)
     if not lost or not derived.activities.event.size:
         return None
     many = lost > _LOST_SHARE * of
@@ -122,11 +138,26 @@ def _migrations(derived: Derived) -> NDArray[np.bool_]:
     return found
 
 
-def _early(activities: DerivedWork) -> NDArray[np.bool_]:
-    """Whether each activity has no launch and precedes the first on its queue with one, bool[n]: queues are FIFO."""
+def _early(derived: Derived) -> NDArray[np.bool_]:
+    """Whether each activity has no launch, and precedes the first on its queue with one or the first launch, bool[n].
+
+    Queues are first in, first out, and correlation ids count upwards.
+    """
+    activities = derived.activities
     launched = activities.launch >= 0
     first = np.full(int(activities.track.max(initial=-1)) + 1, np.iinfo(np.int64).min)
     # Reversed, since the last assignment to a place wins and the earliest activity is wanted.
     first[activities.track[launched][::-1]] = activities.ts[launched][::-1]
     before: NDArray[np.bool_] = activities.ts < first[activities.track]
-    return before & _unlaunched(activities)
+    without = _unlaunched(activities)
+    if (without & ~before).any():
+        rows = derived.staging.connection.execute(_LOWER_SQL, {"first": derived.launches.first}).fetchnumpy()["id"]
+        before = before | np.isin(activities.event, rows)
+    return before & without
+
+
+def _waiting(derived: Derived) -> int:
+    """Number of launches at the end whose work had not begun: the device was at work until after they were made."""
+    found, launches = derived.activities, derived.launches
+    busy = int((found.ts + found.dur)[found.kind != SYNC].max(initial=0))
+    return launches.behind if busy >= launches.latest else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +27,25 @@ _COLUMNS: Final = pa.schema(
         ("module", pa.int64()), ("step", pa.int32()), ("op_ts", pa.int64()), ("op_name_id", pa.int32()),
     ]
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """The launches of a recording in numbers.
+
+    Attributes:
+        number: How many there are.
+        alone: How many have no device work.
+        behind: How many of these are later than every launch that has.
+        latest: Start of the last of those, in ns.
+        first: The lowest correlation id; 0 for none.
+    """
+
+    number: int
+    alone: int
+    behind: int
+    latest: int
+    first: int
 
 
 class LaunchFinder:
@@ -81,12 +101,21 @@ def first_launches(parts: list[pa.Table]) -> pa.Table:
     return found.take(pa.array(_first_of_each(correlation, ~found["is_launch"].to_numpy(), *numbers)))
 
 
-def counted(staging: Staging, launches: pa.Table) -> tuple[int, int]:
-    """Number of launches, and of those whose device work is lost: setting no bytes is no work."""
+def counted(staging: Staging, launches: pa.Table) -> Launches:
+    """The launches of a recording in numbers; setting no bytes is no work."""
     is_launch, has_work, name = (launches[column].to_numpy() for column in ("is_launch", "has_work", "name_id"))
+    correlation, ts = launches["correlation"].to_numpy(), launches["ts"].to_numpy()
     sets = staging.connection.execute("SELECT name_id FROM names WHERE contains(lower(name), 'memset')").fetchnumpy()
-    lost = is_launch & ~has_work & ~np.isin(name, sets["name_id"])
-    return int(np.count_nonzero(is_launch)), int(np.count_nonzero(lost))
+    alone = is_launch & ~has_work & ~np.isin(name, sets["name_id"])
+    # Queues are first in, first out: behind the last work that ran nothing else can have run.
+    behind = alone & (ts > ts[is_launch & has_work].max(initial=np.iinfo(np.int64).min))
+    return Launches(
+        number=int(np.count_nonzero(is_launch)),
+        alone=int(np.count_nonzero(alone)),
+        behind=int(np.count_nonzero(behind)),
+        latest=int(ts[behind].max(initial=0)),
+        first=int(correlation.min()) if correlation.size else 0,
+    )
 
 
 def _first_of_each(key: NDArray[np.int64], *by: NDArray[Any]) -> NDArray[np.int64]:
