@@ -265,6 +265,18 @@ def test_precision(name: str, tensor_core: bool | None, dtype: str | None) -> No
         ("MatMulV2", "MatMulV2"),
         ("_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256EEE", "add_rmsnorm_quant_kernel"),
         ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float>(x)", "gemvx::kernel"),
+        (
+            "void clover::par_ranged2d_kernel<PdV_kernel(bool, Buffer<double (*)(int)> &)::[lambda(int, int) "
+            "(instance 1)]>(clover::Range2d, T1)",
+            "par_ranged2d_kernel<PdV>",
+        ),
+        (
+            "void Kokkos::Impl::cuda_parallel_launch<Kokkos::Impl::ParallelFor<Solver::run(int) const::[lambda(int) "
+            "(instance 1)], Kokkos::Cuda>>(T1)",
+            "cuda_parallel_launch<Solver::run>",
+        ),
+        ("void amrex::launch<256, move(int)::{lambda(int)#1}>(x)", "launch<move>"),
+        ("void launch<256, )::[lambda(int) (instance 1)]>(x)", "launch"),
     ],
 )
 def test_short(name: str, short: str) -> None:

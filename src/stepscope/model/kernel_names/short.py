@@ -25,6 +25,9 @@ _GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor|scatter_gather|fo
 # "hcom_allReduce__586_3_1".
 _NUMBERED = re.compile(r"(?:[A-Z]|trans_|hcom_)\w*$")
 _COUNTER = re.compile(r"_+\d[\d_]*$|(?<=V\d)\d+$|(?<=[a-zD])\d+$")
+# A lambda behind the parameters of the function it is written in, as nvcc and clang write it.
+_LAMBDA = re.compile(r"\)(?: const)?::(?:\[lambda|\{lambda|'lambda)")
+_LAST_WORD = re.compile(r"((?:[A-Z]\w*::)?[A-Za-z_]\w*)$")
 _TENSILE = re.compile(r"(Cijk_[A-Za-z]+_[A-Za-z]+_[A-Z\d]+)_")
 _TILE = re.compile(r"_(MT\d+x\d+x\d+)")
 
@@ -36,7 +39,7 @@ def short(name: KernelName) -> str:
         return _cut(f"{tensile.group(1)} {tile.group(1)}" if tile else tensile.group(1))
     if not name.cxx:
         return _cut(_plain_name(name.raw))
-    functor = _functor(name)
+    functor = _functor(name) or _around_lambda(name.args)
     return _cut(f"{name.base}<{functor}>" if functor else _outer(name))
 
 
@@ -71,6 +74,23 @@ def _functor(name: KernelName) -> str | None:
     for found in _FUNCTOR.finditer(words):
         if found.group() not in _WRAPPING:
             return _plain(found.group())
+    return None
+
+
+def _around_lambda(args: str) -> str | None:
+    """The function whose lambda a kernel runs: `PdV_kernel(int, ...)::[lambda(int) (instance 1)]`, or None.
+
+    Libraries that run any loop on the device (Kokkos, RAJA, AMReX, Thrust, a program's own) have one kernel for all.
+    """
+    found = _LAMBDA.search(args)
+    if found is None:
+        return None
+    end, depth = found.start(), 0
+    for at in range(end, -1, -1):
+        depth += (args[at] == ")") - (args[at] == "(")
+        if args[at] == "(" and not depth:
+            home = _LAST_WORD.search(args[:at])
+            return _plain(home.group(1)) if home else None
     return None
 
 

@@ -41,6 +41,8 @@ from stepscope.signals.shared.program import program
 
 #: Kernels and classes that a summary names.
 _NAMED: Final = 3
+#: From so many on, parts of one are not worth a digit.
+_MANY: Final = 10
 #: Shares below this are not worth a word.
 _MENTIONED: Final = 0.05
 #: Where less of what kernels lose is gained by the step, they do not decide its length alone.
@@ -63,8 +65,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     names = tuple(one.name for one in named or found.kernels if one.role == foremost)
     yield Draft(
         title="Compute kernels take most of the step",
-        summary=f"Compute kernels run for {percent(found.busy)} of the step: {_roles(found)}. {_listed(named)}"
-        + _what_helps(s),
+        summary=f"Compute kernels run for {percent(found.busy)} of the step: {_roles(found)}. "
+        f"{_listed(named, s(recorded_steps))}" + _what_helps(s),
         actions=advice(foremost, names, s(program), s.maybe(decoding) is True),
         taken_ns=round(open_ * found.length_ns) // s(recorded_steps),
         confidence=0.8,
@@ -95,18 +97,19 @@ def _roles(found: Dominance) -> str:
     return ", ".join(f"{WORDS[role]} {percent(share, 0)}" for role, share in shown)
 
 
-def _listed(named: list[Alike]) -> str:
+def _listed(named: list[Alike], steps: int) -> str:
     if not named:
         return ""
-    return f"The most time goes to {'; '.join(_told(one) for one in named)}. "
+    return f"The most time goes to {'; '.join(_told(one, steps) for one in named)}. "
 
 
-def _told(one: Alike) -> str:
+def _told(one: Alike, steps: int) -> str:
     of = f" of {one.shapes[:60]}" if tensors(one.shapes) else ""
     rate = f", {quantity(one.rate, 'FLOP/s')}" if one.rate else ""
     part = f", {percent(one.efficiency, 0)} of what the device allows" if one.efficiency is not None else ""
-    times = f"{one.events.size:,} times {duration(one.mean_ns)}" if one.events.size > 1 else duration(one.mean_ns)
-    return f"{one.short}{of} ({percent(one.share, 0)} of the step: {times}{rate}{part})"
+    number = one.events.size / steps
+    times = f"{number:,.{0 if number.is_integer() or number >= _MANY else 1}f} times " if number != 1 else ""
+    return f"{one.short}{of} ({percent(one.share, 0)} of the step: {times}{duration(one.mean_ns)}{rate}{part})"
 
 
 RULE = Rule(

@@ -13,6 +13,7 @@ from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.needs import need_device
 from stepscope.analyses.shared.peaks import MATRIX_CLASSES, known_devices, peak_rate
 from stepscope.analyses.stepgraph import StepGraph
+from stepscope.model.coding import Codes
 from stepscope.model.events.change import Change, Scaled
 from stepscope.model.events.columns import Spans, input_texts, inputs_at, names_by_id
 from stepscope.model.events.costs import Costs
@@ -77,7 +78,7 @@ class Dominance:
         length_ns: Length of all these steps.
         busy: Share of it in which any compute kernel runs.
         roles: Classes of kernels with their shares of it, the largest first; kernels side by side share their time.
-        kernels: The kernels with the most time, by size of operands.
+        kernels: The functions with the most time, by size of operands.
     """
 
     length_ns: int
@@ -161,9 +162,11 @@ def _kernels(s: Signals, at: Ids, length: int) -> tuple[Alike, ...]:
         return ()
     work, costs = DeviceWork.of(s.trace), Costs.of(s.trace)
     inputs = inputs_at(s.trace, Spans(s.trace).rows(work.op[at]))
-    groups = Groups.by(work.name[at], inputs)
-    total = groups.sum(work.dur[at])
     names, texts, devices = s.trace.once(names_by_id), s.trace.once(input_texts), known_devices(s.trace)
+    # Kernels of one function count together: their template arguments are instances of a lambda, or types.
+    name, index = np.unique(work.name[at], return_inverse=True)
+    groups = Groups.by(Codes.numbered(index, [classify(names[one]).short for one in name.tolist()]).code, inputs)
+    total = groups.sum(work.dur[at])
     found, cubes = [], s.trace.once(_cubes)
     for group in np.argsort(-total, kind="stable")[:_MOST].tolist():
         own = at[groups.index == group]
@@ -184,9 +187,9 @@ def _kernels(s: Signals, at: Ids, length: int) -> tuple[Alike, ...]:
                 efficiency = max(flops / peak[1], moving) * 1e9 / time
         if efficiency is None and role in MATRIX_CLASSES and np.isfinite(cubes[own]).all():
             efficiency = float((cubes[own] * work.dur[own]).sum()) / time
-        name = names[int(work.name[first])]
+        one = names[int(work.name[first])]
         found.append(
-            Alike(name, classify(name).short, role, text.get("shapes", ""), work.event[own], time, time / length, rate,
+            Alike(one, classify(one).short, role, text.get("shapes", ""), work.event[own], time, time / length, rate,
                   efficiency)
         )  # fmt: skip
     return tuple(found)
