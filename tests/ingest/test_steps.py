@@ -174,6 +174,30 @@ def test_passes_show_by_what_happens_once_in_them(what: dict[str, Any]) -> None:
     assert [row["source"] for row in steps(f)] == ["inferred"] * 10
 
 
+@pytest.mark.parametrize(
+    ("copies", "launched", "length"),
+    [(3, True, 801), (1, True, 601), (0, True, 502), (3, False, 798), (1, False, 598), (0, False, 500)],
+)
+def test_the_last_step_ends_with_what_follows_its_kernels_as_in_the_step_before(
+    copies: int, launched: bool, length: int
+) -> None:
+    """Three copies back on a queue of their own; of the last step's as many as are recorded, and not the end's."""
+    f = Facts()
+    for i in range(4):
+        for k in range(6):
+            at = 1000 * i + 100 * k
+            f.kernel(f"k{k}", at + 3, 8, launch=(at, 2) if launched else None)
+        for k in range(copies if i == 3 else 3):
+            at = 1000 * i + 600 + 100 * k
+            f.kernel("Memcpy DtoH", at + 1, 8, launch=(at, 1) if launched else None, kind="copy", stream="9")
+    f.kernel("last", 4000, 9, launch=(3900, 2) if launched else None, stream="9")
+    found = steps(f)
+    assert [row["source"] for row in found] == ["inferred"] * 4
+    last = found[-1]
+    assert not last["partial"]
+    assert last["dur"] == length
+
+
 def test_copies_on_the_device_show_nothing() -> None:
     f = Facts()
     passes(f, copy="DtoD")

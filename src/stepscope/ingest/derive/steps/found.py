@@ -100,8 +100,9 @@ class FoundSteps:
         Args:
             work: int64[n], number of launches and operators that start in each.
         """
-        # Requests differ in their work, so little work does not show that one is cut off.
-        cut = _cut_off(np.zeros_like(work) if self.source == "requests" else work).tolist()
+        # Requests differ in their work, so little work does not show that one is cut off. Of steps that are found by
+        # their work it is known how much of it they hold.
+        cut = _cut_off(np.zeros_like(work) if self.source in ("requests", "inferred") else work).tolist()
         return replace(
             self, steps=[replace(step, partial=step.partial or off) for step, off in zip(self.steps, cut, strict=True)]
         )

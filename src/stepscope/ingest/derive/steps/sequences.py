@@ -25,6 +25,7 @@ from stepscope.ingest.derive.steps.inference import (
 )
 from stepscope.ingest.derive.steps.layers import are_layers, does_what_layers_do_not
 from stepscope.ingest.derive.steps.step import HostStep
+from stepscope.ingest.derive.steps.tail import tail_end
 from stepscope.model.intervals import Times
 from stepscope.model.kernel_names import classify
 from stepscope.store.staging import Staging
@@ -157,7 +158,8 @@ def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: in
         return []
     if not all_of_it:
         cuts = halved(sequence.names, cuts)
-    steps = _steps(sequence, cuts)
+    end = tail_end(staging, sequence.host_starts, sequence.ends, sequence.launched, cuts.positions)
+    steps = _steps(sequence, cuts, end)
     if are_layers(staging, np.array([step.ts for step in steps], np.int64)):
         return []
     return [] if not all_of_it and _grows(np.array([step.dur for step in steps], np.int64)) else steps
@@ -202,11 +204,11 @@ def _inside_one_call(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
     return inner.size >= 2 and within_one_call(staging, inner)
 
 
-def _steps(sequence: Sequence, cuts: Cuts) -> list[HostStep]:
-    """Host intervals of the steps: each ends where the next starts, the last one when its last call returns."""
+def _steps(sequence: Sequence, cuts: Cuts, end: int) -> list[HostStep]:
+    """Host intervals of the steps: each ends where the next starts, the last one at `end`."""
     # Work launched before the recording has only the device's time, which is later than the host's.
     starts = np.minimum.accumulate(sequence.host_starts[cuts.positions][::-1])[::-1]
-    last = max(int(sequence.ends[cuts.positions[-1] :].max()), int(starts[-1]) + 1)
+    last = max(end, int(starts[-1]) + 1)
     lengths = np.diff(np.append(starts, last))
     columns = zip(starts.tolist(), lengths.tolist(), cuts.partial.tolist(), strict=True)
     steps = [(start, length, cut) for start, length, cut in columns if length > 0]
