@@ -75,6 +75,12 @@ def test_a_layer_that_could_be_split_is_whole_where_nothing_is_exchanged() -> No
     assert not ran(facts).parallel
 
 
+def test_weights_may_be_sharded_on_one_rank_too() -> None:
+    facts = kernels(Facts(), "ampere_sgemm_128x64_tn")
+    facts.host("annotation", "FSDP::pre_forward (blocks.3)", 0, 20_000)
+    assert ran(facts).parallel == {"fsdp"}
+
+
 def test_a_server_by_the_files_of_its_frames() -> None:
     facts = kernels(Facts(), "Cijk_Alik_Bljk_BBS", "multi_tensor_apply_kernel")
     facts.host("python", "/sgl-workspace/sglang/python/sglang/srt/managers/scheduler.py(12): run", 0, 20_000)

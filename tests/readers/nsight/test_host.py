@@ -86,6 +86,11 @@ def test_ranges_of_pytorch_are_steps_operators_modules_and_loading(export, opene
         "ProfilerStep#3, op_id = 1": ("ProfilerStep#3", "step"),
         "aten::mm, seq = 12, op_id = 34, sizes = [[2, 3], [3, 4]], input_op_ids = [(1,0)]": ("aten::mm", "op"),
         "AddmmBackward0, seq = 12, op_id = 40": ("AddmmBackward0", "op"),
+        "FSDP::pre_forward (blocks.3), op_id = 41": ("FSDP::pre_forward (blocks.3)", "annotation"),
+        "Optimizer.step#AdamW.step, op_id = 42": ("Optimizer.step#AdamW.step", "annotation"),
+        "DistributedDataParallel.forward, op_id = 43": ("DistributedDataParallel.forward", "annotation"),
+        "flash_attn::_flash_attn_forward, op_id = 44": ("flash_attn::_flash_attn_forward", "op"),
+        "record_param_comms, op_id = 45": ("record_param_comms", "op"),
         "nn.Module: Linear_1": ("nn.Module: Linear_1", "module"),
         "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__, op_id = 2": (
             "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "dataloader"),

@@ -5,6 +5,7 @@ import pytest
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
+from stepscope.rules.copies.copies_bound import _keeping
 from stepscope.rules.engine import drafts_of
 from stepscope.rules.finding import Finding
 from stepscope.rules.fitting import fitting
@@ -61,3 +62,17 @@ def test_only_memory_that_is_not_page_locked_yet_is_to_be_locked(memory: str, lo
 def test_without_copies_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("CPY007", {})
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        (Program("inference", "pytorch", "cuda", parallel=frozenset({"fsdp"})), "fully_shard("),
+        (Program("diffusion", "pytorch", "cuda"), "pipe.to("),
+        (Program("inference", "pytorch", "cuda", "python"), "model.to("),
+    ],
+)
+def test_what_keeps_it_on_the_device_is_that_of_what_offloads(program: Program, code: str) -> None:
+    action = _keeping(program)
+    assert action.after.startswith(code)
+    assert fitting((action,), program) == (action,)

@@ -23,6 +23,8 @@ _IN_PYTHON: Final = frozenset(("pytorch", "jax", "tensorflow", "mindspore", "pad
 #: Names of kernels with types are C++, written out or mangled; those of OpenMP have the mangled name inside.
 _SIGNATURE: Final = re.compile(r"[(<]|_Z")
 _BACKWARD_FRAMES: Final = re.compile(r": (backward|_engine_run_backward)$")
+#: What changes where a model's weights lie, even on one rank.
+_ALONE_TOO: Final = frozenset(("fsdp", "deepspeed"))
 _GROUPS_SQL: Final = """
 SELECT DISTINCT "group", description FROM groups WHERE size IS NULL OR size > 1 ORDER BY ALL
 """
@@ -164,15 +166,19 @@ def _parallel(trace: Trace, names: ProgramNames, why: Evidence) -> frozenset[str
     """How ranks share the work; a layer that could be split among ranks is whole where nothing is exchanged."""
     [recording] = trace.recordings.values()
     seen = {"mpi": "calls of MPI"} if "mpi" in str(recording.attributes.get("apis", "")) else {}
-    if trace.scalar("SELECT count(*) FROM collectives"):
+    ways = marks.PARALLEL_NAMES
+    if not trace.scalar("SELECT count(*) FROM collectives"):
+        # Shards may stay on the host of a single rank; what only splits work does nothing there.
+        ways = tuple((way, pattern) for way, pattern in ways if way in _ALONE_TOO)
+    else:
         groups = [str(part) for row in trace.rows(_GROUPS_SQL) for part in row.values() if part]
         for way, pattern in marks.PARALLEL_GROUPS:
             seen[way] = names.first(pattern, groups)
         # In a pipeline of whole layers, all ranks of a model are those of the pipeline.
         if not (seen["tensor"] or seen["pipeline"]):
             seen["tensor"] = names.first(marks.MODEL_GROUPS, groups)
-        for way, pattern in marks.PARALLEL_NAMES:
-            seen[way] = seen.get(way) or names.first(pattern, names.work, names.files)
+    for way, pattern in ways:
+        seen[way] = seen.get(way) or names.first(pattern, names.work, names.files)
     for way, argument in marks.PARALLEL_SIZES.items():
         size = recording.attributes.get(argument)
         if isinstance(size, int):

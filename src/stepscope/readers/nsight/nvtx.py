@@ -68,10 +68,15 @@ SELECT n.id, n.start, n.stop, n.type, n.global_tid, n.process, n.domain, n.text,
 FROM nsight_nvtx n LEFT JOIN nsight_domains d ON d.process = n.process AND d.domain = n.domain
 WHERE {_IS_RANGE}
 """
+#: What `record_function` marks gets an operator's details as well, but has no operator's name:
+#: `FSDP::pre_forward (layer)`, `Optimizer.step#AdamW.step`, `DistributedDataParallel.forward`.
+_MARKED: Final = r"[\s(#]|^[^:]*\."
 _EVENTS: Final = f"""
 INSERT INTO raw_events BY NAME
 SELECT r.id, r.start AS ts, CASE WHEN r.type IN {_MARK} THEN NULL ELSE coalesce(r.stop, $stop) - r.start END AS dur,
-    t.track, n.name_id, CASE WHEN r.has_details AND m.category = 'annotation' THEN 'op' ELSE m.category END AS category
+    t.track, n.name_id,
+    CASE WHEN r.has_details AND m.category = 'annotation' AND NOT regexp_matches(r.text, '{_MARKED}') THEN 'op'
+        ELSE m.category END AS category
 FROM nsight_ranges r
 JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.is_start_end = (r.type IN {_START_END})
 JOIN names n ON n.name = r.name

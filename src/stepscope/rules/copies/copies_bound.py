@@ -26,6 +26,7 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.events.change import Change, Scaled
+from stepscope.model.program import Program
 from stepscope.rules import native
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
@@ -33,11 +34,20 @@ from stepscope.signals import Signals
 from stepscope.signals.copies.copy_kinds import with_host
 from stepscope.signals.copies.transfers import PAGEABLE, CopyTransfers, exposed_ns, in_most_steps, share
 from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.program import program
 
+_TEXT = "Keep on the device what every step uses; offload only what does not fit"
+_PIPE = Action(_TEXT, before="pipe.enable_sequential_cpu_offload()", after="pipe.to(device)", page="pinned-memory")
+_SHARDS = Action(
+    _TEXT,
+    before="fully_shard(model, offload_policy=CPUOffloadPolicy())",
+    after="fully_shard(model)   # or model.to(device), where the whole of it fits",
+    page="pinned-memory",
+)
 _KEEP = Action(
-    "Keep on the device what every step uses; offload only what does not fit",
-    before="pipe.enable_sequential_cpu_offload()",
-    after="pipe.to(device)",
+    _TEXT,
+    before='for layer in layers:\n    x = layer.to(device)(x)\n    layer.to("cpu")',
+    after="model.to(device)   # once\nfor layer in layers:\n    x = layer(x)",
     page="pinned-memory",
 )
 _SMALLER = Action(
@@ -62,7 +72,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{quantity(size, 'bytes')} per step are copied between host and device, exposed for "
         f"{duration(alone)} ({percent(share(s, exposed))} of the step): there is too little other work to overlap "
         "them.",
-        actions=(_KEEP, _SMALLER, *_elsewhere(found)),
+        actions=(_keeping(s(program)), _SMALLER, *_elsewhere(found)),
         change=Change(device=(Scaled(found.event, 0.0),)),
         most_ns=alone,
         confidence=0.8,
@@ -70,6 +80,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         rows=({"table": "copies", "where": {}},),
         numbers={"exposed_ns": alone, **limits},
     )
+
+
+def _keeping(ran: Program) -> Action:
+    """How what is offloaded stays on the device, by what offloads it."""
+    if "fsdp" in ran.parallel:
+        return _SHARDS
+    return _PIPE if ran.kind == "diffusion" else _KEEP
 
 
 def _elsewhere(found: CopyTransfers) -> tuple[Action, ...]:
