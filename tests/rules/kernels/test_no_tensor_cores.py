@@ -6,8 +6,10 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.devices import match
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Kind, Program
 from stepscope.signals.kernels.precision import Narrower, in_sixteen_bits
 from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 
 
 def given(of_eligible: float, of_step: float, device: str = "A100-SXM4-80GB") -> dict[object, object]:
@@ -55,6 +57,13 @@ def test_a_model_that_only_infers_is_loaded_in_sixteen_bits() -> None:
     (draft,) = drafts("KRN001", {**given(0.9, 0.5), job.infers: True})
     assert draft.actions[0].after.endswith(".to(torch.bfloat16)")
     assert not any("backward" in action.after for action in draft.actions)
+
+
+@pytest.mark.parametrize(("kind", "backward"), [("training", True), ("unknown", False)])
+def test_only_a_program_that_trains_is_shown_a_backward_pass(kind: Kind, backward: bool) -> None:
+    (draft,) = drafts("KRN001", {**given(0.9, 0.5), program: Program(kind, "pytorch", "cuda")})
+    assert "torch.autocast" in draft.actions[0].after
+    assert any("backward" in action.after for action in draft.actions) == backward
 
 
 @pytest.mark.parametrize(("of_eligible", "of_step"), [(0.49, 0.9), (0.9, 0.049)])

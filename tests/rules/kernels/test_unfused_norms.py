@@ -8,6 +8,7 @@ from fusion_support import CHANGE, sequences
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.kernels.fusions import norms
+from stepscope.signals.shared.idleness import waiting_for_host_share
 
 
 def test_it_says_how_often_as_what_and_what_would_remain() -> None:
@@ -25,6 +26,15 @@ def test_the_host_s_time_is_told_where_fewer_calls_shorten_it_and_no_price_is_hi
     (draft,) = drafts("KRN009", signals)
     assert {"1.00 µs", "2.00 µs", "8.00 µs"} <= set(figures(draft.summary))
     assert draft.most_ns == 7_000
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.05, True), (0.049, False)])
+def test_the_host_s_time_is_not_told_where_the_device_never_waits_for_it(share: float, said: bool) -> None:
+    signals = sequences(norms, 0.2)
+    signals[norms] = replace(signals[norms], host_ns=24_000, host_after_ns=6_000)  # type: ignore[type-var]
+    signals[waiting_for_host_share] = share
+    (draft,) = drafts("KRN009", signals)
+    assert ("of the host's" in draft.summary) == said
 
 
 def test_the_remedy_is_that_of_the_platform() -> None:

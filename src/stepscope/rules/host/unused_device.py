@@ -56,7 +56,9 @@ _BEFORE: Final = (
         before='model = Model()  # initialises every weight on the host\nmodel.to("cuda")',
         after='with torch.device("cuda"):\n    model = Model()',
     ),
-    Action("Build it on the device, load what an earlier run has saved, or do it once for many runs"),
+    Action(
+        "Build it on the device, load what an earlier run has saved, or do it once for many runs", needs=("native",)
+    ),
 )
 
 

@@ -11,11 +11,14 @@ from stepscope.rules.rule import Draft, Limits, Threshold
 from stepscope.rules.wording import often
 from stepscope.signals import Signal, Signals
 from stepscope.signals.kernels.fusions import Fusion
+from stepscope.signals.shared.idleness import waiting_for_host_share
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.roles import ROLE_NAMES
 
 #: Operations that a summary lists.
 _MOST: Final = 9
+#: Share of the step in which the device waits for the host, from which on the host's time is worth a word.
+_LIMITING: Final = 0.05
 #: What all of them are held against.
 MIN_SHARE: Final = Threshold(
     "min_share",
@@ -45,7 +48,9 @@ def fused(
     before, after, host, left = (
         duration(ns // steps) for ns in (found.before_ns, found.after_ns, found.host_ns, found.host_after_ns)
     )
-    shorter = found.host_ns > found.host_after_ns
+    # A host that the device never waits for is held up by a full queue: what its calls take is not theirs.
+    limiting = s.maybe(waiting_for_host_share)
+    shorter = found.host_ns > found.host_after_ns and (limiting is None or limiting >= _LIMITING)
     times = f"{before} of the device's time and {host} of the host's" if shorter else before
     yield Draft(
         title=words[0],

@@ -37,6 +37,7 @@ from stepscope.rules.wording import torch_device
 from stepscope.signals import Signals
 from stepscope.signals.kernels.precision import in_sixteen_bits
 from stepscope.signals.shared.job import device, infers, platform, recorded_steps
+from stepscope.signals.shared.program import program
 
 _TF32 = Action(
     "Or multiply fp32 on tensor cores as TF32",
@@ -84,7 +85,20 @@ def _narrower(s: Signals, dtype: str) -> Action:
             after=f"model = Model.from_pretrained(name).to(torch.{long})",
             page="amp",
         )
-    return _amp(torch_device(s(platform)), dtype)
+    where = torch_device(s(platform))
+    told = s.maybe(program)
+    return _amp(where, dtype) if told is None or told.trains else _autocast(where, dtype)
+
+
+def _autocast(where: str, dtype: str) -> Action:
+    """Where nothing shows that the program trains, nor that it doesn't."""
+    long = {"bf16": "bfloat16", "fp16": "float16"}[dtype]
+    return Action(
+        "Use automatic mixed precision",
+        before="y = model(x)",
+        after=f'with torch.autocast("{where}", dtype=torch.{long}):\n    y = model(x)   # in training the loss, too',
+        page="amp",
+    )
 
 
 def _amp(where: str, dtype: str) -> Action:
