@@ -56,3 +56,13 @@ def test_a_recording_of_the_host_alone_is_never_busy() -> None:
     f = Facts()
     f.host("op", "aten::mm", 0, 100)
     assert parts(f) == {"in use": (0, 100, 0, None, None)}
+
+
+def test_a_call_of_the_system_tells_what_the_thread_that_feeds_the_device_waited_for() -> None:
+    f = Facts()
+    for number in range(3):
+        f.step(number, (40 + 10 * number) * MS, 10 * MS)
+        f.kernel("k", (41 + 10 * number) * MS, 2 * MS, launch=((40 + 10 * number) * MS, 2000))
+    f.host("other", "getc", 1 * MS, 30 * MS)
+    f.host("other", "poll", 0, 39 * MS, thread="other")
+    assert parts(f)["start-up"][3:] == ("getc", 30 * MS)

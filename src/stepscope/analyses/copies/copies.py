@@ -34,7 +34,8 @@ COPIES = TableSchema(
         size("median_bytes", "Median size (the lower of the two middle ones).", nullable=True),
         size("max_bytes", "Largest.", nullable=True),
         number("bandwidth", "Bytes over duration of those whose bytes are recorded and whose duration is not 0; null "
-               "if there is none.", "bytes/s", nullable=True),
+               "if there is none, or if no device is as fast: then durations are not those of the whole.", "bytes/s",
+               nullable=True),
         Column("blocking", "int64", "Copies that the launch call waited for; null if no launch is recorded.", "count",
                nullable=True),
         ns("blocked_ns", "Host time of those calls."),
@@ -47,6 +48,8 @@ SELECT k.event, coalesce(c.direction, CASE k.kind WHEN 'set' THEN 'set' ELSE 'un
 FROM kernels k LEFT JOIN copies c ON c.event = k.event WHERE k.kind IN ('copy', 'set')
 """
 _ENDS = ("src_kind", "dst_kind")
+#: Bytes per ns that no memory reaches (B300: 8,000); old recorders give memsets a microsecond each.
+_FASTEST = 20_000
 
 
 def copies(trace: Trace) -> Table:
@@ -96,7 +99,7 @@ def _sizes(groups: Groups, bytes_: Ids, dur: Times) -> dict[str, list[Any]]:
         "min_bytes": sizes["min_ns"],
         "median_bytes": sizes["median_ns"],
         "max_bytes": sizes["max_ns"],
-        "bandwidth": [1e9 * size / time if time else None for size, time in pairs],
+        "bandwidth": [1e9 * size / time if time and size <= _FASTEST * time else None for size, time in pairs],
     }
 
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.host_states import host_states
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.steps import Steps
@@ -30,8 +32,8 @@ COVERAGE = TableSchema(
         ns("total_ns", "Its length."),
         ns("busy_ns", "Time in it in which a device did anything."),
         ns("copies_ns", "Time in it in which copies or memsets ran."),
-        text("call", "The call of the device's runtime that took longest in it, by itself at least a tenth of it; null "
-             "if none did.", nullable=True),
+        text("call", "The call of the device's runtime, or of the system on the thread that feeds the devices, that "
+             "took longest in it, by itself at least a tenth of it; null if none did.", nullable=True),
         ns("call_ns", "How much of that part it took.", nullable=True),
     ),
 )  # fmt: skip
@@ -62,7 +64,7 @@ def coverage(trace: Trace) -> Table:
     parts = _parts(steps, trace, lo, hi)
     busy, copies = _device(trace)
     names = trace.once(names_by_id)
-    calls = np.flatnonzero(spans.of(*_CALLS) & on_host(trace, spans.track) & (spans.dur > 0))
+    calls = np.flatnonzero(_explaining(trace, spans) & (spans.dur > 0))
     rows = []
     for name in dict.fromkeys(part.name for part in parts):
         mine = [part for part in parts if part.name == name]
@@ -79,6 +81,14 @@ def coverage(trace: Trace) -> Table:
             int(length[longest]) if explains else None,
         ))  # fmt: skip
     return Table.from_rows(COVERAGE, rows)
+
+
+def _explaining(trace: Trace, spans: Spans) -> NDArray[np.bool_]:
+    """Which events are calls of the device's runtime, or of the system on the thread that feeds the devices."""
+    hosts = trace.once(host_states)
+    system = spans.of("other") & (spans.track == (hosts.feeders[0] if hosts is not None else -1))
+    found: NDArray[np.bool_] = system | spans.of(*_CALLS) & on_host(trace, spans.track)
+    return found
 
 
 def _parts(steps: Steps, trace: Trace, lo: int, hi: int) -> list[_Part]:
