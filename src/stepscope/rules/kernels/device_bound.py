@@ -89,7 +89,7 @@ def _what_helps(s: Signals) -> str:
             "Faster kernels alone would shorten the step little, since other work takes nearly as long: that of the "
             "host must shrink as well."
         )
-    return "Only faster or fewer kernels would shorten the step."
+    return "Most of it can be saved by faster or fewer kernels only."
 
 
 def _roles(found: Dominance) -> str:
