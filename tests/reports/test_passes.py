@@ -38,3 +38,23 @@ def test_several_passes_are_told_by_the_time_from_one_to_the_next(apart: int, ex
 def test_passes_of_another_kind_are_counted() -> None:
     text = said((0, "decode", 8, 8, 2), (9, "prefill", 1, 4096, 20), (40, "decode", 8, 8, 2))
     assert text == "prefill of 4,096 tokens, 204,800 tokens/s and 2 other passes"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("annotation", "decode of 64 requests (2 times), 12,800 tokens/s, 5.00 ms per token"),  # the first is a warm-up
+        ("profiler", "decode of 64 requests (2 times), 21,333 tokens/s, 3.00 ms per token"),
+    ],
+)
+def test_where_passes_are_the_steps_their_length_is_the_step_s(source: str, expected: str) -> None:
+    rows = [(0, ts * MS, "decode", 64, 64, MS, 3 * MS, 0.0) for ts in (0, 9)]
+    steps = [
+        {"rank": 0, "device": 0, "step": step, "total_ns": ms * MS, "partial": False, "typical": step > 0,
+         "source": source}
+        for step, ms in enumerate((9, 5))
+    ]  # fmt: skip
+    contents: Any = SimpleNamespace(
+        tables={"serving": Table.from_rows(SERVING, rows), "step_budget": SimpleNamespace(records=lambda: steps)}
+    )
+    assert _passes(contents) == expected

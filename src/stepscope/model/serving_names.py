@@ -31,10 +31,11 @@ class Pass:
     tokens: int | None
 
     def __str__(self) -> str:
-        """`prefill of 888 tokens`, `decode of 32 requests`."""
+        """`prefill of 888 tokens`, `decode of 32 requests`, `mixed batch of 8,192 tokens`."""
+        what = "mixed batch" if self.phase == "mixed" else self.phase
         if self.phase == "decode" or self.tokens is None:
-            return f"{self.phase} of {self.requests:,} request{'s' * (self.requests != 1)}"
-        return f"{self.phase} of {self.tokens:,} token{'s' * (self.tokens != 1)}"
+            return f"{what} of {self.requests:,} request{'s' * (self.requests != 1)}"
+        return f"{what} of {self.tokens:,} token{'s' * (self.tokens != 1)}"
 
 
 def served(name: str) -> Pass | None:

@@ -16,7 +16,7 @@ from support import Facts
         (
             "execute_8192_context_9(sq8155sk8430sqsq74sqsk76)_generation_37(sq37sk34489sqsq37sqsk34489)",
             Pass("mixed", 46, 8192),
-            "mixed of 8,192 tokens",
+            "mixed batch of 8,192 tokens",
         ),
         ("execute_context_0_generation_37", Pass("decode", 37, None), "decode of 37 requests"),
         ("execute_context_0(0)_generation_1(1)", Pass("decode", 1, 1), "decode of 1 request"),
@@ -58,3 +58,13 @@ def test_a_copy_long_before_the_rest_is_no_part_of_the_pass() -> None:
     facts.kernel("gemm", 50_000_000, 1_000_000, launch=(60_000, 1_000))
     (row,) = serving(facts.trace()).records()
     assert row["device_ns"] == 1_000_000
+
+
+@pytest.mark.parametrize(("gap", "length"), [(501_000, 1_000_000), (499_000, 1_500_000)])
+def test_what_parts_a_pass_is_a_gap_half_as_long_as_the_rest(gap: int, length: int) -> None:
+    facts = Facts()
+    facts.host("annotation", "step[DECODE bs=32]", 0, 900_000)
+    facts.kernel("Memcpy HtoD", 60_000, 1_000, launch=(50_000, 1_000), kind="copy")
+    facts.kernel("gemm", 61_000 + gap, 1_000_000, launch=(60_000, 1_000))
+    (row,) = serving(facts.trace()).records()
+    assert row["device_ns"] == length

@@ -17,7 +17,8 @@ from stepscope.model.table import Table
 from stepscope.model.tables import RANK
 from stepscope.model.trace import Trace
 
-#: A gap of this part of a pass parts it from what came before, if that is less than this part of its work.
+#: A gap this many times as long as what follows parts a pass from what came before, if that is less than this part of
+#: its work.
 _LONG: Final = 0.5
 _FEW: Final = 0.05
 
@@ -71,13 +72,14 @@ def _span(busy: Intervals) -> int | None:
     """
     if not busy.starts.size:
         return None
-    span = int(busy.ends[-1] - busy.starts[0])
     gaps = busy.starts[1:] - busy.ends[:-1]
-    if gaps.size and gaps.max() > span * _LONG:
+    if gaps.size:
         after = int(gaps.argmax()) + 1
-        if (busy.ends[:after] - busy.starts[:after]).sum() < _FEW * busy.total:
-            return int(busy.ends[-1] - busy.starts[after])
-    return span
+        rest = int(busy.ends[-1] - busy.starts[after])
+        few = (busy.ends[:after] - busy.starts[:after]).sum() < _FEW * busy.total
+        if gaps.max() > rest * _LONG and few:
+            return rest
+    return int(busy.ends[-1] - busy.starts[0])
 
 
 ANALYSES = (Analysis(SERVING, serving),)

@@ -70,8 +70,9 @@ def _program(report: Contents) -> str:
 def _passes(report: Contents) -> str:
     """`prefill of 888 tokens, 10,300 tokens/s`: the passes of a server that took the device longest.
 
-    Of several passes the time from one start to the next counts: what lies between them makes tokens late, too. Where
-    the host is ahead of the device, it is the device that counts.
+    Where the steps are the passes, it is the step's length that counts. Elsewhere, of several passes, the time from one
+    start to the next: what lies between them makes tokens late, too. Where the host is ahead of the device, it is the
+    device that counts.
     """
     rows = report.tables["serving"].records() if "serving" in report.tables else []
     if not rows:
@@ -83,7 +84,9 @@ def _passes(report: Contents) -> str:
     same = max(alike.values(), key=lambda same: sum(row["device_ns"] or 0 for row in same))
     row = max(same, key=lambda row: row["device_ns"] or 0)
     length, tokens = row["device_ns"], row["tokens"]
-    if len(same) == len(rows) and len(rows) >= _PASSES:
+    if lengths := _steps_of(report, rows, same):
+        length = sum(lengths) // len(lengths)
+    elif len(same) == len(rows) and len(rows) >= _PASSES:
         apart = (rows[-1]["ts"] - rows[0]["ts"]) // (len(rows) - 1)
         length = max(apart, sum(row["device_ns"] or 0 for row in rows) // len(rows))
     rate = f", {tokens / length * 1e9:,.0f} tokens/s" if tokens and length else ""
@@ -94,6 +97,17 @@ def _passes(report: Contents) -> str:
     others = len(rows) - len(same)
     more = f" and {plural(others, 'other pass', 'other passes')}" if others else ""
     return f"{Pass(row['phase'], row['requests'], row['tokens'])}{times}{rate}{more}"
+
+
+def _steps_of(report: Contents, passes: list[dict[str, Any]], same: list[dict[str, Any]]) -> list[int]:
+    """Lengths of the steps that passes of a kind are, of the typical ones if there are any; empty if steps are others."""
+    budget = report.tables["step_budget"].records() if "step_budget" in report.tables else []
+    steps = [row for row in budget if row["rank"] == passes[0]["rank"] and row["step"] is not None]
+    marked = {row["source"] for row in steps} == {"annotation"} and len({row["device"] for row in steps}) == 1
+    if not marked or len(steps) != len(passes):
+        return []
+    mine = [step for one, step in zip(passes, steps, strict=True) if one in same and not step["partial"]]
+    return [step["total_ns"] for step in mine if step["typical"]] or [step["total_ns"] for step in mine]
 
 
 def _devices(report: Contents) -> str:
