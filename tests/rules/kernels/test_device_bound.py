@@ -35,11 +35,12 @@ def alike(name: str, role: str, share: float, efficiency: float | None = None) -
 def test_it_names_classes_and_kernels_with_their_rates_and_has_no_price() -> None:
     (draft,) = drafts("KRN015", given())
     assert figures(draft.summary) == [
+        "2",
         "200 TFLOP/s",
         "350 ns",
+        "4,096",
+        "4,096",
         "40 %",
-        "4096,4096",
-        "4096,4096",
         "70 %",
         "70 %",
         "90.0 %",

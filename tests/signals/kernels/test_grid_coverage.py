@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from operator_support import GEMM, Program
@@ -109,6 +111,23 @@ def test_gemms_too_small_for_the_device_do_not_count() -> None:
         program = Program()
         program.call("aten::mm", (1280, 64), (64, columns), kernel=GEMM, dur=100_000)
         assert on(program.facts)(slow).event.size == number
+
+
+def test_what_arithmetic_bounds_is_told_the_best_gemm_of_its_peak() -> None:
+    program = Program()
+    # 137 GFLOP at 312 TFLOP/s take 441 µs.
+    program.call("aten::mm", (4096, 4096), (4096, 4096), kernel=GEMM, dur=880_000)
+    _, event = program.call("aten::mm", (4096, 4096), (4096, 4104), kernel=GEMM, dur=2_000_000)
+    found = on(program.facts)(slow)
+    assert found.event.tolist() == [event]
+    assert found.best.tolist() == pytest.approx([0.5], abs=0.01)
+    assert math.isnan(on(_pointwise())(slow).best[0])
+
+
+def _pointwise() -> Facts:
+    program = Program()
+    program.call("aten::exp", (8192, 4096), dur=400_000)
+    return program.facts
 
 
 def beside(fill: int, launched: int, wait: bool = False) -> Signals:

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.model.amounts import duration, percent, quantity
-from stepscope.rules.kernels.roles import WORDS, advice
+from stepscope.rules.kernels.roles import WORDS, advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
@@ -104,12 +104,11 @@ def _listed(named: list[Alike], steps: int) -> str:
 
 
 def _told(one: Alike, steps: int) -> str:
-    of = f" of {one.shapes[:60]}" if tensors(one.shapes) else ""
     rate = f", {quantity(one.rate, 'FLOP/s')}" if one.rate else ""
     part = f", {percent(one.efficiency, 0)} of what the device allows" if one.efficiency is not None else ""
     number = one.events.size / steps
     times = f"{number:,.{0 if number.is_integer() or number >= _MANY else 1}f} times " if number != 1 else ""
-    return f"{one.short}{of} ({percent(one.share, 0)} of the step: {times}{duration(one.mean_ns)}{rate}{part})"
+    return f"{one.short}{operands(one.shapes)} ({percent(one.share, 0)} of the step: {times}{duration(one.mean_ns)}{rate}{part})"
 
 
 RULE = Rule(

@@ -58,11 +58,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     # On GeForce cards TF32 peaks no higher than fp32.
     tf32 = known is not None and known.vendor == "nvidia" and known.matrix.get("tf32", 0) > known.vector.get("fp32", 0)
     per_step = int(found.dur.sum()) // s(recorded_steps)
+    beside = int(found.followers_ns) // s(recorded_steps)
+    with_them = (
+        f" The {duration(beside)} of pointwise operations and normalisation in fp32 follow in type, and take half."
+        if beside
+        else ""
+    )
     yield Draft(
         title="Matrix multiplications run without tensor cores",
         summary=f"{percent(found.of_eligible)} of the time of matrix multiplications, attention and convolutions, "
         f"{duration(per_step)} per step, is in fp32{_ROUNDED if found.rounded else ''}; in {found.dtype} on tensor "
-        f"cores it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}.",
+        f"cores it would be about {duration(int((found.dur * found.factor).sum()) // s(recorded_steps))}."
+        f"{with_them}",
         actions=(_narrower(s, found.dtype), *((_TF32,) if tf32 else ())),
         change=Change(device=(*scaled_each(found.event, found.factor), Scaled(found.followers, 0.5))),
         events=found.longest,

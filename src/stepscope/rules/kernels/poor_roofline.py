@@ -9,7 +9,9 @@ operator far below has a cause of its own: strided access, a kernel made for oth
 
 ## How it decides
 By operator and shapes, efficiency (least time over time, table `roofline_shapes`) must be below `max_efficiency`. What
-`reached` of the least time would save must come to `min_share` of the step; that is the price. Lookups, copies and
+`reached` of the least time would save must come to `min_share` of the step; that is the price. No operator is promised
+more of the device's arithmetic than the best GEMM of the recording reaches, if that is more than `max_efficiency`:
+some devices never come near their peak. Lookups, copies and
 updates of parameters do not count, since their bytes do not determine their least time, nor do GEMMs with fewer tiles
 of 128 x 128 than the device has SMs or CUs.
 
@@ -26,14 +28,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
+from stepscope.model.program import Program
 from stepscope.rules.finding import Action
+from stepscope.rules.kernels.roles import advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.rooflines import slow
 from stepscope.signals.shared.job import recorded_ns, recorded_steps
+from stepscope.signals.shared.program import program
 
 _STRIDES = Action(
     "Give the operator contiguous operands, or change the order of dimensions once instead of in every call",
@@ -47,37 +53,44 @@ _COMPILE = Action(
     page="torch-compile",
 )
 _SIZES = Action("Choose sizes that the libraries have good kernels for", page="tensor-shapes")
-_BACKEND = Action(
-    "Try the other implementations of attention; sizes per head of 64 and 128 have the best kernels",
-    before="F.scaled_dot_product_attention(q, k, v)",
-    after="with torch.nn.attention.sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]):\n"
-    "    F.scaled_dot_product_attention(q, k, v)",
-    page="flash-attention",
-)
-_ACTIONS = {"attention": (_BACKEND,), "gemm": (_STRIDES, _COMPILE, _SIZES)}
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what a usual efficiency would save with the step."""
     found = s(slow)
     low = found.efficiency < limits["max_efficiency"]
-    factor = np.minimum(found.efficiency[low] / limits["reached"], 1.0)
+    best = found.best[low]
+    reached = np.where(best > limits["max_efficiency"], np.fmin(best, limits["reached"]), limits["reached"])
+    factor = np.minimum(found.efficiency[low] / reached, 1.0)
     dur = found.dur[low]
     if not dur.size or float((dur * (1 - factor)).sum()) / s(recorded_ns) < limits["min_share"]:
         return
     worst = next(row for row in found.rows if row["efficiency"] < limits["max_efficiency"])
+    gained = duration(int((dur * factor).sum()) // s(recorded_steps))
     yield Draft(
         title="Large operators are far below the roofline",
         summary=f"Operators that take {duration(int(dur.sum()) // s(recorded_steps))} per step come to less than "
-        f"{percent(limits['max_efficiency'], 0)} of what the device allows; {worst['name']} with inputs "
-        f"{worst['shapes'][:80]} to {percent(worst['efficiency'], 0)}.",
-        actions=_ACTIONS.get(worst["op_class"], (_STRIDES, _COMPILE)),
+        f"{percent(limits['max_efficiency'], 0)} of what the device allows; {worst['name']}{operands(worst['shapes'])} to "
+        f"{percent(worst['efficiency'], 0)}. At {_reached(reached)} they would take {gained}.",
+        actions=_actions(worst["op_class"], s.maybe(program)),
         change=Change(device=scaled_each(found.event[low], factor)),
         confidence=0.5,
         events=found.event[low][np.argsort(-dur, kind="stable")[:20]],
         rows=({"table": "roofline_shapes", "where": {"name": worst["name"], "shapes": worst["shapes"]}},),
         numbers={f"{slow.name}.of_step": round(found.of_step, 4), **limits},
     )
+
+
+def _actions(op_class: str, told: Program | None) -> tuple[Action, ...]:
+    if op_class == "attention":
+        return advice("attention", (), told or Program())
+    return (_STRIDES, _COMPILE, _SIZES) if op_class == "gemm" else (_STRIDES, _COMPILE)
+
+
+def _reached(shares: NDArray[np.float64]) -> str:
+    """`60 %`, `42 to 60 %`."""
+    low, high = (percent(float(share), 0) for share in (shares.min(), shares.max()))
+    return high if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 RULE = Rule(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
@@ -11,6 +12,10 @@ from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
 from stepscope.rules.native import READ_OFTEN
+from stepscope.signals.shared.work import tensors
+
+#: Operands that are told apart.
+_OPERANDS: Final = 3
 
 #: How each class of kernels is written.
 WORDS: Final = MappingProxyType({
@@ -98,6 +103,13 @@ _LARGER: Final = Action(
 _ACCESS: Final = Action(
     "See how the kernel reaches memory, and how many of its threads run at a time", page="memory-access"
 )
+
+
+def operands(shapes: str) -> str:
+    """` of 8 x 4,096 x 128 (3 times), 16`: the tensors among recorded inputs; empty where none can be read."""
+    alike = Counter(" x ".join(f"{dim:,}" for dim in dims) for dims in tensors(shapes))
+    said = [f"{text} ({times} times)" if times > 1 else text for text, times in list(alike.items())[:_OPERANDS]]
+    return f" of {', '.join(said)}" if said else ""
 
 
 def advice(role: str, names: Sequence[str], told: Program, decoding: bool = False) -> tuple[Action, ...]:

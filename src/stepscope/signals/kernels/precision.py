@@ -35,7 +35,7 @@ _REACHED: Final = 0.8
 #: In a convolutional network, pointwise operations and batch normalisation take the type of the convolution before
 #: them. In a transformer, layer normalisation and the residuals stay in fp32 under automatic mixed precision.
 _FOLLOWERS_SQL: Final = """
-SELECT event FROM kernels
+SELECT event, dur FROM activities
 WHERE kind = 'compute' AND op_class IN ('elementwise', 'normalisation') AND dtype = 'fp32' ORDER BY event
 """
 
@@ -51,6 +51,7 @@ class Narrower:
         factor: float64[n], by how much each would take less.
         rounded: Whether some of them round their operands from fp32 (TF32, HF32).
         followers: int64[m], other kernels that would move half the bytes then.
+        followers_ns: Their time.
         of_eligible: Their time as a share of all GEMMs, attention and convolutions.
         of_step: Their time as a share of the recorded steps.
     """
@@ -63,6 +64,7 @@ class Narrower:
     followers: Ids
     of_eligible: float
     of_step: float
+    followers_ns: int = 0
 
     @property
     def longest(self) -> Ids:
@@ -113,7 +115,8 @@ def _by_default(found: Gemms) -> NDArray[np.bool_]:
 def _with_followers(s: Signals, found: Gemms, narrower: Narrower) -> Narrower:
     wide = np.isin(found.event, narrower.event)
     if 2 * int(found.dur[wide & found.is_class("convolution")].sum()) > int(narrower.dur.sum()) > 0:
-        return replace(narrower, followers=s.trace.columns(_FOLLOWERS_SQL)["event"])
+        others = s.trace.columns(_FOLLOWERS_SQL)
+        return replace(narrower, followers=others["event"], followers_ns=int(others["dur"].sum()))
     return narrower
 
 

@@ -30,6 +30,8 @@ class Slow:
         event: int64[n].
         dur: int64[n].
         efficiency: float64[n], of the operator with these shapes.
+        best: float64[n], the highest efficiency that large GEMMs of the recording reach at the same peak; NaN for
+            what memory bounds, and where there are none.
         rows: Rows of the table `roofline_shapes`, the one with the most time first.
         of_step: Their time as a share of the recorded steps.
     """
@@ -39,6 +41,7 @@ class Slow:
     efficiency: NDArray[np.float64]
     rows: tuple[dict[str, Any], ...]
     of_step: float
+    best: NDArray[np.float64]
 
 
 @signal()
@@ -46,18 +49,33 @@ def slow(s: Signals) -> Slow:
     """Operators of 50 µs and more that stay below half of what the device's roofline allows."""
     known = s.maybe(device)
     units = (known.units if known is not None else None) or 0
-    rows = [row for row in s.table("roofline_shapes").arrow.to_pylist() if _is_slow(row, units)]
+    told = s.table("roofline_shapes").arrow.to_pylist()
+    rows = [row for row in told if _is_slow(row, units)]
     rows.sort(key=lambda row: (-row["total_ns"], row["name"], row["shapes"]))
     if not rows:
         nothing = np.zeros(0, np.int64)
-        return Slow(nothing, nothing, np.zeros(0), (), 0.0)
-    event, dur, done = _kernels(s, rows)
+        return Slow(nothing, nothing, np.zeros(0), (), 0.0, np.zeros(0))
+    event, dur, of = _kernels(s, rows)
+    done, best = (np.array(values, np.float64) for values in zip(*((r["efficiency"], _best(r, told)) for r in rows)))
     share = float(dur.sum()) / s(recorded_ns)
-    return Slow(event, dur, done, tuple(rows), share)
+    return Slow(event, dur, done[of], tuple(rows), share, best[of])
 
 
-def _kernels(s: Signals, rows: list[dict[str, Any]]) -> tuple[Ids, Ids, NDArray[np.float64]]:
-    """Event, time and efficiency of the activities that these rows of the table are about, by event."""
+def _best(row: dict[str, Any], rows: list[dict[str, Any]]) -> float:
+    """The highest efficiency of large GEMMs that have the same peak; NaN for what memory bounds."""
+    if row["bound"] != "compute":
+        return float("nan")
+    done = (
+        one["efficiency"]
+        for one in rows
+        if one["op_class"] == "gemm" and one["bound"] == "compute" and one["peak"] == row["peak"]
+        and one["mean_ns"] >= _LONG_NS and one["efficiency"] is not None
+    )  # fmt: skip
+    return max(done, default=float("nan"))
+
+
+def _kernels(s: Signals, rows: list[dict[str, Any]]) -> tuple[Ids, Ids, Ids]:
+    """Event, time and row of the activities that these rows of the table are about, by event."""
     spans, work = Spans(s.trace), DeviceWork.of(s.trace)
     at = np.flatnonzero(work.are("compute", "copy", "set"))
     operator = spans.rows(work.op[at])
@@ -69,9 +87,9 @@ def _kernels(s: Signals, rows: list[dict[str, Any]]) -> tuple[Ids, Ids, NDArray[
     ids = {name: name_id for name_id, name in s.trace.once(names_by_id).items()}
     mine = [np.flatnonzero((name == ids[row["name"]]) & np.isin(text, texts[row["shapes"]])) for row in rows]
     found = at[np.concatenate(mine)]
-    done = np.repeat([row["efficiency"] for row in rows], [each.size for each in mine])
+    of = np.repeat(np.arange(len(rows)), [each.size for each in mine])
     order = np.argsort(work.event[found], kind="stable")
-    return work.event[found][order], work.dur[found][order], done[order]
+    return work.event[found][order], work.dur[found][order], of[order]
 
 
 def _is_slow(row: dict[str, Any], units: int) -> bool:
