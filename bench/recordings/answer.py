@@ -45,10 +45,14 @@ class Answer:
 
     @property
     def share(self) -> float | None:
-        """Price of the first finding as a share of the typical step, or of the recording if it is no part of one."""
+        """What the first finding's remedy saves as a share of the typical step, or of the recording.
+
+        Where that remedy cures other findings, too, it is what it saves in all.
+        """
         if not self.findings:
             return None
-        cost = self.findings[0].cost_ns
+        first = self.findings[0]
+        cost = first.cost_ns if first.together_ns is None else first.together_ns
         if cost is None:
             return self.findings[0].recorded_share
         return cost / self.step_ns if cost is not None and self.step_ns else None

@@ -17,6 +17,7 @@ from stepscope.rules.ranking import leading, ranked
 from stepscope.rules.remaining import after_others
 from stepscope.rules.rule import Draft, Registered
 from stepscope.rules.settings import Settings
+from stepscope.rules.together import cured_together
 from stepscope.rules.withheld import withheld
 from stepscope.rules.wording import without_steps
 from stepscope.signals import Signal, Signals
@@ -63,6 +64,7 @@ class Diagnosing:
         mine = self._found[before:]
         lead = leading(mine, self.settings.least)
         after = after_others([mine[position] for position in lead], signals, self.settings.least)
+        after = cured_together(after, signals, self.settings.least)
         for position, one in zip(lead, after, strict=True):
             self._found[before + position] = one
         for sealed, seen, whole in ((self._sealed, signals, False), (self._sealed_whole, signals.whole, True)):

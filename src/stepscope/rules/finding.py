@@ -93,6 +93,9 @@ class Finding:
         placed_as_ns: Without a price: it stands where it would if it cost this; null where it stands below all prices.
         inspect: Command of the vendor's profiler for the kernel that it is about; empty if it is about none.
         alone_ns: What the typical step would save by this alone; null where that is no other than `cost_ns`.
+        together_ns: What the typical step would save by a remedy that this finding has in common with others; null
+            where there is none, and in all but the first of them.
+        together: Codes of the findings that it cures, this one in front; mostly empty.
         shown: Whether it is worth showing unasked: its cost is at least 1 % of the step, it is advice, or it
             is certain and simple to change.
         share: `cost_ns` as a share of the typical step; null without a price.
@@ -118,6 +121,8 @@ class Finding:
     placed_as_ns: int | None = None
     inspect: str = ""
     alone_ns: int | None = None
+    together_ns: int | None = None
+    together: tuple[str, ...] = ()
     shown: bool = True
     share: float | None = None
     fate: Fate = ""

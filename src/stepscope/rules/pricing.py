@@ -14,6 +14,21 @@ from stepscope.signals.shared.links import linked
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """What one remedy saves that cures several findings.
+
+    Attributes:
+        saved_ns: Per step.
+        codes: The findings' rules.
+        text: A sentence that says so.
+    """
+
+    saved_ns: int
+    codes: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Priced:
     """A draft, its rule, where it was found, and what it costs.
 
@@ -27,6 +42,7 @@ class Priced:
         rest_ns: Remaining cost once the findings above it are fixed; None where that was not computed.
         removed_ns: What the remedy takes away per step, whether the step is shorter by it or something else takes as
             long; None where no change of the graph expresses it.
+        together: What its remedy saves with all other findings that it cures; None for all but the first of these.
     """
 
     registered: Registered
@@ -37,6 +53,7 @@ class Priced:
     inspect: str = ""
     rest_ns: int | None = None
     removed_ns: int | None = None
+    together: Together | None = None
 
 
 def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:

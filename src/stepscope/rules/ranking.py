@@ -120,12 +120,15 @@ def _finding(one: Priced, least: float) -> Finding:
     place = draft.placed_as_ns if one.cost_ns is None else None
     if place is None and taken is not None:
         place = round((_WAITING if draft.waiting else _UNPRICED) * taken)
+    with_others = one.together
+    summary = draft.summary if with_others is None else f"{draft.summary} {with_others.text}"
     return Finding(
-        rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
+        rule.code, rule.name, one.registered.family, severity, draft.title, summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=taken,
         placed_as_ns=place, inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share,
         fate=draft.fate, recorded_share=draft.recorded_share if one.cost_ns is None else None,
-        waiting=draft.waiting,
+        waiting=draft.waiting, together_ns=with_others.saved_ns if with_others else None,
+        together=with_others.codes if with_others else (),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.change import EVERY_HOST_EVENT, Change
+from stepscope.model.intervals import Intervals
 from stepscope.rules.pricing import Priced
 from stepscope.signals import Signals
 
@@ -61,11 +62,19 @@ def _counts(one: Priced, least: float) -> bool:
 
 
 def share_events(one: Priced, other: Priced) -> bool:
-    """Whether most of what one finding changes is changed by another one of the same rank."""
+    """Whether most of what one finding changes, events or the host's time, another one of the rank changes, too."""
     if one.ranks[:1] != other.ranks[:1] or one.draft.change is None or other.draft.change is None:
         return False
     mine, others = _events(one.draft.change), _events(other.draft.change)
-    return bool(mine.size) and 2 * int(np.isin(mine, others).sum()) >= mine.size
+    if mine.size:
+        return 2 * int(np.isin(mine, others).sum()) >= mine.size
+    time, of_others = _time(one.draft.change), _time(other.draft.change)
+    return bool(time.total) and 2 * (time & of_others).total >= time.total
+
+
+def _time(change: Change) -> Intervals:
+    """The stretches of the host's time that are changed."""
+    return Intervals.union_of_all(Intervals.union_of(one.starts, one.ends) for one in change.time)
 
 
 def _events(change: Change) -> NDArray[np.int64]:

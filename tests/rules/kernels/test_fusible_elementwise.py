@@ -5,6 +5,8 @@ import pytest
 from fusion_support import CHANGE, sequences
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.rules.fitting import fitting
 from stepscope.signals.kernels.fusions import runs
 
 
@@ -35,3 +37,10 @@ def test_less_than_a_hundredth_of_the_step_just_misses() -> None:
 def test_without_operations_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("KRN013", {})
+
+
+def test_compiled_programs_are_told_of_inductor_and_no_others() -> None:
+    (draft,) = drafts("KRN013", sequences(runs, 0.2))
+    for compiled, text in ((True, "Let Inductor"), (False, "Compile the model"), (None, "Compile the model")):
+        told = fitting(draft.actions, Program("training", "pytorch", "cuda", "python", compiled=compiled))
+        assert [action.text.startswith(text) for action in told] == [True]

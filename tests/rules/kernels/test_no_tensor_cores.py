@@ -31,7 +31,9 @@ def given(of_eligible: float, of_step: float, device: str = "A100-SXM4-80GB") ->
 def test_gemms_in_fp32_are_told_of_mixed_precision_and_tf32() -> None:
     (draft,) = drafts("KRN001", given(0.9, 0.5))
     assert figures(draft.summary) == ["2.00 µs", "3.00 µs", "5.00 µs", "90.0 %"]
-    assert draft.summary.endswith("The 3.00 µs of pointwise operations and normalisation in fp32 follow in type, and take half.")
+    assert draft.summary.endswith(
+        "The 3.00 µs of pointwise operations and normalisation in fp32 follow in type, and take half."
+    )
     assert [draft.numbers[f"{in_sixteen_bits.name}.{name}"] for name in ("of_eligible", "of_step")] == [0.9, 0.5]
     assert "bfloat16" in draft.actions[0].after
     assert "GradScaler" not in draft.actions[0].after

@@ -4,6 +4,8 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.rules.fitting import fitting
 from stepscope.signals.memory import memory
 from stepscope.signals.memory.memory import Peak
 from stepscope.signals.shared import idleness
@@ -38,3 +40,10 @@ def test_a_peak_that_is_only_a_bound_says_nothing() -> None:
 def test_without_memory_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("MEM008", {})
+
+
+def test_what_to_do_is_another_thing_for_a_model_that_only_infers() -> None:
+    (draft,) = drafts("MEM008", given(0.1, 0.5))
+    for kind, text in (("training", "Raise the batch"), ("inference", "Answer several")):
+        told = Program(kind, "pytorch", "cuda", "python", loader=kind == "training")  # type: ignore[arg-type]
+        assert [action.text.startswith(text) for action in fitting(draft.actions, told)] == [True]

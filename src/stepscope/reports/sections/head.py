@@ -100,7 +100,7 @@ def _passes(report: Contents) -> str:
 
 
 def _steps_of(report: Contents, passes: list[dict[str, Any]], same: list[dict[str, Any]]) -> list[int]:
-    """Lengths of the steps that passes of a kind are, of the typical ones if there are any; empty if steps are others."""
+    """Lengths of the steps that passes of a kind are, of typical ones if there are any; empty if steps are others."""
     budget = report.tables["step_budget"].records() if "step_budget" in report.tables else []
     steps = [row for row in budget if row["rank"] == passes[0]["rank"] and row["step"] is not None]
     marked = {row["source"] for row in steps} == {"annotation"} and len({row["device"] for row in steps}) == 1

@@ -40,6 +40,14 @@ _COMPILE = Action(
     after="model = torch.compile(Model().to(device))",
     page="torch-compile",
 )
+_INDUCTOR = Action(
+    "Let Inductor compile them: other backends capture without fusing, and what lies outside of the compiled part "
+    "stays as it is written",
+    before='step = torch.compile(step, backend="cudagraphs")',
+    after="step = torch.compile(step)   # Inductor; the loss and what follows it, too",
+    page="torch-compile",
+    needs=("compiled",),
+)
 _NPU = Action(
     "Replace them by fused operators, or compile the model",
     before="model = Model().npu()",
@@ -50,9 +58,9 @@ _NPU = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
-    action = _NPU if s(platform) == "npu" else _COMPILE
+    actions = (_NPU,) if s(platform) == "npu" else (_COMPILE, _INDUCTOR)
     words = ("Pointwise operations are not fused", "a chain of pointwise operations")
-    yield from fused(s, limits, runs, words, (action,))
+    yield from fused(s, limits, runs, words, actions)
 
 
 RULE = Rule(

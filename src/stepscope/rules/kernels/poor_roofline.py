@@ -65,12 +65,13 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     dur = found.dur[low]
     if not dur.size or float((dur * (1 - factor)).sum()) / s(recorded_ns) < limits["min_share"]:
         return
+    taken = duration(int(dur.sum()) // s(recorded_steps))
     worst = next(row for row in found.rows if row["efficiency"] < limits["max_efficiency"])
     gained = duration(int((dur * factor).sum()) // s(recorded_steps))
     yield Draft(
         title="Large operators are far below the roofline",
-        summary=f"Operators that take {duration(int(dur.sum()) // s(recorded_steps))} per step come to less than "
-        f"{percent(limits['max_efficiency'], 0)} of what the device allows; {worst['name']}{operands(worst['shapes'])} to "
+        summary=f"Operators that take {taken} per step come to less than {percent(limits['max_efficiency'], 0)} of "
+        f"what the device allows; {worst['name']}{operands(worst['shapes'])} to "
         f"{percent(worst['efficiency'], 0)}. At {_reached(reached)} they would take {gained}.",
         actions=_actions(worst["op_class"], s.maybe(program)),
         change=Change(device=scaled_each(found.event[low], factor)),

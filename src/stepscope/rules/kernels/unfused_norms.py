@@ -34,11 +34,16 @@ from stepscope.signals.shared.job import platform
 
 _BEFORE = "x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps) * weight"
 _TORCH = Action(
-    "Normalise with one operator; compile the module where PyTorch has no fused form of it",
+    "Normalise with one operator",
     before=_BEFORE,
-    after="F.rms_norm(x, (x.size(-1),), weight, eps)   # or F.layer_norm(x, (x.size(-1),), weight, bias, eps)\n"
-    "model.norm = torch.compile(model.norm)         # where that is still several kernels",
+    after="F.rms_norm(x, (x.size(-1),), weight, eps)   # or F.layer_norm(x, (x.size(-1),), weight, bias, eps)",
     page="fused-kernels",
+)
+_COMPILE = Action(
+    "Compile the model, or its normalisation, where PyTorch has no fused form of it",
+    before="model.norm = Norm(width)",
+    after="model.norm = torch.compile(Norm(width))",
+    page="torch-compile",
 )
 _NPU = Action(
     "Normalise with one operator",
@@ -50,8 +55,8 @@ _NPU = Action(
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare what fusing would save with the step."""
-    action = _NPU if s(platform) == "npu" else _TORCH
-    yield from fused(s, limits, norms, ("Normalisation is not fused", "a normalisation"), (action,))
+    actions = (_NPU,) if s(platform) == "npu" else (_TORCH, _COMPILE)
+    yield from fused(s, limits, norms, ("Normalisation is not fused", "a normalisation"), actions)
 
 
 RULE = Rule("KRN009", "unfused-norms", thresholds=(MIN_SHARE,), check=check)

@@ -37,6 +37,13 @@ _GROW = Action(
     after="DataLoader(dataset, batch_size=64)",
     page="batch-size",
 )
+_MORE_AT_ONCE = Action(
+    "Answer several inputs at once where their latency allows it",
+    before="y = model(x)",
+    after="y = model(torch.cat(waiting))",
+    page="batch-size",
+    needs=("infers",),
+)
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -49,7 +56,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The batch could be larger",
         summary=f"At most {quantity(peak.used, 'bytes')} ({percent(used)}) of the device's memory are in use, and for "
         f"{percent(idle)} of the step the device waits for the host to launch work.",
-        actions=(_GROW,),
+        actions=(_GROW, _MORE_AT_ONCE),
         confidence=0.5,
         rows=({"table": "memory_peaks", "where": {"device": peak.device}},),
         numbers={used_share.name: used, waiting_for_host_share.name: idle, **limits},

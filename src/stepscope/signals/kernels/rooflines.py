@@ -56,7 +56,7 @@ def slow(s: Signals) -> Slow:
         nothing = np.zeros(0, np.int64)
         return Slow(nothing, nothing, np.zeros(0), (), 0.0, np.zeros(0))
     event, dur, of = _kernels(s, rows)
-    done, best = (np.array(values, np.float64) for values in zip(*((r["efficiency"], _best(r, told)) for r in rows)))
+    done, best = np.array([(row["efficiency"], _best(row, told)) for row in rows], np.float64).T
     share = float(dur.sum()) / s(recorded_ns)
     return Slow(event, dur, done[of], tuple(rows), share, best[of])
 
