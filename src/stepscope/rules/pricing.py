@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.change import Change
 from stepscope.rules.inspecting import command
 from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
@@ -82,3 +86,15 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
         cost = min(cost, *limits) if limits else cost
     look = command(registered, draft, signals)
     return Priced(registered, draft, draft.ranks or (signals.rank,), cost, length, look, None, removed)
+
+
+def saved_by_all(found: Sequence[Priced], signals: Signals) -> int | None:
+    """What findings of one rank save of a step together: no more than the sum of their prices; None without a graph."""
+    try:
+        graph = StepGraph.of(signals.whole.trace)
+    except MissingInputError:
+        return None
+    prediction = graph.predict(reduce(add, (one.draft.change or Change() for one in found)))
+    length = found[0].step_ns or 0
+    saved = max(prediction.saved_ns, 0) * length // max(prediction.base_ns, 1)
+    return min(saved, length, sum(one.cost_ns or 0 for one in found))

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import add
 from typing import Final
 
-from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.amounts import duration, percent
-from stepscope.model.errors import MissingInputError
-from stepscope.model.events.change import Change
-from stepscope.rules.pricing import Priced, Together
+from stepscope.rules.pricing import Priced, Together, saved_by_all
 from stepscope.rules.wording import without_steps
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import stepless
@@ -33,7 +28,7 @@ def cured_together(found: Sequence[Priced], signals: Signals, least: float) -> l
     for page, doing in _WHOLE.items():
         mine = [one for one in found if _counts(one, least) and any(act.page == page for act in one.draft.actions)]
         mine.sort(key=lambda one: -_left(one))
-        saved = _saved(mine, signals) if len(mine) > 1 else None
+        saved = saved_by_all(mine, signals) if len(mine) > 1 else None
         if saved is not None and saved > _left(mine[0]):
             told[id(mine[0])] = replace(mine[0], together=_told(doing, mine, saved, signals))
     return [told[id(one)] for one in found]
@@ -47,18 +42,6 @@ def _counts(one: Priced, least: float) -> bool:
     """Whether it is worth naming: of what others repeat less than half remains."""
     worth = max(least * (one.step_ns or 0), (one.cost_ns or 0) / 2, 1)
     return bool(one.draft.change is not None and one.step_ns and _left(one) >= worth)
-
-
-def _saved(mine: Sequence[Priced], signals: Signals) -> int | None:
-    """What all of them save of a step, which is not more than the sum of their prices."""
-    try:
-        graph = StepGraph.of(signals.whole.trace)
-    except MissingInputError:
-        return None
-    prediction = graph.predict(reduce(add, (one.draft.change or Change() for one in mine)))
-    length = mine[0].step_ns or 0
-    saved = max(prediction.saved_ns, 0) * length // max(prediction.base_ns, 1)
-    return min(saved, length, sum(one.cost_ns or 0 for one in mine))
 
 
 def _told(doing: str, mine: Sequence[Priced], saved: int, signals: Signals) -> Together:
