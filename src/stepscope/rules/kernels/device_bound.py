@@ -36,7 +36,6 @@ from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
 from stepscope.signals.shared.job import recorded_steps
-from stepscope.signals.shared.operations import tensors
 from stepscope.signals.shared.program import program
 
 #: Kernels and classes that a summary names.
