@@ -25,10 +25,10 @@ def recording() -> tuple[Signals, list[int]]:
     """Three steps, each of four kernels of 99 µs, one after another, launched well ahead."""
     f, kernels = Facts(), []
     for step in range(3):
-        called, begin = step * 20 * US, step * 400 * US + 10 * US
+        called, start = step * 20 * US, step * 400 * US + 10 * US
         f.step(step, called, 20 * US)
         for number in range(4):
-            kernels.append(f.kernel("k", begin + number * 100 * US, 99 * US, launch=(called + number * US, 500)))
+            kernels.append(f.kernel("k", start + number * 100 * US, 99 * US, launch=(called + number * US, 500)))
     return Signals.of(f.trace()), kernels
 
 
