@@ -43,7 +43,7 @@ def test_without_a_history_nothing_is_called_healthy_or_a_peak(tmp_path: Path) -
     )
     assert "no history" in text
     assert "1.00 MiB of 6.00 MiB reserved are in use; 5.00 MiB are cached" in text
-    assert "would give back, have 4.00 MiB" in text
+    assert "4.00 MiB of them in empty segments, which emptying the cache would give back" in text
     assert "nothing is wrong with the memory" not in text
     assert "at the peak" not in text
 

@@ -71,6 +71,33 @@ def test_copies_of_weights_are_freed_where_autocast_ends(tmp_path: Path) -> None
     assert told(tmp_path, weight_copies, History().alloc(0, MIB).free(0, MIB)) is None
 
 
+def purposes(folder: Path, history: History, segments: list[dict[str, Any]] | None = None) -> dict[str, int]:
+    held = told(folder, makeup, history, segments).purposes
+    return {one.name: one.bytes // MIB for one in held if one.bytes >= MIB}
+
+
+def test_copies_of_weights_are_no_activations_of_the_peak(tmp_path: Path) -> None:
+    history = History().alloc(1 << 30, 2 * MIB, frames=LINEAR).alloc(2 << 30, 3 * MIB, frames=LINEAR)
+    history = many(history)
+    history.add("free_requested", 1 << 30, 2 * MIB, frames=EXIT).add("free_completed", 1 << 30, 2 * MIB)
+    assert purposes(tmp_path, history) == {"activations": 3, "weights cast by autocast": 2}
+
+
+def test_an_optimizer_that_replaces_parameters_holds_them_too(tmp_path: Path) -> None:
+    step = [frame("step", "/home/me/optimizer/adam.py", 51)]
+    history = History().alloc(1 << 30, 4 * MIB, frames=step)
+    assert purposes(tmp_path, history) == {"parameters and optimizer state": 4}
+    old = [segment(0, [block(5 * MIB, "active_allocated")])]
+    assert purposes(tmp_path, history, old) == {"older than the recording": 5, "optimizer state": 4}
+
+
+def test_lines_whose_blocks_are_of_one_size_have_no_largest(tmp_path: Path) -> None:
+    history = History().alloc(1 << 30, 2 * MIB, frames=LINEAR).alloc(2 << 30, 2 * MIB, frames=LINEAR)
+    assert told(tmp_path, makeup, history).lines[0].text.endswith("4.00 MiB (2 × 2.00 MiB)")
+    history.alloc(3 << 30, MIB, frames=LINEAR)
+    assert told(tmp_path, makeup, history).lines[0].text.endswith("5.00 MiB (3 × up to 2.00 MiB)")
+
+
 def test_what_lives_briefly_and_the_peak_without_it(tmp_path: Path) -> None:
     history = many(History().alloc(0, 2 * MIB, "kept"))
     history.alloc(1 << 30, 8 * MIB, "update").free(1 << 30, 8 * MIB)

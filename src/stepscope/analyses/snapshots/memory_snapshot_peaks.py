@@ -19,6 +19,11 @@ BRIEF: Final = 64
 #: What stands for who allocated what is older than the recording.
 OLDER: Final = "older than the recording"
 
+#: Copies of weights that autocast made and kept.
+COPIED: Final = "weights cast by autocast"
+#: Frames in which autocast lets go of those: where its outermost region ends.
+AUTOCAST: Final = r"/autocast_mode\.py\(\d+\): __exit__$|clear_autocast_cache|at::autocast::clear_cache"
+
 #: By what the stack tells, and how long it lived; what the recording states itself comes first.
 _PURPOSE: Final = f"""
 CASE
@@ -29,6 +34,7 @@ CASE
     WHEN category = 'collective' THEN 'communication'
     WHEN category = 'data' THEN 'input data'
     WHEN category = 'autotune' THEN 'autotuning'
+    WHEN cast_weight THEN '{COPIED}'
     WHEN coalesce(brief, false) THEN 'temporaries'
     WHEN category = 'optimizer' THEN 'optimizer state'
     WHEN category = 'forward' THEN 'activations'
@@ -66,21 +72,34 @@ MEMORY_PEAK_STACKS = TableSchema(
 )
 
 _SQL: Final = f"""
-WITH live AS (
+WITH told AS (
+    SELECT coalesce(list(frame), []) AS told_frames FROM call_frames WHERE regexp_matches(text, '{AUTOCAST}', 'i')
+), leaving AS (
+    SELECT DISTINCT e.device, e.seq FROM allocator_events e JOIN call_stacks s USING (stack), told
+    WHERE e.action IN ('free_requested', 'free') AND list_has_any(s.frames, told_frames)
+), live AS (
     SELECT a.device, p.ts AS peak_ts, a.requested, a.seq IS NULL AS before, a.stack, s.place, s.module,
-        coalesce(a.category, s.category, 'unknown') AS category, a.freed_seq - a.seq <= {BRIEF} AS brief, a.freed_seq
+        coalesce(a.category, s.category, 'unknown') AS category, a.freed_seq - a.seq <= {BRIEF} AS brief, a.freed_seq,
+        l.seq IS NOT NULL AND a.seq IS NOT NULL AS cast_weight
     FROM allocations a JOIN (
         SELECT unnest($devices) AS device, unnest($rows) AS row, unnest($ts) AS ts
     ) p USING (device) LEFT JOIN call_stacks s USING (stack)
+    LEFT JOIN leaving l ON l.device = a.device AND l.seq = a.freed_seq
     WHERE coalesce(a.seq, -1) < p.row AND (a.freed_seq IS NULL OR a.freed_seq >= p.row)
 ), placed AS (
     SELECT *, coalesce(place, CASE WHEN before THEN '{OLDER}' ELSE 'unknown' END) AS line, {_PURPOSE} AS purpose
     FROM live
+), settled AS (
+    -- An optimizer that is not in place puts new parameters where the old ones were: then no older ones are left.
+    SELECT * REPLACE (CASE WHEN purpose = 'optimizer state' AND NOT bool_or(
+            purpose = 'parameters' OR starts_with(purpose, '{OLDER}')
+        ) OVER (PARTITION BY device) THEN 'parameters and optimizer state' ELSE purpose END AS purpose)
+    FROM placed
 ), named AS (
     UNPIVOT (
         SELECT device, peak_ts, coalesce(stack, -1) AS stack_id, requested, before, brief, line AS stack, line,
             coalesce(module, 'unknown') AS module, category, purpose
-        FROM placed
+        FROM settled
     ) ON stack, line, module, category, purpose INTO NAME "by" VALUE name
 ), summed AS (
     SELECT device, peak_ts, "by", name, CASE WHEN "by" = 'stack' AND stack_id >= 0 THEN stack_id END AS stack,

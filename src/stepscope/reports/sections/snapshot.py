@@ -64,7 +64,7 @@ def verdict(report: Contents) -> Line | None:
     whole = quantity(row["releasable_bytes"], "bytes")
     return Line(
         f"{quantity(row['allocated_bytes'], 'bytes')} of {quantity(row['reserved_bytes'], 'bytes')} reserved are in "
-        f"use; {cached} are cached, of which empty segments, which emptying the cache would give back, have {whole}",
+        f"use; {cached} are cached, {whole} of them in empty segments, which emptying the cache would give back",
         "without a history neither the peak nor what came before is known",
     )
 

@@ -43,8 +43,9 @@ class Holder:
 
     @property
     def text(self) -> str:
-        """`softmax.py:14 (forward) 6.00 GiB (24 × up to 256 MiB)`."""
-        many = f" ({self.count:,} × up to {quantity(self.largest, 'bytes')})" if self.count > 1 else ""
+        """`softmax.py:14 (forward) 6.00 GiB (24 × 256 MiB)`."""
+        most = "" if self.bytes == self.count * self.largest else "up to "
+        many = f" ({self.count:,} × {most}{quantity(self.largest, 'bytes')})" if self.count > 1 else ""
         return f"{short_place(self.name)} {quantity(self.bytes, 'bytes')}{many}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.snapshots.memory_snapshot_levels import SnapshotLevels, snapshot_levels
-from stepscope.analyses.snapshots.memory_snapshot_peaks import BRIEF
+from stepscope.analyses.snapshots.memory_snapshot_peaks import AUTOCAST, BRIEF
 from stepscope.model.intervals import Times
 from stepscope.signals.signal import Signals, signal
 from stepscope.signals.snapshots.peak_makeup import Holder, makeup
@@ -31,7 +31,6 @@ _EXIT_SQL: Final = """
 SELECT seq FROM allocator_events WHERE device = $device AND action IN ('free_requested', 'free')
     AND stack IN (SELECT unnest($stacks)) ORDER BY seq
 """
-_AUTOCAST: Final = r"/autocast_mode\.py\(\d+\): __exit__$|clear_autocast_cache|at::autocast::clear_cache"
 #: Smaller allocations are no matrices that a peak is made of.
 _LEAST: Final = 1 << 20
 
@@ -82,7 +81,7 @@ def math_attention(s: Signals) -> bool:
 def weight_copies(s: Signals) -> PeakPart | None:
     """Copies of weights at the peak that autocast made and kept: freed where its region ends."""
     levels = _levels(s)
-    leaving = _stacks(s, _AUTOCAST)
+    leaving = _stacks(s, AUTOCAST)
     freed = s.trace.columns(_EXIT_SQL, {"device": levels.device, "stacks": leaving.tolist()})["seq"]
     return _part(s, levels, np.isin(levels.rows["freed"], freed.astype(np.int64)) & (levels.rows["seq"] >= 0))
 
