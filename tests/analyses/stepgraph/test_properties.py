@@ -66,7 +66,7 @@ def recording(host: list[Any], kernels: list[Any], steps: list[int]) -> Trace:
     return f.trace()
 
 
-@settings(max_examples=rounds(25, 8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=rounds(100, 8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(HOST, max_size=12), st.lists(KERNELS, max_size=10), STEPS)
 # Work of before the recording is in the way of every step; of all but the last one.
 @example([], [("compute", 1_020, 754, "7", None, "2"), ("comm", 1_138, 821, "7", (813, 84), "2")], [41, 92, 536, 747])
@@ -88,6 +88,9 @@ def recording(host: list[Any], kernels: list[Any], steps: list[int]) -> Trace:
     ],
     [0, 1, 2, 4],
 )
+# Steps without a host's events, which end after their last activity, or have none.
+@example([], [("compute", 0, 1, "7", None, "1")], [0, 2, 4, 6])
+@example([], [("compute", 3, 1, "7", None, "1")], [0, 2, 5, 6])
 def test_any_recording(host: list[Any], kernels: list[Any], steps: list[int]) -> None:
     trace = recording(host, kernels, steps)
     try:

@@ -138,12 +138,21 @@ def windows(built: Built, ends: Times) -> tuple[Times, Times]:
 
 
 def _windows_of_devices(built: Built, last: Times) -> tuple[Times, Times]:
-    """Where no thread is recorded, a step ends with its last activity, and the next one follows as it did."""
+    """Where no thread is recorded, a step ends as long after its last activity as it did, and so the next one starts.
+
+    A step without activities goes on from where the step before it did.
+    """
     selection = built.selection
-    recorded = np.maximum.accumulate(_last_activity(built, built.graph.nodes.end))
-    apart = np.maximum(selection.starts[1:] - recorded[:-1], 0)
-    stops = np.maximum.accumulate(np.maximum(last, selection.starts[0]))
-    return np.concatenate((selection.starts[:1], stops[:-1] + apart)), stops
+    recorded, now = (
+        np.maximum.accumulate(np.maximum(ends, selection.starts[0]))
+        for ends in (_last_activity(built, built.graph.nodes.end), last)
+    )
+    stops = np.maximum.accumulate(np.maximum(selection.ends, recorded))
+    starts = np.maximum(selection.starts, selection.floor)
+    starts[1:] = np.maximum(starts[1:], stops[:-1])
+    moved = now - recorded
+    begin = np.concatenate((starts[:1], starts[1:] + moved[:-1]))
+    return begin, np.maximum(stops + moved, begin)
 
 
 def _last_activity(built: Built, ends: Times) -> Times:

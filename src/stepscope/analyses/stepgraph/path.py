@@ -60,8 +60,15 @@ class _Path:
         self.kind = graph.kind[decisive].tolist() if graph.kind.size else [NODE]
 
     def back(self, node: int, lo: int, hi: int) -> list[tuple[int, int, int, int]]:
-        """Segments (start, end, node, kind) from `hi` back to `lo`."""
+        """Segments (start, end, node, kind) from `hi` back to `lo`.
+
+        What comes after the node's end, where no host is recorded, is a segment of node 0.
+        """
         segments = []
+        if node and self.ends[node] < hi:
+            end = max(self.ends[node], lo)
+            segments.append((end, hi, 0, NODE))
+            hi = end
         while hi > lo:
             start = max(min(self.starts[node], hi), lo) if node else lo
             if start < hi:
