@@ -12,9 +12,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tools
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Whole series, of which `make test` runs samples.
+# Whole series, of which `make test` runs samples: the same cases in every run, or with `make series DRAW=anew` others.
 series: $(VENV)/.tools
-	STEPSCOPE_SERIES=whole $(BIN)/python -m pytest -n 2 --dist worksteal -m series
+	STEPSCOPE_SERIES=$(or $(DRAW),whole) $(BIN)/python -m pytest -n 2 --dist worksteal -m series
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .

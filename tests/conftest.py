@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from series import WHOLE, drawn
+from series import ANEW, WHOLE, drawn
 from stepscope.model.sizes import SIZES
 from support import STORES
 
@@ -24,7 +24,7 @@ _REAL = {"shared", "recorded_trace"}
 
 # No deadline: how long an example takes on a loaded machine says nothing of the code.
 settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
-settings.register_profile("whole", max_examples=200, deadline=None)
+settings.register_profile("whole", max_examples=200, deadline=None, derandomize=not ANEW)
 settings.load_profile("whole" if WHOLE else "sample")
 
 

@@ -15,8 +15,9 @@ import pytest
 
 T = TypeVar("T")
 
-#: Whether series run at their full length.
-WHOLE: Final = os.environ.get("STEPSCOPE_SERIES") == "whole"
+#: Whether series run at their full length, and whether what hypothesis draws is another in every run.
+ANEW: Final = os.environ.get("STEPSCOPE_SERIES") == "anew"
+WHOLE: Final = ANEW or os.environ.get("STEPSCOPE_SERIES") == "whole"
 
 
 def series(cases: Iterable[Any], sample: int) -> list[Any]:
