@@ -45,4 +45,6 @@ def possible(draft: Draft) -> Draft:
 
 def findings(code: str, trace: Trace) -> list[Finding]:
     """What a rule finds in a trace, shown or not."""
-    return list(diagnose(trace, Settings(select=(code,)), strict=True).findings)
+    found = list(diagnose(trace, Settings(select=(code,)), strict=True).findings)
+    assert all(0 < one.confidence <= 1 for one in found)
+    return found

@@ -21,6 +21,13 @@ def test_one_block_too_many_is_found_and_priced() -> None:
     assert [(part.events.size, part.factor) for part in draft.change.device] == [(4, 0.52)]
 
 
+def test_the_longest_kernels_are_shown() -> None:
+    kernels = npu_kernels(3, blocks=25, dur=[100_000, 300_000, 200_000], name=["a", "b", "c"])
+    (draft,) = drafts("ASC006", {**given(25), npu.cores: kernels})
+    assert draft.events.tolist() == [1, 2, 0]
+    assert draft.rows[0]["where"] == {"name": "b"}
+
+
 def test_even_blocks_and_nearly_even_ones_are_not() -> None:
     assert drafts("ASC006", given(48)) == []
     assert drafts("ASC006", given(20)) == []

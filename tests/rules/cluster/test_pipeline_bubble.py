@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,16 @@ def test_a_small_bubble_is_as_it_must_be() -> None:
 def test_wording_is_silent_on_micro_batches_of_a_middle_stage() -> None:
     (draft,) = job_drafts("CLU006", {0: on(None, 38_000_000)})
     assert "micro-batches" not in draft.summary
+
+
+@pytest.mark.parametrize(
+    ("stages", "others"), [(None, "another stage"), (2, "the other stage"), (4, "the others of 4 stages")]
+)
+def test_wording_of_whom_it_waits_for(stages: int | None, others: str) -> None:
+    one = on(0, 38_000_000)
+    one[pipeline.stage] = replace(one[pipeline.stage], ranks=tuple(range(stages or 0)))
+    (draft,) = job_drafts("CLU006", {0: one})
+    assert others in draft.summary
 
 
 def test_without_a_pipeline_the_rule_abstains() -> None:

@@ -33,7 +33,7 @@ def test_less_than_every_other_step_just_misses() -> None:
 
 def test_what_goes_to_other_processes_costs_the_copies_alone() -> None:
     (draft,) = drafts("CPY005", {**given(4, 4), messages_between: 1.0})
-    assert draft.most_ns == 200
+    assert (draft.most_ns, draft.numbers["pairs per step"]) == (200, 1.0)
     assert draft.change is not None
     assert draft.change.unblocked.size == 0
     (other,) = drafts("CPY005", {**given(4, 4), messages_between: 0.49})

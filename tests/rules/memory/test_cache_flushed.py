@@ -9,7 +9,7 @@ from rules.memory.makeups import GIB, MIB, makeup
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.memory import memory
 from stepscope.signals.shared import job
-from stepscope.signals.snapshots import allocator, peak_makeup
+from stepscope.signals.snapshots import allocator, peak_makeup, split_size
 
 RETRY: dict[str, Any] = {
     "cause": "retry", "ts": 7, "requested_bytes": 4970 * MIB, "segments": 10, "bytes": 7800 * MIB, "dur": 430_000_000,
@@ -32,6 +32,10 @@ def test_the_request_the_line_and_the_price_are_named() -> None:
     )
     assert draft.cost_ns == 430_000_000
     assert draft.always
+    # Of the settings only the first: to lower the peak is the better remedy.
+    (draft,) = drafts("MEM011", {**given(RETRY), split_size.split_size_mb: 128})
+    assert [action.page for action in draft.actions][1:] == ["memory-fragmentation"]
+    assert "expandable_segments:True" in draft.actions[1].after
 
 
 def test_several_times_are_one_finding_about_the_largest() -> None:

@@ -196,6 +196,29 @@ def test_kernels_beside_collectives_are_held_against_equal_ones_without() -> Non
     assert found.slowdown == pytest.approx(0.3)
 
 
+def test_kernels_that_are_no_gemms_are_not_held_against_each_other() -> None:
+    facts = Facts()
+    facts.step(1, 0, 100_000)
+    for number in range(8):
+        ts, beside = 10_000 * (number + 1), number % 2 == 1
+        for name, shift, kernel in (("mm", 0, GEMM), ("add", 2_000, "vectorized_elementwise_kernel")):
+            op = facts.host("op", f"aten::{name}", ts + shift - 60, 50)
+            facts.row("op_inputs", event=op, shapes="[[64,64],[64,64]]")
+            facts.kernel(kernel, ts + shift, 1_300 if beside else 1_000, launch=(ts + shift - 50, 5), grid=[8, 8, 1])
+        if beside:
+            collective(facts, ts, 3_300)
+    assert Signals.of(facts.trace())(contention.crowded).event.size == 4
+
+
+def test_collectives_that_carry_nothing_are_not_small_messages() -> None:
+    facts = Facts()
+    facts.step(1, 0, 100_000)
+    collective(facts, 1_000, 500, size=0)
+    collective(facts, 2_000, 500, size=0)
+    with pytest.raises(MissingInputError, match="sizes of collectives"):
+        Signals.of(facts.trace(world_size=2))(messages.others)
+
+
 def test_without_shapes_kernels_can_not_be_compared() -> None:
     facts = Facts()
     facts.step(1, 0, 1_000)

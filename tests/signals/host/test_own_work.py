@@ -46,6 +46,19 @@ def test_the_innermost_function_that_covers_half_is_named_with_its_parts() -> No
     assert not found.prepares
 
 
+@pytest.mark.parametrize(("length", "counts"), [(200_000, True), (199_000, False)])
+def test_events_from_a_500th_of_the_time_on_count(length: int, counts: bool) -> None:
+    f = Facts()
+    f.host("op", "aten::mm", 0, 1_000)
+    f.kernel("gemm", 10_000, MS, launch=(0, 5_000))
+    for number in range(250):
+        f.host("python", "loop.py(2): tick", 2 * MS + number * 300_000, length)
+    f.kernel("gemm", 101_010_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
+    f.step(0, 0, 120 * MS)
+    found = Signals.of(f.trace())(own_work)
+    assert bool(found.parts) is counts
+
+
 def test_functions_that_turn_input_into_batches_prepare() -> None:
     assert doing(("python", "transformers/image_transforms.py(390): normalize", 2, 90)).prepares
     assert doing(("python", "pipeline.py(4): preprocess", 2, 90)).prepares

@@ -92,6 +92,14 @@ def test_less_than_a_millisecond_is_nothing() -> None:
     assert found(recorded(lambda _facts, call, _at: 900_000 * now_and_then(call))) == []
 
 
+@pytest.mark.parametrize(("steps", "regular"), [((0, 1, 2), True), ((0, 1), False)])
+def test_what_recurs_in_half_of_the_other_steps_is_the_programs_own_work(steps: tuple[int, ...], regular: bool) -> None:
+    def work(_facts: Facts, call: int, _at: int) -> int:
+        return 2 * MS * (call % 100 == 60 and call // 100 in steps)
+
+    assert found(recorded(work, steps=5)) == ([] if regular else pytest.approx([2_050_000] * 2, rel=0.02))
+
+
 def test_two_steps_are_too_few_to_compare() -> None:
     assert found(recorded(lambda _facts, call, _at: 2 * MS * now_and_then(call), steps=2)) == []
 

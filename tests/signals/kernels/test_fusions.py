@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from operator_support import Program
+from operator_support import GEMM, Program
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
 from stepscope.model.trace import Trace
@@ -123,6 +123,18 @@ def test_fused_attention_takes_half_of_the_peak_or_the_memory_s_rate() -> None:
     (part,) = found.change.device
     assert part.factor == pytest.approx(found.after_ns / found.before_ns, abs=0.001)
     assert part.events.size == 4
+
+
+def test_attention_of_few_rows_takes_as_long_as_its_operands_to_read() -> None:
+    program = Program()
+    batch, tokens, keys, width, out = 64, 2, 4096, 32, 16
+    scores = (batch, tokens, keys)
+    program.call("aten::bmm", (batch, tokens, width), (batch, width, keys), kernel=GEMM, dur=300_000)
+    program.call("aten::_softmax", scores, dur=300_000)
+    program.call("aten::bmm", scores, (batch, keys, out), kernel=GEMM, dur=300_000)
+    found = Signals.of(a100(program))(attention.unfused)
+    elements = batch * (tokens * width + width * keys + keys * out + tokens * out)
+    assert found.after_ns == pytest.approx(1e9 * 2 * elements / 2_039e9, abs=1)
 
 
 def test_its_backward_takes_two_and_a_half_times_as_long() -> None:
