@@ -20,6 +20,15 @@ _TONES: Final = {"high": "error", "medium": "warning", "low": "info", "advice": 
 _FEW: Final = 8
 #: Smaller shares are not listed.
 _LEAST: Final = 0.01
+#: Ranks that wait for less of a step hardly wait for each other.
+_WAITING: Final = 0.1
+#: Ranks whose steps differ in length by less have the same step.
+_ALIKE: Final = 0.01
+#: The rule that says that too few steps are recorded.
+_FEW_STEPS: Final = "REC005"
+_STARTED_LATE: Final = (
+    "a recording's first collective waits for the ranks on which the profiler started last: record more steps"
+)
 
 
 def findings(report: Contents, top: int) -> Section:
@@ -62,9 +71,12 @@ def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
         parts = ((one.idle, "idle"), (one.communication, "communication alone"), (one.copies, "copies alone"))
         lost = ", ".join(f"{percent(share)} {name}" for share, name in parts if share >= _LEAST)
         causes = ", ".join(f"{cause} {percent(share)}" for cause, share in one.causes)
-        text = f"the device computes nothing for {percent(one.lost)} of {of} ({lost}), and "
+        rank = next(rank for rank, account in diagnosis.accounts.items() if account is one)
+        device = f"the device of rank {rank}" if len(diagnosis.accounts) > 1 else "the device"
+        text = f"{device} computes nothing for {percent(one.lost)} of {of} ({lost}), and "
         text += f"the findings account for {percent(explained)} of it" if explained else "no rule explains it"
         yield Line(f"{text} ({looked})", f"idle for: {causes}" if causes else "", "warning")
+        yield from _waiting(diagnosis, of)
         if one.idle >= _LEAST and one.gaps:
             yield Line(f"the longest gaps: {'; '.join(map(_gap, one.gaps))}", tone="info")
     elif one is not None:
@@ -73,6 +85,20 @@ def _verdict(diagnosis: Diagnosis, marked: bool) -> Iterator[Line]:
         yield Line("the device is not in the device table: its kernels were not compared with its peaks", tone="info")
     if not diagnosis.accounts and not diagnosis.shown:
         yield Line(f"no rule found anything, but none could judge the device's time ({looked})", tone="info")
+
+
+def _waiting(diagnosis: Diagnosis, of: str) -> Iterator[Line]:
+    """Which rank waits longest for others in collectives and which least, where no finding says who is late."""
+    if len(diagnosis.accounts) < 2 or any(one.family == "cluster" for one in diagnosis.shown):
+        return
+    shares = sorted((account.waiting, rank) for rank, account in diagnosis.accounts.items())
+    (least, last), (most, first) = shares[0], shares[-1]
+    if most < _WAITING:
+        return
+    text = f"ranks wait for each other in collectives: rank {first} for {percent(most)} of {of}, "
+    text += f"rank {last}, the least, for {percent(least)}"
+    few = any(one.code == _FEW_STEPS for one in diagnosis.shown)
+    yield Line(text, _STARTED_LATE if few else "", "info")
 
 
 def _gap(gap: IdleGap) -> str:
@@ -87,6 +113,9 @@ def _aside(kept: tuple[Finding, ...], step: int | None, marked: bool) -> str:
     priced = [finding for finding in kept if finding.cost_ns]
     if not priced or not step:
         return ""
+    lengths = [finding.cost_ns / finding.share for finding in priced if finding.cost_ns and finding.share]
+    if marked and any(abs(length - step) > _ALIKE * step for length in lengths):
+        return "prices are estimated savings of a step of the rank that each costs most"
     what = f"a step of {duration(step)}" if marked else f"{duration(step)} of use of the device"
     return f"prices are estimated savings of {what}"
 

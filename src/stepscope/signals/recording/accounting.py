@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
+from stepscope.signals.communication.cluster import waited_share
 from stepscope.signals.host.longest_gaps import IdleGap, longest_gaps
 from stepscope.signals.host.outside import between
 from stepscope.signals.shared.idleness import causes
@@ -31,6 +32,7 @@ class Account:
         causes: The largest causes of idle time, each as a share of the step.
         known_device: Whether the device is known, so that its kernels can be held against its peaks.
         gaps: The longest gaps of the device that is idle least, where it is idle for long.
+        waiting: The part of communication in which the rank waits for others, as a share of the step; 0 if not known.
         between: Idle time between steps as a share of the time from one to the next, where they are apart.
     """
 
@@ -41,6 +43,7 @@ class Account:
     known_device: bool
     gaps: tuple[IdleGap, ...] = ()
     between: float = 0.0
+    waiting: float = 0.0
 
     @property
     def lost(self) -> float:
@@ -76,6 +79,14 @@ def account(s: Signals) -> Account:
     idle, communication, copies = (part / most[4] for part in most[:3])
     gaps = (s.maybe(longest_gaps) or ()) if idle >= _WELL else ()
     apart = s.whole.maybe(between)
+    waiting = min(s.maybe(waited_share) or 0.0, communication)
     return Account(
-        idle, communication, copies, told, s(device) is not None, gaps, apart.share if apart is not None else 0.0
+        idle,
+        communication,
+        copies,
+        told,
+        s(device) is not None,
+        gaps,
+        apart.share if apart is not None else 0.0,
+        waiting,
     )
