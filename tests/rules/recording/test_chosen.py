@@ -4,6 +4,7 @@ from recording_support import advised
 from rule_support import figures
 from stepscope.rules.recording.chosen import MOST
 from stepscope.rules.registry import all_rules
+from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.recording.recording import KINDS
 
 CODES = [code for code in all_rules() if code.startswith("REC")]
@@ -29,3 +30,10 @@ def test_ranks_with_the_gap_are_named_and_the_largest_weight_counts() -> None:
     (draft,) = advised("REC007", {"shapes": 0.2}, {}, {"shapes": 0.4})
     assert draft.ranks == (0, 2)
     assert {"40.0 %"} <= set(figures(draft.summary))
+
+
+def test_where_events_were_taken_out_nothing_is_advised_for_idle_time() -> None:
+    gaps = {"stacks": 0.4, "steps": 0.5, "ranks": 0.2}
+    for kind, codes in (("thinned", ["REC006"]), ("", ["REC005", "REC006", "REC008"])):
+        given = {verdict: Verdict(kind, "text")}
+        assert [code for code in CODES if advised(code, gaps, given=given) and code != "REC013"] == codes

@@ -190,3 +190,15 @@ def test_more_stacks_are_not_asked_for_where_they_slow_the_host_already() -> Non
     found = of(facts.trace())
     assert "overhead" in found
     assert "stacks" not in found
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_time_that_an_observer_adds_is_no_line_s(numbered: bool) -> None:
+    facts = Facts()
+    for call in range(60):
+        args = {"Record function id": 7 + call} if numbered else None
+        facts.host("op", ("aten::empty", "aten::view", "aten::resize_")[call % 3], call * 100_000, 90_000, args=args)
+        facts.kernel("a", call * 100_000 + 95_000, 5_000, launch=(call * 100_000 + 92_000, 2_000))
+    facts.step(0, 0, 6_000_000)
+    found = of(facts.trace())
+    assert ("overhead" in found, found.get("stacks", 0.0) > 0.5) == (numbered, not numbered)

@@ -21,6 +21,8 @@ MOST: Final = 3
 READS: Final = (gaps, profiler, platform, program, verdict, calls_known, work_known)
 #: Where too little of the job is recorded (REC013), only these are worth saying besides.
 _EVEN_SO: Final = ("lost", "overhead", "device", "host")
+#: What these leave open is idle time, which is not known where events were taken out.
+_OF_IDLE_TIME: Final = ("steps", "stacks", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,16 @@ class Lacking:
 
 def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
     """What is known of a kind of gap if it is among the most useful to fill, else None."""
-    little = all((s.maybe(verdict) or Verdict()).kind in ("few", "first use") for s in signals.values())
-    if little and kind not in _EVEN_SO:
+    verdicts = {(s.maybe(verdict) or Verdict()).kind for s in signals.values()}
+    if verdicts <= {"few", "first use"} and kind not in _EVEN_SO:
         return None
+    untold = _OF_IDLE_TIME if verdicts == {"thinned"} else ()
     weights: dict[str, float] = {}
     ranks: dict[str, list[int]] = {}
     for rank, s in sorted(signals.items()):
         for name, weight in (s.maybe(gaps) or {}).items():
+            if name in untold:
+                continue
             weights[name] = max(weight, weights.get(name, 0.0))
             ranks.setdefault(name, []).append(rank)
     foremost = sorted(weights, key=lambda name: (-weights[name], KINDS.index(name)))[:MOST]

@@ -166,7 +166,9 @@ def _stacks(s: Signals) -> float:
     # Their cost shows without them: collecting more of them, or only writing them down, makes it no better.
     if (s.maybe(added_work) or ProfilerCost()).cause in ("stacks", "lines"):
         return 0.0
-    return sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
+    late = sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
+    # What an observer adds to all operators has no line of code.
+    return max(late - (s.maybe(added_share) or 0.0), 0.0)
 
 
 def _memory(s: Signals) -> float:
