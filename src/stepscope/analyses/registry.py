@@ -100,10 +100,10 @@ def analyses() -> dict[str, Analysis]:
 def table_of(
     analysis: Analysis, whole: Trace, within: Trace | None = None, steps: Sequence[int] | None = None
 ) -> Table:
-    """The table of one rank, computed once per trace: what reports, rules and `stepscope.Trace.table` all ask.
+    """The table of one rank, computed once per trace; reports, rules and `stepscope.Trace.table` share it.
 
-    Tables that have a row per step look at the whole trace, since a step begins where the work of earlier ones ends,
-    and are cut to the chosen steps afterwards; all others look at the events of the chosen steps only.
+    Tables with a row per step are computed on the whole trace, since a step starts where the work of earlier ones ends,
+    and cut to the chosen steps afterwards. All others see the events of the chosen steps only.
 
     Args:
         analysis: What to ask.

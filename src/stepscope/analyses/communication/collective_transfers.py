@@ -1,10 +1,10 @@
-"""What of a collective's duration was transfer, and what was waiting for a rank that came late.
+"""Split each collective's duration into transfer and waiting for late ranks.
 
-A rank's own recording can't tell the two apart: a collective begins when the rank gets there, and ends when all have
-it. The rank that came last waited for nobody, so that the shortest duration among the participants is the time of the
-transfer (TraceLens and NVIDIA's analysis of training steps use the same proxy). Where the library recorded its
-transfers one by one, as HCCL does, the time in which any of them ran is another bound, and the lower one counts; where
-only their sums are at hand (`communication.json`), they are such a bound as well.
+A rank's own recording shows only the whole: a collective starts when the rank arrives and ends when all ranks have the
+result. The last rank to arrive waits for nobody, so the shortest duration among the participants is the transfer time
+(TraceLens and NVIDIA's analysis of training steps use the same proxy). Where the library recorded its transfers one by
+one, as HCCL does, the union of their times is another upper bound, and the lower one counts. Sums of transfers
+(`communication.json`) are used the same way.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ ORDER BY event
 
 @dataclass(frozen=True, slots=True)
 class CollectiveTransfers:
-    """The n collectives of a rank whose transfer is known from more than their own duration; by event.
+    """The n collectives of a rank whose transfer time is known from more than their own duration, by event.
 
     Attributes:
         event: int64[n].
@@ -76,7 +76,9 @@ class CollectiveTransfers:
     shortest: Times
 
     def of(self, events: NDArray[np.int64], otherwise: Times) -> tuple[Times, NDArray[np.int32]]:
-        """Transfer and participants of these collectives: their own durations and 1 where nothing else is known."""
+        """Transfer time and number of participants of collectives; their own durations and 1 where nothing else is
+        known.
+        """
         found, ranks = otherwise.copy(), np.ones(events.size, np.int32)
         if self.event.size:
             at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
@@ -86,7 +88,7 @@ class CollectiveTransfers:
         return found, ranks
 
     def least(self, events: NDArray[np.int64], otherwise: Times) -> Times:
-        """How long these collectives took on the rank at hand on which they took least, this one or another."""
+        """Shortest duration of each collective on any rank at hand, including this one."""
         found: Times = otherwise.copy()
         if self.event.size:
             at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)
@@ -96,7 +98,7 @@ class CollectiveTransfers:
 
 
 def transfers(trace: Trace) -> CollectiveTransfers:
-    """Transfers of a rank's collectives, by the recordings of all ranks that are at hand."""
+    """Transfer times of a rank's collectives, from the recordings of all ranks at hand."""
     event, ns, ranks = _shortest(trace)
     recorded, moving = _recorded(trace)
     if not recorded.size:
@@ -113,7 +115,7 @@ def transfers(trace: Trace) -> CollectiveTransfers:
 
 
 def _recorded(trace: Trace) -> tuple[Times, Times]:
-    """Collectives whose library recorded its transfers, and how long any of these ran, by event."""
+    """Collectives whose library recorded its transfers, and the time that these cover, by event."""
     tasks, summed = trace.columns(_TASKS_SQL), trace.columns(_SUMMED_SQL)
     groups = Groups.by(tasks["collective"])
     moving = groups.union(tasks["ts"], tasks["stop"], groups.index)

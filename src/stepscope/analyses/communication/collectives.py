@@ -1,4 +1,4 @@
-"""Collectives: how long, how much, how fast, and how much of it compute hid; summed up, and call by call."""
+"""Collectives summed up and call by call: duration, size, bus bandwidth, overlap with compute."""
 
 from __future__ import annotations
 
@@ -151,9 +151,10 @@ def collectives(trace: Trace) -> Table:
 
 
 def _labels(trace: Trace, groups: Iterable[str]) -> dict[str, str]:
-    """What groups that are called by long numbers are for, and their ranks: `pp of ranks 0, 2`.
+    """Labels for groups that are named by long numbers: what the group is for, and its ranks, as `pp of ranks 0, 2`.
 
-    Of one that the recording does not describe, the last digits, which its operations have in their names.
+    A group that the recording does not describe is labelled by its last digits, which its operations have in their
+    names.
     """
     found = {group: f"group {group[-3:]}" for group in groups if _HASH.fullmatch(group)}
     for row in trace.rows(_NUMBERED_SQL):
@@ -188,8 +189,8 @@ def collective_calls(trace: Trace) -> Table:
 def _calls(trace: Trace) -> Columns:
     """Every collective, with further columns.
 
-    `overlapped` is the time that compute hid, `factor` that of the bus bandwidth, `bus` the bus bandwidth; the latter
-    two are NaN where unknown.
+    `overlapped` is the time overlapped with compute in ns, `factor` the bus-bandwidth factor, `bus` the bus bandwidth
+    in bytes/s; the latter two are NaN where unknown.
     """
     rows = trace.columns(_SQL)
     if not rows["ts"].size:
@@ -209,9 +210,9 @@ def _calls(trace: Trace) -> Columns:
 
 
 def _share_overlap(trace: Trace, rows: Columns, summed: NDArray[np.bool_]) -> None:
-    """Let collectives of sums have what was overlapped in their step in the proportion of their durations.
+    """Distribute the overlap of a step over its collectives in proportion to their durations, for recordings of sums.
 
-    When compute ran is not known. Where the sums of a step are missing, nothing is: null, as on the host.
+    Such recordings do not tell when compute ran. Steps without sums get null, as on the host.
     """
     told = trace.columns(_OVERLAPPED_SQL)
     for step, hidden in zip(told["step"].tolist(), told["hidden"].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""How much of the communication ran behind compute, per process group and in all."""
+"""Communication time overlapped with compute, per process group and in total."""
 
 from __future__ import annotations
 

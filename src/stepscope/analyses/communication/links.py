@@ -1,4 +1,4 @@
-"""What collectives moved over which link, between which ranks, and how fast."""
+"""Bytes, time and bandwidth of collectives per link and pair of ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies and memsets: how much, how fast, between which kinds of memory, and whether the host waited."""
+"""Copies and memsets by direction and kind of memory: bytes, bandwidth, and whether the host waited."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _name(direction: str, src: str, dst: str) -> str:
 
 
 def _sizes(groups: Groups, bytes_: Ids, dur: Times) -> dict[str, list[Any]]:
-    """Bytes of each group in all, and the least, the median and the most; and bytes over duration."""
+    """Total, least, median and largest size of each group in bytes, and its bandwidth."""
     known = bytes_ >= 0
     timed = known & (dur > 0)
     moved, took = groups.sum(np.where(timed, bytes_, 0)), groups.sum(np.where(timed, dur, 0))

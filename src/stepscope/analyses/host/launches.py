@@ -1,4 +1,4 @@
-"""What launching work costs the host, how long launched work waits, and how much of it is too short to be worth it."""
+"""Cost of launch calls on the host, delay until their work starts, and share of work shorter than its launch."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LAUNCHES = TableSchema(
 
 @dataclass(frozen=True, slots=True)
 class _LaunchCalls:
-    """The n calls of host threads that put work on a device; of the first m of them is it recorded.
+    """The n host calls that launch device work; the work of the first m of them is recorded.
 
     Attributes:
         row: int32[n], positions in `Spans`.
@@ -127,7 +127,7 @@ def _calls(trace: Trace) -> _LaunchCalls:
 
 
 def _blocked(trace: Trace) -> dict[int, tuple[int, int]]:
-    """By `name_id`, calls that found a queue full, and their host time."""
+    """Calls that found their queue full, and their host time, by `name_id`."""
     full: dict[int, dict[int, int]] = {}
     for queue in trace.once(queues):
         blocked = queue.blocked

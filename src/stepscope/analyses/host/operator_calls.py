@@ -1,4 +1,4 @@
-"""Every call of an operator with its own and its total time, on the host and on the device."""
+"""Every operator call with its self and total time on host and device."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class OperatorCalls:
 
 
 def operator_calls(trace: Trace) -> OperatorCalls:
-    """Find the times of all calls of operators.
+    """Self and total times of all operator calls.
 
     Raises:
         MissingInputError: The recording has no operators.
@@ -84,7 +84,7 @@ def operator_calls(trace: Trace) -> OperatorCalls:
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Integers of 64 bits in 32 where they all fit: those of millions of calls lie in memory together."""
+    """Cast int64 to int32 where all values fit, to halve the memory of millions of calls."""
     limits = np.iinfo(np.int32)
     if values.dtype != np.int64 or values.min(initial=0) < limits.min or values.max(initial=0) > limits.max:
         return values
@@ -119,7 +119,7 @@ def _calls_in(tree: HostTree, launched: Columns) -> tuple[Columns, Columns]:
 
 
 def _launching(tree: HostTree, op: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions in a tree of those of these operators that it has, and which they are."""
+    """Tree positions of the given operators, and their indices."""
     if not tree.id.size:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     near = np.flatnonzero((op >= tree.id.min()) & (op <= tree.id.max()))
@@ -138,7 +138,7 @@ def _module(tree: HostTree) -> NDArray[np.int32]:
 
 
 def _self_time(tree: HostTree, ops: NDArray[np.int64], outer: NDArray[np.int64]) -> Times:
-    """Of operators at these positions, and with these around them, the time in no inner operator."""
+    """Host time of the operators at these positions in no inner operator, given the operator around each."""
     inner = outer >= 0
     own: Times = tree.kept.copy()
     np.subtract.at(own, outer[inner], tree.kept[ops[inner]])
@@ -146,7 +146,7 @@ def _self_time(tree: HostTree, ops: NDArray[np.int64], outer: NDArray[np.int64])
 
 
 def _runtime_time(tree: HostTree, operator: NDArray[np.int64]) -> Times:
-    """Of each operator, the time that it spends itself in calls of the runtime; calls inside calls count once."""
+    """Time that each operator itself spends in calls of the runtime; nested calls count once."""
     is_call = among(tree.category, _CATEGORIES, _RUNTIME)
     calls = np.flatnonzero(is_call & ~tree.inside(is_call) & (operator >= 0))
     total = np.zeros(tree.id.size, np.int64)

@@ -1,8 +1,8 @@
-"""Host and device time by operator: in all, by input shapes, by Python stack, by module.
+"""Host and device time by operator: in total, by input shapes, by Python stack, by module.
 
 Device time is the sum of the durations of device activities, as in PyTorch's own tables: activities that overlap each
-count in full. `self_device_busy_ns` is their union. It reaches operators through the launch of each activity;
-`kernel_attribution` tells how much has none.
+count in full, and `self_device_busy_ns` is their union. Activities are assigned to operators through their launch;
+`kernel_attribution` has the share without one.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def operators_by_module(trace: Trace) -> Table:
 
 
 def _columns(trace: Trace, calls: OperatorCalls, groups: Groups) -> dict[str, Any]:
-    """All columns but those that the rows are distinguished by besides their name."""
+    """All columns except the keys that rows have besides their name."""
     columns: dict[str, Any] = {"name": texts(trace, calls.name[groups.first]), **groups.summary(calls.dur)}
     columns["total_ns"] = groups.sum(np.where(calls.outermost, calls.dur, 0))
     columns["share"] = shares(columns["total_ns"], int(calls.self_ns.sum()))

@@ -1,4 +1,4 @@
-"""What the host did, as the device saw it: named ranges stretched over the work that was launched in them."""
+"""Named host ranges projected on the device: from the first to the last activity launched in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the host waits for the device, what the device did meanwhile, and what it takes to fill it again."""
+"""Where the host waits for the device, what the device did meanwhile, and how long it idles afterwards."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _of(values: NDArray[Any], position: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _lines(trace: Trace, calls: _WaitCalls) -> tuple[list[str | None], NDArray[np.int64]]:
-    """Distinct lines of Python, and which of them led to each call, -1 where unknown."""
+    """Distinct Python lines, and the index of the one that led to each call, -1 where unknown."""
     around = callers(trace)
     if around is not None:
         frame = around.nearest_line(calls.id)
@@ -159,7 +159,7 @@ def _device_columns(trace: Trace, calls: _WaitCalls, groups: Groups) -> dict[str
 
 
 def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
-    """Index of the device whose work ended last, or still ran, when each call returned."""
+    """Index of the device whose work ended last before each call returned, or still ran then."""
     latest = np.full((len(devices), returns.size), np.iinfo(np.int64).min)
     for number, device in enumerate(devices):
         at = np.searchsorted(device.busy.starts, returns, side="left") - 1

@@ -1,1 +1,1 @@
-"""Why devices were idle, and how full their queues were."""
+"""Why devices were idle, and how many launches their queues held."""

@@ -1,8 +1,8 @@
-"""When the host did other work than calling the device, and when it waited for work that is not in the recording.
+"""Host work other than dispatching, and waits for work that is not in the recording.
 
-Launching a step's work is many calls with microseconds between them. A stretch of milliseconds without a call of the
-device's runtime is work of the program itself: preprocessing, reading, bookkeeping, a check of the result. A call of
-MPI is other work as well, however short.
+Launching a step's work takes many calls, microseconds apart. Milliseconds without a call of the device runtime are work
+of the program itself: preprocessing, reading, bookkeeping, checking results. A call of MPI counts as such work however
+short it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CALLS: Final = ("runtime", "launch", "sync", "queue")
 
 
 def longest_dispatch_ns(trace: Trace) -> int:
-    """The longest time that the preparation of one launch takes, ns; ask for it with `Trace.once`."""
+    """Longest time without a runtime call that still counts as preparing a launch, ns; ask for it with `Trace.once`."""
     work = DeviceWork.of(trace)
     mine = np.flatnonzero(work.launched & ~work.are("sync"))
     _, first = np.unique(work.launch[mine], return_index=True)
@@ -49,9 +49,9 @@ def longest_dispatch_ns(trace: Trace) -> int:
 
 
 def host_work(trace: Trace) -> Intervals:
-    """Long stretches in which no thread that feeds the devices called their runtime; ask for it with `Trace.once`.
+    """Long stretches in which no feeding thread called the device runtime; ask for it with `Trace.once`.
 
-    Nothing is known where the launches of half of the device work are not in the recording.
+    Empty where the launches of at least half of the device work are not recorded.
     """
     hosts, work = trace.once(host_states), DeviceWork.of(trace)
     real = ~work.are("sync")
@@ -70,7 +70,7 @@ def host_work(trace: Trace) -> Intervals:
 
 
 def _messages(trace: Trace, hosts: HostStates) -> Intervals:
-    """Calls of MPI: however short, they are neither launches nor what prepares them."""
+    """Calls of MPI, which neither launch work nor prepare launches, however short they are."""
     spans, names = Spans(trace), trace.once(names_by_id)
     calls = [name_id for name_id, name in names.items() if MPI_CALL.match(name)]
     at = np.flatnonzero(np.isin(spans.name, calls) & (spans.dur > 0) & np.isin(spans.track, hosts.feeders))
@@ -78,9 +78,9 @@ def _messages(trace: Trace, hosts: HostStates) -> Intervals:
 
 
 def first_calls(trace: Trace) -> Intervals:
-    """Long calls of the runtime that are the first of their name: they create the context, load a library or code.
+    """Long runtime calls that are the first of their name: they create the context or load code.
 
-    Ask for it with `Trace.once`. Calls that launch are recognised by their kernels instead.
+    Ask for it with `Trace.once`. Launch calls are recognised by their kernels instead.
     """
     hosts = trace.once(host_states)
     if hosts is None:
@@ -94,9 +94,10 @@ def first_calls(trace: Trace) -> Intervals:
 
 
 def first_operators(trace: Trace) -> Intervals:
-    """Operators that launch kernels, are the first of their name, and take many times as long as those after them.
+    """Operators that launch kernels, are the first of their name and take many times as long as later ones.
 
-    They load a library, create its handle or try its algorithms; what takes long for its size takes that again.
+    They load a library, create its handle or try its algorithms. An operator that is long because of its input's size
+    takes that time again, and is left out.
     """
     spans, work = Spans(trace), DeviceWork.of(trace)
     launches = spans.rows(np.unique(work.launch[work.are("compute") & work.launched]))
@@ -115,10 +116,10 @@ def first_operators(trace: Trace) -> Intervals:
 
 
 def unseen_work(trace: Trace) -> Intervals:
-    """When a thread that feeds the devices waited for them although none is recorded to do anything.
+    """When a feeding thread waited for devices on which no activity is recorded.
 
-    Ask for it with `Trace.once`. The kernels of a batch that was launched before the recording began are not in it;
-    the host's wait for them is. The part in which a device is seen at work is left out, and so are short waits.
+    Ask for it with `Trace.once`. The kernels of a batch launched before the recording are not in it, but the host's
+    wait for them is. Short waits and times with device activity are left out.
     """
     hosts = trace.once(host_states)
     if hosts is None:

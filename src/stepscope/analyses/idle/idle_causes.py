@@ -1,12 +1,12 @@
-"""Why the devices were idle: every idle nanosecond of every step has exactly one cause.
+"""Assign every idle nanosecond of every step to exactly one cause.
 
-A gap ends when its starter begins, the next activity on the device. Before the starter's launch call the host was
-late, and what its threads did tells why. During the call the runtime was; after it, the device or what the starter
-depends on. Where the gap began with the host blocked in a synchronising call, the host's work up to the next launch
-is the refill that the synchronisation made necessary, and counts as its cost.
+A gap ends with its starter, the next activity on the device. Until the starter's launch call the host was late, for the
+reason that the states of its threads give. During the call, the cause is the call; after it, the device or what the
+starter depends on. If the host was blocked in a synchronising call when the gap started, its work up to the next launch
+is the refill, and counts as the synchronisation's cost.
 
-A host that calls nothing of the device for milliseconds is not dispatching: that is work of its own, after a wait too.
-A host that waits for a device that shows nothing waits for work that is not in the recording.
+Milliseconds without a call of the device runtime are the host's own work, not dispatch, also after a wait. Where the
+host waits for a device without recorded activity, it waits for work that is not in the recording.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def idle_causes(trace: Trace) -> Table:
 
 
 def _unknown(row: dict[str, Any]) -> tuple[object, ...]:
-    """What is idle in a step of which only sums are at hand."""
+    """Idle time of a step of which only sums are recorded."""
     share = row["idle_ns"] / row["total_ns"] if row["total_ns"] else 0.0
     return row["rank"], row["device"], row["step"], *CAUSES[_NO_HOST], row["idle_ns"], share, 1
 
@@ -172,7 +172,7 @@ Part = tuple[Times, Times, NDArray[np.int64], NDArray[np.int64]]
 
 
 def _before_launch(gaps: Gaps, hosts: HostStates) -> Part:
-    """The host had not begun to launch the starter: what its threads did."""
+    """Cause before the launch call: the state of the host's threads."""
     main = hosts.feeders[0]
     thread = np.where(np.isin(gaps.thread, hosts.feeders), gaps.thread, main)
     lo, hi = int(gaps.starts.min(initial=0)), int(gaps.ends.max(initial=0))
@@ -191,7 +191,7 @@ def _before_launch(gaps: Gaps, hosts: HostStates) -> Part:
 
 
 def _during_launch(gaps: Gaps, hosts: HostStates) -> Part:
-    """The launch call itself took the time, or the profiler inside it."""
+    """Cause during the launch call: the call itself, or the profiler inside it."""
     called = np.flatnonzero(gaps.call_ends > gaps.call_starts)
     tiles = hosts.overhead_timeline(int(gaps.starts.min(initial=0)), int(gaps.ends.max(initial=0)))
     starts, ends, index, tile = overlay(gaps.call_starts[called], gaps.call_ends[called], tiles[0], tiles[1])
@@ -201,20 +201,20 @@ def _during_launch(gaps: Gaps, hosts: HostStates) -> Part:
 
 
 def _after_launch(gaps: Gaps) -> Part:
-    """Launched, and not started yet."""
+    """Cause between the launch and the starter's start."""
     waiting = np.flatnonzero(gaps.ends > gaps.call_ends)
     return gaps.call_ends[waiting], gaps.ends[waiting], waiting, _WAIT_LABELS[gaps.why[waiting]]
 
 
 def _charge_refill(gaps: Gaps, starts: Times, gap: NDArray[np.int64], cause: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where a gap begins with the host blocked, what it does until the launch is the refill."""
+    """Mark the host's work between a blocking wait, in which a gap started, and the launch as refill."""
     drained = np.zeros(gaps.starts.size, np.bool_)
     drained[gap[(cause == _BLOCKED) & (starts == gaps.starts[gap])]] = True
     return np.where(drained[gap] & np.isin(cause, _DISPATCH), _REFILL, cause)
 
 
 def _long(parts: IdleParts, work: Intervals, unseen: Intervals, first: Intervals) -> IdleParts:
-    """Cut parts where the host is at work of its own, waits for what is not recorded, or makes a long first call."""
+    """Cut out parts in which the host does work of its own, waits for unrecorded work, or makes a long first call."""
     if not parts.starts.size or not (len(work) or len(unseen) or len(first)):
         return parts
     lo, hi = int(parts.starts.min()), int(parts.ends.max())
@@ -228,9 +228,9 @@ def _long(parts: IdleParts, work: Intervals, unseen: Intervals, first: Intervals
 
 
 def _behind_nothing(parts: IdleParts, busy: Intervals) -> IdleParts:
-    """Work that waits long for other work, while no device does any, waits for what is not recorded.
+    """Mark long waits of device work for other work, while no device is active, as unrecorded work.
 
-    So does what starts long after its launch before all else: a batch was launched before the recording began.
+    So is a long delay from launch to start before all recorded work: a batch was launched before the recording started.
     """
     first = int(busy.starts[0]) if len(busy) else 0
     waits = np.isin(parts.cause, [_EVENT, _STREAM])

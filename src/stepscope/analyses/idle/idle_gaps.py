@@ -97,7 +97,7 @@ def _by_time(track: NDArray[np.int32], ts: Times) -> Columns:
 
 
 def find_gaps(rows: Columns, waits: QueueWaits, lo: int, hi: int) -> Gaps:
-    """The gaps of one device in [lo, hi), given its activities, which may overlap on one stream too."""
+    """Gaps of one device in [lo, hi), given its activities, which may overlap even on one stream."""
     idle = Intervals.union_of(rows["ts"], rows["stop"]).complement(lo, hi)
     starter = np.searchsorted(rows["ts"], idle.ends, side="left")
     started = starter < rows["ts"].size
@@ -139,7 +139,7 @@ def _why_late(rows: Columns, waits: QueueWaits, which: NDArray[np.int64], gap_st
 
 
 def _previous_on_queue(rows: Columns) -> tuple[Times, Times]:
-    """For each activity, when its queue had finished all earlier ones, and when the one before was launched."""
+    """For each activity, when its queue had finished all earlier ones, and when the previous one was launched."""
     never = np.iinfo(np.int64).min
     free = np.full(rows["ts"].size, never)
     launched = np.full(rows["ts"].size, never)

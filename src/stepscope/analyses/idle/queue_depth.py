@@ -1,4 +1,4 @@
-"""How full the device queues were: whether the host runs ahead of the device, and how far."""
+"""How many launches wait in the device queues: how far the host runs ahead of the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the call to the end of the kernel: how long the host took, how long the kernel waited, how long it ran."""
+"""Time of a kernel's launch call, its wait in the queue, and its run."""
 
 from __future__ import annotations
 

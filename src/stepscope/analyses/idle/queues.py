@@ -1,7 +1,7 @@
-"""What waits in each device queue: launched and not yet started.
+"""Entries of each device queue: launched and not yet started.
 
-A launch call puts one entry into a queue, however many kernels it brings (a graph has hundreds), and the entry leaves
-when the first of them starts there.
+A launch call adds one entry to a queue, however many kernels it brings (a graph has hundreds); the entry leaves when
+the first of them starts.
 """
 
 from __future__ import annotations

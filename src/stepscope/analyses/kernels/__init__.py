@@ -1,1 +1,1 @@
-"""What ran on the devices and how well."""
+"""What ran on the devices, and how well it used them."""

@@ -1,7 +1,7 @@
-"""How much of each step the device, and of the device its SMs, had something to do.
+"""Share of each step in which the device had work, and how much of its SMs that work filled.
 
-The two estimates are those of torch-tb-profiler's GPU summary: SM efficiency is the mean of min(blocks in flight /
-SMs, 1) over the step, achieved occupancy the mean of the kernels' estimates weighted by duration.
+The two estimates are those of torch-tb-profiler's GPU summary: SM efficiency is the mean of min(blocks in flight / SMs,
+1) over the step; achieved occupancy is the mean of the kernels' estimates weighted by duration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replays of captured graphs: one call on the host, many kernels on the device, often outside every operator."""
+"""Replays of captured graphs: one host call, many kernels, often outside every operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Device time by kernel, by class of kernel, by launching operator, and how much of it can be attributed at all."""
+"""Device time by kernel, by class, by launching operator, and by what is known of its origin."""
 
 from __future__ import annotations
 

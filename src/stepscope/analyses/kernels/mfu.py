@@ -1,4 +1,4 @@
-"""Model FLOPs utilisation: how much of the devices' peak arithmetic each step used."""
+"""Model FLOPs utilisation of each step: FLOPs done over the devices' peak for the same time."""
 
 from __future__ import annotations
 

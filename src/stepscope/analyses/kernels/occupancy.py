@@ -1,9 +1,9 @@
-"""How well launches fill the device: waves of blocks, the tail of the last one, occupancy.
+"""Waves, tail and occupancy of launches.
 
-The number of blocks that an SM holds at once follows from its threads, registers and shared memory (CUDA
-C++ Programming Guide, "Hardware Implementation"). Limits that are not recorded do not count: granularities of
-allocation, the limit on blocks and, from some recorders, registers and shared memory. So the true number can be
-lower, and waves higher.
+The number of blocks that an SM holds at once follows from its threads, registers and shared memory (CUDA C++
+Programming Guide, "Hardware Implementation"). Limits that are not recorded are left out: allocation granularities, the
+limit on blocks and, from some recorders, registers and shared memory. So the true number can be lower, and the waves
+more.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _limits(trace: Trace, device: NDArray[np.int32]) -> Columns:
 
 
 def _measured(rows: Columns, limits: Columns) -> tuple[Columns, NDArray[np.int8]]:
-    """How each launch fills its device, NaN where that is not known, and which of `_LIMITS` it meets, -1 likewise."""
+    """How each launch fills its device, NaN where unknown, and the index in `_LIMITS` of its limit, -1 likewise."""
     blocks, sms, most = rows["blocks"], limits["sms"], limits["max_threads_per_sm"]
     warp = np.where(np.isnan(limits["warp_size"]), 32, limits["warp_size"])
     used = np.ceil(rows["threads"] / warp) * warp  # threads of a block take whole warps
@@ -152,7 +152,7 @@ def _measured(rows: Columns, limits: Columns) -> tuple[Columns, NDArray[np.int8]
 
 
 def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values with NaN for 0: what is not used limits nothing."""
+    """The values with NaN for 0, since a resource that is not used limits nothing."""
     return np.where(values == 0, np.nan, values)
 
 
@@ -166,7 +166,7 @@ def _mean(groups: Groups, values: NDArray[np.float64], weight: NDArray[np.float6
 
 
 def _most(groups: Groups, limiting: NDArray[np.int8], weight: NDArray[np.float64]) -> list[str | None]:
-    """What limits each group in most of the time; None if that is not known."""
+    """The limit of each group that holds for most of its time; None if unknown."""
     known = limiting >= 0
     time = np.zeros((groups.count.size, len(_LIMITS)))
     np.add.at(time, (groups.index[known], limiting[known]), weight[known])

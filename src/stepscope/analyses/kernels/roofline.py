@@ -1,8 +1,8 @@
-"""How close operators come to what the device allows, by operator and by operator with its shapes.
+"""Efficiency of operators against the roofline of their device, by operator and by operator with its shapes.
 
 The least time of a call is the larger of FLOPs / peak FLOP/s and bytes / memory bandwidth (Williams, Waterman and
 Patterson, "Roofline", CACM 52(4), 2009); efficiency is least time / measured time. Bytes count every input and output
-once, so that operators whose data stay in caches can exceed the memory's bandwidth.
+once, so operators whose data stay in caches can exceed the memory's bandwidth.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _table(trace: Trace, schema: TableSchema) -> Table:
 def _operations(trace: Trace) -> tuple[Columns, tuple[Codes, ...]]:
     """Every operation with a known cost and its peak, and the codes of its class, type, peak and shapes.
 
-    Its time is that of all device work whose innermost operator it is: also of memsets and copies, with which a GEMM's
+    Its time is that of all device work whose innermost operator it is, including memsets and copies with which a GEMM's
     library prepares its workspace.
     """
     work, costs, spans = DeviceWork.of(trace), Costs.of(trace), Spans(trace)
@@ -192,7 +192,7 @@ def _measures(rows: Columns, groups: Groups) -> dict[str, Any]:
 
 
 def _sum_of_known(groups: Groups, values: NDArray[Any]) -> Times:
-    """Sum of each group, -1 where one of its values is unknown: negative."""
+    """Sum of each group, -1 where any of its values is unknown (negative)."""
     return np.where(groups.sum(values < 0) > 0, -1, groups.sum(np.maximum(values, 0)))
 
 

@@ -1,4 +1,4 @@
-"""How device activities are distributed over durations: many short ones cost their launches more than their work."""
+"""Distribution of device activities by duration; many short ones cost more in launches than in work."""
 
 from __future__ import annotations
 

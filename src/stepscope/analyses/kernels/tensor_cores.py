@@ -1,4 +1,4 @@
-"""Use of tensor cores: time of the kernels that use them over that of all that could."""
+"""Use of tensor cores: time of the kernels that use them over that of all kernels that could."""
 
 from __future__ import annotations
 

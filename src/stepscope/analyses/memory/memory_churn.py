@@ -1,4 +1,4 @@
-"""How often the caching allocator went back to the driver, which blocks the host and often the device."""
+"""How often the caching allocator called the driver, which blocks the host and often the device."""
 
 from __future__ import annotations
 

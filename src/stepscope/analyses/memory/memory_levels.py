@@ -82,7 +82,7 @@ def _summed(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _filled(level: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Totals with the last known one, or the first, where they are unknown; -1 if none is known."""
+    """Totals with unknown ones replaced by the last known one, or the first; -1 if none is known."""
     known = np.flatnonzero(level >= 0)
     if not known.size:
         return level

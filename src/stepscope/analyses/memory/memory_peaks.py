@@ -1,4 +1,4 @@
-"""The most memory that was in use: how much, when, and who held it."""
+"""Peak memory: how much, when, and who held it."""
 
 from __future__ import annotations
 

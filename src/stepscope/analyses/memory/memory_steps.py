@@ -1,4 +1,4 @@
-"""Device memory step by step: the peak of each, and what it leaves in use."""
+"""Device memory by step: peak, and bytes in use at start and end."""
 
 from __future__ import annotations
 

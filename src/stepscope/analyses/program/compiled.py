@@ -1,4 +1,4 @@
-"""Whether a graph compiler made what runs on the device, and whether it is replayed from graphs."""
+"""Whether a graph compiler made the device's kernels, and whether they are replayed from graphs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MOSTLY: Final = 0.4
 
 
 def compiled_share(trace: Trace) -> float | None:
-    """Device work out of compiled graphs, as a share of all compute kernels by time or by number, the larger.
+    """Share of compute kernels that come from compiled graphs, by time or by number, whichever is larger.
 
-    None where neither operators nor kernels tell.
+    None where neither operators nor kernel names tell.
     """
     work = DeviceWork.of(trace)
     computing = work.are("compute")
@@ -37,7 +37,7 @@ def compiled_share(trace: Trace) -> float | None:
 
 
 def is_mostly(share: float | None) -> bool | None:
-    """Whether a share is most of it; None if it is not known."""
+    """Whether a share exceeds one half; None if it is unknown."""
     return None if share is None else share >= _MOSTLY
 
 

@@ -1,4 +1,4 @@
-"""Framework, purpose, libraries and the ways a job is spread, decided from the names in a recording."""
+"""Decide framework, purpose, libraries and parallelism of a program from the names in its recording."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Evidence = dict[str, str]
 
 
 def program_of(trace: Trace) -> Program:
-    """What a trace of one rank is of, decided once from all of it, whatever the trace was narrowed to."""
+    """The program that a trace of one rank is of, decided once from the whole trace, however it was narrowed."""
     return trace.whole.once(_decided)
 
 
@@ -75,7 +75,7 @@ def _decided(trace: Trace) -> Program:
 
 
 def _first(patterns: marks.Marks, names: Iterable[str], aspect: str, why: Evidence) -> str:
-    """The first value one of whose names is there; its name is noted."""
+    """The first value whose names occur in the recording; the name found is noted as evidence."""
     listed = tuple(names)
     for value, pattern in patterns:
         if found := next(filter(pattern.search, listed), ""):
@@ -114,7 +114,7 @@ def _offload(names: ProgramNames, apis: str, why: Evidence) -> str:
 
 
 def _libraries(names: ProgramNames, why: Evidence) -> tuple[str, ...]:
-    """Known libraries of which the program runs code, servers first."""
+    """Known libraries whose code the program runs, servers first."""
     found = {name: names.packages[part] for part, name in marks.PACKAGES.items() if part in names.packages}
     known = not marks.SERVERS_BY_NAME.isdisjoint(found)
     for name, pattern in marks.LIBRARY_NAMES:
@@ -163,7 +163,7 @@ def _kind(trace: Trace, names: ProgramNames, libraries: tuple[str, ...], why: Ev
 
 
 def _parallel(trace: Trace, names: ProgramNames, why: Evidence) -> frozenset[str]:
-    """How ranks share the work; a layer that could be split among ranks is whole where nothing is exchanged."""
+    """How ranks share the work. A layer that could be split among ranks is not, if nothing is exchanged."""
     [recording] = trace.recordings.values()
     seen = {"mpi": "calls of MPI"} if "mpi" in str(recording.attributes.get("apis", "")) else {}
     ways = marks.PARALLEL_NAMES

@@ -1,4 +1,4 @@
-"""What names in a recording tell of the program: its framework, its libraries, how it runs."""
+"""Names that identify a program's framework, its libraries and its way of running."""
 
 from __future__ import annotations
 

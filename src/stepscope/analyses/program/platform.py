@@ -40,7 +40,7 @@ _KERNELS: Final[tuple[tuple[Platform, re.Pattern[str]], ...]] = (
 
 
 def platform_of(trace: Trace, names: ProgramNames) -> Platform:
-    """The platform of a trace of one rank: `cpu` if it has no device work, `other` if nothing tells."""
+    """The platform of a trace of one rank: `cpu` without device work, `other` where nothing identifies it."""
     [recording] = trace.recordings.values()
     source = source_of(recording.reader)
     name = trace.scalar(_DEVICE_SQL)

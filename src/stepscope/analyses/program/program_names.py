@@ -1,4 +1,4 @@
-"""The names that tell what a program is, collected once: of operators and kernels, of files, of classes, of threads."""
+"""Distinct names of a recording by which its program is identified: operators, kernels, files, classes, threads."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class ProgramNames:
 
     @cached_property
     def packages(self) -> dict[str, str]:
-        """Known packages with a file of each: those of which the program runs code.
+        """Known packages whose code the program runs, with a file of each.
 
-        A folder of the user's may be called like one (`src/nets/transformers/dit.py`). A package is at the beginning of
-        a recorded path, among those that are installed, or in a checkout of its own (`/opt/Megatron-LM/megatron/...`).
+        A user's folder may have a package's name (`src/nets/transformers/dit.py`), so a package must be at the start of
+        a recorded path, among installed ones, or in a checkout of its own (`/opt/Megatron-LM/megatron/...`).
         """
         found: dict[str, str] = {}
         for file in self.files:

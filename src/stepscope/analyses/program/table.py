@@ -1,4 +1,4 @@
-"""What is known of the program as a table of facts, each with what it is read from."""
+"""The program's properties as a table, each with the evidence that it rests on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROGRAM: Final = TableSchema(
 
 
 def program(trace: Trace) -> Table:
-    """What is known of the program, a row per fact."""
+    """The program's properties, one per row."""
     one = program_of(trace)
     evidence = dict(one.evidence)
     rows = (

@@ -1,4 +1,4 @@
-"""When each device worked on what, and the windows of time that steps own on the devices."""
+"""When each device computed, communicated and copied, and the time windows of steps on the devices."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class DeviceTime:
 
 @dataclass(frozen=True, slots=True)
 class StepWindows:
-    """The time that each step owns on the devices; windows ascend and do not overlap.
+    """The time window of each step on the devices; windows ascend and do not overlap.
 
-    A step owns the time from its start on the host, or the end of earlier steps' work, to the end of the last device
+    A window reaches from the step's start on the host, or the end of earlier steps' work, to the end of the last device
     work launched in it (columns `begin` and `end` of `steps`). Time between two steps (evaluation, a checkpoint)
     belongs to neither.
 
@@ -90,7 +90,7 @@ def _ran(work: DeviceWork, chosen: NDArray[np.bool_]) -> Intervals:
 
 
 def step_windows(trace: Trace) -> StepWindows:
-    """The time that each step owns on the devices of the rank."""
+    """The time window of each step on the devices of the rank."""
     rows = trace.columns(_STEPS_SQL)
     starts, ends = rows["ts"], rows["stop"]
     return StepWindows(rows["step"], rows["number"], starts, np.maximum(ends, starts))

@@ -1,4 +1,4 @@
-"""Summing up by name: the columns that every such table starts with, in SQL and in NumPy."""
+"""Sums by name: the columns that every such table starts with, in SQL and in NumPy."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Groups:
         }
 
     def summary_of(self, rows: slice | NDArray[np.bool_], values: Times) -> dict[str, list[int | None]]:
-        """The same of the values of some rows only; None for groups that have none of them."""
+        """The same of some rows only; None for groups without any of them."""
         index = self.index[rows]
         some = Groups.by(index)
         groups = index[some.first].tolist()
@@ -152,7 +152,7 @@ def ordered_table(schema: TableSchema, columns: dict[str, Any], ties: Sequence[s
 
 
 def by_name(trace: Trace, schema: TableSchema, query: str, parameters: dict[str, object] | None = None) -> Table:
-    """The table that a query over one rank gives, whose columns are the schema's but for the rank."""
+    """The table of a query over one rank; its columns are the schema's except for the rank."""
     arrow: pa.Table = trace.sql(query, parameters)
     rank = pa.array([trace.ranks[0]] * arrow.num_rows, pa.int32())
     return Table.from_arrow(schema, arrow.append_column("rank", rank))

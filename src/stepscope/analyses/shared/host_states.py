@@ -42,7 +42,7 @@ Columns = dict[str, "NDArray[Any]"]
 class HostStates:
     """The states of the feeders: threads that launch device work, run its operators or run the steps.
 
-    Where operators put their tasks on a queue, the thread that launches them only takes them off.
+    Where operators put their tasks on a queue, the thread that launches them only takes tasks off it.
 
     Attributes:
         feeders: Their tracks; the main thread first.
@@ -57,11 +57,11 @@ class HostStates:
     python: bool
 
     def timeline(self, thread: int, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int8]]:
-        """What held up the launches of `thread`, as intervals (starts, ends, states) that tile [lo, hi).
+        """What delayed the launches of `thread`, as intervals (starts, ends, states) that tile [lo, hi).
 
-        Where the thread itself does nothing, whatever the other feeders do counts: the backward pass is launched
-        by a thread of its own, which starts when the main thread hands over. Time between two calls of a feeder
-        other than the main thread is the engine's that drives it; all other time between calls is the user's.
+        Where the thread itself is idle, the states of the other feeders count: a backward pass is launched by a thread
+        of its own, which starts when the main thread hands over. Time between two calls of a feeder other than the main
+        thread belongs to the engine that drives it; all other time between calls belongs to the user's code.
         """
         starts, states = self._main_states if thread == self.feeders[0] else self._states(thread)
         inside = slice(np.searchsorted(starts, lo, side="right") - 1, np.searchsorted(starts, hi, side="left"))
@@ -70,7 +70,7 @@ class HostStates:
 
     @cached_property
     def _main_states(self) -> tuple[Times, NDArray[np.int8]]:
-        """Those of the main thread, which are asked for several times."""
+        """The states of the main thread, kept because several analyses ask for them."""
         return self._states(self.feeders[0])
 
     def _states(self, thread: int) -> tuple[Times, NDArray[np.int8]]:
@@ -86,7 +86,7 @@ class HostStates:
         return starts, states[labels]
 
     def overhead_timeline(self, lo: int, hi: int) -> tuple[Times, Times, NDArray[np.int64]]:
-        """When the profiler held up the host: intervals (starts, ends, label) that tile [lo, hi), label 0 if it did."""
+        """When the profiler delayed the host: intervals (starts, ends, label) tiling [lo, hi), label 1 if it did."""
         return partition([self._any[OVERHEAD]], lo, hi)
 
     @cached_property
@@ -107,7 +107,7 @@ class HostStates:
 
 
 def _has(ascending: Times, values: Times) -> NDArray[np.bool_]:
-    """Which of the values there are."""
+    """Whether each value is among some others, bool[n]."""
     if not ascending.size:
         return np.zeros(values.size, np.bool_)
     found: NDArray[np.bool_] = ascending[np.minimum(np.searchsorted(ascending, values), ascending.size - 1)] == values
@@ -130,7 +130,7 @@ def host_states(trace: Trace) -> HostStates | None:
 
 
 def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
-    """What feeders were in, and where the profiler held up any thread: track, start, end and state."""
+    """States of the feeders and profiler overhead on any thread, as recorded: track, start, end and state."""
     names = names_of(trace, ("runtime", "sync", "launch", "overhead"))
     spans = Spans(trace)
     state = _STATES[spans.category]
@@ -148,7 +148,7 @@ def _called(trace: Trace, feeders: tuple[int, ...]) -> Columns:
 
 
 def _blocking_copies(trace: Trace) -> Columns:
-    """Copies that blocked the thread that asked for them, from their start to the end of the call."""
+    """Copies that blocked their host thread, from the start of the copy to the end of the call."""
     work = DeviceWork.of(trace)
     at = blocking_copies(trace)
     at = at[work.call_ns[at] >= 0]
@@ -169,7 +169,7 @@ def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
 
 
 def _layers(feeder: int, rows: Columns, copies: Columns) -> list[Intervals]:
-    """When a feeder was in each recorded state; the profiler holds up every thread, whichever it works on."""
+    """When a feeder was in each recorded state; profiler overhead on any thread counts for all of them."""
     own = rows["track"] == feeder
     layers = []
     for state in _RECORDED:

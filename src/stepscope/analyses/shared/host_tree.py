@@ -1,4 +1,4 @@
-"""How chosen host events nest among themselves, and sums over their subtrees."""
+"""The nesting of chosen host events, and sums over their subtrees."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class HostTree:
     parent: NDArray[np.int64]
 
     def nearest(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Position of the nearest of each event and its ancestors that is wanted, int64[n], -1 if none is."""
+        """Position of the nearest wanted event among each event and its ancestors, int64[n], -1 if there is none."""
         at = np.flatnonzero(wanted)
         if at.size > wanted.size // 2:
             return nearest(wanted, self.depth, self.parent)
@@ -76,11 +76,11 @@ class HostTree:
         return found
 
     def inside(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which events have a wanted one around them, bool[n]."""
+        """Whether a wanted event encloses each event, bool[n]."""
         return self.above(self.nearest(wanted)) >= 0
 
     def above(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What `nearest` found for the parent of each event, int64[n], -1 for an event without parent."""
+        """The result of `nearest` at the parent of each event, int64[n], -1 for events without parent."""
         return np.where(self.parent < 0, -1, found[self.parent])
 
     def roll_up(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -91,7 +91,7 @@ class HostTree:
         return total
 
     def outermost(self, among: NDArray[np.bool_], outer: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
-        """Which of the events `among` lie in no other of them of the same name, bool[n].
+        """Which of the events `among` lie in no other of them with the same name, bool[n].
 
         Args:
             among: bool[n].
@@ -115,7 +115,7 @@ class HostTree:
         return match(self.id, events)
 
     def _below_a_namesake(self, among: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of these positions whose events are deeper than another one of the same name, and could lie in it."""
+        """Those of the positions whose events are deeper than another event of the same name and may lie in it."""
         name, depth = self.name[among], self.depth[among]
         least = np.full(int(name.max(initial=-1)) + 1, np.iinfo(np.int32).max, np.int32)
         np.minimum.at(least, name, depth)
@@ -150,9 +150,9 @@ def host_trees(
     also: str | Ids = "",
     parameters: dict[str, Any] | None = None,
 ) -> Iterator[HostTree]:
-    """What `host_tree` gives as several trees, by thread and time, of about `SIZES.nested_events` events.
+    """The tree of `host_tree` as several trees, by thread and time, of about `SIZES.nested_events` events each.
 
-    No event of one lies in an event of another.
+    No event of one tree lies in an event of another.
     """
     if trace.once(recorded_events).total <= SIZES.whole_columns:
         yield host_tree(trace, categories, also, parameters)
@@ -175,7 +175,7 @@ def host_trees(
 def _selected(
     trace: Trace, categories: Sequence[str], also: str | Ids, parameters: dict[str, Any] | None
 ) -> dict[str, NDArray[Any]]:
-    """What `_events_sql` reads, out of columns that are in memory; those of many events are not to be all at once."""
+    """The rows of `_events_sql` from columns in memory, block by block, to bound the memory used."""
     spans = Spans(trace)
     position = np.full(len(CATEGORIES) + 1, -1, np.int8)  # the last one for what is of no category
     position[[CATEGORIES.index(category) for category in categories]] = np.arange(len(categories))
@@ -194,7 +194,7 @@ def _selected(
 
 @contextmanager
 def _query(trace: Trace, also: str | Ids) -> Iterator[str]:
-    """A query for ids, valid within the context: trees that are asked for at the same time have each their own."""
+    """A query for ids that is valid within the context; trees built at the same time have one each."""
     if isinstance(also, str):
         yield also
         return
@@ -203,7 +203,7 @@ def _query(trace: Trace, also: str | Ids) -> Iterator[str]:
 
 
 def _events_sql(categories: Sequence[str], also: str = "", where: str = "true") -> str:
-    """Categories are written into the query: as a parameter they would be joined with, and looked for row by row."""
+    """The query for host events. Categories are part of its text: DuckDB would join a parameter row by row."""
     position = code("category", categories) if categories else "(-1)::TINYINT"
     return _EVENTS_SQL.format(code=position, chosen=_chosen(categories, also), where=where)
 
@@ -227,7 +227,7 @@ def _nested(rows: dict[str, NDArray[Any]]) -> HostTree:
 
 
 def _order(rows: dict[str, NDArray[Any]]) -> None:
-    """Put events in order, in place: by thread and start, the longest first, then by id. They are stored almost so."""
+    """Sort events in place by thread, start, longest first, id. They are stored nearly in that order."""
     track, ts = rows["track"], rows["ts"]
     same = track[1:] == track[:-1]
     if not ((track[1:] > track[:-1]) | (same & (ts[1:] >= ts[:-1]))).all():
@@ -245,7 +245,7 @@ def _order(rows: dict[str, NDArray[Any]]) -> None:
 
 
 def _edges(track: NDArray[np.int32], ts: Times, dur: Times) -> list[int]:
-    """Where threads begin, and moments at which nothing is open on long ones; nesting needs memory beside the tree."""
+    """Starts of threads, and moments on long ones at which no event is open, between which events nest."""
     threads = [0, *(np.flatnonzero(track[1:] != track[:-1]) + 1).tolist(), ts.size]
     edges = [0]
     for low, high in pairwise(threads):

@@ -1,7 +1,7 @@
-"""Host waits: which calls keep the host waiting for the device, and which for a batch.
+"""Calls in which the host waits for the device, and calls in which it waits for a batch.
 
-The one definition behind table `synchronisations`, idle causes, the signals of `signals/host` and `signals/copies` and
-the step graph: each of them takes these calls, or a part of them that it names, so that their counts agree.
+This is the one definition behind table `synchronisations`, idle causes, the signals of `signals/host` and
+`signals/copies`, and the step graph. Each takes all of these calls or a named part of them, so that their counts agree.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FROM spans WHERE category IN ('sync', 'runtime') AND name_id IN {names}
 def waiting_calls(trace: Trace) -> Ids:
     """Ids of the calls that wait for the device: synchronising calls, and launches of copies that blocked the host.
 
-    Of a call recorded twice, by a driver that waits on a thread of its own, this is the first: of those with one
-    correlation the earliest, then the longest. Calls inside each other are all in it; `outermost_waits` leaves one.
+    A driver that waits on a thread of its own records a call twice, with one correlation id: the earliest counts, of
+    several the longest. Nested calls are all included; `outermost_waits` keeps the outermost.
     """
     rows = trace.columns(_CALLS_SQL.format(names=listed(synchronising_names(trace))))
     order = np.lexsort((rows["id"], -rows["dur"], rows["ts"], rows["correlation"], rows["alone"]))
@@ -83,10 +83,10 @@ def loader_waits(trace: Trace) -> Ids:
 
 
 def blocking_copies(trace: Trace) -> Ids:
-    """Copies during which the host waited, as positions in `DeviceWork`.
+    """Positions in `DeviceWork` of the copies during which the host waited.
 
-    A copy to or from pageable memory, or by a call that always waits, may block the host; whether it did, their times
-    tell: small pageable copies to the device return at once.
+    A copy from or to pageable memory, or by a call that always waits, may block the host; its times decide, since small
+    pageable copies to the device return at once.
     """
     work, copies = DeviceWork.of(trace), Copies.of(trace)
     waits = np.isin(work.call_name, blocking_names(trace))
@@ -96,10 +96,10 @@ def blocking_copies(trace: Trace) -> Ids:
 
 
 def held_up(returned: Times, starts: Times, ends: Times) -> NDArray[np.bool_]:
-    """Whether calls that may wait for their copies did: they last for at least half of them.
+    """Whether calls that may wait for their copies did, bool[n]: they last for at least half of the copy.
 
     A call that copies from pageable memory returns once the last part is in the driver's buffer, a little before the
-    copy ends; one that only put a few bytes there returns before, or as the copy begins.
+    copy ends; one that only stages a few bytes returns before the copy, or as it starts.
     """
     held: NDArray[np.bool_] = (returned >= ends) | (2 * (returned - starts) >= ends - starts)
     return held

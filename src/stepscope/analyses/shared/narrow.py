@@ -1,4 +1,4 @@
-"""A trace with nothing in it but some steps, times or categories, or what everything said per step is about."""
+"""A trace narrowed to some steps, times or categories, or to its typical steps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Filter:
 
     @property
     def points(self) -> str:
-        """The condition on a time `ts`, but for the steps."""
+        """The SQL condition on a time `ts`, without the steps."""
         conditions = [f"ts >= {self.since}"] if self.since is not None else []
         if self.until is not None:
             conditions.append(f"ts < {self.until}")
@@ -83,8 +83,8 @@ class Filter:
 def one_of(column: str, numbers: Iterable[int]) -> str:
     """The condition that a column has one of these numbers, as ranges.
 
-    DuckDB makes a join of a list of five, and a join may give rows in another order each time. Columns of `spans` are
-    read one by one: their rows must come in the order in which they are stored.
+    DuckDB turns a list of five or more into a join, which may return rows in another order each time; columns of
+    `spans` are read one by one and need the stored order.
     """
     chosen = np.unique(np.fromiter(numbers, np.int64))
     runs = np.split(chosen, np.flatnonzero(np.diff(chosen) > 1) + 1) if chosen.size else []
@@ -92,7 +92,7 @@ def one_of(column: str, numbers: Iterable[int]) -> str:
 
 
 def narrowed(trace: Trace, keep: Filter) -> Trace:
-    """The trace of one rank, cut down; tracks, devices, groups and health stay whole."""
+    """The trace of one rank narrowed by a filter; tracks, devices, groups and health stay whole."""
     if not keep:
         return trace
     event = f"SELECT id FROM whole.spans WHERE {keep.events}"
@@ -120,7 +120,7 @@ def _of_steps(trace: Trace, keep: Filter) -> str:
 
 
 def _activities_sql(event: str) -> str:
-    """The activities among the events; of a launch or operator that is not, only its number is left."""
+    """The activities among the kept events; launches and operators outside them keep their id only."""
     kept = [f"CASE WHEN l.id IS NOT NULL THEN k.{column.name} END AS {column.name}" for column in LAUNCH_COLUMNS]
     kept += [f"CASE WHEN o.id IS NOT NULL THEN k.{column.name} END AS {column.name}" for column in OP_COLUMNS]
     return (
@@ -130,10 +130,10 @@ def _activities_sql(event: str) -> str:
 
 
 def typical_part(trace: Trace) -> Trace:
-    """The trace of one rank with nothing in it but its typical steps: what everything said per step is about.
+    """The trace of one rank narrowed to its typical steps, which everything said per step is about.
 
-    Calls that a typical step lies in are left, since they tell where its events come from. The windows of steps are
-    those of the whole trace. A trace with nothing outside its typical steps is returned as it is.
+    Calls that enclose a typical step are kept, since they tell where its events come from. Step windows are those of
+    the whole trace. A trace without anything outside its typical steps is returned as it is.
     """
     steps = Steps.of(trace)
     if not _is_cut(trace, steps):
@@ -161,7 +161,7 @@ def typical_part(trace: Trace) -> Trace:
 
 
 def _is_cut(trace: Trace, steps: Steps) -> bool:
-    """Whether anything worth mentioning lies outside the typical steps."""
+    """Whether a noticeable part of the trace lies outside the typical steps."""
     if not steps.typical.any():
         return False
     if not steps.typical.all():

@@ -1,4 +1,4 @@
-"""What analyses need of a recording; without it they abstain and say what to record next time."""
+"""Checks for the inputs that analyses need; without one they abstain and say what to record next time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def need_calls(trace: Trace) -> None:
 
 
 def no_costs(trace: Trace) -> MissingInputError:
-    """Why the cost of no operator is known."""
+    """The error for a recording in which no operator has a known cost, with its reason."""
     if not trace.once(has_device):
         return MissingInputError.of("device")
     if not trace.scalar("SELECT count(*) FROM op_inputs"):

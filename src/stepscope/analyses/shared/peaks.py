@@ -1,4 +1,4 @@
-"""Which peak rates the devices of a recording have, and which one a kernel is measured against."""
+"""Peak rates of the recorded devices, and the peak that each kernel is measured against."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MATRIX_CLASSES: Final = ("gemm", "attention", "convolution")
 
 
 def known_devices(trace: Trace) -> dict[int, Device]:
-    """The devices of the rank whose rates are known, by index; -1 stands for "not recorded".
+    """The devices of the rank with known rates, by index; -1 stands for "not recorded".
 
-    A device that the recording does not describe counts as one of those that it does, if they are all alike:
-    recorders disagree on how devices are numbered.
+    A device that the recording does not describe counts as one of the described ones if these are all alike, since
+    recorders number devices differently.
     """
     rows = trace.rows(f"SELECT {DESCRIPTION} FROM devices ORDER BY device")
     named = {row["device"]: described(row) for row in rows if row["name"]}
@@ -66,10 +66,10 @@ def operand_dtype(recorded: str | None) -> str | None:
 
 
 def peak_rate(device: Device, op_class: str, dtype: str, tensor_core: bool | None) -> tuple[str, int] | None:
-    """The peak that a kernel is measured against: its name and FLOP/s; None if the vendor states none.
+    """Name and FLOP/s of the peak that a kernel is measured against; None if the vendor states none.
 
-    Matrix multiplications are compared with the tensor cores' peak unless the kernel's name rules their use out.
-    All else runs on the ordinary units, where narrow types are at least as fast as fp32.
+    Matrix multiplications are compared with the tensor cores' peak unless the kernel's name rules their use out. All
+    other kernels use the ordinary units, where narrow types are at least as fast as fp32.
     """
     if op_class in MATRIX_CLASSES and tensor_core is not False:
         rate = device.peak(dtype, tensor_core=tensor_core) or device.peak(dtype)

@@ -1,4 +1,4 @@
-"""How many events of which category and name each track has: counted once for what a dozen questions ask first."""
+"""Number of events per track, category and name, counted once for all that ask."""
 
 from __future__ import annotations
 
@@ -71,20 +71,20 @@ class RecordedEvents:
 def recorded_events(trace: Trace) -> RecordedEvents:
     """Count the events of a rank; ask for it with `Trace.once`.
 
-    Columns of all events, which others need too, are counted in a third of the time that the query takes; but those of
-    many events are not to be in memory at once.
+    Columns in memory are counted in a third of the time of the query, but those of a large recording must not be in
+    memory at once.
     """
     [recording] = trace.recordings.values()
     return queried(trace) if recording.events > SIZES.whole_columns else counted(trace)
 
 
 def queried(trace: Trace) -> RecordedEvents:
-    """What is counted without columns of all events."""
+    """The counts by a query, without columns in memory."""
     return RecordedEvents(**trace.columns(_SQL))
 
 
 def counted(trace: Trace) -> RecordedEvents:
-    """The same out of columns in memory."""
+    """The counts from columns in memory."""
     spans = Spans(trace)
     kinds = Groups.by(spans.track, spans.category, spans.name)
     first, last = kinds.least(spans.ts), kinds.most(spans.ts + np.maximum(spans.dur, 0))

@@ -1,7 +1,6 @@
-"""From where in the user's Python each operator or call was made.
+"""The user's Python line from which each operator or call was made.
 
-Newer recordings hold Python calls as events of their own, which enclose what they call; older ones write a stack on
-each operator.
+Newer recordings hold Python calls as events that enclose what they call; older ones store a stack on each operator.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class Callers:
 
 
 def callers(trace: Trace) -> Callers | None:
-    """What is around every host event; None if the recording has no Python calls."""
+    """The events around every host event; None if the recording has no Python calls."""
     if not trace.once(recorded_events).of(("python",)).any():
         return None
     rows = trace.columns(_PARENTS_SQL)
@@ -158,7 +157,7 @@ def _from_calls(trace: Trace, around: Callers, events: NDArray[np.int64]) -> Sta
 
 
 def _frames_above(around: Callers, frames: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """These Python calls and all around them, each with the one around it."""
+    """The given Python calls and all that enclose them, each with its caller."""
     seen = np.zeros(around.parent.size, np.bool_)
     seen[frames] = True
     found, outer = [frames], [around.nearest_frame(frames)]

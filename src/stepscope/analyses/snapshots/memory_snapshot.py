@@ -1,4 +1,4 @@
-"""What the caching allocator held at the moment of a snapshot: how much, how well used, and what stays unusable."""
+"""What the caching allocator held at a snapshot: segments, their use, and memory that stays unusable."""
 
 from __future__ import annotations
 

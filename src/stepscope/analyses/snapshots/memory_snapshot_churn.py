@@ -1,4 +1,4 @@
-"""How often the allocator took segments from the device and gave them back, and for which sizes again and again."""
+"""How often the allocator took segments from the device and gave them back, and which sizes recur."""
 
 from __future__ import annotations
 

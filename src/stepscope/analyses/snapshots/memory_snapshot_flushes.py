@@ -1,4 +1,4 @@
-"""When the allocator gave its cache back to the device, and what made it do so."""
+"""When the allocator gave its cache back to the device, and why."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def cache_flushes(trace: Trace) -> Table:
 
 
 def _collects(trace: Trace) -> bool:
-    """Whether the allocator gives back segments by itself from some filling on."""
+    """Whether the allocator returns segments by itself above some fill level (`garbage_collection_threshold`)."""
     threshold = trace.recordings[trace.ranks[0]].attributes.get("allocator.garbage_collection_threshold", 0.0)
     return isinstance(threshold, (int, float)) and threshold > 0
 
@@ -113,7 +113,7 @@ def _of_device(events: dict[str, NDArray[Any]], emptying: Times, collects: bool)
 def _cause(after: int, by: int, stack: int, emptied: bool, collects: bool) -> str:
     """Why segments were given back, from the entry after them and the two stacks.
 
-    An allocation that fails gives the cache back and tries again, all under one lock and with one stack.
+    A failing allocation gives the cache back and tries again, all under one lock and with one stack.
     """
     if emptied:
         return "empty_cache"
@@ -125,7 +125,7 @@ def _cause(after: int, by: int, stack: int, emptied: bool, collects: bool) -> st
 
 
 def _requested(kind: Times, bytes_: Times, at: int) -> int:
-    """What was asked for: by the failed allocation itself, or the one that got the new segment."""
+    """Bytes that were asked for: by the failed allocation itself, or by the one that got the new segment."""
     follows = kind[at] == _TAKEN and at + 1 < kind.size and kind[at + 1] == _ALLOC
     return int(bytes_[at + 1 if follows else at])
 

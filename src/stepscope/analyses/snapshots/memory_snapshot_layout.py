@@ -1,4 +1,4 @@
-"""How a device's segments were filled at a moment of its history: what was free, in ranges of what size."""
+"""Free ranges of a device's segments at a moment of its history, and their sizes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _ranges(trace: Trace, device: int, row: int) -> Ranges:
 
 
 def _remove(ranges: Ranges, start: int, end: int, expandable: bool) -> None:
-    """Take a range out. Mapped parts of an expandable segment that lie side by side are one range in the end."""
+    """Remove a range. Adjacent mapped parts of an expandable segment end up as one range."""
     first = start
     if start not in ranges:
         if not expandable:
@@ -87,7 +87,7 @@ def _remove(ranges: Ranges, start: int, end: int, expandable: bool) -> None:
 
 
 def _joined(ranges: Ranges) -> Ranges:
-    """The ranges with mapped parts that lie side by side made one: blocks may span them."""
+    """The ranges with adjacent mapped parts joined, since blocks may span them."""
     joined: Ranges = {}
     last = None
     for start in sorted(ranges):

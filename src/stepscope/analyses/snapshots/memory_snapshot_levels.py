@@ -1,4 +1,4 @@
-"""What a look into the caching allocator says about its history: its memory after everything that it did."""
+"""The caching allocator's memory after every entry of its history, from a snapshot."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SnapshotLevels:
 
 
 def snapshot_devices(trace: Trace) -> list[int]:
-    """The devices that a look into the allocator, or its history, is recorded of.
+    """Devices whose allocator state or history is recorded.
 
     Raises:
         MissingInputError: There is none.
@@ -78,7 +78,7 @@ def snapshot_devices(trace: Trace) -> list[int]:
 
 
 def snapshot_levels(trace: Trace) -> list[SnapshotLevels]:
-    """The levels of each device, by device; of those without history, only row 0, which is the end.
+    """The levels of each device, by device; without history only row 0, the state at the snapshot.
 
     Raises:
         MissingInputError: The recording has no memory snapshot.
@@ -106,7 +106,7 @@ def _levels(trace: Trace, device: int) -> SnapshotLevels:
 
 
 def _running(n: int, amount: Times, start: Times, end: Times) -> Times:
-    """Sum of what has begun and not ended after each of n entries; entry p counts from row p + 1 on."""
+    """Sum of what has started and not ended after each of n entries; entry p counts from row p + 1 on."""
     change = np.zeros(n + 1, np.int64)
     np.add.at(change, start + 1, amount)
     ended = end < n

@@ -1,4 +1,4 @@
-"""Who held the memory of a snapshot's devices when most of it was in use: by stack, by module, by category."""
+"""Who held the memory of a snapshot's devices at the peak: by stack, by module, by category."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ ORDER BY s.device, array_position(['stack', 'line', 'module', 'category', 'purpo
 
 
 def memory_peak_stacks(trace: Trace) -> Table:
-    """Tell who held the memory at each device's peak.
+    """List who held the memory at each device's peak.
 
     Raises:
         MissingInputError: The recording has no memory snapshot.
@@ -134,7 +134,7 @@ def memory_peak_stacks(trace: Trace) -> Table:
 
 
 def held_at(trace: Trace, devices: Sequence[int], rows: Sequence[int], ts: Sequence[int]) -> Table:
-    """Who held the memory at another moment than the peak: a table like `memory_peak_stacks`.
+    """Who held the memory at a given moment: a table like `memory_peak_stacks`.
 
     Args:
         trace: The trace.

@@ -1,4 +1,4 @@
-"""Short rises of memory: tensors that live briefly but decide how much memory the job needs."""
+"""Short rises of memory: tensors that live briefly but set how much memory the job needs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MEMORY_SPIKES = TableSchema(
 
 @dataclass(frozen=True, slots=True)
 class Spike:
-    """Rows of the levels: the valley before, the top, the valley after; and the rise in bytes."""
+    """A rise: rows of the valley before, the top and the valley after; and its height in bytes."""
 
     before: int
     top: int
@@ -75,10 +75,10 @@ def memory_spikes(trace: Trace) -> Table:
 
 
 def spikes(level: Times, least: int) -> list[Spike]:
-    """The tops that rise by at least `least`, and by more than nothing, above the higher valley beside them.
+    """Tops that rise by at least `least` bytes (and by more than 0) above the higher of the valleys on either side.
 
-    The search goes back and forth from each top to where the level is higher, or to the end. Of equal tops the first
-    counts: for the others it is a higher one.
+    The valleys lie between the top and the next higher level before and after, or the end. Of equal tops the first
+    counts.
     """
     at = extremes(level, _POINTS)
     values = level[at].tolist()

@@ -1,4 +1,4 @@
-"""Names of call stacks for tables about memory."""
+"""Descriptions of call stacks for tables about memory."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def allocator_timeline(trace: Trace) -> Table:
 
 
 def extremes(values: Times, parts: int) -> Times:
-    """Positions of the first greatest and the first least value of each of `parts` equal stretches, ascending."""
+    """Positions of the first maximum and the first minimum in each of `parts` equal stretches, ascending."""
     bounds = np.linspace(0, values.size, min(parts, values.size) + 1).astype(np.int64)
     found = [
         start + int(pick) for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)

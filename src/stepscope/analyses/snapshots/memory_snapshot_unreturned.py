@@ -1,4 +1,4 @@
-"""What was allocated and never given back: candidates for leaks, by call stack."""
+"""Memory allocated and never freed during the history: candidates for leaks, by call stack."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FROM kept k JOIN used u USING (device) GROUP BY k.device, k.stack ORDER BY k.dev
 
 
 def memory_unreturned(trace: Trace) -> Table:
-    """Sum up what was not given back.
+    """Sum up allocations that were never freed.
 
     Raises:
         MissingInputError: The recording has no memory snapshot with a history.

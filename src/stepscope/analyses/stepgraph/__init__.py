@@ -1,7 +1,6 @@
-"""What the steps' length depends on, and what a change of the job would save of it.
+"""The dependency graph of steps: what their length depends on, and what a change would save.
 
-graph = StepGraph.of(trace)
-graph.predict(Change(device=(Scaled(kernels, 0.5),))).saved_ns
+For example, `StepGraph.of(trace).predict(Change(device=(Scaled(kernels, 0.5),))).saved_ns`.
 """
 
 from __future__ import annotations

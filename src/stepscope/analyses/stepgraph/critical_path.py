@@ -1,6 +1,6 @@
-"""What the length of each step is the sum of: the chain of work and waiting from its end back to its start.
+"""The critical path of each step: the chain of work and waiting from its end back to its start.
 
-Whatever is not on that chain is hidden behind it, and costs nothing.
+Work that is not on the chain overlaps with it, and costs nothing.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ FROM kernels k LEFT JOIN copies c ON c.event = k.event WHERE k.event IN (SELECT 
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """Stretches of critical paths, each with what it was."""
+    """Segments of critical paths with their labels."""
 
     step: NDArray[np.int32]
     took: Times
@@ -90,7 +90,7 @@ class _Labelled:
 
 
 def critical_path(trace: Trace) -> Table:
-    """Say what each step's critical path consists of.
+    """Sum up each step's critical path by label.
 
     Raises:
         MissingInputError: The recording has neither device work nor host steps.
@@ -105,7 +105,7 @@ def critical_path(trace: Trace) -> Table:
 
 
 def _edges(built: Built, segments: PathSegments) -> _Labelled:
-    """Times between nodes other than the host's work; the node's own time is only ever that of an activity."""
+    """Segments between nodes, other than host work."""
     kinds = built.graph.nodes.kind[segments.node]
     mine = (segments.kind != graph.GOES_ON) & ((segments.kind != graph.NODE) | (kinds != graph.DEVICE))
     labels = [_OF_EDGE.get(kind, ("unknown", None)) for kind in segments.kind[mine].tolist()]
@@ -141,7 +141,7 @@ def _of_activity(kind: int, op_class: str, direction: str) -> Label:
 
 
 def _host(built: Built, segments: PathSegments, states: HostStates | None) -> _Labelled:
-    """What threads did between their points, as in `idle_causes`; launch calls apart."""
+    """Host work between points, by cause as in `idle_causes`; launch calls have a label of their own."""
     mine = np.flatnonzero(segments.kind == graph.GOES_ON)
     starts, ends, step = segments.starts[mine], segments.ends[mine], segments.step[mine]
     if states is None:

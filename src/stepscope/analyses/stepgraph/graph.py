@@ -1,4 +1,4 @@
-"""The dependency graph of a job's steps, and what changes of the job would make of their length."""
+"""The dependency graph of a job's steps, and predictions of their length under changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stepscope.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a change makes of the mean step.
+    """The predicted effect of a change on the mean step.
 
     Attributes:
         base_ns: Mean step as the graph replays it without any change.
@@ -43,13 +43,13 @@ class Prediction:
 
     @property
     def gain_ceiling(self) -> float:
-        """How much more would be done in the same time: base_ns / new_ns - 1."""
+        """Upper bound of the speed-up: base_ns / new_ns - 1."""
         return self.base_ns / self.new_ns - 1 if self.new_ns else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepGraph:
-    """What depends on what in the steps of one rank; docs/whatif.md describes the model.
+    """Dependencies within the steps of one rank; docs/whatif.md describes the model.
 
     Attributes:
         built: The graph and what it was made of.
@@ -73,7 +73,7 @@ class StepGraph:
         return trace.once(_of)
 
     def predict(self, change: Change) -> Prediction:
-        """The mean step with a change. Events that the chosen steps do not have are passed over."""
+        """Predict the mean step under a change. Events outside the chosen steps are ignored."""
         timing = self.effects.of(change)
         total = max(total_ns(self.built, self._replayed(timing), timing.took), apart_ns(self.effects, change, timing))
         if timing.most == 1:
@@ -88,7 +88,7 @@ class StepGraph:
         return Prediction(base, new, base - new, removed, self.built.selection.counted, off)
 
     def replay(self, change: Change) -> Times:
-        """When each node ends with a change, int64[nodes]."""
+        """End of each node under a change, int64[nodes]."""
         return self._replayed(self.effects.of(change))
 
     def _replayed(self, timing: Timing) -> Times:
@@ -96,10 +96,10 @@ class StepGraph:
 
 
 def total_ns(built: Built, ends: Times, took: Times) -> int:
-    """Sum of the time that the counted steps own, given the ends of all nodes and how long each took.
+    """Sum of the windows of the counted steps in ns, given the ends and durations of all nodes.
 
-    A recording without steps that counts as one is as long as the device was in use: what came before and after that
-    belongs to no step.
+    A recording without steps counts as one step, as long as the devices were in use: the time before and after belongs
+    to no step.
     """
     if built.selection.whole and built.device.size:
         return int(ends[built.device].max() - (ends - took)[built.device].min())
@@ -108,7 +108,7 @@ def total_ns(built: Built, ends: Times, took: Times) -> int:
 
 
 def apart_ns(effects: Effects, change: Change, timing: Timing) -> int:
-    """What overlapped activities of the counted steps take one after the other: no less can the steps take."""
+    """Lower bound on the total length, ns: overlapped activities of a queue still run one after the other."""
     built = effects.built
     aside = effects.activities(change.overlapped)
     aside = aside[np.isin(built.activities.step[aside], built.selection.counted)]
@@ -118,7 +118,7 @@ def apart_ns(effects: Effects, change: Change, timing: Timing) -> int:
 
 
 def recorded_ns(built: Built, took: Times) -> int:
-    """The same as it was recorded."""
+    """Total recorded time of the counted steps, ns."""
     if built.selection.whole and built.device.size:
         return total_ns(built, built.graph.nodes.end, took)
     return built.selection.recorded_ns
@@ -156,7 +156,7 @@ def _windows_of_devices(built: Built, last: Times) -> tuple[Times, Times]:
 
 
 def _last_activity(built: Built, ends: Times) -> Times:
-    """When each step's last activity ends, int64[steps]; the start of time if it has none."""
+    """End of each step's last activity, int64[steps]; the smallest int64 if it has none."""
     steps = built.selection.step
     last = np.full(steps.size, np.iinfo(np.int64).min)
     known = np.flatnonzero(np.isin(built.activities.step, steps))
@@ -167,7 +167,7 @@ def _last_activity(built: Built, ends: Times) -> Times:
 
 
 def _marks(built: Built, ends: Times, kind: int) -> Times | None:
-    """When each step begins or ends on the host; None if no thread is recorded."""
+    """Start or end of each step on the host; None if no thread is recorded."""
     points = np.flatnonzero(built.points.kind == kind)
     if not points.size:
         return None

@@ -1,11 +1,10 @@
-"""When other ranks come to a collective, seen from this one.
+"""When other ranks arrive at a collective, estimated from one rank.
 
-All ranks run the same program. Others come to a collective later than this rank has its own part ready, by a lag that
-they have gathered since all were last together: when this rank last went on with the result of a collective. Whatever
-makes this rank take a part of that time makes the lag the same part of what it was.
+All ranks run the same program. Others arrive after this rank's part is ready by a lag that built up since all ranks
+were last together, that is since this rank last used the result of a collective. If a change shortens this rank's time
+since then, the lag shrinks in proportion.
 
-A collective that stood behind another one in its queue was held up by that on all ranks: others are late by no more
-than what they came later than its turn.
+A collective behind another one in its queue was delayed by it on all ranks: only the lag beyond its turn counts.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Lateness:
 
 
 def lateness(built: Built) -> Lateness:
-    """Find by how much other ranks were late."""
+    """Estimate how late other ranks arrive."""
     found, peers = built.graph, built.peers
     node = built.device[peers.activity]
     low, high = found.first[node], found.first[node + 1]
@@ -76,7 +75,7 @@ def lateness(built: Built) -> Lateness:
 
 
 def _last_together(built: Built, activity: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each collective the node of an earlier one, the last whose result was used before it was launched."""
+    """For each collective, the node of the last earlier one whose result was used before it was launched."""
     found, a = built.graph, built.activities
     target = np.repeat(np.arange(found.nodes.end.size), np.diff(found.first))
     kinds = found.nodes.kind

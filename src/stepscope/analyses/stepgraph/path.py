@@ -1,4 +1,4 @@
-"""The critical path: the chain of work and waiting that each step's length is the sum of."""
+"""The critical path: the chain of work and waiting whose lengths add up to each step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepscope.model.intervals import Times
 
 @dataclass(frozen=True, slots=True)
 class PathSegments:
-    """The n segments of the critical paths of the counted steps; those of a step tile the time that it owns.
+    """The n segments of the critical paths of the counted steps; the segments of a step tile its window.
 
     Attributes:
         step: int32[n], as in `steps`.
@@ -34,7 +34,7 @@ class PathSegments:
 
 
 def critical_segments(built: Built) -> PathSegments:
-    """Follow every counted step back from its end, each time to what was decisive for the start."""
+    """Walk every counted step from its end back to its start, each time to the decisive predecessor."""
     nodes = built.graph.nodes
     starts, stops = windows(built, nodes.end)
     found: list[tuple[int, int, int, int, int]] = []
@@ -49,7 +49,7 @@ def critical_segments(built: Built) -> PathSegments:
 
 
 class _Path:
-    """The graph as lists, which are quicker to walk."""
+    """The graph as lists, which are faster to walk than arrays."""
 
     def __init__(self, built: Built) -> None:
         graph = built.graph

@@ -1,4 +1,4 @@
-"""A graph laid out for being replayed again and again: what need not be looped over, and where the rest finds what."""
+"""Lay out a graph for repeated replay: vectorise chains, and loop only over the rest."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from stepscope.model.intervals import Times
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A graph laid out for a loop over its nodes, from the second on: most have two edges.
+    """A graph laid out for a loop over its nodes, from the second on; most have two edges.
 
-    Many nodes of the host have one edge only: they follow the node that it comes from, and with it another one, their
-    root, at a distance that the replay of everything else does not change. No change of a job moves such an edge.
+    Many host nodes have one edge only. They follow their root at a distance that the rest of the replay does not
+    change, and no change of a job moves such an edge, so they are computed at once.
 
     Attributes:
         following: int64[f], the nodes that follow others.
@@ -43,7 +43,7 @@ class Plan:
     until: NDArray[np.int64]
 
     def distance(self, lag: Times, took: Times) -> Times:
-        """How long after its root each node ends, given the times of edges and nodes; int64[n]."""
+        """Time from its root's end to each node's end, given the times of edges and nodes; int64[n]."""
         behind = np.append(lag[self.edge] + took[self.following], 0)
         for hop in self.hops:
             behind += behind[hop]
@@ -72,7 +72,7 @@ def plan(graph: Graph) -> Plan:
 def _hops(
     following: NDArray[np.int64], on: NDArray[np.int64], nodes: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """`Plan.hops`, and the root of each node, given what those that follow come after; each hop doubles the last."""
+    """`Plan.hops`, and the root of each node, by pointer doubling."""
     number = np.full(nodes, following.size)
     number[following] = np.arange(following.size)
     before, hops = np.arange(nodes), []

@@ -1,4 +1,4 @@
-"""Run a graph: when each node ends, if each starts as soon as all that it depends on allows."""
+"""Replay a graph: every node starts as soon as all that it depends on allows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Late = Mapping[int, tuple[More, int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a graph is replayed with.
+    """Sources and times of a graph to be replayed.
 
     Attributes:
         on: int64[m], node that each edge comes from; always before the one that it leads to.
@@ -39,11 +39,11 @@ class Timing:
 
 
 def replay(origin: int, plan: Plan, times: Timing) -> Times:
-    """When each node ends, int64[n], if node 0 ends at `origin`."""
+    """End of each node, int64[n], if node 0 ends at `origin`."""
     distance, took = plan.distance(times.lag, times.took), times.took[plan.node]
 
     def come(edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], Times]:
-        """From which place edges come, and how long after its end they let a node start."""
+        """Place that edges come from, and the delay after its end at which they let a node start."""
         on = times.on[edges]
         return plan.place[on], times.lag[edges] + distance[on]
 
@@ -66,7 +66,7 @@ def replay(origin: int, plan: Plan, times: Timing) -> Times:
 
 
 def _go_on(ends: list[int], rows: Iterable[tuple[int, int, int, int]]) -> None:
-    """Append when nodes end that have two edges each: from where, and the time from there on to their own end."""
+    """Append the ends of nodes with two edges each, from their sources and the delays from there to their own end."""
     add = ends.append
     for one, wait, other, least in rows:
         end, rival = ends[one] + wait, ends[other] + least
@@ -74,14 +74,14 @@ def _go_on(ends: list[int], rows: Iterable[tuple[int, int, int, int]]) -> None:
 
 
 def _placed(plan: Plan, distance: Times, late: tuple[More, int, int, int]) -> tuple[More, int, int, int]:
-    """What tells when other ranks come, by places instead of nodes; none of them are last together at a follower."""
+    """The lateness of other ranks with places instead of nodes; followers are never where ranks were last together."""
     part, lag, together, apart = late
     part = tuple((int(plan.place[before]), wait + int(distance[before])) for before, wait in part)
     return part, lag, int(plan.place[together]), apart
 
 
 def _arrival(ends: list[int], most: int, part: More, lag: int, together: int, apart: int) -> int:
-    """When the last of the other ranks comes to a collective."""
+    """When the last of the other ranks arrives at a collective."""
     ready = max([ends[before] + wait for before, wait in part])
     if not apart:
         return ready + lag

@@ -1,1 +1,1 @@
-"""Where the time of steps went."""
+"""Where the time of steps went: budget, phases, coverage."""

@@ -1,4 +1,4 @@
-"""What the recording covers: start-up, steps by what they are, what lies between them, and what comes after."""
+"""What the recorded time consists of: start-up, steps by role, time between them, time after them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _explaining(trace: Trace, spans: Spans) -> NDArray[np.bool_]:
 
 
 def _parts(steps: Steps, trace: Trace, lo: int, hi: int) -> list[_Part]:
-    """Parts in time order, which cover the time from `lo` to `hi`."""
+    """Parts in time order that tile [lo, hi)."""
     role = trace.sql("SELECT role FROM steps ORDER BY ts, step")["role"].to_pylist()
     found: list[_Part] = []
     at = lo

@@ -1,4 +1,4 @@
-"""Operators between phases that names tell: which phase they must be part of."""
+"""Phases of operators that lie between ranges whose names give their phase."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def outermost(spans: Spans, at: NDArray[np.int64]) -> Ops:
 
 
 def assign(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
-    """Give stretches of operators and modules between named phases to the phase that they must be."""
+    """Assign operators and modules between named phases to the phase that their neighbours imply."""
     spans = Spans(trace)
     reads = np.isin(spans.name[ops.at], [i for i, name in names_of(trace, ("op",)) if _READS.match(name)])
     modules = np.flatnonzero(spans.of("module") & (spans.dur > 0))
@@ -89,17 +89,17 @@ class _Neighbours:
         return cls(starts[order], phase[order])
 
     def before(self, when: int) -> int:
-        """The phase that began last before a moment."""
+        """The phase that started last before a moment."""
         at = int(np.searchsorted(self.starts, when)) - 1
         return int(self.phase_at[at]) if at >= 0 else REST
 
     def after(self, when: int) -> int:
-        """The phase that begins next at or after a moment."""
+        """The phase that starts next at or after a moment."""
         at = int(np.searchsorted(self.starts, when))
         return int(self.phase_at[at]) if at < self.starts.size else REST
 
     def phase(self, when: int, updates: bool) -> int:
-        """The phase of operators that end with a stretch between two named phases of a training step.
+        """The phase of operators between two named phases of a training step.
 
         Before a backward pass they are the forward pass. Between it and the optimizer they prepare the update (scaling,
         clipping); after the last backward pass they are the update itself, if nothing else is named so.

@@ -1,4 +1,4 @@
-"""When the program was in which phase of its step, by what its threads recorded."""
+"""Intervals of each phase on the host threads."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def phase_marks(trace: Trace) -> Marks:
 
 
 def _named(trace: Trace, main: int) -> list[Intervals]:
-    """What names say, by position in `PHASES`: on the main thread, for backward and recomputing on any."""
+    """Intervals of ranges whose names give the phase, by position in `PHASES`.
+
+    Backward and recomputation count on any thread, the others on the main one.
+    """
     spans = Spans(trace)
     phase = {}
     for name_id, name in names_of(trace, _NAMED):
@@ -81,7 +84,7 @@ def _named(trace: Trace, main: int) -> list[Intervals]:
 
 
 def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Intervals, tuple[int, ...], Intervals]:
-    """When backward passes ran, on which threads besides the main one, and when these recomputed activations."""
+    """When backward passes ran, on which threads besides the main one, and when they recomputed activations."""
     spans = Spans(trace)
     names = {name_id: name for name_id, name in names_of(trace, ("op",)) if _BACKWARD.search(name)}
     mine = ops[np.isin(spans.name[ops], list(names))]

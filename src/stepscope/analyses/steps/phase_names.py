@@ -1,4 +1,4 @@
-"""Phases of a program's step, and the names that tell them."""
+"""Phases of a step, and the names of ranges that identify them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FRAME: Final = re.compile(r"^#+ *| *#+$")
 
 
 def phase_of(name: str) -> str | None:
-    """The phase that a name tells; None if it tells none."""
+    """The phase that a name identifies; None if it identifies none."""
     name = _FRAME.sub("", name)
     if found := _SGLANG.match(name):
         word = found.group(1).upper()

@@ -1,4 +1,4 @@
-"""How the time of each step splits into the phases of the program: on the host, on the devices, and idle."""
+"""Time of each step by phase of the program: on the host, on the devices, and idle."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def _devices(
 ) -> list[tuple[int | None, list[Intervals]]]:
     """When each device worked for each phase.
 
-    Where activities overlap, time is compute's before that of collectives, and theirs before that of copies, as in
-    `step_budget`; among equals it is the one's that began first.
+    Where activities overlap, compute counts before collectives, and these before copies, as in `step_budget`; among
+    equals the one that started first counts.
 
-    Without device activity, one device that is not known.
+    Without device activity, one unknown device.
     """
     work = DeviceWork.of(trace)
     phase = _phases_of_work(trace, marks, line)
@@ -100,7 +100,7 @@ def _devices(
 
 
 def _by_phase(work: DeviceWork, phase: NDArray[np.int64], at: NDArray[np.int64]) -> list[Intervals]:
-    """When these activities ran, by phase; time that several cover is that of the one that began first."""
+    """When these activities ran, by phase; time covered by several belongs to the one that started first."""
     at = at[np.lexsort((work.event[at], work.ts[at]))]
     end = work.ts[at] + work.dur[at]
     before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end)[:-1])[: at.size]

@@ -1,4 +1,4 @@
-"""Sums that the profiler made itself beside the same sums as computed here."""
+"""Compare the profiler's own sums with the same sums computed from its events."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def recorded_summary(trace: Trace) -> Table:
 
 
 def _overlap(trace: Trace) -> Iterator[Row]:
-    """Computing, communication and what lies free between them, of the one device of the rank."""
+    """Computing, communication and free time between them, of the rank's only device."""
     recorded = {row["subject"]: row["value"] for row in _of(trace, "overlap") if row["metric"] == "Duration(ns)"}
     devices = trace.once(device_times) if recorded else []
     if len(devices) != 1:
@@ -108,7 +108,7 @@ def _overlap(trace: Trace) -> Iterator[Row]:
 
 
 def _steps(trace: Trace) -> Iterator[Row]:
-    """The same of each step, in µs; what is free begins with the first kernel there, and is left out."""
+    """The same per step, in µs. The profiler's free time starts with the first kernel, so it is left out."""
     recorded = {(row["step"], row["metric"]): row["value"] for row in _of(trace, "steps")}
     if not recorded:
         return

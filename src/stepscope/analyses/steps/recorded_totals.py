@@ -1,4 +1,4 @@
-"""Totals by name that the profiler made itself, of what is at hand in no other form."""
+"""Totals by name made by the profiler itself, for what the recording holds in no other form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes of a server over its batches: phase, requests, tokens, and how fast they come."""
+"""Passes of a server over its batches: phase, requests, tokens, and tokens per second."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SERVING: Final = TableSchema(
 
 
 def serving(trace: Trace) -> Table:
-    """The passes of a server; no rows for a program whose ranges are not named as servers name theirs."""
+    """The passes of a server; no rows where no range is named as servers name theirs."""
     known = [(number, served(name)) for number, name in names_of(trace, ("annotation", "step"))]
     passes: dict[int, Pass] = {number: one for number, one in known if one is not None}
     spans, work = Spans(trace), DeviceWork.of(trace)
@@ -66,9 +66,9 @@ def serving(trace: Trace) -> Table:
 
 
 def _span(busy: Intervals) -> int | None:
-    """Time from the start of a pass's work to its end.
+    """Time from the start of a pass's device work to its end.
 
-    A few copies before a long gap are those of the time before: profilers begin late, and servers prepare a batch.
+    A few copies before a long gap belong to the time before: profilers start late, and servers prepare a batch.
     """
     if not busy.starts.size:
         return None

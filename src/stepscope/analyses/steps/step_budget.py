@@ -1,4 +1,4 @@
-"""Where the time of each step went on each device: compute, exposed communication, exposed copies, idle."""
+"""Time of each step on each device: compute, exposed communication, exposed copies, idle."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _summed(rank: int, steps: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 def _device_rows(
     rank: int, device: DeviceTime, windows: StepWindows
 ) -> list[tuple[int | None, tuple[int | None, ...]]]:
-    """Each step with its row but for what kind of step it is; last the whole span, as step None."""
+    """A row per step without its role, and the whole recorded span last, as step None."""
     starts = np.append(windows.starts, device.first)
     ends = np.append(windows.ends, device.last)
     compute = device.compute.within(starts, ends)

@@ -1,1 +1,1 @@
-"""From the recording to the graph."""
+"""Build the step graph from a recording."""

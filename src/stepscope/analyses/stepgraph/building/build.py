@@ -1,4 +1,4 @@
-"""From the recording to the graph."""
+"""Build the step graph: nodes of host points, device activities and batches, and the edges between them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class _Where:
 
 
 def _issued(activities: GraphActivities, calls: GraphCalls, waits: CallWaits) -> Times:
-    """When calls had launched what was done before they returned, or what they waited for; int64[calls], else -1."""
+    """When each call had launched its work, if that was before it returned; int64[calls], else -1."""
     earliest = np.full(calls.id.size, _LATER)
     call = calls.find(activities.launch)
     known = np.flatnonzero((call >= 0) & (activities.ts >= activities.called))
@@ -156,7 +156,7 @@ def _issued(activities: GraphActivities, calls: GraphCalls, waits: CallWaits) ->
 
 
 def _usual_launch(calls: GraphCalls, plain: NDArray[np.bool_]) -> int:
-    """What a call takes that launches a kernel and does not wait for it."""
+    """Usual duration of a call that launches a kernel and does not wait for it, ns."""
     took = (calls.end - calls.ts)[plain]
     return int(np.median(took)) if took.size else 2_000
 
@@ -248,7 +248,7 @@ def _returns(points: Points, calls: int) -> NDArray[np.int64]:
 
 
 def _host_keys(points: Points, waits: CallWaits, activities: GraphActivities) -> Times:
-    """Keys of points: a call's end, or that of what it waited for if the device's clock is ahead; ascending."""
+    """Keys of points, ascending: a call's end, or the end of what it waited for if the device's clock is ahead."""
     keys: Times = np.array(points.at)
     point = _returns(points, waits.own.size)[waits.call]
     np.maximum.at(keys, point, activities.end[waits.activity])
@@ -259,7 +259,7 @@ def _host_keys(points: Points, waits: CallWaits, activities: GraphActivities) ->
 
 
 def _own_times(calls: GraphCalls, waits: CallWaits, blocked: NDArray[np.int64]) -> Times:
-    """What each call takes by itself."""
+    """Time that each call takes by itself, without what it waits for."""
     own: Times = np.array(waits.own)
     held = np.isin(calls.id, blocked)
     if held.any():
@@ -269,7 +269,7 @@ def _own_times(calls: GraphCalls, waits: CallWaits, blocked: NDArray[np.int64]) 
 
 
 def _host_order(points: Points, own: Times, handovers: Handovers, host: NDArray[np.int64]) -> Edges:
-    """Each point comes after the one before it, by all that the host did in between but for waiting."""
+    """Edges from each point to the next on its thread; their time is the host's work in between, without waits."""
     at = np.flatnonzero(points.previous >= 0)
     since = points.at[points.previous[at]]
     usual = points.at[at] - since

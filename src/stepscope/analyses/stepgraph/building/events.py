@@ -1,4 +1,4 @@
-"""Which activities wait for work of another queue."""
+"""Find activities that wait for work of another queue, from event calls and from coinciding times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class _Launched:
-    """Activities by the time of their launch: their positions, and these times; as lists, which are asked quicker."""
+    """Activities by time of launch, as lists, which are faster to search than arrays: positions and times."""
 
     order: list[int]
     called: list[int]
@@ -54,11 +54,11 @@ class _Launched:
 
 
 def event_waits(activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls) -> Pairs:
-    """Activities and what they wait for, by the calls that ask for it.
+    """Activities and what they wait for, derived from the calls that make a queue wait.
 
-    What is recorded is that a queue is made to wait, not for what. A call right after the record of an event means
-    that event: work on another queue begins after what the thread's main queue has got so far, or the other way
-    round. A call on its own makes the main queue wait for the last that any other queue had got and is done with.
+    Recorded is that a queue was made to wait, not for which event. A call right after the record of an event refers to
+    that event: the other queue's work starts after what the thread's main queue was given so far, or the other way
+    round. A call without a record makes the main queue wait for the last finished work of the other queues.
     """
     waits = np.flatnonzero(calls.role == rows.EVENT_WAIT)
     if not waits.size or len(queues) < 2:
@@ -71,7 +71,7 @@ def event_waits(activities: GraphActivities, queues: list[QueueActivities], call
 
 
 def rounding_ns(activities: GraphActivities) -> int:
-    """By how much the end of one activity may seem to lie after the start of one that waited for it."""
+    """By how much rounding may place the end of an activity after the start of one that waited for it."""
     recorded = next((one for one in _RESOLUTIONS if not (activities.ts % one).any()), 1)
     return 2 * recorded
 
@@ -97,7 +97,7 @@ class _Finder:
         }
 
     def pair(self, wait: int) -> list[tuple[int, int]]:
-        """The activity that waits, and for which; nothing if there is none, or its start refutes it."""
+        """The activity that waits and the one it waits for; None if there is none, or if its start refutes it."""
         now, thread = int(self.calls.ts[wait]), int(self.calls.track[wait])
         recorded = self._recorded(now, thread)
         target_queue = int(self.calls.queue[wait])
@@ -128,7 +128,7 @@ class _Finder:
         return launched.after(now) if launched else -1
 
     def _marked(self, target_queue: int, thread: int, recorded: int) -> int:
-        """The last activity before the record, on the main queue or, if that is what waits, on another one."""
+        """The last activity before the event record, on the main queue or, if that one waits, on another queue."""
         if target_queue != self.main:
             return self.by_queue[self.main].before(recorded)
         launched = self.by_thread.get(thread)
@@ -139,7 +139,7 @@ class _Finder:
         return max((other for other in others if other >= 0), key=lambda i: int(self.a.called[i]), default=-1)
 
     def _latest(self, target: int, now: int) -> int:
-        """What ended last, before the target began, of the work that other queues had got by then."""
+        """The activity that ended last before the target started, of those launched on other queues by then."""
         found = -1
         for track, queue in self.by_queue.items():
             if track == self.a.track[target]:
@@ -153,7 +153,7 @@ class _Finder:
 
 
 def unexplained_waits(activities: GraphActivities, ready: NDArray[np.int64], delays: Delays) -> Pairs:
-    """Activities that start late, as one of another queue ends: it may be what they waited for.
+    """Late activities that start as one of another queue ends, which they probably waited for.
 
     Args:
         activities: The activities.
@@ -172,7 +172,7 @@ def unexplained_waits(activities: GraphActivities, ready: NDArray[np.int64], del
 def last_of_others(
     activities: GraphActivities, those: NDArray[np.int64], until: Times, among: NDArray[np.bool_] | None = None
 ) -> Pairs:
-    """Those of these activities before which one of another queue has ended by some moment, and the last such.
+    """Those of the given activities before which one of another queue ended by a given time, and the last such.
 
     Args:
         activities: The activities.

@@ -1,6 +1,6 @@
-"""Work that one host thread hands to another through a queue, as Ascend's framework does with all that it launches.
+"""Tasks that one host thread hands to another through a queue, as Ascend's framework does with all launches.
 
-Before it waits for the device, the thread that hands work over waits until the queue is empty.
+Before it waits for the device, the thread that hands tasks over waits until the queue is empty.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Handed:
 
 
 def handed(trace: Trace) -> Handed:
-    """All that threads hand to others; ask for it with `Trace.once`."""
+    """All tasks that threads hand to others; ask for it with `Trace.once`."""
     flows, spans = trace.columns(_FLOWS_SQL), Spans(trace)
     if not flows["source"].size:
         no_time, no_track = np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -98,7 +98,7 @@ class Handovers:
 
 
 def read_handovers(trace: Trace, selection: GraphSteps, calls: GraphCalls) -> Handovers:
-    """What was handed over in the chosen steps."""
+    """Tasks handed over in the chosen steps."""
     hi = int(selection.ends[-1])
     tasks = trace.once(handed)
     chosen = (tasks.giver != tasks.taker) & (tasks.given < tasks.taken)
@@ -124,7 +124,7 @@ def read_handovers(trace: Trace, selection: GraphSteps, calls: GraphCalls) -> Ha
 def _emptied(
     trace: Trace, hi: int, calls: GraphCalls, giver: NDArray[np.int32], put: Times, done: Times
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Times]:
-    """`call` and `last` of `Handovers`, and since when the thread of the call had nothing else to do."""
+    """`call` and `last` of `Handovers`, and since when the calling thread had nothing else to do."""
     found = [np.zeros((3, 0), np.int64)]
     for track in np.unique(giver).tolist():
         mine = np.flatnonzero(giver == track)

@@ -1,4 +1,4 @@
-"""Waits for batches that a loader's workers make: these have a pace of their own, whatever the job does."""
+"""Waits for batches from a loader's workers, which keep their own pace whatever the job does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Batches:
 
 
 def awaited_batches(trace: Trace, calls: GraphCalls, lo: int, hi: int) -> Batches:
-    """Find the calls that waited for workers; a loader that works on the host thread itself is no wait."""
+    """Calls that waited for workers. A loader that works on the host thread itself is no wait."""
     waits = np.flatnonzero(calls.role == rows.LOADER)
     none = Batches(waits[:0], calls.ts[:0], calls.ts[:0])
     if not waits.size:
@@ -54,7 +54,7 @@ def awaited_batches(trace: Trace, calls: GraphCalls, lo: int, hi: int) -> Batche
 
 
 def _working(trace: Trace, calls: GraphCalls, waits: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of these calls load a batch themselves: they say so, or something is recorded inside them."""
+    """Whether each call loads its batch itself: its name says so, or events are recorded inside it."""
     spans, names = Spans(trace), trace.once(names_by_id)
     found = np.array(["SingleProcess" in names[name_id] for name_id in calls.name[waits].tolist()], np.bool_)
     doing = spans.of("op", "runtime", "launch", "sync") & (spans.dur >= 0)

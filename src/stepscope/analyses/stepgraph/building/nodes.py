@@ -1,4 +1,4 @@
-"""The graph itself: nodes in an order in which each comes after all that it depends on, and the edges between them."""
+"""The graph: nodes in topological order, and the edges between them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes and, by node, what each depends on: it starts when the last of these has ended and the edge's time passed.
+    """Nodes and their incoming edges.
+
+    A node starts when the last of its edges' sources has ended and that edge's time has passed.
 
     Attributes:
         nodes: The nodes.
@@ -88,10 +90,10 @@ class Graph:
 
 
 def order_nodes(parts: list[Nodes], keys: list[Times]) -> tuple[Nodes, list[Index]]:
-    """Nodes by key, and where those of each part are now.
+    """Nodes sorted by key, and the new positions of each part's nodes.
 
-    The key is a node's end, or a little later where the clock of what it depends on is ahead. Of equal keys those of
-    earlier parts come first, and those of one part in its order.
+    The key is a node's end, or a little later where the clock of what it depends on is ahead. Equal keys keep the order
+    of parts, and within a part its own order.
     """
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts])
@@ -108,9 +110,8 @@ def order_nodes(parts: list[Nodes], keys: list[Times]) -> tuple[Nodes, list[Inde
 def connect(nodes: Nodes, edges: Edges) -> Graph:
     """Fix the time of each edge so that every node starts exactly when it did.
 
-    An edge takes its usual time, or less where the recording shows that. Of a node's edges the one that admits it
-    last is decisive: all further delay is its own. Edges against time are dropped, and what has no edge left starts
-    at a fixed time.
+    An edge takes its usual time, or less where the recording shows less. The edge that admits the node last is decisive
+    and takes the remaining delay. Edges against time are dropped, and nodes without edges start at their recorded time.
     """
     forward = edges.on < edges.node
     node, on, usual, kind = edges.node[forward], edges.on[forward], edges.usual[forward], edges.kind[forward]

@@ -1,8 +1,8 @@
-"""How much of a collective is waiting for other ranks, and how that wait changes with the job.
+"""Split collectives into waiting for other ranks and moving data.
 
-A rank's recording holds when a collective began there and when it ended; in between it waited for the last rank to
-come, and then data moved. Nothing tells where the one ended and the other began. But moving more data takes longer,
-and not more than in proportion: what was quickest, for its size, bounds the time of all others of its kind.
+A rank's recording holds when a collective started and ended there; in between it waited for the last rank, and then
+data moved. Where one ended and the other started is not recorded. But more data take longer, by at most the ratio of
+sizes: the fastest collective for its size bounds the transfer time of all others of its kind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Peers:
 
 
 def waits_for_peers(trace: Trace, activities: GraphActivities) -> Peers:
-    """Tell waiting from moving data in every collective."""
+    """Collectives that waited for other ranks, and for how long."""
     mine = np.flatnonzero(activities.kind == rows.COMM)
     known = trace.columns(_COLLECTIVES_SQL)
     if not mine.size or not known["event"].size:
@@ -59,14 +59,17 @@ def waits_for_peers(trace: Trace, activities: GraphActivities) -> Peers:
 
 
 def moving_ns(peers: Peers, activities: GraphActivities) -> Times:
-    """Time in which each collective moved data; of any other activity, its duration. int64[activities]."""
+    """Transfer time of each collective; of other activities their duration. int64[activities]."""
     moving: Times = activities.end - activities.ts
     moving[peers.activity] -= peers.wait
     return moving
 
 
 def quickest(size: NDArray[np.int64], took: Times) -> Times:
-    """The least time that moving each size can be shown to need, int64[n]."""
+    """Upper bound on the transfer time of each collective, int64[n] ns.
+
+    The shortest time of each size bounds all smaller sizes as it is, and larger ones in proportion to their size.
+    """
     sizes, index = np.unique(size, return_inverse=True)
     least = np.full(sizes.size, np.iinfo(np.int64).max)
     np.minimum.at(least, index, took)

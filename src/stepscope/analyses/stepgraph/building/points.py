@@ -1,4 +1,4 @@
-"""The host's part of the graph: points of its threads at which they act on the device, wait for it, or take turns."""
+"""Points of host threads at which they act on the device, wait for it, or hand over to another thread."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Points:
 def host_points(
     selection: GraphSteps, threads: Threads, calls: GraphCalls, issued: Times, handovers: Handovers
 ) -> Points:
-    """Lay out the points of all threads.
+    """The points of all threads.
 
     Args:
         selection: The steps.
@@ -85,7 +85,7 @@ def host_points(
 
 
 def _part(kind: int, at: Times, track: NDArray[np.int32], **known: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Points of one kind; columns of which nothing is known are -1, and `start` is `at`."""
+    """Points of one kind; unknown columns are -1, and `start` is `at`."""
     none = np.full(at.size, -1)
     unknown = {"call": none, "step": none.astype(np.int32), "start": at, "handover": none}
     return {"at": at, "track": track, "kind": np.full(at.size, kind, np.int8), **unknown, **known}
@@ -98,7 +98,7 @@ def _same_thread(track: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _after_turns(points: Points, threads: Threads) -> Points:
-    """Where another thread had its turn, a point comes after the moment at which that one stopped."""
+    """Let a point come after the moment at which another thread stopped, where that one had its turn before."""
     turns = threads.handoffs
     for track in np.unique(turns.target).tolist():
         own = np.flatnonzero(points.track == track)

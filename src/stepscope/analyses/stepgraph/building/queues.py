@@ -1,4 +1,4 @@
-"""Device queues: what runs after what, how long hand-overs take, and how many launches a queue holds."""
+"""Device queues: order of activities, usual delays between them, and launches that wait for room."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class QueueActivities:
     latest: NDArray[np.int64]
 
     def launched_before(self, when: Times) -> NDArray[np.int64]:
-        """How many were launched before each moment."""
+        """Number of activities launched before each moment."""
         return np.searchsorted(self.called, when, side="left")
 
 
@@ -70,8 +70,8 @@ def _queue(activities: GraphActivities, member: NDArray[np.int64]) -> QueueActiv
 def predecessors(activities: GraphActivities, queues: list[QueueActivities]) -> NDArray[np.int64]:
     """The activity after which each one runs on its queue, int64[n], -1 for the first.
 
-    Neighbours may overlap a little, as kernels do whose successor was let in early; what runs beside a longer one
-    follows what that one follows.
+    Neighbours may overlap a little (programmatic dependent launch); activities that run beside a longer one follow the
+    same predecessor as that one.
     """
     before = np.full(activities.ts.size, -1)
     for queue in queues:
@@ -106,7 +106,7 @@ class Delays:
 def usual_delays(
     activities: GraphActivities, before: NDArray[np.int64], launched: Times, held: NDArray[np.int64]
 ) -> Delays:
-    """Medians over the recording.
+    """Median delays over the recording.
 
     Args:
         activities: The activities.
@@ -150,7 +150,7 @@ class Full:
 
 
 def full_queues(activities: GraphActivities, queues: list[QueueActivities], call_end: Times, call_ns: Times) -> Full:
-    """Which launches wait for room, by queue.
+    """Launches that wait for room in their queue, by queue.
 
     Args:
         activities: The activities.

@@ -1,4 +1,4 @@
-"""What the graph is made of: the device activities and host calls of the chosen steps."""
+"""Device activities and host calls of the chosen steps, from which the graph is built."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS = np.array(
 
 @dataclass(frozen=True, slots=True)
 class GraphActivities:
-    """The n device activities that are launched in the chosen steps, or still run when these begin; by start.
+    """The n device activities launched in the chosen steps, or still running when these start; by start.
 
     Attributes:
         event: int64[n].
@@ -147,10 +147,10 @@ def read_calls(trace: Trace, selection: GraphSteps, activities: GraphActivities)
 
 
 def cut_at_steps(calls: GraphCalls, selection: GraphSteps, main: int) -> GraphCalls:
-    """Let no call of the main thread outlive the step that it lies in.
+    """Cut calls of the main thread at the end of their step.
 
-    A call in a step ends before the step does: where it seems to end after that, both were rounded, and a wait whose
-    return comes after the step's end would count as work of the host.
+    A call that seems to outlive its step does so by rounding, and a return after the step's end would count its wait as
+    host work.
     """
     ends = np.sort(selection.ends)
     at = np.minimum(np.searchsorted(ends, calls.ts, side="right"), ends.size - 1)
@@ -160,7 +160,7 @@ def cut_at_steps(calls: GraphCalls, selection: GraphSteps, main: int) -> GraphCa
 
 
 def _silent_reads(trace: Trace) -> NDArray[np.int64]:
-    """Positions of operators that need the device's answer: where no calls are recorded in them, they are the wait."""
+    """Positions of operators that need the device's result. Where no calls are recorded in them, they are the wait."""
     spans = Spans(trace)
     reads = named_events(trace, lambda name: name == runtime_names.SCALAR_READ) & spans.of("op")
     if reads.any():
@@ -170,9 +170,9 @@ def _silent_reads(trace: Trace) -> NDArray[np.int64]:
 
 
 def launched_before_waits(activities: GraphActivities, calls: GraphCalls) -> GraphActivities:
-    """Say of what started while the host was waiting, and whose launch was not recorded, that it was launched before.
+    """Set the launch of activities without one that started during a host wait to before that wait.
 
-    What precedes it on its queue was launched before it.
+    Activities before them on the same queue were launched before it as well.
     """
     waits = np.flatnonzero(calls.role == WAIT)
     unknown = np.flatnonzero(activities.launch < 0)
@@ -189,7 +189,7 @@ def launched_before_waits(activities: GraphActivities, calls: GraphCalls) -> Gra
 
 
 def _queues(called: Ids, track: NDArray[np.int32], ts: Times, ids: Ids) -> NDArray[np.int32]:
-    """The queue that each call makes wait or waits for, where the recording has a wait of that queue for it."""
+    """The queue that each call waits for or makes wait, where a wait of that queue is recorded for it."""
     order = np.lexsort((ts, called))
     call, track = called[order], track[order]
     found = np.full(ids.size, -1, np.int32)

@@ -1,4 +1,4 @@
-"""Which steps the graph is built over: a run of typical steps, with the one before it."""
+"""The steps that the graph covers: a run of typical steps, with the one before it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class GraphSteps:
 
 
 def select_steps(trace: Trace) -> GraphSteps:
-    """Choose the steps: the typical ones, or the run of neighbours among them whose mean is nearest to the median.
+    """Choose the steps: all typical ones, or the run of consecutive ones whose mean is nearest to the median.
 
     Raises:
         MissingInputError: The recording has no steps.
@@ -91,9 +91,9 @@ def select_steps(trace: Trace) -> GraphSteps:
 
 
 def _floor(ts: Times, starts: Times, ends: Times) -> Times:
-    """The starts of steps on the devices, where their start on the host and the steps before do not explain them.
+    """Starts of step windows on the devices that neither the host's start nor earlier steps explain.
 
-    What is in the way of one step is in the way of the steps after it, too: it may cover a step wholly.
+    Work that delays one step delays those after it, too: it may cover a step wholly.
     """
     explained = np.array(ts)
     explained[1:] = np.maximum(ts[1:], np.maximum.accumulate(ends)[:-1])
@@ -116,7 +116,7 @@ def _run(length: Times, typical: NDArray[np.bool_], work: NDArray[np.int64]) -> 
 
 
 def _longest_run(work: NDArray[np.int64]) -> int:
-    """How many neighbouring steps fit, whichever are chosen."""
+    """Number of consecutive steps that fit the limit, whichever are chosen."""
     heaviest = max(int(np.median(work)), 1)
     comfortable = COMFORTABLE // heaviest - 1
     span = max(comfortable, min(FEWEST, MOST // heaviest - 1), 1)

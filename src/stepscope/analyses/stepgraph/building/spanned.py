@@ -1,8 +1,8 @@
-"""What activities wait for whose launch is not recorded: gaps of a queue that end after communication has ended.
+"""Explain gaps of queues without recorded launches by communication that ends in them.
 
-Where the host is recorded, launches tell why a queue was empty. Where it is not, a queue that goes on after a
-collective or a send has ended, and did nothing since before that, needed it; what is left of the gap is the host's.
-Communication, in turn, needs what ended last before it began.
+With a recorded host, launches explain why a queue was empty. Without one, a queue that resumes after a collective or
+send has ended, and did nothing since before it, needed its result; the rest of the gap is the host's. Communication in
+turn needs what ended last before it started.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEVER = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class Spanned:
-    """The m gaps that are explained so.
+    """The m gaps explained by communication.
 
     Attributes:
         target: int64[m], positions of the activities after the gaps.

@@ -1,4 +1,4 @@
-"""Host events of the chosen steps, by id: what a change may name."""
+"""Host events of the chosen steps by id, to which changes may refer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FROM, _END = -(1 << 60), 1 << 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostSpans:
-    """The n host events that lie in the chosen steps at least in part, by id.
+    """The n host events that overlap the chosen steps, by id.
 
     Attributes:
         id: int64[n].
@@ -37,7 +37,7 @@ class HostSpans:
     everywhere: NDArray[np.bool_]
 
     def on_threads(self, events: Events, threads: Iterable[int]) -> Intervals:
-        """When any of the events lasted on any of the threads."""
+        """When any of the events ran on any of the threads."""
         if (events == EVERY_HOST_EVENT).any():
             return Intervals.union_of([_FROM], [_END])
         if not self.id.size:

@@ -1,8 +1,8 @@
-"""Which host thread goes on where another one stops.
+"""Find where one host thread continues after another one has stopped.
 
-A backward pass runs on a thread of its own while the main thread waits for it: together they are one line of time.
-Nobody records that one waits for the other. It shows in what they do: a thread that does nothing, while another one
-does something that starts and ends within that time, goes on when the other one is done.
+A backward pass runs on a thread of its own while the main thread waits for it: together they form one line of time.
+That wait is not recorded, but follows from the times: a thread that is idle while another one runs something that
+starts and ends within that idle time continues when the other is done.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ACTIVE = ("op", "runtime", "launch", "sync", "step")
 
 @dataclass(frozen=True, slots=True)
 class Handoffs:
-    """The m moments at which a thread goes on because another one has stopped, by time.
+    """The m moments at which a thread continues because another one has stopped, by time.
 
     Attributes:
         source: int32[m], thread that stops.
@@ -63,7 +63,7 @@ class Threads:
 
 
 def read_threads(trace: Trace, selection: GraphSteps, led: Collection[int] = ()) -> Threads:
-    """The threads of the chosen steps, and their turns.
+    """The threads of the chosen steps, and their handoffs.
 
     Args:
         trace: The trace of one rank.
@@ -91,7 +91,7 @@ def read_threads(trace: Trace, selection: GraphSteps, led: Collection[int] = ())
 
 
 def _main(trace: Trace) -> int:
-    """The host thread with the most steps, of several the one that begins first; -1 if none is recorded."""
+    """The host thread with the most steps; of several the one that starts first; -1 if none is recorded."""
     events = trace.once(recorded_events)
     mine = events.host & ~events.of(("overhead", "other"))
     if DeviceWork.of(trace).event.size and not (mine & ~events.of(("step",))).any():
@@ -105,7 +105,7 @@ def _main(trace: Trace) -> int:
 
 
 def _in_order(track: NDArray[np.int32], starts: Times, ends: Times) -> tuple[NDArray[np.int32], Times, Times]:
-    """Events by thread and start, the longest first: of events that start at once, stores may hold the inner first."""
+    """Events by thread, start and the longest first; stores may hold an inner event before one that starts with it."""
     order = np.lexsort((-ends, starts, track))
     return track[order], starts[order], ends[order]
 
@@ -114,7 +114,7 @@ Work = dict[int, tuple[Times, Times]]
 
 
 def _innermost(track: NDArray[np.int32], starts: Times, ends: Times) -> Work:
-    """By thread, the events that hold no other."""
+    """Events without inner events, by thread."""
     if not track.size:
         return {}
     alone = np.append((track[1:] != track[:-1]) | (starts[1:] >= ends[:-1]), True)
@@ -123,7 +123,7 @@ def _innermost(track: NDArray[np.int32], starts: Times, ends: Times) -> Work:
 
 
 def _taking_turns(work: Work, main: int) -> frozenset[int]:
-    """The main thread and those that hardly ever work at the same time as another of them, the busiest first."""
+    """The main thread and those that hardly ever run at the same time as another of them, the busiest first."""
     woven = [main]
     busy = Intervals.union_of(*work[main]) if main in work else Intervals.empty()
     own = {track: Intervals.union_of(*busy) for track, busy in work.items() if track != main}

@@ -1,4 +1,4 @@
-"""Which device work each blocking host call waits for."""
+"""The device work that each blocking host call waits for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CallWaits:
 
 
 def find_waits(activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls) -> CallWaits:
-    """Find what each call waits for; nothing where the device was done before it, or is not when it returns."""
+    """What each call waits for; nothing where the device was done before the call, or is not done when it returns."""
     waiting = np.flatnonzero(np.isin(calls.role, (rows.WAIT, rows.ALLOCATION)))
     drained, reached = _work_before(activities, queues, calls, waiting)
     chosen = _choose(activities, queues, calls, waiting, drained)
@@ -67,9 +67,9 @@ def find_waits(activities: GraphActivities, queues: list[QueueActivities], calls
 def _work_before(
     activities: GraphActivities, queues: list[QueueActivities], calls: GraphCalls, waiting: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """When each queue is done with what was launched before each call, and by which activity that is told.
+    """When each queue is done with the work launched before each call, and the activity that shows it.
 
-    -1 stands for a queue that is not done when the call returns, or has nothing.
+    -1 stands for a queue that is not done when the call returns, or has no such work.
     """
     drained = np.full((waiting.size, len(queues)), -1)
     reached = np.full((waiting.size, len(queues)), -1)
@@ -90,7 +90,7 @@ def _work_before(
 
 
 def _skew(calls: GraphCalls, waiting: NDArray[np.int64]) -> Times:
-    """By how much the device's clock may be ahead when each call returns."""
+    """Upper bound of how far the device's clock is ahead when each call returns, ns."""
     skew: Times = np.minimum((calls.end - calls.ts)[waiting] // _SKEW_SHARE, _SKEW_NS)
     return skew
 
@@ -125,7 +125,7 @@ def _choose(
 
 
 def _launched(queues: list[QueueActivities], calls: GraphCalls, waiting: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which queues had anything to do before each call."""
+    """Whether each queue had work before each call."""
     return np.stack([queue.launched_before(calls.ts[waiting]) > 0 for queue in queues], axis=1)
 
 
@@ -148,7 +148,7 @@ def _preferred(
 
 
 def _first_seen(chosen: NDArray[np.bool_], drained: NDArray[np.int64], whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Leave out what an earlier call of the kind had waited for already: nothing new was launched since."""
+    """Drop waits for work that an earlier call of the same kind had already waited for."""
     at = np.flatnonzero(whole)
     for queue in range(chosen.shape[1]):
         mine = at[chosen[at, queue]]
@@ -165,7 +165,7 @@ def _blocking_copies(activities: GraphActivities, calls: GraphCalls) -> tuple[ND
 
 
 def launching_kernels(activities: GraphActivities, calls: GraphCalls) -> NDArray[np.bool_]:
-    """Calls that launch kernels, bool[calls]; what copying calls take tells nothing of launching."""
+    """Calls that launch kernels, bool[calls]. Calls that launch copies are left out: their time includes staging."""
     found = np.zeros(calls.id.size, np.bool_)
     call = calls.find(activities.launch[np.isin(activities.kind, (rows.COMPUTE, rows.COMM))])
     found[call[call >= 0]] = True
@@ -173,7 +173,7 @@ def launching_kernels(activities: GraphActivities, calls: GraphCalls) -> NDArray
 
 
 def _own(calls: GraphCalls, waited: NDArray[np.bool_], kernels: NDArray[np.bool_]) -> Times:
-    """Durations; for calls that waited, what the same call usually takes without having to."""
+    """Duration of each call without waiting: as recorded, or, for calls that waited, the usual one of the same call."""
     own = calls.end - calls.ts
     launches = own[kernels & ~waited]
     launch = int(np.median(launches)) if launches.size else _OWN_NS

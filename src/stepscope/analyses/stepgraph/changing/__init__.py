@@ -1,1 +1,1 @@
-"""What might be changed about a job, and what that does to the graph."""
+"""Apply changes of a job to its step graph."""

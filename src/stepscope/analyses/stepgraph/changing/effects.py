@@ -1,4 +1,4 @@
-"""What a change does to the times of nodes and edges."""
+"""The effect of a change on the times of nodes and edges."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Effects:
         return cls(built, spans, took, lateness(built), edge_node, by_event, OverlapChange(built, purposes, edge_node))
 
     def of(self, change: Change) -> Timing:
-        """What the graph is to be replayed with."""
+        """The timing with which the graph is to be replayed under a change."""
         on, lag = self.built.graph.on, self.built.graph.lag.copy()
         took, waited = self.took.copy(), np.zeros_like(self.took)
         waited[self.late.node] = self.late.wait
@@ -75,7 +75,7 @@ class Effects:
         return Timing(on, lag, took, self._late(on, lag, waited[self.late.node]), most)
 
     def _from_the_start(self, on: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
-        """What nothing holds up any more starts with everything; where each edge comes from then, int64[m]."""
+        """Sources of edges, int64[m], where nodes that nothing delays any more start with the graph."""
         first = self.built.graph.first
         some = np.flatnonzero(first[1:] > first[:-1])
         loose = some[np.maximum.reduceat(lag, first[some]) <= NEVER] if some.size else some
@@ -85,12 +85,12 @@ class Effects:
         return on
 
     def _longer(self, lag: Times, took: Times, waited: Times) -> bool:
-        """Whether anything takes longer than it did; else others can't be later than they were either."""
+        """Whether anything takes longer than recorded. If nothing does, other ranks are not later either."""
         more = (lag > self.built.graph.lag).any() or (took > self.took).any()
         return bool(more or (waited[self.late.node] > self.late.wait).any())
 
     def _late(self, on: NDArray[np.int64], lag: Times, wait: Times) -> dict[int, tuple[More, int, int, int]]:
-        """When other ranks come, as `Timing` has it, once waits have become shorter."""
+        """Arrival of other ranks, as `Timing` has it, after waits have become shorter."""
         late = self.late
         edges = list(zip(on[late.edge].tolist(), lag[late.edge].tolist(), strict=True))
         lags = (late.late - (late.wait - wait)).tolist()
@@ -104,12 +104,12 @@ class Effects:
         }
 
     def device_nodes(self, events: Events) -> NDArray[np.int64]:
-        """Nodes of device activities; those that the graph lacks are left out."""
+        """Nodes of device activities; activities outside the graph are left out."""
         nodes: NDArray[np.int64] = self.built.device[self.activities(events)]
         return nodes
 
     def activities(self, events: Events) -> NDArray[np.int64]:
-        """Positions in `GraphActivities` of device activities, ascending; those that the graph lacks are left out."""
+        """Positions in `GraphActivities` of device activities, ascending; those outside the graph are left out."""
         known = self.built.activities.event[self.by_event]
         if not known.size:
             return known
@@ -130,7 +130,7 @@ class Effects:
             lag[follows] -= np.clip(lag[follows], 0, self.built.delays.gap)
 
     def _scale_host(self, change: Change, lag: Times) -> None:
-        """Shorten what the host does between its points."""
+        """Scale the host's work between its points."""
         edges = np.flatnonzero(self.built.graph.kind == graph.GOES_ON)
         points = self.built.graph.nodes.item[self.edge_node[edges]]
         track = self.built.points.track[points]
@@ -146,7 +146,7 @@ class Effects:
             lag[edges[mine]] = scaled(starts[mine], starts[mine] + lag[edges[mine]], factors)
 
     def _scale_batches(self, part: Scaled, lag: Times) -> None:
-        """Let workers deliver at another pace; at once, if the factor is 0."""
+        """Scale the workers' time per batch; factor 0 delivers at once."""
         batches, calls = self.built.batches, self.built.calls
         mine = np.isin(calls.id[batches.call], part.events)
         if not mine.any():
@@ -171,7 +171,7 @@ class Effects:
 
 
 def scaled(starts: Times, ends: Times, factors: Factors) -> Times:
-    """Length of each stretch once every instant counts by the product of the factors that cover it, int64[n]."""
+    """Length of each stretch, int64[n], where each instant counts by the product of the factors that cover it."""
     length: Times = ends - starts
     if not factors or not length.size:
         return length

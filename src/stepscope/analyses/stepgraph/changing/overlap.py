@@ -1,4 +1,4 @@
-"""Communication and copies that no longer stand in the way of other device work."""
+"""Let communication and copies overlap fully with other device work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEVER = -(1 << 62)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverlapChange:
-    """Moves activities out of the way of others.
+    """Edges of the graph after activities have been moved to a queue of their own.
 
     Attributes:
         built: The graph.
@@ -34,12 +34,12 @@ class OverlapChange:
     edge_node: NDArray[np.int64]
 
     def apply(self, activities: NDArray[np.int64], lag: Times) -> NDArray[np.int64]:
-        """Let other device work pass by these activities: where each edge comes from then, int64[m].
+        """Move activities off their queues: the new source of each edge, int64[m]; `lag` is changed accordingly.
 
-        What came after one of them on its queue comes after what that came after, and what waited for it by an event
-        no longer does; `lag` is changed so. But what comes after the backward pass still waits for gradients to be
-        summed. Among themselves they keep their order, the host waits for them as it did, and the step ends when they
-        have ended. They begin as soon as their data is there, see `_ready`.
+        What followed a moved activity on its queue follows its predecessor instead, and work that waited for it by an
+        event no longer does, except that work after the backward pass still waits for reduced gradients. Moved
+        activities keep their order among themselves, the host still waits for them, and the step ends after them. They
+        start as soon as their data are ready, see `_ready`.
         """
         found = self.built.graph
         aside = np.zeros(found.nodes.end.size, np.bool_)
@@ -58,7 +58,7 @@ class OverlapChange:
         return on
 
     def _needed(self) -> NDArray[np.bool_]:
-        """Edges from a reduction to what comes after the backward pass of its step, bool[m]."""
+        """Edges from a gradient reduction to what comes after the backward pass of its step, bool[m]."""
         built, nodes = self.built, self.built.graph.nodes
         steps, step = np.unique(built.activities.step, return_inverse=True)
         last = np.full(steps.size, np.iinfo(np.int64).max)
@@ -74,7 +74,7 @@ class OverlapChange:
         return needed
 
     def _start_early(self, activities: NDArray[np.int64], on: NDArray[np.int64], lag: Times) -> None:
-        """Replace what admits these activities by what their data comes from."""
+        """Let these activities start when their data are ready, instead of when they were launched."""
         ready = self._ready(activities)
         nodes = self.built.device[activities[ready >= 0]]
         source = np.full(self.built.graph.nodes.end.size, -1)
@@ -90,11 +90,11 @@ class OverlapChange:
         lag[one] = EVENT_NS
 
     def _ready(self, activities: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The activity after which the data of each one is there, int64; -1 where it is as recorded.
+        """The activity after which the data of each one are ready, int64; -1 where it stays as recorded.
 
-        The gradients of a backward pass become ready one after the other: a reduction that was only begun when that
-        was over could have begun when as much of it was done, by time, as of the step's reductions, by size. The
-        only one of a step could have been divided into buckets.
+        Gradients become ready during the backward pass: a reduction that started only after it could have started when
+        the share of the backward pass that is done, by time, equals the share of the step's reductions up to this one,
+        by size. The only reduction of a step could have been divided into buckets.
         """
         a, purposes = self.built.activities, self.purposes
         ready = np.full(activities.size, -1)

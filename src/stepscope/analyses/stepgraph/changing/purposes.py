@@ -1,4 +1,4 @@
-"""What activities are for: the backward pass, gradients to be summed, parameters to be gathered."""
+"""What activities are for: backward pass, reduction of gradients, gathering of parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Purposes:
 
 
 def purposes(trace: Trace, selection: GraphSteps, activities: GraphActivities) -> Purposes:
-    """Find out what activities are for."""
+    """Determine what activities are for, from operators, names and order."""
     spans = Spans(trace)
     passing = named(trace, _is_backward) & spans.of("op", "annotation")
     targets = spans.rows(trace.columns(_BACKWARD_SQL)["target"])

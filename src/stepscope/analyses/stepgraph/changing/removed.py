@@ -1,4 +1,4 @@
-"""How much time a change takes away from the counted steps, whether that makes them shorter or not."""
+"""Time that a change removes from the counted steps, whether or not it makes them shorter."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stepscope.model.intervals import Times
 
 
 def removed_ns(effects: Effects, change: Change, timing: Timing) -> int:
-    """What nodes, edges and waits of the counted steps lose by a change, in all.
+    """Total time that nodes, edges and waits of the counted steps lose by a change, ns.
 
-    No chain of them gets shorter by more. What is overlapped counts as if it were gone.
+    This bounds what any chain of them can save. Time that overlaps other work counts in full.
     """
     built, nodes = effects.built, effects.built.graph.nodes
     gone: Times = np.maximum(effects.took - timing.took, 0)
@@ -31,7 +31,7 @@ def removed_ns(effects: Effects, change: Change, timing: Timing) -> int:
 
 
 def _shorter_waits(effects: Effects, timing: Timing) -> Times:
-    """What collectives lose of their waits for other ranks, int64[waits]."""
+    """Time by which collectives wait less for other ranks, int64[waits]."""
     late = effects.late
     left = [timing.late[node][1] if node in timing.late else None for node in late.node.tolist()]
     lost = [
@@ -42,7 +42,7 @@ def _shorter_waits(effects: Effects, timing: Timing) -> Times:
 
 
 def _held_back(effects: Effects, freed: NDArray[np.bool_]) -> Times:
-    """For how long edges that no longer hold anything back had held up each node alone, int64[nodes]."""
+    """Time for which edges that no longer delay anything had delayed each node alone, int64[nodes]."""
     found = effects.built.graph
     nodes = found.nodes
     admitted = nodes.end[found.on] + found.lag

@@ -1,1 +1,1 @@
-"""Changes as users write them, and what they predict."""
+"""Changes as users write them, and their predictions."""

@@ -1,4 +1,4 @@
-"""Changes in words: `kernel:gemm=0.5`, `data_wait`, `comm`."""
+"""Parse changes such as `kernel:gemm=0.5`, `data_wait` and `comm`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OVERLAPPING = ("comm", "copy")
 def change_of(
     trace: Trace, *, scale: Sequence[str] = (), remove: Sequence[str] = (), overlap: Sequence[str] = ()
 ) -> Change:
-    """The change that these words mean in the trace of one rank.
+    """The change that these words stand for in the trace of one rank.
 
     Raises:
         UserError: A word means nothing, or no event of the trace.
@@ -43,7 +43,7 @@ def change_of(
 
 
 def scaled(trace: Trace, text: str) -> Change:
-    """A subject made faster or slower: `SUBJECT=FACTOR`, where FACTOR multiplies its time.
+    """A subject with its time multiplied: `SUBJECT=FACTOR`.
 
     Raises:
         UserError: The text is no such thing, or no event is meant by it.
@@ -59,7 +59,7 @@ def scaled(trace: Trace, text: str) -> Change:
 
 
 def removed(trace: Trace, text: str) -> Change:
-    """A subject's time gone; `sync` means that the host no longer waits for the device.
+    """A subject with its time removed; `sync` means that the host no longer waits for the device.
 
     Raises:
         UserError: There is no such subject, or no event is meant by it.
@@ -74,7 +74,7 @@ def removed(trace: Trace, text: str) -> Change:
 
 
 def overlapped(trace: Trace, text: str) -> Change:
-    """Communication or copies no longer in the way of other work.
+    """Communication or copies that overlap fully with other work.
 
     Raises:
         UserError: It is neither of both, or the trace has none of them.
@@ -103,7 +103,7 @@ def _multiplied(trace: Trace, text: str, factor: float) -> Change:
 
 
 def _faster_transfers(trace: Trace, events: Events, factor: float) -> Change:
-    """Data moves in another time; how long a collective waits for other ranks does not depend on that."""
+    """Scale the transfer of collectives; how long they wait for other ranks stays."""
     built = StepGraph.of(trace).built
     whole = built.activities.end - built.activities.ts
     moving = moving_ns(built.peers, built.activities)
@@ -122,7 +122,7 @@ def _some(events: Events, text: str) -> Events:
 
 
 def launched_within(trace: Trace, events: Events) -> Events:
-    """Device activities launched, or put in a queue for another thread to launch, while one of these events lasted."""
+    """Device activities launched, or queued for another thread to launch, during one of these events."""
     spans, launches = Spans(trace), trace.once(all_launches)
     rows = spans.rows(events)
     rows = rows[rows >= 0]
@@ -144,7 +144,7 @@ class Launches(NamedTuple):
 
 
 def all_launches(trace: Trace) -> Launches:
-    """By the thread that launched, and again by the one that handed it over: what is launched for another is both's."""
+    """Activities by launching thread, and again by the thread that handed the launch over: both launched them."""
     work, tasks = DeviceWork.of(trace), trace.once(handed)
     mine = work.launched & ~work.are("sync")
     event, track, ts = work.event[mine], work.thread[mine], work.called[mine]

@@ -1,4 +1,4 @@
-"""Changes in words and what they would do to the mean step; without words, which parts of the job are worth a look."""
+"""Predictions for changes as users write them; without any, upper bounds for each part of the job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WAITING_SQL = "SELECT rank, sum(dur) FILTER (WHERE kind = 'comm')::BIGINT AS co
 
 
 def predictions(trace: Trace, words: Mapping[str, Sequence[str]]) -> list[tuple[str, Prediction]]:
-    """What all these words mean together; without any, what each part of the job is worth at most.
+    """The effect of all given changes together; without any, what each part of the job is worth at most.
 
     Args:
         trace: The trace of one rank.
@@ -38,7 +38,7 @@ def predictions(trace: Trace, words: Mapping[str, Sequence[str]]) -> list[tuple[
 
 
 def ceilings(trace: Trace) -> list[tuple[str, Prediction]]:
-    """Changes in words and what they would do, the most telling first; only those that the recording has.
+    """Upper bounds for the subjects that the recording has, as changes with predictions, the most specific first.
 
     Raises:
         MissingInputError: The recording has neither device work nor host steps.
@@ -57,7 +57,7 @@ def ceilings(trace: Trace) -> list[tuple[str, Prediction]]:
 
 
 def decisive_rank(trace: Trace) -> int:
-    """The rank that spends least time in collectives: the others wait for it, so its steps bound theirs."""
+    """The rank that spends the least time in collectives: others wait for it, so its steps bound theirs."""
     rows = trace.columns(f"SELECT rank, coalesce(comm, 0) AS comm FROM ({_WAITING_SQL})")
     if not rows["rank"].size:
         return trace.ranks[0]

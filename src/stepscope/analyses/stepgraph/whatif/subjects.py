@@ -1,4 +1,4 @@
-"""What a change in words can be about, and the events that these words mean."""
+"""Subjects of changes that users may write, and the events that they stand for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEVICE, HOST, BOTH = "device", "host", "device and host"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Something that can be made faster or slower.
+    """A part of the job that can be made faster or slower.
 
     Attributes:
         where: Whether its events are on the device, on the host or on both.
@@ -37,9 +37,10 @@ def _events(trace: Trace, query: str, parameters: dict[str, Any] | None = None) 
 
 
 def _pattern(trace: Trace, what: str) -> str:
-    """The names that are meant: the very one if there is it, those that a pattern fits, or those that hold the text.
+    """The names that a text stands for.
 
-    In patterns `*` and `?` stand for others. Brackets are part of many names, and stand for themselves.
+    The exact name if there is one, else the names matching it as a pattern, else those containing it. In patterns only
+    `*` and `?` are special: brackets are part of many names.
     """
     plain = what.replace("[", "[[]")
     if not what or any(wildcard in what for wildcard in "*?"):
@@ -48,7 +49,7 @@ def _pattern(trace: Trace, what: str) -> str:
 
 
 def _first(trace: Trace, what: str, *queries: str) -> Events:
-    """The events of the first query that has any: kinds come before names that hold the same text."""
+    """The events of the first query that finds any: kinds come before names that contain the same text."""
     parameters = {"what": what, "pattern": _pattern(trace, what)}
     for query in queries:
         used = {name: value for name, value in parameters.items() if f"${name}" in query}
@@ -144,7 +145,7 @@ def waits_for(trace: Trace, copies: Events) -> tuple[Events, Events]:
     """Host calls that wait for these copies, and those of them that do nothing else.
 
     The first are the copying calls themselves and the synchronising calls that follow them within the same operator;
-    these are the second.
+    the second are these synchronising calls.
     """
     syncs = synchronising(trace, "")
     rows = trace.columns(_AFTER_COPIES_SQL, {"copies": copies.tolist(), "syncs": syncs.tolist()})
