@@ -1,4 +1,4 @@
-"""What a signal is, and the signals of one rank, computed when they are first asked for."""
+"""Signals: named numbers about one rank, computed when first asked for."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Signals:
 
     @classmethod
     def of(cls, trace: Trace, whole: Trace | None = None) -> Signals:
-        """The signals of a trace of one rank, which is a part of `whole`."""
+        """The signals of a trace of one rank that is a part of `whole`."""
         around = None if whole is None or whole is trace else cls(trace.ranks[0], _trace=whole)
         return cls(trace.ranks[0], _trace=trace, _whole=around)
 
@@ -96,7 +96,7 @@ class Signals:
         return table_of(analyses()[name], self.trace)
 
     def sealed(self, wanted: Iterable[Signal[Any]], *, strict: bool = False) -> Signals:
-        """These signals' values, or why there are none, without the trace they came from.
+        """Values of these signals, or the reasons for their absence, detachable from the trace.
 
         Args:
             wanted: The signals.

@@ -76,9 +76,7 @@ class CollectiveTransfers:
     shortest: Times
 
     def of(self, events: NDArray[np.int64], otherwise: Times) -> tuple[Times, NDArray[np.int32]]:
-        """Transfer time and number of participants of collectives; their own durations and 1 where nothing else is
-        known.
-        """
+        """Transfer time and participants of collectives; their own durations and 1 where nothing else is known."""
         found, ranks = otherwise.copy(), np.ones(events.size, np.int32)
         if self.event.size:
             at = np.minimum(np.searchsorted(self.event, events), self.event.size - 1)

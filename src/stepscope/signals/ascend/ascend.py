@@ -1,4 +1,4 @@
-"""Ascend devices: the environment that the job ran in, and how its operators were dispatched."""
+"""Ascend devices: the job's environment variables, and how its operators were dispatched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFIX: Final = "env."
 
 @signal()
 def recorded(s: Signals) -> bool:
-    """Whether the recording is that of an Ascend profiler, which sees no other devices."""
+    """Whether the recording was made by an Ascend profiler, which sees no other devices."""
     return source_of(s.trace.recordings[s.rank].reader).platform == "npu"
 
 

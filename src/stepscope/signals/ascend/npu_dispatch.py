@@ -1,4 +1,4 @@
-"""How operators get from the host to an Ascend device: compilation, queue, workspaces."""
+"""How operators reach an Ascend device: compilation, task queue, workspaces."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class HostCalls:
 
     @property
     def per_step(self) -> float:
-        """How many there are in a step."""
+        """Number of calls per step."""
         return self.event.size / self.steps
 
     @property
     def ns_per_step(self) -> int:
-        """What they take of a step."""
+        """Time of the calls per step, ns."""
         return int(self.dur.sum()) // self.steps
 
 
@@ -81,20 +81,20 @@ class Optimizer:
 
 @signal()
 def compiles(s: Signals) -> HostCalls:
-    """Calls that look an operator up, compile it if need be, and execute it."""
+    """Calls that look up an operator, compile it if needed, and execute it."""
     return _calls(s, _COMPILES)
 
 
 @signal("ns")
 def library_call_ns(s: Signals) -> int | None:
-    """Median time of calls that execute a compiled operator of the library; null if there are none."""
+    """Median duration of calls that execute a compiled library operator; null if there are none."""
     dur = _calls(s, _LIBRARY).dur
     return int(np.sort(dur)[(dur.size - 1) // 2]) if dur.size else None
 
 
 @signal("share")
 def workspace_share(s: Signals) -> float:
-    """Time spent working out sizes of workspaces, as a share of the mean step: what its cache is to save."""
+    """Time spent computing workspace sizes as a share of the mean step, which a cache would save."""
     return _calls(s, _WORKSPACE).ns_per_step / s(step_ns)
 
 
@@ -119,7 +119,7 @@ def waits(s: Signals) -> HostCalls:
 
 @signal()
 def optimizer(s: Signals) -> Optimizer | None:
-    """The optimizer whose steps take most of the host; null if none is recorded."""
+    """The optimizer whose steps take most host time; null if none is recorded."""
     _need_calls(s)
     ranges = s.trace.columns(_OPTIMIZERS_SQL)
     if not ranges["ts"].size:

@@ -1,4 +1,4 @@
-"""Kernels of Ascend devices: the core that each ran on, how it was cut into blocks, and what its pipes did."""
+"""Kernels of Ascend devices: kind of core, number of blocks, and counters of the core's pipes."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ class NpuKernels:
 
     @property
     def ns_per_step(self) -> int:
-        """What they take of a step, summed up."""
+        """Time of the kernels per step, ns."""
         return int(self.dur.sum()) // max(self.steps, 1)
 
     def types(self, most: int = 3) -> str:
-        """The types with the most time, for people."""
+        """The types with the most time, as text."""
         named = np.where(self.op_type == "", self.name, self.op_type)
         kinds, index = np.unique(named, return_inverse=True)
         order = np.argsort(-np.bincount(index, weights=self.dur), kind="stable")[:most]
@@ -90,7 +90,7 @@ class NpuKernels:
 
 @signal()
 def kernels(s: Signals) -> NpuKernels:
-    """The compute kernels of complete steps, with what the profiler notes of each."""
+    """Compute kernels of complete steps, with core, type, blocks and state as the profiler recorded them."""
     need_ascend(s)
     need_device(s.trace)
     rows = s.trace.columns(_KERNELS_SQL)
@@ -99,7 +99,7 @@ def kernels(s: Signals) -> NpuKernels:
 
 @signal()
 def on_ai_cpu(s: Signals) -> NpuKernels:
-    """Kernels that ran on the device's AI CPU instead of its AI cores, by the recorded core or their names."""
+    """Kernels that ran on the device's AI CPU instead of its AI cores, by recorded core or by name."""
     every = s(kernels)
     named = np.array([any(mark in name for mark in _AI_CPU) for name in every.name.tolist()], np.bool_)
     return every.where((every.core == "AI_CPU") | (every.core == "") & named)
@@ -128,7 +128,7 @@ def cores(s: Signals) -> NpuKernels:
 
 @signal()
 def units(s: Signals) -> Mapping[str, int]:
-    """How many cores of each kind the device has: as its table says, else the most that several kernels use."""
+    """Number of cores of each kind: from the device table, else the most blocks that several kernels use."""
     known, found = s(device), s(cores)
     if known is not None and known.units:
         # Chips whose cube and vector units are separate have two vector units for each cube unit.
@@ -143,7 +143,7 @@ def units(s: Signals) -> Mapping[str, int]:
 
 @signal()
 def pipes(s: Signals) -> Mapping[str, NDArray[np.float64]]:
-    """Share of each kernel's time that each pipe of its cores was busy, by metric; rows as in `npu_kernels.cores`."""
+    """Busy share of each pipe of the cores per kernel, by metric; rows as in `npu_kernels.cores`."""
     found = s(cores)
     names = [f"{core}_{pipe}_ratio" for core in ("aic", "aiv") for pipe in ("mac", "vec", "scalar", "mte1", "mte2",
              "mte3", "fixpipe")]  # fmt: skip

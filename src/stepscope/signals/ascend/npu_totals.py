@@ -1,4 +1,4 @@
-"""Totals of operators and calls that an Ascend profiler made, where these themselves are not at hand."""
+"""Totals of operators and calls from an Ascend profiler, for recordings without single events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CALL: Final = re.compile(r"(\S+) (.+)")
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What all operators of a type and core, or all calls of a layer and name, add up to over the recording.
+    """Sum over all operators of a type and core, or all calls of a layer and name.
 
     Attributes:
         name: The operator's type, or the call's name.
@@ -53,12 +53,12 @@ def calls(s: Signals) -> tuple[Total, ...]:
 
 
 def added(totals: tuple[Total, ...]) -> tuple[int, int, int]:
-    """Count, time and the longest of several."""
+    """Count, time and longest duration of several totals together."""
     return sum(t.count for t in totals), sum(t.ns for t in totals), max((t.longest_ns for t in totals), default=0)
 
 
 def of_interface(totals: tuple[Total, ...], pattern: re.Pattern[str]) -> tuple[Total, ...]:
-    """Calls of the interface of these names: what they call in turn would count twice."""
+    """Calls of the interface with these names; what they call in turn would count twice."""
     return tuple(one for one in totals if one.kind == "acl" and pattern.match(one.name))
 
 

@@ -1,1 +1,1 @@
-"""Communication and ranks among each other."""
+"""Communication between ranks."""

@@ -1,4 +1,4 @@
-"""Which rank the collectives of a rank wait for, where their library recorded whom it waited for."""
+"""Ranks that a rank's collectives wait for, where the library recorded them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PEERS: Final = 3
 
 @signal()
 def peers(s: Signals) -> Mapping[int, int]:
-    """Ranks that the collectives of the rank wait for, with the time per step that each of them is waited for."""
+    """Ranks that the rank's collectives wait for, with the time per step spent waiting for each."""
     found = s(collectives)
     waits = s.trace.columns(_WAITS_SQL)
     if not waits["ns"].size:
@@ -53,7 +53,7 @@ def peers(s: Signals) -> Mapping[int, int]:
 
 
 def _late(waits: Mapping[str, NDArray[Any]], event: int, wait: int, world: int) -> list[int]:
-    """The peers that a collective waited for most, within its group; none if that can't be told."""
+    """The peers that a collective waited for longest, within its group; none if not recorded."""
     first, last = np.searchsorted(waits["collective"], (event, event + 1))
     ns, peer = waits["ns"][first:last], waits["peer"][first:last]
     others = world - 1 if world > 0 else int(waits["peer"].max(initial=0))

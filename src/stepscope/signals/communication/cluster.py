@@ -1,4 +1,4 @@
-"""One rank among others: how long it waits for them, how fast its device and its host are, how much work it has."""
+"""One rank compared with others: waiting in collectives, speed of device and host, amount of work."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ class StepLoad:
 
     @property
     def amount(self) -> NDArray[np.float64]:
-        """The better known of the two."""
+        """FLOPs where they are known, else blocks."""
         return self.flops if self.flops.any() else self.blocks
 
 
 @signal()
 def collectives(s: Signals) -> Collectives:
-    """Collectives of the rank, and how long it waits in each for other ranks."""
+    """Collectives of the rank, with the time that it waits for other ranks in each."""
     rows = s.trace.columns(_CALLS_SQL)
     summed = not rows["event"].size and not s.trace.once(has_device)
     if summed:
@@ -129,27 +129,27 @@ def collectives(s: Signals) -> Collectives:
 
 @signal("ns")
 def waited_ns(s: Signals) -> int:
-    """Time per step in which the rank waits for others in collectives, and computes nothing."""
+    """Time per step in which the rank waits for others in collectives and computes nothing."""
     found = s(collectives)
     return int(found.exposed[found.known].sum()) // found.steps
 
 
 @signal("share")
 def waited_share(s: Signals) -> float:
-    """The same as a share of its mean step."""
+    """Exposed waiting for other ranks as a share of the mean step."""
     return s(waited_ns) / s(step_ns)
 
 
 @signal("ns")
 def unseen_ns(s: Signals) -> int:
-    """The part of it in which all ranks at hand wait in the same collectives: for one that is not at hand."""
+    """Part of the exposed waiting in which all ranks at hand wait in the same collectives, for a rank not at hand."""
     found = s(collectives)
     return int(found.unseen[found.known].sum()) // found.steps
 
 
 @signal("share")
 def unseen_share(s: Signals) -> float:
-    """The same as a share of its mean step."""
+    """Waiting for ranks that are not at hand as a share of the mean step."""
     return s(unseen_ns) / s(step_ns)
 
 
@@ -157,7 +157,8 @@ def unseen_share(s: Signals) -> float:
 def ranks_missing(s: Signals) -> bool:
     """Whether the job has ranks whose recordings are not at hand.
 
-    If their number is not recorded, one can't be all, nor can those that all wait in the same collectives.
+    Where the number of ranks is not recorded, a single rank can't be all of them, nor can ranks that all wait in the
+    same collectives.
     """
     world, here = s(world_size) or int(s(calls).world.max()), len(s.trace.job.recordings)
     if world < 1 and here > 1:
@@ -167,7 +168,7 @@ def ranks_missing(s: Signals) -> bool:
 
 @signal("ns")
 def gain_ns(s: Signals) -> int:
-    """What the rank's mean step would save if no other rank came later."""
+    """Time that the rank's mean step would save if no other rank arrived later."""
     if s(waited_share) < _WORTH:
         return 0
     if not s.trace.once(has_device):
@@ -194,7 +195,7 @@ def kernels(s: Signals) -> Mapping[str, Kernel]:
 
 @signal()
 def work(s: Signals) -> StepLoad:
-    """What the rank's device has to compute in each complete step."""
+    """FLOPs and blocks that the rank's device computes in each complete step."""
     rows = s.trace.columns(_STEP_WORK_SQL)
     return StepLoad(rows["flops"].astype(np.float64), rows["blocks"].astype(np.float64))
 

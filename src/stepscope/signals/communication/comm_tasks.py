@@ -1,4 +1,4 @@
-"""Single transfers of collectives, where the library recorded them (HCCL): sizes, links and speeds."""
+"""Single transfers of collectives, where the library recorded them (HCCL): sizes, links and rates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Parts:
     transport: NDArray[Any]
 
     def where(self, chosen: NDArray[np.bool_]) -> Parts:
-        """Some of them."""
+        """A selection of the transfers."""
         return Parts(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
     @property
@@ -68,14 +68,14 @@ def parts(s: Signals) -> Parts:
 
 @signal()
 def unaligned(s: Signals) -> Parts:
-    """Those that the device's own engine moves, of more than 512 bytes and no multiple of that."""
+    """Transfers by the device's own copy engine of more than 512 bytes whose size is no multiple of 512."""
     every = s(parts)
     return every.where((every.transport == "SDMA") & (every.bytes > ALIGNMENT) & (every.bytes % ALIGNMENT != 0))
 
 
 @signal()
 def aligned(s: Signals) -> Parts:
-    """Their counterparts in the same collectives."""
+    """Transfers of multiples of 512 bytes in the same collectives as the unaligned ones."""
     every = s(parts)
     same = np.isin(every.collective, s(unaligned).collective)
     return every.where(same & (every.transport == "SDMA") & (every.bytes % ALIGNMENT == 0))

@@ -1,4 +1,4 @@
-"""Collectives: how long, how much of it behind compute, and how much of it transfer rather than waiting."""
+"""Collectives: duration, exposed time, and how much of it is transfer instead of waiting for ranks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class CollectiveCalls:
 
     @property
     def exposed_transfer(self) -> Times:
-        """int64[n], what of the transfer can have been exposed: waiting comes first and is not part of it."""
+        """Upper bound of the exposed part of each transfer, int64[n] ns: waiting comes first and is left out."""
         return np.minimum(self.exposed, self.transfer)
 
     @property
@@ -83,7 +83,7 @@ class CollectiveCalls:
 
 @signal()
 def calls(s: Signals) -> CollectiveCalls:
-    """The collectives on the rank's devices in complete steps, with what of each is transfer."""
+    """Collectives on the rank's devices in complete steps, with the transfer time of each."""
     rows = s.table("collective_calls").arrow
     complete = Steps.of(s.trace).typical_steps
     column = {name: _ints(rows[name]) for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns")}
@@ -116,28 +116,28 @@ def calls(s: Signals) -> CollectiveCalls:
 
 @signal("share")
 def exposed_share(s: Signals) -> float:
-    """Exposed time of collectives as a share of the mean step, waiting for late ranks included."""
+    """Exposed time of collectives as a share of the mean step, including waiting for late ranks."""
     found = s(calls)
     return float(found.exposed.sum()) / found.steps / s(step_ns)
 
 
 @signal("share")
 def link_share(s: Signals) -> float:
-    """Time in which a collective runs, whether compute hides it or not, as a share of the mean step."""
+    """Time in which a collective runs, overlapped with compute or not, as a share of the mean step."""
     found = s(calls)
     return Intervals.union_of(found.ts, found.ts + found.dur).total / found.steps / s(step_ns)
 
 
 @signal("share")
 def transfer_share(s: Signals) -> float:
-    """The same without waiting for late ranks, as far as that is known."""
+    """Exposed time of collectives without waiting for late ranks, where that is known, as a share of the mean step."""
     found = s(calls)
     return float(found.exposed_transfer.sum()) / found.steps / s(step_ns)
 
 
 @signal()
 def in_backward(s: Signals) -> NDArray[np.bool_]:
-    """For each of `communication.calls`, whether the thread that does the backward pass launched it."""
+    """Whether the backward thread launched each of `communication.calls`."""
     work = DeviceWork.of(s.trace)
     threads = np.unique(Spans(s.trace).track[named(s.trace, _BACKWARD.match)])
     launched = work.are("comm") & work.launched & np.isin(work.thread, threads)
@@ -146,12 +146,12 @@ def in_backward(s: Signals) -> NDArray[np.bool_]:
 
 
 def _world(s: Signals) -> int:
-    """Ranks of a collective whose group does not tell: those among which transfers are recorded, or all of the job."""
+    """Number of ranks where the group does not tell: those with recorded transfers, or all of the job."""
     return int(s.trace.scalar(_PEERS_SQL) or s.trace.recordings[s.rank].world_size or -1)
 
 
 def _from_one_file(s: Signals) -> bool:
-    """Whether one file holds all ranks, as a report of Nsight Systems does of a host: there are hardly others then."""
+    """Whether one file holds all ranks, as an Nsight Systems report of a host does, so that others are unlikely."""
     sources = {recording.source for recording in s.trace.job.recordings.values()}
     return len(sources) == 1 and len(s.trace.job.recordings) > 1
 

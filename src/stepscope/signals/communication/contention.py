@@ -1,4 +1,4 @@
-"""Compute and communication that run at the same time, and slow each other down."""
+"""Slowdown of compute kernels by collectives that run at the same time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Crowded:
-    """The n tensor-core kernels that ran beside collectives, with what equal ones take without.
+    """The n tensor-core kernels that ran beside collectives, with the time of equal ones without.
 
     Attributes:
         event: int64[n].
@@ -39,13 +39,13 @@ class Crowded:
 
     @property
     def slowdown(self) -> float:
-        """By how much they take longer, as a share of what they would take alone."""
+        """Additional time of these kernels as a share of their time alone."""
         return float(self.dur.sum()) / float(self.alone.sum()) - 1 if self.event.size else 0.0
 
 
 @signal()
 def crowded(s: Signals) -> Crowded:
-    """Tensor-core kernels that ran beside collectives for most of their time, with what equal ones take alone."""
+    """Tensor-core kernels beside collectives for most of their time, with the median time of equal ones alone."""
     work = DeviceWork.of(s.trace)
     at, shapes = _with_shapes(s.trace)
     if not at.size:

@@ -1,4 +1,4 @@
-"""How fast data moves between ranks: over each link that the library recorded, and in each group of ranks."""
+"""Transfer rates between ranks: over each recorded link, and within each group of ranks."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class LikeCollectives:
 
 @signal("fraction")
 def exposed_part(s: Signals) -> float:
-    """The part of the time of collectives in which nothing is computed, as a fraction."""
+    """Share of collective time in which nothing is computed."""
     devices = s.trace.once(device_times)
     total = sum(device.comm.total for device in devices)
     hidden = sum((device.comm & device.compute).total for device in devices)

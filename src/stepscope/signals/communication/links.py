@@ -1,4 +1,4 @@
-"""What connects the ranks, and how fast collectives run over it."""
+"""The links that connect the ranks, and the bus bandwidth of collectives over them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PCIE: Final = ("nvidia", "amd")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What connects the ranks, as far as the recordings tell.
+    """The links between ranks, as far as the recordings show.
 
     Attributes:
         name: What it is.
@@ -77,7 +77,7 @@ class Bandwidths:
 
 @signal()
 def one_host(s: Signals) -> bool | None:
-    """Whether all ranks of the job run on one host; null if the recordings at hand do not tell."""
+    """Whether all ranks of the job run on one host; null if the recordings at hand do not show it."""
     recordings = s.trace.job.recordings
     hosts = {recording.host for recording in recordings.values()}
     if None not in hosts and len(hosts) > 1:
@@ -94,7 +94,7 @@ def one_host(s: Signals) -> bool | None:
 
 @signal()
 def link(s: Signals) -> Link:
-    """What connects the ranks: the devices' own links, PCI Express, or the network."""
+    """The links between ranks: the devices' own links, PCI Express, or the network."""
     known = s(device)
     meshed = s.trace.scalar(_MESH_SQL)
     if meshed:
@@ -110,7 +110,7 @@ def link(s: Signals) -> Link:
 
 @signal()
 def large(s: Signals) -> Bandwidths:
-    """Collectives of 4 MiB and more, with the bus bandwidth of their transfer."""
+    """Collectives of at least 4 MiB, with the bus bandwidth of their transfer."""
     every = s(calls)
     factors = {
         (name, world): bus_factor(name, world)
@@ -137,7 +137,7 @@ def large(s: Signals) -> Bandwidths:
 
 
 def _fixed_ns(carried: NDArray[np.float64], transfer: NDArray[np.int64]) -> int:
-    """Where the line through the fastest of the smallest and of the largest collectives meets no bytes at all."""
+    """Time at size 0 of the line through the fastest of the smallest and of the largest collectives, ns."""
     known = (carried > 0) & (transfer > 0)  # not NaN
     if not known.any():
         return 0

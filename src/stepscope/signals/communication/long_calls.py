@@ -1,4 +1,4 @@
-"""Collectives that last many times as long as their like: they wait, though no record tells waiting from transfer."""
+"""Collectives that last many times as long as similar ones: they wait, though transfer is not recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _P2P: Final = ("send", "recv", "send_recv")
 
 
 def standing_out(name: NDArray[np.str_], group: NDArray[np.str_], size: NDArray[np.int64], took: Times) -> Times:
-    """What n collectives need at most, int64[n]: less than they took where that stands out, else all of it.
+    """Upper bound of what each collective needs, int64[n] ns: lowered for those far above similar ones.
 
     Args:
         name: Kinds of collectives; sends and receives wait by their nature and are left as they are.

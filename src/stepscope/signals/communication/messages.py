@@ -1,4 +1,4 @@
-"""Small collectives: how many there are, and what their data would take in fewer, larger ones."""
+"""Small collectives: their number, and the time that their data would take in fewer, larger ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SELECT DISTINCT op FROM kernels WHERE event IN (SELECT unnest($events)) AND op I
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Collectives that are over before the speed of the link matters.
+    """Collectives too small for the link's speed to matter.
 
     Attributes:
         calls: Which.
@@ -39,12 +39,12 @@ class Messages:
 
     @property
     def per_step(self) -> float:
-        """How many there are in a step."""
+        """Number of messages per step."""
         return self.calls.event.size / self.calls.steps
 
     @property
     def ns_per_step(self) -> int:
-        """What they take of a step."""
+        """Time of the messages per step, ns."""
         return int(self.calls.transfer.sum()) // self.calls.steps
 
 
@@ -69,7 +69,7 @@ def _of_gradients(s: Signals) -> NDArray[np.bool_]:
 
 
 def _messages(s: Signals, kind: NDArray[np.bool_]) -> Messages:
-    """Those of a kind, of known size, in which less than half of the time can be the moving of data."""
+    """Collectives of a kind and known size of which moving the data takes less than half of the time."""
     every = s(calls).where(kind)
     # A size of 0 is none: what an exchange of nothing takes is a barrier's wait.
     if kind.any() and (every.bytes <= 0).all():

@@ -70,7 +70,7 @@ class StageTimes:
 
 @signal()
 def stage(s: Signals) -> StageTimes:
-    """The rank's part in a pipeline of a job that trains: in a group called so, or with sends to one other rank."""
+    """The rank's stage in a pipeline of a training job: in a group named so, or with sends to one other rank."""
     found = s(calls)
     groups = _groups(s)
     attentions = int(s.trace.scalar(_ATTENTION_SQL) or 0)
@@ -102,7 +102,7 @@ def stage(s: Signals) -> StageTimes:
 
 
 def _groups(s: Signals) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """What groups are for and their ranks, by name."""
+    """Purpose and ranks of groups, by name."""
     found = {row["group"]: (row["description"] or "", tuple(row["ranks"] or ())) for row in s.trace.rows(_GROUPS_SQL)}
     for row in s.trace.rows(_RANKS_SQL):
         description, ranks = found.get(row["group"], ("", ()))
@@ -130,7 +130,7 @@ def _stages(group: str, groups: dict[str, Any], found: CollectiveCalls, attentio
 
 
 def _arrivals(mine: CollectiveCalls) -> int:
-    """Calls that brought data; those that only sent moved none themselves."""
+    """Calls that received data; calls that only sent moved none themselves."""
     return int(np.count_nonzero((mine.name != "send") & (mine.transfer > 0)))
 
 

@@ -1,4 +1,4 @@
-"""Process groups: which there are, who is in them, and what carries their collectives."""
+"""Process groups: their ranks, and the backend of their collectives."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def groups(s: Signals) -> tuple[ProcessGroup, ...]:
 
 @signal("count")
 def world_size(s: Signals) -> int | None:
-    """Ranks of the job; null if neither the recording nor its groups tell."""
+    """Ranks of the job; null if neither the recording nor its groups show it."""
     told = s.trace.recordings[s.rank].world_size
     sizes = s.trace.sql("SELECT max(size) AS size FROM groups")["size"].to_pylist()
     return told or sizes[0]
@@ -89,7 +89,7 @@ def world_size(s: Signals) -> int | None:
 
 @signal()
 def megatron(s: Signals) -> bool:
-    """Whether Megatron, or a framework made from it, set the groups up: its arguments or names of groups tell."""
+    """Whether Megatron or a framework derived from it set the groups up, by arguments or names of groups."""
     if any(name.startswith("distributed.") for name in s.trace.recordings[s.rank].attributes):
         return True
     rows = s.trace.sql("SELECT DISTINCT upper(description) AS name FROM groups WHERE description IS NOT NULL")
@@ -98,6 +98,6 @@ def megatron(s: Signals) -> bool:
 
 @signal()
 def on_host(s: Signals) -> OnHost:
-    """Collectives of the gloo backend."""
+    """Collectives of the gloo backend, which host threads carry out."""
     rows = s.trace.columns(_GLOO_SQL)
     return OnHost(rows["id"], rows["dur"], rows["step"].astype(np.int64))

@@ -1,4 +1,4 @@
-"""Replicas of the model that one process keeps on several devices, as `torch.nn.DataParallel` does."""
+"""Replicas of a model that one process keeps on several devices (`torch.nn.DataParallel`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHERE s.name_id IN (SELECT unnest($names)) AND s.dur > 0 AND s.step IS NOT NULL 
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """What one process does to keep replicas on several devices.
+    """Work of one process for keeping replicas on several devices.
 
     Attributes:
         devices: Devices that it computes on; at least 2.
@@ -74,6 +74,6 @@ def replicas(s: Signals) -> Replicas | None:
 
 @signal("share")
 def replicating_share(s: Signals) -> float:
-    """Host time of handing out and gathering tensors between replicas as a share of the mean step."""
+    """Host time of scattering and gathering tensors between replicas as a share of the mean step."""
     found = s(replicas)
     return 0.0 if found is None else int(found.dur.sum()) / s(recorded_steps) / s(step_ns)

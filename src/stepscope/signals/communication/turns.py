@@ -22,7 +22,7 @@ _STEPS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Computing of the devices of a rank in its typical steps.
+    """Compute time of a rank's devices in its typical steps.
 
     Attributes:
         devices: Those that take part in each of the steps.
@@ -41,7 +41,7 @@ class Turns:
 
 @signal()
 def turns(s: Signals) -> Turns | None:
-    """How the devices of a rank share the steps among them; None if fewer than two take part."""
+    """How a rank's devices share its steps; None if fewer than two take part."""
     if s(stepless) or s(steps) < _STEPS:
         raise MissingInputError("the recording has no complete steps", hint="record at least two whole steps")
     found = Steps.of(s.trace)
@@ -69,7 +69,7 @@ def turns(s: Signals) -> Turns | None:
 
 
 def _in_all(computing: Intervals, starts: Times, stops: Times) -> bool:
-    """Whether it computes in each of the steps."""
+    """Whether a device computes in each of the steps."""
     begun = np.searchsorted(computing.ends, starts, side="right")
     known = begun < computing.starts.size
     return bool(known.all() and (computing.starts[begun] < stops).all())

@@ -1,4 +1,4 @@
-"""Data that one rank hands to the others: broadcasts and scatters, and what is copied to the device."""
+"""Data that one rank distributes to the others: broadcasts, scatters, and copies to the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinds of copies that a program could do better."""
+"""Kinds of copies that a program could avoid or speed up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SMALL: Final = 64 * 1024
 
 @signal()
 def pageable(s: Signals) -> CopyTransfers:
-    """Copies between the device and pageable memory: from a page on towards the device, from 64 KiB on away from it."""
+    """Copies between the device and pageable memory: from 4 KiB to the device, from 64 KiB to the host."""
     found = s(transfers)
     towards = found.to(HTOD) & (found.bytes >= _PAGE)
     away = found.to(DTOH) & (found.bytes >= SMALL)
@@ -52,7 +52,7 @@ def pageable_exposed_ns(s: Signals) -> int:
 
 @signal()
 def synchronous(s: Signals) -> CopyTransfers:
-    """Copies by calls that return only when they are done, from or to other memory than pageable; small ones not."""
+    """Large copies by calls that return only when they are done, from or to memory that is not pageable."""
     found = s(transfers)
     large = (found.to(HTOD) & (found.bytes > SMALL)) | (found.to(DTOH) & (found.bytes >= _PAGE))
     return found.where(found.blocking & ~found.between(PAGEABLE) & large & ~found.to(DTOD))
@@ -67,7 +67,7 @@ def small(s: Signals) -> CopyTransfers:
 
 @signal()
 def asynchronous(s: Signals) -> CopyTransfers:
-    """Copies between host and device that the host need not wait for."""
+    """Copies between host and device for which the host need not wait."""
     found = s(transfers)
     waited = found.blocking | (found.wait >= 0)
     return found.where((found.to(HTOD) | found.to(DTOH)) & ~found.between(PAGEABLE) & ~waited)
@@ -90,7 +90,7 @@ def memsets(s: Signals) -> CopyTransfers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """What becomes of many small copies if those of a step are one.
+    """The effect of packing the many small copies of a step into one.
 
     Attributes:
         gone: Copies that go away: all but the first of each step.
@@ -107,7 +107,7 @@ class Packed:
 
 @signal()
 def packed(s: Signals) -> Packed:
-    """Small copies that go away if those of a step are packed into one."""
+    """Small copies that are saved if those of a step are packed into one."""
     found = s(small)
     first = np.zeros(found.event.size, np.bool_)
     first[np.unique(found.step, return_index=True)[1]] = True
@@ -123,9 +123,9 @@ def packed(s: Signals) -> Packed:
 
 @signal()
 def round_trips(s: Signals) -> CopyTransfers:
-    """Data that the host waits for and then sends back, as much as it got, in the same step: pairs, in order.
+    """Pairs of copies: to the host, which waits, and back with as many bytes in the same step.
 
-    Without steps there are none: parts of one array that go and come one after the other have one size as well.
+    None without steps: parts of one array that are copied out and in one after the other have equal sizes as well.
     """
     found = s(transfers)
     if s(stepless):
@@ -138,7 +138,7 @@ def round_trips(s: Signals) -> CopyTransfers:
 
 @signal("share")
 def messages_between(s: Signals) -> float:
-    """The part of the round trips between whose copies the host calls MPI: what it got goes to other processes."""
+    """Round trips between whose copies the host calls MPI: their data go to other processes."""
     found = s(round_trips)
     if not found.event.size:
         return 0.0
@@ -151,7 +151,7 @@ def messages_between(s: Signals) -> float:
 
 
 def _pairs(found: CopyTransfers, away: Ids, back: Ids) -> NDArray[np.int64]:
-    """Positions of copies away and of the next ones back with as many bytes in the same step, each used once."""
+    """Positions of copies to the host and the next ones back with as many bytes in the same step, each used once."""
     waiting: dict[tuple[int, int, int], list[int]] = {}
     for at in away.tolist():
         key = (int(found.device[at]), int(found.step[at]), int(found.bytes[at]))

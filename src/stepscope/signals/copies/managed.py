@@ -1,4 +1,4 @@
-"""Managed memory: pages that migrate while kernels touch them, and what that costs the kernels."""
+"""Managed memory: pages that migrate while kernels access them, and the kernel time that this costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAULT_NS = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Migrations:
-    """Pages that migrated to the device inside n kernels, all steps together.
+    """Pages that migrated to the device during n kernels, over all steps.
 
     Attributes:
         kernels: int64[n], events.

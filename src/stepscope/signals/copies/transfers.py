@@ -1,4 +1,4 @@
-"""Copies between host and device: from what kind of memory, how fast, and whether the host waited."""
+"""Copies between host and device: kinds of memory, rate, and whether the host waited."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CopyTransfers:
     waited: Ids
 
     def where(self, kept: NDArray[Any]) -> CopyTransfers:
-        """Those that are marked, or at these positions."""
+        """A selection of the copies, by mask or positions."""
         return CopyTransfers(*(getattr(self, name)[kept] for name in self.__slots__))
 
     def to(self, direction: str) -> NDArray[np.bool_]:
@@ -101,23 +101,23 @@ class CopyTransfers:
 
     @property
     def blocked_ns(self) -> int:
-        """Host time of the calls, as far as the copies had to be waited for, and of waits after them."""
+        """Host time of blocking calls, as far as it is waiting for their copies, and of waits after them, ns."""
         held = np.maximum(np.minimum(self.returned, self.ts + self.dur) - self.called, 0)
         return int(held[self.launch >= 0].sum() + self.waited.sum())
 
     @property
     def held(self) -> Ids:
-        """Calls in which the host waits for them."""
+        """Calls in which the host waits for these copies."""
         calls: Ids = np.unique(np.append(self.launch[self.launch >= 0], self.wait[self.wait >= 0]))
         return calls
 
     @property
     def longest(self) -> Ids:
-        """Events of the longest ones."""
+        """Events of the longest copies."""
         return self.event[np.argsort(-self.dur, kind="stable")[:20]]
 
     def steps(self) -> int:
-        """In how many steps there are any."""
+        """Number of steps that have any of them."""
         return int(np.unique(self.step[self.step >= 0]).size)
 
 
@@ -125,8 +125,8 @@ class CopyTransfers:
 def transfers(s: Signals) -> CopyTransfers:
     """Copies and memsets of the rank's devices that the program asked for.
 
-    Not those that a library makes for itself inside a convolution or a GEMM, nor pages of managed memory that
-    migrate where they are touched.
+    Left out are copies that a library makes inside a convolution or a GEMM, and pages of managed memory that migrate on
+    access.
     """
     need_device(s.trace)
     rows = s.trace.columns(_BYTES_SQL)
@@ -166,7 +166,7 @@ def transfers(s: Signals) -> CopyTransfers:
 
 
 def _of_library(s: Signals, operators: Ids) -> NDArray[np.bool_]:
-    """Which of these operators only compute: what is copied inside them is their library's."""
+    """Whether each of these operators only computes, so that copies inside it are its library's."""
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
     rows = spans.rows(operators)
     own = [name_id for name_id, name in names.items() if _COMPUTES.match(name)]
@@ -192,7 +192,7 @@ def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, I
 
 @signal("bytes/s")
 def pinned_rate(s: Signals) -> float:
-    """Rate of copies from page-locked memory: as recorded, else what the device's link to its host lets expect."""
+    """Rate of copies from page-locked memory, bytes/s: as recorded, else that of the device's link to its host."""
     found = s(transfers)
     large = found.where(found.to(HTOD) & (found.src == KINDS.index(PINNED)) & (found.bytes >= _LARGE))
     if large.event.size and large.dur.sum():
@@ -203,19 +203,19 @@ def pinned_rate(s: Signals) -> float:
 
 
 def pinned_factors(s: Signals, found: CopyTransfers) -> NDArray[np.float64]:
-    """By how much copies would take less from page-locked memory, at most 1 each."""
+    """Factor of each copy's time from page-locked memory, at most 1."""
     expected = _FIXED_NS + found.bytes * 1e9 / s(pinned_rate)
     factors: NDArray[np.float64] = np.minimum(expected / np.maximum(found.dur, 1), 1.0)
     return factors
 
 
 def in_most_steps(s: Signals, found: CopyTransfers) -> bool:
-    """Whether these copies belong to the loop rather than to what is done once."""
+    """Whether these copies recur in most steps, instead of being made once."""
     return 2 * found.steps() >= s(recorded_steps)
 
 
 def exposed_ns(s: Signals, found: CopyTransfers) -> int:
-    """Time of copies during which their device did nothing else."""
+    """Time of copies during which their device did nothing else, ns."""
     device = DeviceWork.of(s.trace)
     at = np.flatnonzero(device.are("compute", "comm"))
     device_of, starts = device.device[at], device.ts[at]

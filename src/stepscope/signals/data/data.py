@@ -1,4 +1,4 @@
-"""The input pipeline: how long the job waits for batches, and what shows how they are loaded."""
+"""The input pipeline: how long the job waits for batches, and how these are loaded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def waits(s: Signals) -> LoaderWaits:
 
 @signal()
 def odd_first(s: Signals) -> bool:
-    """Whether the first wait is five times longer than each of several later ones: the loader starts."""
+    """Whether the first wait, in which the loader starts, is five times longer than each of several later ones."""
     dur = s(waits).dur
     later = dur[1:]
     return bool(later.size >= _LATER and dur[0] >= _LONG_NS and dur[0] > _ODD * int(later.max()))
@@ -71,21 +71,21 @@ def odd_first(s: Signals) -> bool:
 
 @signal()
 def regular(s: Signals) -> LoaderWaits:
-    """The waits without a first one that is odd."""
+    """The waits without an odd first one."""
     found, first = s(waits), int(s(odd_first))
     return LoaderWaits(found.events[first:], found.ts[first:], found.dur[first:], found.names[first:])
 
 
 @signal("ns")
 def taking_ns(s: Signals) -> int:
-    """Time that it takes to take a batch that workers have ready: the shortest wait, at most 0.5 ms."""
+    """Time to take a batch that workers have ready: the shortest wait, at most 0.5 ms."""
     dur = s(regular).dur
     return min(int(dur.min(initial=TAKING_NS)), TAKING_NS) if s(in_process) is False else 0
 
 
 @signal("ns")
 def wait_ns(s: Signals) -> int:
-    """Mean wait for a batch, per step, less what taking it takes; a first wait that is odd does not count."""
+    """Mean wait for batches per step, without taking them and without an odd first wait, ns."""
     steps = max(s(recorded_steps) - s(odd_first), 1)
     found = s(regular).dur
     return (int(found.sum()) - found.size * s(taking_ns)) // steps
@@ -99,7 +99,7 @@ def wait_share(s: Signals) -> float:
 
 @signal()
 def in_process(s: Signals) -> bool | None:
-    """Whether the main process loads the batches itself (no workers); null if the recording does not tell."""
+    """Whether the main process loads the batches itself (no workers); null if not recorded."""
     return next((True for name in s(waits).names if "SingleProcess" in name), None) or next(
         (False for name in s(waits).names if "MultiProcessing" in name), None
     )
@@ -107,11 +107,11 @@ def in_process(s: Signals) -> bool | None:
 
 @signal()
 def irregular(s: Signals) -> NDArray[np.bool_]:
-    """For each regular wait whether it is one of a few long ones that come at irregular intervals; bool[n].
+    """Whether each regular wait is one of a few long ones at irregular intervals, bool[n].
 
-    Workers that are too slow for the job make it wait regularly: each of them delivers after the same time. None is
-    marked then, and none if most waits are long. Two come irregularly if as far before or after them there is no third
-    one though it would be in the recording; a single one is marked unless it is the first wait.
+    Workers that are too slow for the job make it wait regularly, each delivering after the same time: then none is
+    marked, nor if most waits are long. Two long waits are irregular if no third one follows or precedes at their
+    distance although the recording reaches that far. A single one is marked unless it is the first wait.
     """
     dur = s(regular).dur
     nothing = np.zeros(dur.size, np.bool_)
@@ -131,7 +131,7 @@ def irregular(s: Signals) -> NDArray[np.bool_]:
 
 @signal("ns")
 def late_idle_ns(s: Signals) -> int:
-    """Time per complete step in which no device has anything to do while a batch that comes late is waited for."""
+    """Time per complete step in which no device has work while the host waits for a late batch."""
     found, late = s(regular), s(irregular)
     idle = Intervals.union_of(found.ts[late], found.ts[late] + found.dur[late])
     for device in s.trace.once(device_times):

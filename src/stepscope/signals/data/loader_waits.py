@@ -1,4 +1,4 @@
-"""What happens inside the waits for a batch: the main process reads or prepares it, or receives it from a worker."""
+"""Activity inside waits for batches: the main process reads or prepares the batch, or receives it from a worker."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ORDER BY s.ts, s.ts + s.dur DESC
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What was recorded of one kind inside the waits for batches.
+    """Events of one kind inside the waits for batches.
 
     Attributes:
         events: int64[n], outermost operators, functions, or calls that read.
@@ -79,7 +79,7 @@ def reading_share(s: Signals) -> float:
 
 @signal()
 def receiving(s: Signals) -> Inside:
-    """Functions inside the waits that take over a batch which a worker has ready: its memory is mapped and unpacked."""
+    """Functions inside the waits that take over a batch from a worker: mapping and unpacking its memory."""
     rows = s.trace.once(_rows)
     python = rows["category"] == "python"
     if s(in_process) is not False or not python.any():
@@ -115,7 +115,7 @@ def _part(s: Signals, category: str) -> Inside:
 
 
 def _outermost(rows: dict[str, NDArray[Any]], mine: NDArray[np.int64]) -> Inside:
-    """Those of these rows that lie in no other one, and the two names that took longest."""
+    """Those of these rows that lie in no other one, and the two names with most time."""
     outer = mine[apart(rows["ts"][mine], rows["stop"][mine])]
     took = rows["stop"][outer] - rows["ts"][outer]
     names, index = np.unique(rows["name"][outer].astype(str), return_inverse=True)
@@ -125,7 +125,7 @@ def _outermost(rows: dict[str, NDArray[Any]], mine: NDArray[np.int64]) -> Inside
 
 
 def _function(s: Signals, rows: dict[str, NDArray[Any]]) -> list[str]:
-    """The innermost Python function that makes up half of the waits and is not the loader's own."""
+    """The innermost Python function outside the loader that covers half of the waits."""
     half = int(s(waits).dur.sum()) // 2
     mine = np.flatnonzero(rows["category"] == "python")
     names, index = np.unique(rows["name"][mine].astype(str), return_inverse=True)

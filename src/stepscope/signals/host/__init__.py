@@ -1,1 +1,1 @@
-"""The host: launching, waiting, Python, the optimizer's loop."""
+"""The host: launching, waiting, Python, the optimizer."""

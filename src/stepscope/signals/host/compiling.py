@@ -1,4 +1,4 @@
-"""Compilation and loading of code while the job runs, and whether shapes change from step to step."""
+"""Compilation and code loading while the job runs, and variety of shapes between steps."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Compilations:
 
 @signal()
 def compilations(s: Signals) -> Compilations:
-    """Compilation and loading of code in the steps."""
+    """Events in steps that compile or load code."""
     categories = [category for category in CATEGORIES if category not in _ON_DEVICE]
     names = {one: name for one, name in names_of(s.trace, categories) if _COMPILING.search(name)}
     spans = Spans(s.trace)
@@ -74,13 +74,13 @@ def compilations(s: Signals) -> Compilations:
 
 @signal("share")
 def compiling_share(s: Signals) -> float:
-    """Time of compilation and loading of code as a share of the mean step."""
+    """Time of compilation and code loading as a share of the mean step."""
     return int(s(compilations).dur.sum()) / s(recorded_steps) / s(step_ns)
 
 
 @signal("ratio")
 def shape_variety(s: Signals) -> float:
-    """Shapes of operators in all complete steps over those in one step; 1 if every step has the same ones."""
+    """Distinct operator shapes in all complete steps over those in one step; 1 if every step has the same."""
     row = s.trace.rows(_SHAPES_SQL)[0]
     if (row["steps"] or 0) < 2:
         raise MissingInputError(

@@ -1,4 +1,4 @@
-"""Operators that do their work on the host although the job has a device."""
+"""Operators that compute on the host although the job has a device."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CpuOperatorCalls:
 
 @signal()
 def working(s: Signals) -> CpuOperatorCalls:
-    """Operators of PyTorch that launch nothing on the device and usually take 50 µs or more."""
+    """PyTorch operators that launch no device work and usually take at least 50 µs."""
     need_device(s.trace)
     need_operators(s.trace)
     spans = Spans(s.trace)
@@ -63,7 +63,7 @@ def working(s: Signals) -> CpuOperatorCalls:
 
 
 def _slow(s: Signals, spans: Spans, least: int) -> NDArray[np.int64]:
-    """Positions of innermost operators in steps, of names whose median call takes so long and launches nothing."""
+    """Positions of innermost operators in steps with names whose median call is that long and launches nothing."""
     known = {name_id for name_id, name in s.trace.once(names_by_id).items() if _KNOWN.match(name)}
     named = np.zeros(max(s.trace.once(names_by_id), default=0) + 1, np.bool_)
     named[list(known)] = True
@@ -81,7 +81,7 @@ def _slow(s: Signals, spans: Spans, least: int) -> NDArray[np.int64]:
 
 
 def _in_last(spans: Spans, at: NDArray[np.int64], waits: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether events begin in the last of these waits that has begun on their thread."""
+    """Whether each event starts in the last of these waits that has started on its thread, bool[n]."""
     found = np.zeros(at.size, np.bool_)
     for track in np.unique(spans.track[waits]).tolist():
         its, mine = waits[spans.track[waits] == track], np.flatnonzero(spans.track[at] == track)
@@ -93,5 +93,5 @@ def _in_last(spans: Spans, at: NDArray[np.int64], waits: NDArray[np.int64]) -> N
 
 @signal("share")
 def working_share(s: Signals) -> float:
-    """Host time of operators that work on the host, as a share of the mean step."""
+    """Host time of operators that compute on the host as a share of the mean step."""
     return int(s(working).dur.sum()) / s(recorded_steps) / s(step_ns)

@@ -1,4 +1,4 @@
-"""Whether the device waits for the host to launch its work, and what the host does meanwhile."""
+"""Whether the device waits for the host to launch work, and what the host does meanwhile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DISPATCHING: Final = ("op_overhead", "python", "runtime_call", "other")
 
 @dataclass(frozen=True, slots=True)
 class MainThread:
-    """What the main thread, or the one that it handed over to, did in the steps, by segments.
+    """States of the main thread, or of the one that it handed over to, in the steps.
 
     Attributes:
         starts: int64[n].
@@ -66,7 +66,7 @@ class StepEvents:
 
 @signal()
 def idle(s: Signals) -> Mapping[tuple[str, str], int]:
-    """Mean idle time of a device per typical step, by cause and detail, ns."""
+    """Mean idle time of a device per typical step by cause and detail, ns."""
     rows = s.table("idle_causes").arrow.to_pylist()
     typical = set(Steps.of(s.trace).typical_steps.tolist())
     windows = len(typical) * max(len({row["device"] for row in rows}), 1)
@@ -87,38 +87,39 @@ def _share(s: Signals, cause: str, *details: str) -> float:
 
 @signal("share")
 def idle_share(s: Signals) -> float:
-    """Time in which the device was idle as a share of the step, but for turning to a kernel that waits in its queue."""
+    """Idle time of the device as a share of the step, without switching to a kernel that waits in its queue."""
     turning = s(idle).get(("launch_latency", "queued"), 0)
     return (sum(s(idle).values()) - turning) / s(step_ns)
 
 
 @signal("ns")
 def idle_ns(s: Signals) -> int:
-    """That time per step: a host that no longer waits can't make a step shorter by more."""
+    """Idle time of the device per step, ns: an upper bound of what a faster host saves."""
     return round(s(idle_share) * s(step_ns))
 
 
 @signal("share")
 def dispatch_share(s: Signals) -> float:
-    """Time in which the device was idle since its next work was not launched yet, as a share of the step.
+    """Idle time of the device because its next work is not launched yet, as a share of the step.
 
-    The host was dispatching: not at work of its own for milliseconds, and not loading a kernel for its first launch.
+    The host was dispatching: neither busy with work of its own for milliseconds, nor loading a kernel for its first
+    launch.
     """
     return _share(s, "host_dispatch", *_DISPATCHING) + _share(s, "launch_latency", "empty_queue")
 
 
 @signal("share")
 def late_share(s: Signals) -> float:
-    """The same with the time in which the host did other work of its own, and called nothing of the device."""
+    """Idle time because work is not launched yet, including the host's own work, as a share of the step."""
     return s(dispatch_share) + _share(s, "host_dispatch", "host_work")
 
 
 @signal("share")
 def ramp_share(s: Signals) -> float:
-    """The part of the time in which the device was idle and the host dispatched that lies in a recording's first half.
+    """Share of the dispatch idle time that lies in a recording's first half, for recordings without steps.
 
-    Without steps: the queue is empty until the host runs ahead, which happens once. With steps it belongs to each of
-    them, and this is 0.
+    The queue is empty until the host runs ahead, which happens once. With steps it belongs to each of them, and this is
+    0.
     """
     if s(steps):
         return 0.0
@@ -132,9 +133,9 @@ def ramp_share(s: Signals) -> float:
 
 @signal("per step")
 def dispatch_gaps(s: Signals) -> float:
-    """Gaps per step, or per millisecond of it where that is more, that end with a late launch, by the main reason.
+    """Idle gaps that end with a late launch: per step, or per millisecond of it where that is more.
 
-    A loop of five kernels has five of them in a step of 30 µs; few long gaps are what neither of the two is many of.
+    A loop of five kernels has five in a step of 30 µs; a few long gaps in a long step are few by either measure.
     """
     rows = s.table("idle_causes").arrow.to_pylist()
     typical = set(Steps.of(s.trace).typical_steps.tolist())
@@ -149,13 +150,13 @@ def dispatch_gaps(s: Signals) -> float:
 
 @signal("share")
 def python_share(s: Signals) -> float:
-    """The part of it in which the host was in Python, between operators."""
+    """Part of `dispatch_share` in which the host was in Python, between operators."""
     return _share(s, "host_dispatch", "python")
 
 
 @signal("share")
 def operators_share(s: Signals) -> float:
-    """The part of it in which the host was in operators and calls of the device's runtime."""
+    """Part of `dispatch_share` in which the host was in operators and calls of the device's runtime."""
     return _share(s, "host_dispatch", "op_overhead", "runtime_call")
 
 
@@ -168,7 +169,7 @@ def kernel_ns(s: Signals) -> int:
 
 @signal("ns")
 def launch_period_ns(s: Signals) -> int:
-    """Median time from one launch of a thread to its next one."""
+    """Median time between two launches of a thread."""
     work = DeviceWork.of(s.trace)
     mine = work.are("compute") & (work.call_step >= 0)
     _, first = np.unique(work.launch[mine], return_index=True)
@@ -180,7 +181,7 @@ def launch_period_ns(s: Signals) -> int:
 
 @signal("ns")
 def call_ns(s: Signals) -> int:
-    """Median duration of a call that launches work; 0 where there are too few to tell."""
+    """Median duration of a launch call; 0 where there are too few."""
     spans = Spans(s.trace)
     calls = np.flatnonzero(spans.of("launch") & (spans.step >= 0))
     taken = spans.dur[calls[on_host(s.trace, spans.track[calls])]]
@@ -189,7 +190,7 @@ def call_ns(s: Signals) -> int:
 
 @signal("ns")
 def operator_ns(s: Signals) -> int:
-    """Median duration of an operator that calls nothing; 0 where there are too few to tell."""
+    """Median duration of an operator without runtime calls; 0 where there are too few."""
     spans = Spans(s.trace)
     inner = spans.of("op") & (spans.step >= 0)
     inner[spans.around[spans.around >= 0]] = False
@@ -198,7 +199,7 @@ def operator_ns(s: Signals) -> int:
 
 
 def median(values: Times) -> int:
-    """The middle one, or the lower of two; 0 if there are none."""
+    """The lower median; 0 for no values."""
     if not values.size:
         return 0
     middle = (values.size - 1) // 2
@@ -207,7 +208,7 @@ def median(values: Times) -> int:
 
 @signal()
 def line(s: Signals) -> MainThread:
-    """What the host did in the steps, on the thread that launches or those that it waits for."""
+    """States of the host in the steps, on the thread that launches or those that it waits for."""
     hosts = s.trace.once(states.host_states)
     if hosts is None:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
@@ -218,7 +219,7 @@ def line(s: Signals) -> MainThread:
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
-    """Steps on the host, or the time in which the devices were in use if there are none: starts and ends."""
+    """Starts and ends of the steps on the host, or of the time in which devices were in use without steps."""
     if s(steps):
         every = Steps.of(s.trace)
         return every.ts, every.stop
@@ -247,14 +248,14 @@ def in_python(s: Signals) -> tuple[Times, Times]:
 
 @signal("share")
 def python_part(s: Signals) -> float:
-    """Time in Python as a share of the time in which the host made work and waited for nothing."""
+    """Time in Python as a share of the host's working time, without waits."""
     python, every = (int((ends - starts).sum()) for starts, ends in (s(in_python), s(dispatching)))
     return python / max(every, 1)
 
 
 @signal("ns")
 def python_per_operator_ns(s: Signals) -> int:
-    """Time in Python per operator that the main thread calls from it; 0 where there are too few to tell."""
+    """Time in Python per operator that the main thread calls from it; 0 where there are too few."""
     hosts = s.trace.once(states.host_states)
     starts, ends = s(in_python)
     calls = _outermost(s, hosts.feeders[0]) if hosts else 0
@@ -262,7 +263,7 @@ def python_per_operator_ns(s: Signals) -> int:
 
 
 def _outermost(s: Signals, track: int) -> int:
-    """Operators of a thread in steps that lie in no other one."""
+    """Operators of a thread in steps that lie in no other operator."""
     spans = Spans(s.trace)
     operators = np.flatnonzero(spans.of("op") & (spans.step >= 0) & (spans.track == track))
     around = spans.around[operators]
@@ -271,7 +272,7 @@ def _outermost(s: Signals, track: int) -> int:
 
 @signal()
 def collections(s: Signals) -> StepEvents:
-    """Garbage collections of Python in steps."""
+    """Python's garbage collections in steps."""
     if not s.trace.once(recorded_events).names(("gc",)):
         none = np.zeros(0, np.int64)
         return StepEvents(none, none, none)

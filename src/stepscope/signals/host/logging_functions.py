@@ -1,4 +1,4 @@
-"""Python functions that do a known thing: logging, metrics, checkpoints."""
+"""Python functions of a known purpose: logging, metrics, checkpoints."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ UNION SELECT DISTINCT s.track FROM spans s JOIN tracks t USING (track) WHERE t.k
 
 @dataclass(frozen=True, slots=True)
 class Logging:
-    """Outermost functions of the steps that log or work out metrics, in time order.
+    """Outermost functions in steps that log or compute metrics, in time order.
 
     Attributes:
         events: int64[n].
@@ -88,7 +88,7 @@ class Logging:
 
 @signal()
 def logging(s: Signals) -> Logging:
-    """Functions that log, print or work out metrics, and calls that write, on the threads that run the steps."""
+    """Functions that log, print or compute metrics, and calls that write, on the threads that run the steps."""
     python = dict(names_of(s.trace, ("python",)))
     if python:
         return _found(s, "python", {i: name for i, name in python.items() if is_logging(name)})
@@ -103,12 +103,12 @@ def logging(s: Signals) -> Logging:
 
 @signal("share")
 def logging_share(s: Signals) -> float:
-    """Host time in functions that log, print or work out metrics, as a share of the mean step."""
+    """Host time of functions that log, print or compute metrics as a share of the mean step."""
     return int(s(logging).dur.sum()) / s(recorded_steps) / s(step_ns)
 
 
 def is_logging(name: str) -> bool:
-    """Whether a Python function, as recorded, logs, prints or works out metrics."""
+    """Whether a Python function, named as recorded, logs, prints or computes metrics."""
     if _NOT.search(name):
         return False
     return any(pattern.search(name) for pattern in (_LIBRARIES, _FUNCTIONS, _BUILTINS))

@@ -1,4 +1,4 @@
-"""The longest times in which a device does nothing, and what ran before and after each."""
+"""The longest idle times of a device, and the work before and after each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_DEVICE: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class IdleGap:
-    """Times in which a device does nothing, between the same two kernels.
+    """Idle times of a device between the same two kernels.
 
     Attributes:
         start_ns: Start of the longest, since the trace's origin.
@@ -44,7 +44,7 @@ class IdleGap:
 
 @signal()
 def longest_gaps(s: Signals) -> tuple[IdleGap, ...]:
-    """The longest gaps in typical steps, on the device that is idle least."""
+    """The longest idle gaps in typical steps, on the device that is idle least."""
     windows, typical = s.trace.once(step_windows), Steps.of(s.trace).typical_steps
     mine = np.isin(windows.step, typical)
     inside = Intervals.union_of(windows.starts[mine], windows.ends[mine])
@@ -61,7 +61,7 @@ def longest_gaps(s: Signals) -> tuple[IdleGap, ...]:
 
 
 def _sides(s: Signals, device: DeviceTime, start: int, end: int) -> tuple[str, str]:
-    """What ran before and after a gap."""
+    """Names of the work before and after a gap."""
     work, names = DeviceWork.of(s.trace), s.trace.once(names_by_id)
     on = (work.device == (_NO_DEVICE if device.device is None else device.device)) & ~work.are("sync")
     stop = work.ts + work.dur

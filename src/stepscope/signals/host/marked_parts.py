@@ -1,4 +1,4 @@
-"""Parts of the host's time that the program marked, where nothing else is recorded of it."""
+"""Host time by the ranges that the program marked, for recordings without a device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MarkedParts:
 
 @signal()
 def marked_parts(s: Signals) -> MarkedParts:
-    """What the marked ranges of a recording without a device say of where the host's time goes."""
+    """Host time by marked range, in a recording without a device."""
     spans = Spans(s.trace)
     ranges = np.flatnonzero(spans.of("annotation") & (spans.dur > 0))
     # Ranges of collectives are of the library's own threads: the program did not mark them.

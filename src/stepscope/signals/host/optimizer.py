@@ -1,4 +1,4 @@
-"""The optimizer's step: how many calls and kernels it takes."""
+"""The optimizer's step: its calls and kernels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FUNCTION: Final = re.compile(r"torch/optim/[a-z]+\.py\(\d+\): step$")
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """The optimizer's steps, without those that lie in another one.
+    """The optimizer's steps, without nested ones.
 
     Attributes:
         events: int64[n], the steps.
@@ -59,7 +59,7 @@ class Updates:
 
 @signal()
 def updates(s: Signals) -> Updates:
-    """The optimizer's steps, the operators that they call and what these launch."""
+    """The optimizer's steps, the operators that they call, and the kernels that these launch."""
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
     wrappers = [name_id for name_id, name in names.items() if name.startswith(_WRAPPER)]
     steps = _steps(spans, names, wrappers)
@@ -97,7 +97,7 @@ def updates(s: Signals) -> Updates:
 
 
 def _steps(spans: Spans, names: dict[int, str], wrappers: list[int]) -> NDArray[np.int64]:
-    """Positions of the optimizer's steps, by start; of those that begin together the longest comes first."""
+    """Positions of the optimizer's steps by start, the longest first of those that start together."""
     functions = [name_id for name_id, name in names.items() if _FUNCTION.search(name)]
     found = np.zeros(spans.name.size, np.bool_)
     for chosen, categories in ((wrappers, ("op", "annotation")), (functions, ("python",))):
@@ -107,7 +107,7 @@ def _steps(spans: Spans, names: dict[int, str], wrappers: list[int]) -> NDArray[
 
 
 def _called(spans: Spans, ranges: dict[str, NDArray[Any]], wrappers: list[int]) -> NDArray[np.int64]:
-    """Positions of the operators that the steps call: outermost ones, and those that lie in a wrapper."""
+    """Positions of the operators that the steps call: outermost ones, and those inside a wrapper."""
     at = np.flatnonzero(spans.of("op") & np.isin(spans.track, ranges["track"]))
     at = at[inside({"track": spans.track[at], "ts": spans.ts[at]}, ranges)]
     around = spans.around[at]
@@ -118,7 +118,7 @@ def _called(spans: Spans, ranges: dict[str, NDArray[Any]], wrappers: list[int]) 
 
 @signal("per step")
 def tensor_updates(s: Signals) -> float:
-    """Operators per step by which the optimizer updates one tensor each; 0 if it works on lists of them."""
+    """Operators per step that each update one tensor; 0 if the optimizer works on lists of tensors."""
     found = s(updates)
     # Where launches of the step are recorded, calls without any do nothing to a tensor of the device.
     number = min(found.calls, found.kernels.size) if found.kernels.size else found.calls

@@ -1,4 +1,4 @@
-"""What the program does outside of its steps: before the device's first work, between steps, after its last work."""
+"""Host work outside the steps: before the device's first work, between steps, after its last work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Long stretches in which the host runs and no device has been used yet, or none is used any more.
+    """Long host work before the first use of a device, or after the last.
 
     Attributes:
         before: Those before the first work, and what the host does in them.
@@ -54,7 +54,7 @@ def outside(s: Signals) -> Outside:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """What lies between steps that are not marked back to back.
+    """Time between steps that do not follow each other directly.
 
     Attributes:
         count: How many times one step follows another.
@@ -78,7 +78,7 @@ class Between:
 
 @signal()
 def between(s: Signals) -> Between:
-    """How long the devices are idle between one step and the next; a median, since a job may pause once."""
+    """Median idle time of the devices between one step and the next; a job may pause once."""
     steps = Steps.of(s.trace)
     length = steps.typical_ns
     if length is None or steps.step.size < _FEW or not steps.found.all():
@@ -97,6 +97,6 @@ def between(s: Signals) -> Between:
 
 
 def _long(found: Intervals) -> Intervals:
-    """What is left of stretches once waits are taken out, but for crumbs."""
+    """Stretches without the waits inside them, and without short remains."""
     long = found.ends - found.starts >= np.int64(1_000_000)
     return Intervals(found.starts[long], found.ends[long])

@@ -1,4 +1,4 @@
-"""What the host does while the device is idle and nothing is launched for milliseconds, by the functions it is in."""
+"""Functions that the host is in while the device is idle and nothing is launched for milliseconds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ASKING: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What the host does in such stretches, in steps, or without steps while the device is in use.
+    """Host work in such stretches of the steps, or of the time in which the device is in use.
 
     Attributes:
         found: The stretches.
@@ -69,13 +69,13 @@ class Doing:
 
 @signal("share")
 def own_work_share(s: Signals) -> float:
-    """Time in which the device is idle and the host calls nothing of it for milliseconds, as a share of the step."""
+    """Time in which the device is idle and the host makes no runtime call for milliseconds, as a share of the step."""
     return s(idle).get(("host_dispatch", "host_work"), 0) / s(step_ns)
 
 
 @signal()
 def own_work(s: Signals) -> Doing:
-    """What the host does while the device is idle and nothing is launched for milliseconds."""
+    """Host work while the device is idle and nothing is launched for milliseconds."""
     starts, ends = s(line).of(states.OP, states.PYTHON, states.OTHER)
     found = Intervals.union_of(starts, ends) & s.trace.once(host_work)
     for device in s.trace.once(device_times):
@@ -84,7 +84,7 @@ def own_work(s: Signals) -> Doing:
 
 
 def asking(s: Signals) -> Intervals:
-    """When the main thread waited, in a call of the operating system, for somebody else."""
+    """When the main thread waited in an operating-system call for another thread or process."""
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
     waits = [name_id for name_id, name in names.items() if _ASKING.match(name)]
     at = np.flatnonzero(spans.of("other") & np.isin(spans.name, waits) & (spans.track == _main(s)))
@@ -92,7 +92,7 @@ def asking(s: Signals) -> Intervals:
 
 
 def told(s: Signals, found: Intervals) -> Doing:
-    """Which functions, ranges or calls the main thread is in during these stretches."""
+    """Functions, ranges or calls that the main thread is in during these stretches."""
     for categories in _NAMED:
         doing = _told(s, found, categories)
         if doing.name or doing.parts:
@@ -137,7 +137,7 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
 
 
 def _around(ts: NDArray[np.int64], stop: NDArray[np.int64]) -> Ids:
-    """Position of the innermost of n events around each, which ascend by start, the longest first; -1 for none."""
+    """Position of the innermost event around each of n events by start, the longest first; -1 for none."""
     found, opened = np.full(ts.size, -1), list[int]()
     for one, (start, end) in enumerate(zip(ts.tolist(), stop.tolist(), strict=True)):
         while opened and stop[opened[-1]] < end:

@@ -1,4 +1,4 @@
-"""Moments in which the host did nothing that is recorded, for a millisecond or more, where it usually goes on."""
+"""Stretches of at least a millisecond without host events, where the same place usually takes far less."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Pauses:
 
 @signal()
 def pauses(s: Signals) -> Pauses:
-    """Pauses of the host: stretches without any event, where the same thing usually takes far less time."""
+    """Host pauses: stretches without any event that usually take far less time."""
     hosts = s.trace.once(host_states)
     if hosts is None or not hosts.python:
         raise MissingInputError(
@@ -70,7 +70,7 @@ def pauses(s: Signals) -> Pauses:
 
 @signal("share")
 def paused_share(s: Signals) -> float:
-    """Pauses of the host as a share of the mean step."""
+    """Host pauses as a share of the mean step."""
     found = s(pauses)
     return int((found.ends - found.starts).sum()) / s(recorded_steps) / s(step_ns)
 
@@ -79,7 +79,7 @@ Silent = tuple[Times, Times, NDArray[np.float64], NDArray[np.int64]]
 
 
 def _silent(s: Signals, threads: list[int]) -> Silent:
-    """Long stretches in steps without any start or end of an event, their place within the step, and the step."""
+    """Long stretches in steps without start or end of any event, their place within the step, and the step."""
     spans = Spans(s.trace)
     mine = np.flatnonzero(spans.of(*_BUSY) & np.isin(spans.track, threads) & (spans.dur >= 0))
     ts, steps = spans.ts[mine], Steps.of(s.trace)
@@ -120,7 +120,7 @@ def _unexplained(
 
 
 def _usual(spans: Spans, names: NDArray[np.int32]) -> dict[int, int]:
-    """What operators of these names usually take, where there are several of them."""
+    """Usual durations of operators with these names, where there are several."""
     operators = np.flatnonzero(spans.of("op") & (spans.dur >= 0))
     operators = operators[np.isin(spans.name[operators], names)]
     name, dur = spans.name[operators], spans.dur[operators]
@@ -129,7 +129,7 @@ def _usual(spans: Spans, names: NDArray[np.int32]) -> dict[int, int]:
 
 
 def _regular(place: NDArray[np.float64], step: NDArray[np.int64], steps: int, length: Times) -> NDArray[np.bool_]:
-    """Which stretches recur at the same place in half of the other steps; all, if these are too few to tell."""
+    """Which stretches recur at the same place in half of the other steps; all, if there are too few steps."""
     if steps < 3:
         return np.ones(place.size, np.bool_)
     regular = np.zeros(place.size, np.bool_)

@@ -1,10 +1,9 @@
-"""What the profiler itself adds to the host's work: the times that it records are then not those of the job.
+"""Host time that the profiler itself adds, by which recorded times exceed the job's own.
 
-Three things are told. A stack that is collected with each operator makes the operators of the thread that runs Python
-several times as long as equal ones of the thread that runs the backward pass. An observer that writes down every
-operator (PyTorch's execution trace) makes all of them long, and leaves its numbers in their arguments. A recorder of
-Python calls looks up the line of each call: in a generated function of thousands of lines that takes longer the further
-down the call is.
+Three causes are recognised. Collecting a stack with each operator makes the operators of the thread that runs Python
+several times as long as equal ones of the backward thread. An observer of all operators (PyTorch's execution trace)
+makes all of them long, and leaves its numbers in their arguments. A recorder of Python calls looks up the line of each
+call: in a generated function of thousands of lines this takes longer the further down the call is.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _GROWTH: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class ProfilerCost:
-    """What the profiler adds to the work of the threads that launch.
+    """Host time that the profiler adds to the threads that launch.
 
     Attributes:
         cause: `observer`, `stacks`, `lines`, or empty where nothing shows.
@@ -61,7 +60,7 @@ class ProfilerCost:
 
 @signal()
 def added_work(s: Signals) -> ProfilerCost:
-    """What the profiler adds to the host's work, the largest part where several things show."""
+    """Host time that the profiler adds; of several causes the largest."""
     hosts = s.trace.once(host_states)
     if hosts is None:
         raise MissingInputError("the recording has no host threads", hint="record the host as well as the device")
@@ -71,24 +70,24 @@ def added_work(s: Signals) -> ProfilerCost:
 
 @signal("share")
 def added_share(s: Signals) -> float:
-    """Host time that the profiler adds, as a share of the step: a host that is late by less is not late without it."""
+    """Host time that the profiler adds as a share of the step, to be subtracted from lateness of the host."""
     return s(added_work).added_ns / s(recorded_steps) / s(step_ns)
 
 
 @signal("share")
 def own_dispatch_share(s: Signals) -> float:
-    """What would be left of `host.dispatch_share` without the time that the profiler adds to the host's."""
+    """`host.dispatch_share` without the host time that the profiler adds."""
     return max(s(dispatch_share) - (s.maybe(added_share) or 0.0), 0.0)
 
 
 @signal("share")
 def own_late_share(s: Signals) -> float:
-    """What would be left of the host's lateness, dispatch and other work, without the time that the profiler adds."""
+    """Lateness of the host, dispatch and other work, as a share of the step, without what the profiler adds."""
     return max(s(late_share) - (s.maybe(added_share) or 0.0), 0.0)
 
 
 def _observer(s: Signals) -> ProfilerCost:
-    """Operators are numbered by an observer, and all of them are long."""
+    """The cost of an observer that numbers operators, where all of these are long."""
     usual = s(operator_ns)
     if usual < _SLOW_NS:
         return ProfilerCost()
@@ -99,7 +98,7 @@ def _observer(s: Signals) -> ProfilerCost:
 
 
 def _stacks(s: Signals) -> ProfilerCost:
-    """Operators of one thread take several times as long as those of the same names on another."""
+    """The cost of stacks: operators of one thread several times as long as those of the same name on another."""
     spans = Spans(s.trace)
     inner = spans.of("op") & (spans.dur >= 0)
     every = np.flatnonzero(inner & (spans.step >= 0))
@@ -122,7 +121,7 @@ def _stacks(s: Signals) -> ProfilerCost:
 
 
 def _shared(spans: Spans, mine: NDArray[np.int64], theirs: NDArray[np.int64], few: int) -> list[tuple[int, int]]:
-    """Median durations on both threads of the operators that both called so often."""
+    """Median durations, on both threads, of the operators that both called often enough."""
     return [
         (median(spans.dur[a]), median(spans.dur[b]))
         for name in np.intersect1d(spans.name[mine], spans.name[theirs]).tolist()
@@ -131,7 +130,7 @@ def _shared(spans: Spans, mine: NDArray[np.int64], theirs: NDArray[np.int64], fe
 
 
 def _lines(s: Signals) -> ProfilerCost:
-    """The pauses between the calls of a long function grow from its start to its end."""
+    """The cost of looking up lines: pauses between the calls of a long function grow from its start to its end."""
     spans = Spans(s.trace)
     python = spans.of("python")
     if not python.any():
@@ -149,7 +148,7 @@ def _lines(s: Signals) -> ProfilerCost:
 
 
 def _pauses(spans: Spans, calls: NDArray[np.int64]) -> tuple[int, int, int]:
-    """Of the pauses between calls: the median of the first quarter, of the last, and what all are beyond the first."""
+    """Pauses between calls: median of the first quarter, median of the last, and the total above the first."""
     calls = calls[np.lexsort((spans.id[calls], spans.ts[calls]))]
     ends = np.maximum.accumulate(spans.ts[calls] + np.maximum(spans.dur[calls], 0))
     pause = np.maximum(spans.ts[calls][1:] - ends[:-1], 0)
@@ -166,6 +165,6 @@ def _threads(s: Signals) -> tuple[int, tuple[int, ...]]:
 
 
 def _made(s: Signals) -> int:
-    """Time in which the host made work, in all recorded steps."""
+    """Time in which the host was working, in all recorded steps, ns."""
     starts, ends = s(dispatching)
     return int((ends - starts).sum())

@@ -1,4 +1,4 @@
-"""Numbers that the program reads from the device: what of host and device is there for that alone."""
+"""Operators and copies whose only purpose is to read a number from the device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stepscope.signals.signal import Signals, signal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reads:
-    """What goes away with the reads of numbers in steps.
+    """Work that is saved if numbers are not read in steps.
 
     Attributes:
         operators: int64[n], the outermost operators that do nothing but read numbers.
@@ -33,7 +33,7 @@ class Reads:
 
 @signal()
 def number_reads(s: Signals) -> Reads:
-    """Operators around the waits for a number, as far as they copy that and do nothing else on the device."""
+    """Operators around the waits for a number that copy the number and do nothing else on the device."""
     spans, work, copies = Spans(s.trace), DeviceWork.of(s.trace), Copies.of(s.trace)
     small = (copies.direction == DIRECTIONS.index("DtoH")) & (copies.bytes >= 0) & (copies.bytes <= ONE_NUMBER)
     numbers = copies.at[small]

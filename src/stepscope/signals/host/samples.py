@@ -1,4 +1,4 @@
-"""Which functions a host thread is in while something lasts, by samples of the processor."""
+"""Functions that a host thread is in during given stretches, by samples of the processor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST, _PART = 0.5, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What samples say of some stretches.
+    """Functions by samples within given stretches.
 
     Attributes:
         name: The innermost function that half of the samples are in; empty if there is none.
@@ -42,7 +42,7 @@ class Sampled:
 
 
 def sampled(trace: Trace, found: Intervals, track: int) -> Sampled:
-    """Which functions a thread is in during some stretches; nothing where too few samples tell."""
+    """Functions that a thread is in during given stretches; nothing where there are too few samples."""
     rows = trace.columns(_SQL, {"track": track})
     ts = np.asarray(rows["ts"], np.int64)
     at = np.flatnonzero(found.at(ts)) if ts.size else np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Calls in which the host waits for the device: how often, why, and from where."""
+"""Calls in which the host waits for the device: number, reason and place."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class WaitPlace:
 
     @property
     def scope(self) -> str:
-        """Why the program waits there, one of `KINDS`, as far as call and operator tell."""
+        """Why the program waits there, one of `KINDS`, judged by call and operator."""
         if self.operator in _READ_SCALAR:
             return SCALAR
         scope = runtime_names.wait_scope(self.call)
@@ -123,20 +123,20 @@ class WaitPlace:
 
     @property
     def text(self) -> str:
-        """The place as people would name it."""
+        """The place as readers of a report would name it."""
         return self.line or self.annotation or self.operator or self.call
 
     @property
     def row(self) -> dict[str, Any]:
-        """The row, for evidence."""
+        """The table row, for evidence."""
         return {"table": "synchronisations", "where": {"name": self.call, "operator": self.operator}}
 
 
 @signal()
 def calls(s: Signals) -> Blocking:
-    """Calls in steps that keep the host waiting for the device, and why each of them does.
+    """Calls in steps that keep the host waiting for the device, with the reason of each.
 
-    Before the first launch of a recording the host waits for what came before the recording.
+    Waits before the first launch of a recording are for work from before it, and are left out.
     """
     need_device(s.trace)
     need_calls(s.trace)
@@ -148,7 +148,7 @@ def calls(s: Signals) -> Blocking:
 
 
 def _first_launch(trace: Trace) -> int:
-    """When the host launches what the recording begins with; 0 if no launch is recorded."""
+    """Time of the first recorded launch; 0 if none is recorded."""
     work = DeviceWork.of(trace)
     return int(work.called[work.launched].min()) if work.launched.any() else 0
 
@@ -178,7 +178,7 @@ def launches(s: Signals) -> int:
 
 @signal("per launch")
 def per_launch(s: Signals) -> float:
-    """Waits of the host for the device per launch of a kernel.
+    """Waits of the host for the device per kernel launch.
 
     A wait right after another one, with nothing launched between, is the same wait: a result is often copied by a call
     that returns when it is there, and then waited for again.
@@ -221,7 +221,7 @@ def stream_waits(s: Signals) -> float:
 
 @signal("per step")
 def copy_waits(s: Signals) -> float:
-    """Waits per step for a copy, but for larger ones from pageable memory to the device."""
+    """Waits per step for a copy, without larger ones from pageable memory to the device."""
     found = s(calls).of(COPY)
     return int(np.count_nonzero(~found.staged)) / s(recorded_steps)
 
@@ -237,13 +237,13 @@ def places(s: Signals) -> tuple[WaitPlace, ...]:
 
 
 def staged(found: Around) -> NDArray[np.bool_]:
-    """Which calls wait for a larger copy from pageable memory to the device."""
+    """Whether each call waits for a larger copy from pageable memory to the device."""
     towards: NDArray[np.bool_] = found.direction == DIRECTIONS.index("HtoD")
     return found.copied & found.pageable & towards & (found.bytes > _SMALL_COPY)
 
 
 def _kinds(found: Around, names: dict[int, str]) -> NDArray[np.int8]:
-    """Why each call waits."""
+    """The reason of each wait, one of `KINDS`."""
 
     def inside_of(wanted: frozenset[str]) -> NDArray[np.bool_]:
         ids = [name_id for name_id, name in names.items() if name in wanted]

@@ -1,4 +1,4 @@
-"""Calls of host threads that keep them waiting for the device, and what surrounds each of them."""
+"""Calls in which host threads wait for the device, and the events around each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE_NUMBER: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What surrounds n calls.
+    """Events around n calls.
 
     Attributes:
         name: int32[n], `name_id` of each call.
@@ -42,8 +42,8 @@ class Around:
 def waiting(trace: Trace) -> Ids:
     """Positions in `Spans` of the calls in steps that wait for the device, by start.
 
-    These are the waits of table `synchronisations`, without those of copies that bring more than a number: rules about
-    copies speak of these.
+    These are the waits of table `synchronisations` without waits for copies of more than a number, which the rules
+    about copies cover.
     """
     spans, at = Spans(trace), trace.once(outermost_waits)
     numbers = np.isin(at, spans.rows(DeviceWork.of(trace).launch[_numbers(trace)]))
@@ -53,7 +53,7 @@ def waiting(trace: Trace) -> Ids:
 
 
 def around(trace: Trace, at: Ids) -> Around:
-    """What surrounds calls at these positions in `Spans`."""
+    """Events around the calls at these positions in `Spans`."""
     spans, work, copies = Spans(trace), DeviceWork.of(trace), Copies.of(trace)
     last = _launched_before(trace, at)
     copied = (last >= 0) & work.are("copy")[last] & (work.call_ns[last] >= 0)
@@ -66,7 +66,7 @@ def around(trace: Trace, at: Ids) -> Around:
 
 
 def _launched_before(trace: Trace, at: Ids) -> Ids:
-    """Position in `DeviceWork` of what each call's thread launched last before it; -1 if there is nothing."""
+    """Position in `DeviceWork` of the last work that each call's thread launched before it; -1 if none."""
     spans, work = Spans(trace), DeviceWork.of(trace)
     mine = np.flatnonzero(work.launched & ~work.are("sync"))
     mine = mine[np.lexsort((work.called[mine], work.thread[mine]))]
@@ -79,7 +79,7 @@ def _launched_before(trace: Trace, at: Ids) -> Ids:
 
 
 def _numbers(trace: Trace) -> Ids:
-    """Positions in `DeviceWork` of the copies that bring a number, and keep the host waiting for it."""
+    """Positions in `DeviceWork` of copies of a number that keep the host waiting."""
     copies, blocking = Copies.of(trace), blocking_copies(trace)
     row = copies.rows(blocking)  # the last place stands for what is not known of a copy
     small = (copies.direction == DIRECTIONS.index("DtoH")) & (copies.bytes >= 0) & (copies.bytes <= ONE_NUMBER)
@@ -88,7 +88,7 @@ def _numbers(trace: Trace) -> Ids:
 
 
 def _operators(spans: Spans, at: NDArray[np.int64]) -> NDArray[np.int32]:
-    """`Around.operators`: three around a call tell all kinds of them apart."""
+    """`Around.operators`: the three innermost operators identify every kind of call."""
     levels, around = [], at.astype(np.int32)
     for _ in range(3):
         around = np.where(around >= 0, spans.around[around], -1)

@@ -1,1 +1,1 @@
-"""Kernels: their types, shapes, fusion and efficiency."""
+"""Kernels: types, shapes, fusion and efficiency."""

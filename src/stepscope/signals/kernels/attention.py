@@ -1,4 +1,4 @@
-"""Attention that is written out as GEMMs and a softmax, and what one fused operator would take for it."""
+"""Attention written out as GEMMs and a softmax, and the time of one fused operator for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BACKWARD: Final = 2.5
 
 @signal()
 def unfused(s: Signals) -> Fusion:
-    """Attention that is written out, forward and backward."""
+    """Attention written out as separate operations, forward and backward."""
     found = s(sequences)
     w, forward, backward = s(operations), found["attention"], found["attention_backward"]
     known = {float(w.size[a]) for a in forward.anchor.tolist()}
@@ -41,7 +41,7 @@ def _parts(ranges: Ranges) -> tuple[NDArray[np.int64], ...]:
 
 
 def _sum(w: Operations, ranges: Ranges, letters: str = "") -> NDArray[np.int64]:
-    """Time of each sequence, or of those of its operations that have one of some roles."""
+    """Time of each sequence, or of its operations that have one of some roles."""
     units, of = members(ranges)
     if letters:
         mine = np.array([w.letters[unit] in letters for unit in units.tolist()], np.bool_)
@@ -52,7 +52,7 @@ def _sum(w: Operations, ranges: Ranges, letters: str = "") -> NDArray[np.int64]:
 
 
 def _forward_ns(s: Signals, w: Operations, found: Ranges) -> NDArray[np.float64]:
-    """Time of fused attention; where sizes or device are not known, that of the two GEMMs alone."""
+    """Time of fused attention; of the two GEMMs alone where sizes or device are unknown."""
     alone = _sum(w, found, "P").astype(np.float64)
     known = s.maybe(device)
     if known is None or not found.first.size:
@@ -66,7 +66,7 @@ def _forward_ns(s: Signals, w: Operations, found: Ranges) -> NDArray[np.float64]
 
 
 def _backward_ns(s: Signals, w: Operations, forward: Ranges, backward: Ranges) -> NDArray[np.float64]:
-    """The backward of forwards with as many scores takes a multiple of their time, as it has more GEMMs."""
+    """Time of fused backward attention: a multiple of the forward with as many scores, as it has more GEMMs."""
     if s.maybe(device) is None:
         return _sum(w, backward, "P").astype(np.float64)
     of_size = {float(w.size[a]): t for a, t in zip(forward.anchor.tolist(), _forward_ns(s, w, forward), strict=True)}
@@ -76,7 +76,7 @@ def _backward_ns(s: Signals, w: Operations, forward: Ranges, backward: Ranges) -
 def _modelled_ns(
     known: Device, dtype: str, scores: Dimensions | None, result: Dimensions | None
 ) -> float | None:  # fmt: skip
-    """The larger of arithmetic at the part of the peak that is reached and of reading and writing all once."""
+    """The larger of the time of arithmetic at the reachable share of the peak, and of one pass over all data."""
     peak = known.peak(dtype) if dtype else None
     if scores is None or result is None or not peak:
         return None

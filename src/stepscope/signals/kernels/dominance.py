@@ -1,4 +1,4 @@
-"""What the device computes for in a step that it, and nothing else, decides the length of."""
+"""How far compute alone sets the length of a step, and in which kernels."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class Alike:
 
     @property
     def mean_ns(self) -> int:
-        """Of one launch."""
+        """Mean duration of a launch."""
         return self.total_ns // self.events.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dominance:
-    """How the time of steps, or of the device's span where there are no steps, is spent on compute.
+    """Compute time of the steps, or of the device's span where there are no steps.
 
     Attributes:
         length_ns: Length of all these steps.
@@ -89,7 +89,7 @@ class Dominance:
 
 @signal()
 def compute(s: Signals) -> Dominance:
-    """How much of the steps the device computes, in which classes of kernels, and in which kernels."""
+    """Share of the steps in which the device computes, by class of kernel and by kernel."""
     need_device(s.trace)
     starts, ends = _windows(s)
     length = max(int((ends - starts).sum()), 1)
@@ -115,9 +115,9 @@ def compute(s: Signals) -> Dominance:
 
 @signal("share")
 def shortens(s: Signals) -> float:
-    """What a step would be shorter by if all compute kernels took half of their time, as a share of that half.
+    """Reduction of the step if all compute kernels took half their time, as a share of that half.
 
-    Near 1 where kernels alone decide the step's length, near 0 where the host, or anything else, takes as long.
+    Near 1 where kernels alone set the step's length, near 0 where the host, or anything else, takes as long.
     """
     need_device(s.trace)
     work = DeviceWork.of(s.whole.trace)
@@ -128,17 +128,17 @@ def shortens(s: Signals) -> float:
 
 @signal()
 def decoding(s: Signals) -> bool:
-    """Whether most device time is that of a server's decode steps, which read all weights for few tokens."""
+    """Whether most device time is spent in a server's decode steps, which read all weights for few tokens."""
     rows = s.table("phases").records()
     busy = sum(row["device_ns"] or 0 for row in rows)
     return 2 * sum(row["device_ns"] or 0 for row in rows if row["phase"] == "decode") > busy > 0
 
 
 def _windows(s: Signals) -> tuple[Times, Times]:
-    """Start and end on the device of each complete step; without steps, of what the device did.
+    """Start and end on the device of each complete step; without steps, of the device's activity.
 
-    A pause that is longer than all that the device did is an edge of the recording and no part of a loop: then it is
-    the side of it on which more was done.
+    A pause longer than all activity is an edge of the recording, not part of a loop: then the side of it with more
+    activity counts.
     """
     windows, steps = s.trace.once(step_windows), Steps.of(s.trace)
     chosen = np.isin(windows.step, steps.step[steps.whole]) & (windows.ends > windows.starts)
@@ -196,7 +196,7 @@ def _kernels(s: Signals, at: Ids, length: int) -> tuple[Alike, ...]:
 
 
 def _cubes(trace: Trace) -> NDArray[np.float64]:
-    """Part of the cubes that multiplied, for each activity of `DeviceWork`; NaN where there is no counter of it."""
+    """Share of time in which the cubes multiplied, for each activity of `DeviceWork`; NaN without a counter."""
     told, rows = DeviceWork.of(trace).event, trace.columns(_CUBES_SQL)
     found = np.full(told.size, np.nan)
     order = np.argsort(told, kind="stable")

@@ -1,4 +1,4 @@
-"""What fusing sequences of operations would save: which work goes away, and how long what remains takes."""
+"""Savings of fusing sequences of operations: which work goes away, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST: Final = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fusion:
-    """n sequences of operations, each of which one operator could do.
+    """n sequences of operations that one operator each could do.
 
     Attributes:
         count: n.
@@ -57,45 +57,45 @@ class Fusion:
 
     @property
     def saved_ns(self) -> int:
-        """What would go away of the device's and the host's time: no step gets shorter by more."""
+        """Upper bound of the savings: time of device and host that would go away, ns."""
         return self.before_ns - self.after_ns + self.host_ns - self.host_after_ns
 
 
 @signal()
 def norms(s: Signals) -> Fusion:
-    """Normalisations that are written out, operation by operation."""
+    """Normalisations written out as separate operations."""
     return longest_kept(s, s(sequences)["norms"])
 
 
 @signal()
 def activations(s: Signals) -> Fusion:
-    """Activation functions that are written out."""
+    """Activation functions written out as separate operations."""
     return longest_kept(s, s(sequences)["activations"])
 
 
 @signal()
 def rotary(s: Signals) -> Fusion:
-    """Rotary embeddings that are written out."""
+    """Rotary embeddings written out as separate operations."""
     return longest_kept(s, s(sequences)["rotary"])
 
 
 @signal()
 def losses(s: Signals) -> Fusion:
-    """Cross entropies that are written out."""
+    """Cross entropies written out as separate operations."""
     return longest_kept(s, s(sequences)["losses"])
 
 
 @signal()
 def runs(s: Signals) -> Fusion:
-    """Three or more pointwise operations in a row on equally many elements, that are none of the others."""
+    """Three or more pointwise operations in a row on equally many elements, outside the other sequences."""
     return longest_kept(s, s(sequences)["runs"])
 
 
 def longest_kept(s: Signals, found: Ranges) -> Fusion:
     """Fuse each sequence into an operator that takes as long as its longest operation.
 
-    One operation reads and writes what the fused one has to; it touches at least as many bytes, since the ends of the
-    sequence are operands of its operations too.
+    That is an upper bound: the fused operator reads the sequence's inputs and writes its outputs only, and its longest
+    operation touches at least as many bytes.
     """
     w = s(operations)
     units, of = members(found)
@@ -107,7 +107,7 @@ def longest_kept(s: Signals, found: Ranges) -> Fusion:
 
 
 def fusion(s: Signals, found: Ranges, change: Change, after: int) -> Fusion:
-    """What is known of sequences once it is known what fusing them changes."""
+    """Properties of sequences, given the change that fusing them makes."""
     w = s(operations)
     units, of = members(found)
     each = np.zeros(found.first.size, np.int64)
@@ -135,7 +135,7 @@ def fusion(s: Signals, found: Ranges, change: Change, after: int) -> Fusion:
 
 
 def _on_host(s: Signals, change: Change) -> tuple[int, int]:
-    """The host's time that a change multiplies, and what it makes of it."""
+    """Host time that a change multiplies, and what remains of it."""
     spans = Spans(s.trace)
     parts = [(int((one.ends - one.starts).sum()), one.factor) for one in change.time]
     for one in change.host:
@@ -158,7 +158,7 @@ def scaled(s: Signals, found: Ranges, factors: NDArray[np.float64]) -> Change:
 
 
 def removed(w: Operations, units: Ids) -> tuple[Scaled, ...]:
-    """The kernels of operations that go away."""
+    """Kernels of operations that go away."""
     events = w.kernels[w.within(units)]
     return (Scaled(events, 0.0),) if events.size else ()
 

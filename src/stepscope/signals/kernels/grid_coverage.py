@@ -44,14 +44,14 @@ class UnderfilledKernels:
 
     @property
     def saved(self) -> float:
-        """What would go away of their time, as a share of it."""
+        """Share of their time that would go away."""
         total = float(self.dur.sum())
         return float((self.dur * (1 - self.factor)).sum()) / total if total else 0.0
 
 
 @signal()
 def sparse(s: Signals) -> UnderfilledKernels:
-    """Kernels other than GEMMs, on less than half of the SMs or CUs, that take 20 µs and more on average."""
+    """Kernels other than GEMMs on less than half of the SMs or CUs that take at least 20 µs on average."""
     rows = [row for row in _rows(s) if row["fill"] is not None and row["fill"] < 0.5 and row["mean_ns"] >= 20_000]
     classes = s.trace.rows(_CLASSES_SQL, {"names": [row["name"] for row in rows]}) if rows else []
     # Libraries split GEMMs on purpose: few blocks with all of an SM's registers are right for them.
@@ -72,7 +72,7 @@ def sparse(s: Signals) -> UnderfilledKernels:
 
 
 def launches(s: Signals, row: dict[str, Any]) -> Ids:
-    """Positions in `DeviceWork` of the launches that a row of `occupancy_grids` is about."""
+    """Positions in `DeviceWork` of the launches of a row of `occupancy_grids`."""
     work, blocks = DeviceWork.of(s.trace), Grids.of(s.trace).blocks
     mine = (work.name == s.trace.once(ids_by_name)[row["name"]]) & (np.abs(blocks - row["blocks"]) < 0.5)
     device = -1 if row["device"] is None else row["device"]

@@ -1,4 +1,4 @@
-"""Kernels that only bring tensors into another layout for one operator."""
+"""Kernels that only convert tensors to another memory layout for one operator."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Layouts:
 
 @signal()
 def conversions(s: Signals) -> Layouts:
-    """Kernels that only bring tensors into another layout for one operator."""
+    """Kernels that only convert tensors to another memory layout for one operator."""
     need_device(s.trace)
     work, known = DeviceWork.of(s.trace), s.trace.once(names_by_id)
     computing = (known[name_id] for name_id in np.flatnonzero(np.bincount(work.name[work.are("compute")])).tolist())

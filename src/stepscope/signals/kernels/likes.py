@@ -1,4 +1,4 @@
-"""Matrix multiplications that run at a lower rate than others of about their size in the same recording."""
+"""GEMMs that run at a lower rate than others of similar size in the same recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPARABLE: Final = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slower:
-    """A large GEMM and its like.
+    """A large GEMM, and others of similar size.
 
     Attributes:
         kernel: All launches of it.
@@ -39,18 +39,18 @@ class Slower:
 
     @property
     def factor(self) -> float:
-        """What would remain of its time at the rate of the others; at most 1."""
+        """Factor of its time at the rate of the others; at most 1."""
         return min(self.rate / self.like, 1.0)
 
     @property
     def saved(self) -> float:
-        """What that would save, as a share of the steps."""
+        """Time that this would save as a share of the steps."""
         return self.kernel.share * (1 - self.factor)
 
 
 @signal()
 def uneven(s: Signals) -> tuple[Slower, ...]:
-    """Large GEMMs of known size by how much the steps would save if they ran at the rate of their like."""
+    """Large GEMMs of known size, by the time that the rate of similar ones would save."""
     known = [
         (one, sizes, classify(one.name).dtype)
         for one in s(compute).kernels
@@ -75,5 +75,5 @@ def uneven(s: Signals) -> tuple[Slower, ...]:
 
 
 def _filled(sizes: Dimensions, units: int) -> float:
-    """The part of a device's units that a GEMM has blocks for; all of them if their number is not known."""
+    """Share of the device's SMs or CUs for which a GEMM has blocks; 1 if their number is unknown."""
     return min(sizes.tiles / units, 1.0) if units else 1.0

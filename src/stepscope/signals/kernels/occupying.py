@@ -1,4 +1,4 @@
-"""Long kernels that fill a small part of the places for threads, and what keeps them from filling more."""
+"""Long kernels of low occupancy, and the resource that limits it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GOOD: Final = 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Occupying:
-    """A kernel with n launches of one size that leaves most places for threads empty.
+    """A kernel with n launches of one size and low occupancy.
 
     Attributes:
         name: The kernel's.
@@ -56,10 +56,10 @@ class Occupying:
 
 @signal()
 def places(s: Signals) -> tuple[Occupying, ...]:
-    """Kernels of 100 µs and more by how few of the places for threads they take, the one with the most time first.
+    """Kernels of at least 100 µs with low occupancy, the one with the most time first.
 
-    GEMMs, convolutions and attention are left out: they keep their operands in registers and shared memory on
-    purpose. So are kernels that are known to be near the roofline.
+    GEMMs, convolutions and attention are left out: they keep operands in registers and shared memory on purpose. So are
+    kernels near the roofline.
     """
     rows = [row for row in s.table("occupancy_grids").arrow.to_pylist() if _told(row)]
     work, found = DeviceWork.of(s.trace), s(compute)
@@ -88,10 +88,10 @@ def _told(row: dict[str, Any]) -> bool:
 
 
 def _limited(row: dict[str, Any]) -> tuple[float, Limit]:
-    """The share of the places for threads that is taken, and what limits it most.
+    """Share of the thread slots that are taken, and the resource that limits it most.
 
-    An SM takes as many blocks as its registers, shared memory and threads admit; a block takes whole warps,
-    whose last one may be partly empty; and a grid of less than one wave leaves SMs with fewer blocks.
+    An SM takes as many blocks as its registers, shared memory and threads admit; a block takes whole warps, whose last
+    one may be partly empty; and a grid of less than one wave leaves SMs with fewer blocks.
     """
     lanes = row["threads"] / (_WARP * math.ceil(row["threads"] / _WARP))
     by_grid = min(1.0, row["waves"])

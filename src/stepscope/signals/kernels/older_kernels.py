@@ -1,4 +1,4 @@
-"""Attention kernels that were made for an earlier generation of devices than the one in use."""
+"""Attention kernels made for an earlier generation of devices than the one in use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Older:
 
 @signal()
 def older_attention(s: Signals) -> Older:
-    """Long launches of FlashAttention-2's kernels on a device that FlashAttention-3 was made for."""
+    """Long launches of FlashAttention-2 kernels on a device that FlashAttention-3 supports."""
     need_device(s.trace)
     nothing = Older(np.zeros(0, np.int64), 0, 0.0)
     work, names = DeviceWork.of(s.trace), s.trace.once(names_by_id)

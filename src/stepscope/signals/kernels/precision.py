@@ -1,4 +1,4 @@
-"""GEMMs in fp32 that tensor cores could do in a narrower type, and how long they would take then."""
+"""GEMMs in fp32 that tensor cores could do in a narrower type, and their time there."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WHERE kind = 'compute' AND op_class IN ('elementwise', 'normalisation') AND dtyp
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrower:
-    """n kernels that could be done in a narrower type.
+    """n kernels that could run in a narrower type.
 
     Attributes:
         dtype: The narrower type; empty if the device has none on its tensor cores.
@@ -74,7 +74,7 @@ class Narrower:
 
 @signal()
 def in_sixteen_bits(s: Signals) -> Narrower:
-    """GEMMs in fp32, or rounded from it, that the device's tensor cores do much faster in 16 bits."""
+    """GEMMs in fp32, or rounded from it, that tensor cores do much faster in 16 bits."""
     known, found = s.maybe(device), s(gemms)
     if known is None or not known.matrix:
         return _of_tensor_cores(s, found)
@@ -87,9 +87,9 @@ def in_sixteen_bits(s: Signals) -> Narrower:
 
 
 def _of_tensor_cores(s: Signals, found: Gemms) -> Narrower:
-    """On a device whose rates are not known: units that multiply matrices in fp32 do it in 16 bits too, and faster.
+    """Whether GEMMs run on tensor cores, for devices of unknown rates, which then do 16 bits faster than fp32.
 
-    Where GEMMs run on other units, names of kernels may tell that the device has tensor cores.
+    Where GEMMs run on other units, other kernels' names may show that the device has tensor cores.
     """
     dtype, untold = next(
         (
@@ -108,7 +108,7 @@ def _of_tensor_cores(s: Signals, found: Gemms) -> Narrower:
 
 
 def _by_default(found: Gemms) -> NDArray[np.bool_]:
-    """Convolutions whose operands are rounded: PyTorch does so unless told not to, so that nobody chose it."""
+    """Convolutions with rounded operands: PyTorch's default, so that nobody chose it."""
     return found.is_type("tf32") & found.is_class("convolution")
 
 
@@ -143,7 +143,7 @@ def _known(s: Signals) -> Device:
 def _narrower(
     s: Signals, known: Device, found: Gemms, wide: NDArray[np.bool_], to: tuple[str, float]
 ) -> Narrower:  # fmt: skip
-    """What becomes of GEMMs, given the type that they are to have and the width that this leaves of each element."""
+    """GEMMs in a given type, with the width that each element then has."""
     dtype, width = to
     after = known.matrix.get(dtype)
     if after is None:
@@ -170,7 +170,7 @@ def _chosen(
 
 
 def _factors(known: Device, found: Gemms, mine: Ids, after: tuple[int, float]) -> NDArray[np.float64]:
-    """The least time with the new rate and width over that with the old ones."""
+    """Least time with the new rate and width over that with the old ones."""
     rate, width = after
     ordinary, units = (rates.get("fp32", float("nan")) for rates in (known.vector, known.matrix))
     before = np.where((found.tensor_core[mine] == 0) | np.isnan(units), ordinary, units)

@@ -1,4 +1,4 @@
-"""Operators that stay far below what the device allows."""
+"""Operators of low efficiency against their device's roofline."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Slow:
 
 @signal()
 def slow(s: Signals) -> Slow:
-    """Operators of 50 µs and more that stay below half of what the device's roofline allows."""
+    """Operators of at least 50 µs that stay below half of the device's roofline."""
     known = s.maybe(device)
     units = (known.units if known is not None else None) or 0
     told = s.table("roofline_shapes").arrow.to_pylist()

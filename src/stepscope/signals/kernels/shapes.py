@@ -1,4 +1,4 @@
-"""Sizes of GEMMs: whether rows are aligned for tensor cores, and how much slower unaligned ones are."""
+"""Sizes of GEMMs: alignment of rows for tensor cores, and slowdown of unaligned ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def unaligned(s: Signals) -> Unaligned:
 
 
 def _odd(found: Gemms) -> NDArray[np.bool_]:
-    """Which GEMMs have odd rows; shapes repeat, so that each is looked at once per type."""
+    """Whether each GEMM has unaligned rows; each shape is evaluated once per type."""
     key = found.shape.astype(np.int64) * len(found.types) + found.dtype
     keys, which = np.unique(key, return_inverse=True)
     flags = []
@@ -73,7 +73,7 @@ def _odd(found: Gemms) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=65_536)
 def rows(shapes: str, strides: str) -> tuple[int, ...]:
-    """Elements from one row to the next of both factors and the result of a GEMM; none if they are not known."""
+    """Row strides, in elements, of both operands and the result of a GEMM; empty if unknown."""
     dims = dimensions(shapes)
     if dims is None or min(dims.m, dims.n, dims.k) < 2:  # GEMMs with vectors have no rows
         return ()
@@ -96,7 +96,7 @@ def _steps(strides: str) -> list[list[int]]:
 
 
 def _factors(s: Signals, found: Gemms, mine: Ids, others: Ids) -> NDArray[np.float64]:
-    """How well each unaligned GEMM does against comparable others, with the arithmetic that padding adds."""
+    """Factor of each unaligned GEMM's time at the rate of comparable others, including the padding's arithmetic."""
     factors = np.full(mine.size, np.nan)
     done = efficiency(s)
     known = others[found.flops[others] > 0]
@@ -113,19 +113,19 @@ def _factors(s: Signals, found: Gemms, mine: Ids, others: Ids) -> NDArray[np.flo
 
 
 def efficiency(s: Signals) -> NDArray[np.float64]:
-    """Least time over time of each GEMM, if the device's peaks are known; else arithmetic over time."""
+    """Least time over time of each GEMM where the device's peaks are known; else FLOPs over time."""
     return np.maximum(*_least(s)) / np.maximum(s(gemms).whole, 1)
 
 
 def bound_by_compute(s: Signals) -> NDArray[np.bool_]:
-    """Whether the arithmetic of each GEMM takes longer than its memory traffic; not if one is not known."""
+    """Whether the arithmetic of each GEMM takes longer than its memory traffic; False if one is unknown."""
     compute, memory = _least(s)
     bound: NDArray[np.bool_] = (compute > memory) & (s(gemms).bytes >= 0) & (s.maybe(device) is not None)
     return bound
 
 
 def _least(s: Signals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Least time of arithmetic and of memory traffic, in s; FLOPs and 0 if the device is not known."""
+    """Least times of arithmetic and of memory traffic, in s; FLOPs and 0 if the device is unknown."""
     found, known = s(gemms), s.maybe(device)
     rate, bandwidth = np.ones(len(found.types)), float("inf")
     if known is not None:

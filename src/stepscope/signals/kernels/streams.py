@@ -1,4 +1,4 @@
-"""Queues of one device that could run side by side and don't."""
+"""Queues of one device that could run at the same time and don't."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROOM: Final = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Apart:
-    """Kernels that waited, launched and with nothing before them on their queue, while another queue left room.
+    """Kernels that waited at the head of their queue while another queue left room.
 
     Attributes:
         event: int64[n].

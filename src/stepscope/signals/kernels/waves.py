@@ -44,14 +44,14 @@ class Tails:
 
     @property
     def saved(self) -> float:
-        """What would go away, as a share of the recorded steps."""
+        """Time that would go away as a share of the recorded steps."""
         total = float(self.dur.sum())
         return self.of_step * float((self.dur * (1 - self.factor)).sum()) / total if total else 0.0
 
 
 @signal()
 def tails(s: Signals) -> Tails:
-    """GEMMs of a few waves, the last one partly empty, that are slower by that than others of the same kernel."""
+    """GEMMs of a few waves, the last partly empty, that are slower for it than others of the same kernel."""
     rows = s.table("occupancy").arrow.to_pylist()
     places = {row["name"]: row["blocks"] / row["waves"] for row in rows if row["waves"] and row["blocks"]}
     found = s(gemms)
@@ -76,7 +76,7 @@ def _factors(
     found: Gemms, done: NDArray[np.float64], tail: NDArray[np.float64],
     groups: tuple[NDArray[np.bool_], NDArray[np.bool_]],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """What remains of each GEMM's time; 1 for those that are not slower by at least half of what is empty."""
+    """Factor of each GEMM's time with full waves; 1 unless it is slower by at least half of the empty part."""
     few, full = groups
     factor = np.ones(found.event.size)
     for name in np.unique(found.name[few]).tolist():

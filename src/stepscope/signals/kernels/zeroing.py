@@ -20,7 +20,7 @@ _ZEROES: Final = ("aten::zero_", "aten::_foreach_zero_")
 
 @dataclass(frozen=True, slots=True)
 class Zeroed:
-    """What zero_grad does.
+    """Operators and kernels of zero_grad.
 
     Attributes:
         operators: int64[n], operators that zero gradients.

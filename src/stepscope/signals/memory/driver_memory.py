@@ -1,4 +1,4 @@
-"""Memory that the allocator takes from the driver and gives back, step after step."""
+"""Device memory that the allocator repeatedly takes from the driver and gives back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FREE: Final = re.compile(r"Free|Release|Unmap|Trim", re.I)
 
 @dataclass(frozen=True, slots=True)
 class DriverCalls:
-    """The n calls that take device memory from the driver or give it back, in complete steps and in time order.
+    """The n calls that allocate or free device memory through the driver, in complete steps, in time order.
 
     Attributes:
         event: int64[n].
@@ -56,19 +56,19 @@ class DriverCalls:
 
     @property
     def steady(self) -> DriverCalls:
-        """Those after the first step, in which every job takes its memory."""
+        """The calls after the first step, in which every job takes its memory."""
         return self.where(self.step != self.steps[:1])
 
     @property
     def recurrence(self) -> float:
-        """Share of the steps after the first in which there are any."""
+        """Share of the steps after the first that have any such calls."""
         later = max(self.steps.size - 1, 1)
         return np.unique(self.step[np.isin(self.step, self.steps[1:])]).size / later
 
 
 @signal()
 def driver_calls(s: Signals) -> DriverCalls:
-    """Calls that take device memory from the driver or give it back, in complete steps."""
+    """Calls that allocate or free device memory through the driver, in complete steps."""
     spans, every = Spans(s.trace), Steps.of(s.trace)
     steps = every.step[every.whole].astype(np.int64)
     at = _asked(s)
@@ -78,9 +78,9 @@ def driver_calls(s: Signals) -> DriverCalls:
 
 @signal()
 def driver_calls_between(s: Signals) -> DriverCalls:
-    """Such calls between the first and the last kernel of a recording without steps; tenths of that time are its steps.
+    """Such calls between the first and the last kernel of a recording without steps, with tenths for steps.
 
-    A program that takes memory once does so in one or two of them.
+    A program that takes its memory once does so in one or two of them.
     """
     work, spans, at = DeviceWork.of(s.trace), Spans(s.trace), _asked(s)
     computing = work.are("compute")
@@ -92,7 +92,7 @@ def driver_calls_between(s: Signals) -> DriverCalls:
 
 
 def _asked(s: Signals) -> Ids:
-    """Positions in `Spans` of the calls that take device memory or give it back, by start."""
+    """Positions in `Spans` of the calls that allocate or free device memory, by start."""
     need_calls(s.trace)
     spans = Spans(s.trace)
     at = np.flatnonzero(spans.of("runtime") & np.isin(spans.name, list(_names(s))))
@@ -117,7 +117,7 @@ def _calls(s: Signals, at: Ids, step: NDArray[np.int64], steps: NDArray[np.int64
 
 @signal()
 def unasked_frees(s: Signals) -> DriverCalls:
-    """Those that give memory back though no operator needs any: the program asked for it."""
+    """Calls that free memory outside every operator, which the program asked for."""
     need_operators(s.trace)
     found = s(driver_calls)
     return found.where(found.free & ~found.in_operator)

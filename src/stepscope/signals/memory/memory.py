@@ -1,4 +1,4 @@
-"""Device memory: how full it gets, what is left between steps, and what does not come back."""
+"""Device memory: peak, memory left between steps, and memory that is not freed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FAILED_SQL: Final = "SELECT count(*) FROM allocator_events WHERE action = 'oom'
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The most memory of one device that was in use.
+    """Peak memory in use on one device.
 
     Attributes:
         device: Index.
@@ -44,7 +44,7 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How the memory that a step leaves behind changes from step to step.
+    """Memory in use at the end of each step, from step to step.
 
     Attributes:
         device: Index.
@@ -58,7 +58,7 @@ class Growth:
 
     @property
     def increases(self) -> Times:
-        """int64[n - 1], by how much each step leaves more than the one before it."""
+        """int64[n - 1], bytes that each step leaves more than the one before it."""
         return np.diff(self.levels)
 
 
@@ -88,7 +88,7 @@ def peaks(s: Signals) -> tuple[Peak, ...]:
 
 @signal()
 def fullest(s: Signals) -> Peak:
-    """The device that was filled most, of those whose size is known."""
+    """The device of known size whose peak is the largest share of its memory."""
     sized = [peak for peak in s(peaks) if peak.total]
     if not sized:
         raise MissingInputError(
@@ -100,7 +100,7 @@ def fullest(s: Signals) -> Peak:
 
 @signal("share")
 def used_share(s: Signals) -> float:
-    """Most memory in use at a time, as a share of what the device has."""
+    """Peak memory as a share of the device's memory."""
     peak = s(fullest)
     return peak.used / (peak.total or 1)
 
@@ -119,14 +119,14 @@ def _steps(s: Signals) -> dict[str, Any]:
 
 @signal()
 def growth(s: Signals) -> tuple[Growth, ...]:
-    """What each complete step leaves in use, by device."""
+    """Memory that each complete step leaves in use, by device."""
     steps = _steps(s)
     return tuple(_growth(one, steps) for one in s(levels))
 
 
 @signal("share")
 def same_sizes(s: Signals) -> float | None:
-    """Mean share of a step's allocated bytes in sizes that the step before had too; null if not recorded."""
+    """Mean share of a step's allocated bytes in sizes that the step before allocated too; null if not recorded."""
     found = s.maybe(levels)
     steps = _steps(s)
     if not found or steps["ts"].size < 2:
@@ -156,7 +156,7 @@ def snapshot(s: Signals) -> Mapping[str, Any]:
 
 @signal()
 def churn(s: Signals) -> Mapping[str, Any]:
-    """What was taken from the device and given back in the history of a memory snapshot: a row of `segment_churn`."""
+    """Row of `segment_churn`: segments taken from and returned to the device during a snapshot's history."""
     rows = [row for row in s.table("segment_churn").records() if row["bytes"] is None]
     if not rows:
         raise MissingInputError(
@@ -168,14 +168,14 @@ def churn(s: Signals) -> Mapping[str, Any]:
 
 @signal()
 def unreturned(s: Signals) -> tuple[Mapping[str, Any], ...]:
-    """Call stacks that leave more memory behind in each step, rows of `memory_unreturned`."""
+    """Rows of `memory_unreturned`: call stacks that leave more memory behind in each step."""
     s(snapshot)
     return tuple(row for row in s.table("memory_unreturned").records() if row["is_candidate"])
 
 
 @signal()
 def categories(s: Signals) -> Mapping[str, int]:
-    """What a memory snapshot's peak consists of: bytes by category of their call stacks."""
+    """Bytes of a memory snapshot's peak by category of their call stacks."""
     s(snapshot)
     rows = s.table("memory_peak_stacks").records()
     return {row["name"]: row["bytes"] for row in rows if row["by"] == "category"}

@@ -1,1 +1,1 @@
-"""What a recording can answer."""
+"""What a recording can answer, and what it lacks."""

@@ -1,4 +1,4 @@
-"""What the typical step goes to, so that nobody is told that all is well where nobody could know."""
+"""Composition of the typical step, without which "all is well" can't be said."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAST: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Shares of the typical step of a rank, on the device that computes most.
+    """Shares of a rank's typical step, on the device that computes most.
 
     Attributes:
         idle: Nothing runs.
@@ -47,23 +47,23 @@ class Account:
 
     @property
     def lost(self) -> float:
-        """The share in which nothing is computed."""
+        """Share of the step in which nothing is computed."""
         return self.idle + self.communication + self.copies
 
     @property
     def computing(self) -> bool:
-        """Whether nearly all of the step is computed, on a device that is known."""
+        """Whether nearly all of the step is compute, on a known device."""
         return self.lost < _WELL and self.known_device
 
     @property
     def clean(self) -> bool:
-        """Whether nearly all time is that of steps as well."""
+        """Whether, in addition, nearly all time lies in steps."""
         return self.computing and self.between < _WELL
 
 
 @signal()
 def account(s: Signals) -> Account:
-    """What the typical step goes to: shares of idle time, exposed communication and copies, and the largest causes."""
+    """Composition of the typical step: idle time, exposed communication and copies, and the largest causes."""
     typical = set(Steps.of(s.trace).typical_steps.tolist())
     parts: dict[int | None, list[int]] = {}
     for row in s.table("step_budget").records():

@@ -1,4 +1,4 @@
-"""Whether a recording holds enough to say what is slow: more than a few kernels, their first use, or a sample."""
+"""Whether a recording suffices to say what is slow: neither a few kernels, nor first use only, nor a sample."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SELECT DISTINCT external_id AS number FROM spans WHERE category = 'op' AND exter
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why findings about time would say nothing of the job.
+    """Why findings about time would not describe the job.
 
     Attributes:
         kind: `few` (hardly anything ran), `first use` (most of it is what happens once), `thinned` (most events were
@@ -53,7 +53,7 @@ class Verdict:
 
 @signal()
 def verdict(s: Signals) -> Verdict:
-    """Whether the recording holds enough to say what is slow, and why not."""
+    """Whether the recording suffices to say what is slow, and why not."""
     devices = s.trace.once(device_times)
     number = int(np.count_nonzero(~DeviceWork.of(s.trace).are("sync")))
     busy = sum(device.busy.total for device in devices)
@@ -64,7 +64,7 @@ def verdict(s: Signals) -> Verdict:
 
 
 def _thinned(s: Signals) -> Verdict | None:
-    """Most of the numbers of operators are missing."""
+    """Verdict for recordings in which most operator numbers are missing."""
     if not source_of(s.trace.recordings[s.rank].reader).numbered:
         return None
     holes = np.sort(np.diff(s.trace.columns(_NUMBERS_SQL)["number"]))
@@ -80,9 +80,9 @@ def _thinned(s: Signals) -> Verdict | None:
 
 
 def _first_use(s: Signals) -> Verdict | None:
-    """Most of the time goes to what happens once, and too few steps are typical.
+    """Verdict for recordings that mostly hold one-time work, with too few typical steps.
 
-    The whole device span counts: steps leave out the start-up that lies in or before the first one.
+    The whole device span counts: steps leave out the start-up before or in the first one.
     """
     again = _allocates_on(s)
     taken = sum(
@@ -102,7 +102,7 @@ def _first_use(s: Signals) -> Verdict | None:
 
 
 def _allocates_on(s: Signals) -> bool:
-    """Whether memory is taken from the driver up to the end as at the beginning, which is no start-up."""
+    """Whether driver allocations continue to the end as at the start, which is no start-up."""
     spans = Spans(s.trace)
     asks = [name_id for name_id, name in s.trace.once(names_by_id).items() if runtime_names.is_allocation(name)]
     at = np.flatnonzero(np.isin(spans.name, asks) & (spans.dur > 0))

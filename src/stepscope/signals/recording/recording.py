@@ -1,4 +1,4 @@
-"""What this recording can't answer, and how much of the step hangs on it."""
+"""What a recording can't answer, and the share of the step that this leaves open."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def gaps(s: Signals) -> Mapping[str, float]:
 
 @signal("share")
 def overhead_share(s: Signals) -> float:
-    """The profiler's own work as a share of the steps; without steps, of the time while the device was in use."""
+    """The profiler's own work as a share of the steps; without steps, of the time in which the device was in use."""
     own = passing(names_of(s.trace, ("overhead",)), runtime_names.is_profiler_overhead)
     if not own:
         return 0.0
@@ -84,13 +84,13 @@ def overhead_share(s: Signals) -> float:
 
 @signal()
 def profiler(s: Signals) -> str:
-    """What made the recording: kineto, nsight, ascend or memsnapshot."""
+    """The reader of the recording: kineto, nsight, ascend or memsnapshot."""
     return s.trace.recordings[s.rank].reader
 
 
 @signal()
 def work_known(s: Signals) -> bool:
-    """Whether activities of a device are recorded one by one; a rank may hold its profiler's sums only."""
+    """Whether single device activities are recorded; a rank may hold its profiler's sums only."""
     return _has_device(s)
 
 
@@ -100,7 +100,7 @@ def _lost(s: Signals) -> float:
 
 @signal()
 def calls_known(s: Signals) -> bool:
-    """Whether calls that give work to the device are recorded, whatever else of the host is."""
+    """Whether calls that launch device work are recorded, whatever else of the host is."""
     return _has(s, "launches")
 
 
@@ -128,7 +128,7 @@ def _graphs(s: Signals) -> float:
 
 
 def _steps(s: Signals) -> float:
-    """What one step leaves open: kernels take the same each time, but what the device waits for may come once."""
+    """Share left open by having one step only: kernels take the same each time, but waits may occur once."""
     if np.count_nonzero(Steps.of(s.trace).whole) >= FEW_STEPS:
         return 0.0
     idle = sum((s.maybe(causes) or {}).values())
@@ -189,7 +189,7 @@ def _has(s: Signals, what: str) -> bool:
 
 
 def _asked(s: Signals, setting: str) -> bool:
-    """Whether the profiler was told to record it: to tell it again is of no use."""
+    """Whether the profiler was already asked to record an input, so that advising it would not help."""
     return setting in s(program).recorded
 
 

@@ -1,1 +1,1 @@
-"""What several topics of signals share: the window, the job, the work of the devices."""
+"""Signals and helpers shared by several topics: job, program, idle time, operations and their roles."""

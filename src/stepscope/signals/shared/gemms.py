@@ -1,4 +1,4 @@
-"""Matrix multiplications, attention and convolutions: types, sizes, and use of tensor cores."""
+"""GEMMs, attention and convolutions: types, sizes, and use of tensor cores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TILE: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """`batch` GEMMs of m x k by k x n."""
+    """Sizes of `batch` GEMMs of m x k by k x n."""
 
     batch: int
     m: int
@@ -44,18 +44,18 @@ class Dimensions:
 
     @property
     def flops(self) -> int:
-        """A multiplication and an addition per inner term."""
+        """FLOPs of these GEMMs: a multiplication and an addition per inner term."""
         return 2 * self.batch * self.m * self.n * self.k
 
     @property
     def tiles(self) -> int:
-        """Tiles of the result that good kernels compute, a block each; a device with more units is not full."""
+        """Number of tiles of the result that good kernels compute, one block each; 1 per SM or CU fills a device."""
         return self.batch * -(-self.m // _TILE) * -(-self.n // _TILE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gemms:
-    """The n kernels that tensor cores could do, ordered by operator.
+    """The n kernels that could use tensor cores, ordered by operator.
 
     Attributes:
         event: int64[n].
@@ -149,7 +149,7 @@ def gemms(s: Signals) -> Gemms:
 
 
 def first_seen(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Different codes in the order in which they first occur, and the position there of each, int32[n]."""
+    """Distinct codes in order of first occurrence, and the position there of each, int32[n]."""
     distinct, first, which = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     place = np.empty(order.size, np.int32)
@@ -158,7 +158,7 @@ def first_seen(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.
 
 
 def _texts(trace: Trace, operators: Ids) -> tuple[list[dict[str, str]], NDArray[np.int32]]:
-    """What was recorded of the inputs of operators: different texts, and which of them each operator has."""
+    """Distinct recorded inputs of operators, and the index of those of each operator."""
     rows = Spans(trace).rows(operators)
     codes, text = first_seen(np.where(rows >= 0, trace.once(inputs_of)[rows], -1))
     known = trace.once(input_texts)
@@ -169,14 +169,14 @@ def _texts(trace: Trace, operators: Ids) -> tuple[list[dict[str, str]], NDArray[
 def _distinct(
     pairs: list[tuple[str, str]], of: NDArray[np.int32]
 ) -> tuple[tuple[tuple[str, str], ...], NDArray[np.int32]]:
-    """Different shapes with their strides, and which of them each row has; -1 for rows without shapes."""
+    """Distinct shapes with strides, and the index of those of each row; -1 for rows without shapes."""
     found = {pair: place for place, pair in enumerate(dict.fromkeys(pairs))}
     place = np.array([found[pair] if pair[0] else -1 for pair in pairs], np.int32)
     return tuple(found), place[of]
 
 
 def _types(named: NDArray[Any], recorded: list[str], of: NDArray[np.int32]) -> tuple[NDArray[np.int8], tuple[str, ...]]:
-    """The type in the kernel's name, else that of the operator's first tensor; 16 bits there are not fp32 in a name."""
+    """The type in the kernel's name, else that of the operator's first tensor; 16 bits there outweigh fp32 in a name."""
     of_name, which = np.unique(named.astype(str), return_inverse=True)
     of_recorded = [operand_dtype(text) or "" for text in recorded]
     types = tuple(sorted({"", *of_recorded, *of_name.tolist()}))
@@ -190,7 +190,7 @@ def _types(named: NDArray[Any], recorded: list[str], of: NDArray[np.int32]) -> t
 
 @lru_cache(maxsize=65_536)
 def dimensions(shapes: str) -> Dimensions | None:
-    """What a GEMM multiplies, from the recorded shapes of its inputs; None if they are no GEMM's."""
+    """The GEMM's sizes, from the recorded shapes of its inputs; None if these are not a GEMM's."""
     found = [dims for dims in tensors(shapes) if len(dims) >= 2]
     # The factors come last: before them stands what is added, behind them at most what is written to.
     for left, right in pairwise(found):

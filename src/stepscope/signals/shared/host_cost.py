@@ -1,4 +1,4 @@
-"""The host time of device operations: of the operators that call them, or of the calls that launch them."""
+"""Host time of device operations: of the operators that call them, or of the calls that launch them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BETWEEN_NS: Final = 50_000
 
 
 def outermost(trace: Trace, operators: Ids, work: Ids) -> Ids:
-    """The outermost operator around each of these that launches nothing but given work.
+    """The outermost operator around each of these that launches given work and nothing else.
 
     Args:
         trace: The trace of one rank.
@@ -61,7 +61,7 @@ def outermost(trace: Trace, operators: Ids, work: Ids) -> Ids:
 
 
 def _wholly(trace: Trace, work: Ids) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """Tells of positions in `Spans` whether these events launch some of this work, and nothing else."""
+    """A test of positions in `Spans`: whether these events launch some of this work, and nothing else."""
     spans, launches = Spans(trace), trace.once(all_launches)
     order = np.lexsort((launches.ts, launches.track))
     track, ts = launches.track[order], launches.ts[order]
@@ -89,10 +89,10 @@ def _parts(trace: Trace) -> NDArray[np.bool_]:
 
 
 def one_call(s: Signals, found: Ranges) -> Change:
-    """The host's time for each sequence is divided by the number of its operations.
+    """Divide the host time of each sequence by the number of its operations.
 
-    That is the time from the first call to the end of the last, with the interpreter's between them; where other things
-    go on there, that of the calls only.
+    That is the time from the first call to the end of the last, with the interpreter's time between them; where other
+    work interleaves, that of the calls only.
     """
     w = s(operations)
     if not found.first.size:
@@ -126,7 +126,7 @@ def one_call(s: Signals, found: Ranges) -> Change:
 
 
 def _calls(trace: Trace, w: Operations, found: Ranges) -> tuple[Ids, Ids]:
-    """Outermost operators that do nothing but these operations, else launches of kernels; and the sequence of each."""
+    """Outermost operators that do only these operations, else launches of kernels; and the sequence of each."""
     units, of = members(found)
     whole = outermost(trace, w.op[units], w.kernels[w.within(units)])
     known = whole >= 0
@@ -138,7 +138,7 @@ def _calls(trace: Trace, w: Operations, found: Ranges) -> tuple[Ids, Ids]:
 
 
 def _launched_alone(w: Operations, kernels: Ids) -> NDArray[np.bool_]:
-    """Which of these kernels were launched by a call that launched none but these, as a graph's were not."""
+    """Whether each kernel was launched by a call that launched only these, which excludes graphs."""
     launches, which, wanted = np.unique(w.launches[kernels], return_inverse=True, return_counts=True)
     at = np.minimum(np.searchsorted(launches, w.launches), max(launches.size - 1, 0))
     total = np.bincount(at[launches[at] == w.launches], minlength=launches.size) if launches.size else wanted
@@ -147,7 +147,7 @@ def _launched_alone(w: Operations, kernels: Ids) -> NDArray[np.bool_]:
 
 
 def _interleaved(trace: Trace) -> list[int]:
-    """Tracks of the threads that take turns with the main one, whose stretches of time can be changed."""
+    """Tracks of the threads that take turns with the main one, whose host time changes may scale."""
     try:
         return list(StepGraph.of(trace).built.threads.woven)
     except MissingInputError:

@@ -1,4 +1,4 @@
-"""How much of the step the device is idle, and why."""
+"""Idle time of the device by cause."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def causes(s: Signals) -> Mapping[str, float]:
 
 @signal("ns")
 def data_wait_idle_ns(s: Signals) -> int:
-    """Time per typical step in which the device that is idle least is idle while the host waits for a batch."""
+    """Idle time per typical step of the least idle device while the host waits for a batch, ns."""
     return round(s(causes).get("data_wait", 0.0) * s(step_ns))
 
 
 @signal("share")
 def waiting_for_host_share(s: Signals) -> float:
-    """Share of the typical steps in which the device that is idle least waits for the host to dispatch or launch."""
+    """Share of typical steps in which the least idle device waits for the host to dispatch or launch."""
     found = s(causes)
     return found.get("host_dispatch", 0.0) + found.get("launch_latency", 0.0)

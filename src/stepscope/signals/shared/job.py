@@ -1,4 +1,4 @@
-"""The job as a whole: its steps, its devices, and what platform to give advice for."""
+"""The job: its steps, its devices, and the platform that advice is for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SELECT {DESCRIPTION} FROM devices WHERE name IS NOT NULL ORDER BY used DESC, dev
 
 @signal("ns")
 def step_ns(s: Signals) -> int:
-    """Mean length of a typical step, from the end of the step before it to the end of its last work."""
+    """Mean length of a typical step, from the end of earlier steps' work to the end of its own, ns."""
     length = Steps.of(s.trace).typical_ns
     if length is None:
         raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
@@ -42,13 +42,13 @@ def stepless(s: Signals) -> bool:
 
 @signal("count")
 def recorded_steps(s: Signals) -> int:
-    """Number of steps, partial ones and a trace that counts as one step included; at least 1."""
+    """Number of steps including partial ones, or 1 for a trace that counts as one step; at least 1."""
     return max(Steps.of(s.trace).step.size, 1)
 
 
 @signal("ns")
 def recorded_ns(s: Signals) -> int:
-    """Length of all recorded steps: what time that is summed up over the recording is a share of; at least 1."""
+    """Length of all recorded steps, the base of shares of what is summed over the recording, ns; at least 1."""
     length = s.maybe(step_ns)
     if length is not None:
         return max(length * s(recorded_steps), 1)
@@ -66,18 +66,18 @@ def span_ns(s: Signals) -> int:
 
 @signal()
 def device(s: Signals) -> Device | None:
-    """The device in use: out of the table, else with rates derived from its description; None if neither is known."""
+    """The device in use: from the table, else with rates derived from its description; None if neither is known."""
     rows = s.trace.rows(_DEVICE_SQL)
     return described(rows[0]) if rows else None
 
 
 @signal()
 def platform(s: Signals) -> str:
-    """What advice is written for: cuda, rocm, npu, xpu, mtia, cpu (no device work) or other."""
+    """The platform that advice is for: cuda, rocm, npu, xpu, mtia, cpu (no device work) or other."""
     return s(program).platform
 
 
 @signal()
 def infers(s: Signals) -> bool:
-    """Whether the job only infers: GEMMs run on the device, and nothing that only training runs."""
+    """Whether the job only infers: it runs GEMMs, and nothing that only training runs."""
     return s(program).infers

@@ -1,4 +1,4 @@
-"""Whether the recording links device work to the calls that launched it, without which nothing on the host moves it."""
+"""Whether device work is linked to the calls that launched it; without links, no host change affects it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST: Final = 0.5
 
 @signal()
 def linked(s: Signals) -> bool:
-    """Whether most device activities, of those that are known, have their launch; true where there are none."""
+    """Whether most device activities have a known launch; true if there are none."""
     work = DeviceWork.of(s.trace)
     known = ~work.are("sync")
     return bool(np.count_nonzero(work.launched & known) >= _MOST * np.count_nonzero(known))

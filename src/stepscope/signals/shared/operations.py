@@ -1,4 +1,4 @@
-"""What the devices did, operation by operation, in the order in which they did it."""
+"""Device work as operations in execution order, each with its role, operator, size and kernels."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ class Operations:
         return within
 
     def alike(self, left: Ids, right: Ids) -> NDArray[np.bool_]:
-        """Whether operations work on equally many elements, as far as is known.
+        """Whether operations work on equally many elements, as far as known.
 
-        Threads say it only up to the number of elements that each of them takes, 1 to 4 in PyTorch's kernels.
+        Numbers of threads decide only up to the elements per thread, 1 to 4 in PyTorch's kernels.
         """
         a, b = self.size[left], self.size[right]
         low, high = np.minimum(np.abs(a), np.abs(b)), np.maximum(np.abs(a), np.abs(b))
@@ -81,9 +81,9 @@ class Operations:
 
 @signal()
 def operations(s: Signals) -> Operations:
-    """All operations of the devices in order, and what each of them does.
+    """All operations of the devices in order, with the role of each.
 
-    Without device work it abstains: operators of a recording whose device is missing only take the time of launches.
+    Without device work it abstains: operators of a recording whose device is missing only show the time of launches.
     """
     kernels = _kernels(s.trace)
     if not kernels.size:
@@ -93,7 +93,7 @@ def operations(s: Signals) -> Operations:
 
 @lru_cache(maxsize=65_536)
 def tensors(shapes: str) -> tuple[tuple[int, ...], ...]:
-    """The shapes of all tensors among recorded inputs, those in lists too; none if they can't be read."""
+    """Shapes of all tensors among recorded inputs, including those in lists; none if they can't be parsed."""
     try:
         listed = json.loads(shapes)
     except (ValueError, RecursionError):
@@ -114,7 +114,7 @@ def _tensors(items: list[Any]) -> list[tuple[int, ...]]:
 
 
 def _kernels(trace: Trace) -> Ids:
-    """Positions in `DeviceWork` of what computes and communicates, and of copies on the device, by queue and time."""
+    """Positions in `DeviceWork` of compute, collectives and copies within the device, by queue and time."""
     device, copies = DeviceWork.of(trace), Copies.of(trace)
     chosen = device.are("compute", "comm")
     inner = copies.at[copies.direction == DIRECTIONS.index("DtoD")]
@@ -157,7 +157,7 @@ def _of_kernels(trace: Trace, at: Ids) -> Operations:
 def _roles(
     trace: Trace, device: DeviceWork, at: Ids, operator: NDArray[np.int32]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The letter of each kernel, and whether its operator, of this `name_id`, gave it."""
+    """The letter of each kernel, and whether its operator, with this `name_id`, determined it."""
     names = trace.once(names_by_id)
     last = max(names, default=-1)
     operators = np.unique(operator)

@@ -1,4 +1,4 @@
-"""Sequences of operations that one fused operator would do: found by what the operations do, and on how much."""
+"""Sequences of operations that one fused operator could do, recognised by their roles and sizes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Ranges:
     anchor: Ids
 
     def where(self, kept: NDArray[np.bool_]) -> Ranges:
-        """Those for which it is true."""
+        """A selection of the ranges, by mask."""
         return Ranges(self.first[kept], self.last[kept], self.anchor[kept])
 
 
@@ -63,9 +63,9 @@ _Check = Callable[[Operations, Ranges], NDArray[np.bool_]]
 
 
 def _gemms(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Attention: one GEMM's result and the other's operand are as large as the softmax between them.
+    """Attention: a GEMM's result and the other's operand are as large as the softmax between them.
 
-    Where shapes are not recorded, at least one of the GEMMs must be one of a batch, as those of heads are.
+    Without recorded shapes, at least one GEMM must be batched, as those of heads are.
     """
     told = (w.size[found.anchor] > 0) & (w.shape[found.first] >= 0) & (w.shape[found.last] >= 0)
     scores = np.array([_result(w, position) for position in found.first.tolist()])
@@ -75,20 +75,20 @@ def _gemms(w: Operations, found: Ranges) -> NDArray[np.bool_]:
 
 
 def _batched(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Whether one of the GEMMs at both ends is of a batch."""
+    """Whether one of the GEMMs at both ends is batched."""
     batched: NDArray[np.bool_] = np.maximum(w.depth[found.first], w.depth[found.last]) > 1
     return batched
 
 
 def _result(w: Operations, position: int) -> float:
-    """Elements of a GEMM's result; 0 if its shapes do not tell."""
+    """Number of elements of a GEMM's result; 0 if its shapes are unknown."""
     shape = int(w.shape[position])
     dims = dimensions(w.shapes[shape]) if shape >= 0 else None
     return 0.0 if dims is None else float(dims.batch * dims.m * dims.n)
 
 
 def _backward_gemms(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """The backward of attention: one of the GEMMs uses the scores, or makes their gradient."""
+    """Backward attention: one of the GEMMs uses the scores, or computes their gradient."""
     fits = []
     for first, last, anchor in zip(found.first.tolist(), found.last.tolist(), found.anchor.tolist(), strict=True):
         gemms = [at for at in range(first, last + 1) if w.letters[at] == "P"]
@@ -100,14 +100,14 @@ def _backward_gemms(w: Operations, found: Ranges) -> NDArray[np.bool_]:
 
 
 def _statistic(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Normalisation: the root is of one number per row, what follows is of whole rows."""
+    """Normalisation: the root has one element per row, what follows has whole rows."""
     root, whole = np.abs(w.size[found.anchor]), np.abs(w.size[found.last])
     kept: NDArray[np.bool_] = (root == 0) | (whole == 0) | (root <= whole * _STATISTIC)
     return kept
 
 
 def _halves(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Rotary embedding: what is negated is half of what is added in the end."""
+    """Rotary embedding: the negated tensor is half of the one added at the end."""
     half, whole = w.size[found.anchor], w.size[found.last]
     told = (half > 0) & (whole > 0)
     # Threads take 1 to 4 elements each.
@@ -116,7 +116,7 @@ def _halves(w: Operations, found: Ranges) -> NDArray[np.bool_]:
 
 
 def _rows(w: Operations, found: Ranges) -> NDArray[np.bool_]:
-    """Loss: the logarithm that is taken is of the softmax, or of one sum per row."""
+    """Loss: the logarithm is of the softmax, or of one sum per row."""
     softmax, log = np.abs(w.size[found.anchor]), np.abs(w.size[found.last])
     kept: NDArray[np.bool_] = (softmax == 0) | (log == 0) | (log == softmax) | (log <= softmax * _STATISTIC)
     return kept
@@ -137,7 +137,7 @@ _GRAMMAR: Final[tuple[tuple[str, str, _Check], ...]] = (
 
 @signal()
 def sequences(s: Signals) -> Mapping[str, Ranges]:
-    """Stretches that one fused operator would do: attention, its backward, norms, rotary, losses, activations, runs."""
+    """Ranges that one fused operator could do: attention, its backward, norms, rotary, losses, activations, runs."""
     w = s(operations)
     text = _without_optimizer(s.trace, w)
     found: dict[str, Ranges] = {}
@@ -160,7 +160,7 @@ def sequences(s: Signals) -> Mapping[str, Ranges]:
 
 
 def members(found: Ranges) -> tuple[Ids, Ids]:
-    """Positions of all operations of all sequences, and the sequence that each is of."""
+    """Positions of all operations of all sequences, and the index of the sequence of each."""
     lengths = found.last - found.first + 1
     of: Ids = np.repeat(np.arange(lengths.size), lengths)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -168,7 +168,7 @@ def members(found: Ranges) -> tuple[Ids, Ids]:
 
 
 def _without_optimizer(trace: Trace, w: Operations) -> str:
-    """The letters with those of operators called in an optimizer's step replaced."""
+    """The letters, with those of operators inside an optimizer's step replaced."""
     spans = Spans(trace)
     steps = np.flatnonzero(named(trace, _OPTIMIZER.search))
     if not steps.size:
@@ -231,7 +231,7 @@ def _runs(w: Operations, text: str) -> Ranges:
 
 
 def _is_activation(letters: str) -> bool:
-    """Whether a run computes an activation that is one operator elsewhere."""
+    """Whether a run computes an activation that exists as one operator."""
     if len(letters) > _LONGEST_ACTIVATION or not _ACTIVATION.issuperset(letters):
         return False
     if "t" in letters or ("E" in letters and "a" in letters and "d" in letters):
@@ -240,7 +240,7 @@ def _is_activation(letters: str) -> bool:
 
 
 def _updates(text: str, runs: Ranges) -> NDArray[np.bool_]:
-    """Runs beside updates of parameters belong to an optimizer, for which there are other remedies."""
+    """Whether runs lie beside parameter updates: they belong to an optimizer, which has other remedies."""
     padded = f"{OTHER}{text}{OTHER}"
     return np.array(
         [padded[a] == "o" or padded[b + 2] == "o" for a, b in zip(runs.first, runs.last, strict=True)], np.bool_

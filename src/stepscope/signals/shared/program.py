@@ -1,4 +1,4 @@
-"""What the program is, so that advice fits it."""
+"""The program that ran, so that advice fits it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ WHERE regexp_matches(name, '^aten::(argmax|multinomial)$|sampl(e|ing)_|(^|: )gen
 
 @signal()
 def program(s: Signals) -> Program:
-    """What ran: framework, purpose, libraries, platform, whether it is compiled, and how it is spread over ranks."""
+    """Framework, purpose, libraries, platform, compilation, and parallelism of the program."""
     return program_of(s.whole.trace)
 
 
 @signal()
 def generates(s: Signals) -> bool:
-    """Whether it makes tokens one after another: it samples them, or serves a model that does."""
+    """Whether the program generates tokens one after another: it samples them, or serves a model that does."""
     return s(program).kind == "serving" or bool(s.whole.trace.scalar(_TOKENS_SQL))

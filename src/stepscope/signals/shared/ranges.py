@@ -1,4 +1,4 @@
-"""Which events lie in which ranges of host code."""
+"""Containment of events in ranges of host code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def inside(points: Mapping[str, NDArray[Any]], ranges: Mapping[str, NDArray[Any]
 
 
 def apart(ts: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of n events begin when all before them have ended, bool[n]; they ascend by start, and the longest leads."""
+    """Whether each of n events starts after all before it have ended, bool[n]; they ascend by start, longest first."""
     begun = np.ones(ts.size, np.bool_)
     if ts.size:
         begun[1:] = ts[1:] >= np.maximum.accumulate(stop)[:-1]

@@ -1,7 +1,7 @@
-"""What an operator or a kernel does in a computation, as one letter, so that sequences of them are texts.
+"""The role of an operator or kernel in a computation as one letter, so that sequences become strings.
 
 A written-out RMS normalisation is `cWMaQmcm`: cast, square, mean, add, root, multiply, cast, multiply. Patterns over
-such texts are regular expressions; see `stepscope.signals.shared.patterns`.
+such strings are regular expressions; see `stepscope.signals.shared.patterns`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _NAMESPACE: Final = re.compile(r"^(?:aten|npu|torch_npu)::_?")
 
 @lru_cache(maxsize=65_536)
 def role_of_operator(name: str) -> str:
-    """The letter of an operator, `OTHER` where its name is not known."""
+    """The letter of an operator, `OTHER` where its name is unknown."""
     found = _NAMESPACE.match(name)
     if found is None:
         return OTHER
@@ -98,7 +98,7 @@ def role_of_kernel(name: str, op_class: str) -> str:
 
 
 def _role(word: str) -> str:
-    """The letter of a function; the backward of a pointwise one multiplies gradients, and as such pointwise."""
+    """The letter of a function. Backwards of pointwise functions count as pointwise: they multiply gradients."""
     if word in _LETTERS:
         return _LETTERS[word]
     forward = _LETTERS.get(_BACKWARD.sub("", word), OTHER)

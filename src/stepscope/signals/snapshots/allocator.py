@@ -1,4 +1,4 @@
-"""What the caching allocator did in the history of a memory snapshot: when it gave its cache back, and why."""
+"""When and why the caching allocator gave its cache back, from a memory snapshot's history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNTIMED_SQL: Final = "SELECT count(*) FROM health WHERE code = 'no-times'"
 
 @dataclass(frozen=True, slots=True)
 class Emptying:
-    """One line of the program that empties the cache.
+    """A line of the program that empties the allocator's cache.
 
     Attributes:
         place: The line as `file(line): function`.
@@ -60,7 +60,7 @@ def history_ns(s: Signals) -> int:
 
 @signal()
 def variable(s: Signals) -> str:
-    """The environment variable that sets the allocator of the recording's platform up."""
+    """The environment variable that configures the allocator of the recording's platform."""
     return "PYTORCH_NPU_ALLOC_CONF" if s.maybe(platform) == "npu" else str(s.trace.scalar(_KIND_SQL))
 
 
@@ -74,9 +74,9 @@ def expandable(s: Signals) -> str:
 
 
 def cost_ns(s: Signals, spent_ns: int) -> int | None:
-    """The price per step of something that took so much of the whole history; None without times or steps.
+    """Price per step of something that took a given time of the history; None without times or steps.
 
-    Steps may not fill the history. Its share of the history is taken for its share of the steps.
+    Steps may not fill the history: its share of the history is taken for its share of the steps.
     """
     history, length = s.maybe(history_ns), s.maybe(step_ns)
     return None if history is None or length is None else min(spent_ns * length // history, length)
@@ -84,7 +84,7 @@ def cost_ns(s: Signals, spent_ns: int) -> int | None:
 
 @signal()
 def flushes(s: Signals) -> tuple[Mapping[str, Any], ...]:
-    """Each time that segments were given back to the device, with the cause: rows of `cache_flushes`."""
+    """Rows of `cache_flushes`: each return of segments to the device, with its cause."""
     return tuple(s.table("cache_flushes").records())
 
 

@@ -1,4 +1,4 @@
-"""Memory of the previous iteration that is still there while the next one works."""
+"""Memory of the previous iteration that is still in use during the next one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FROM allocator_events WHERE device = $device ORDER BY seq
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """Blocks that were in use at the peak and let go of together, once others like them had been made.
+    """Blocks in use at the peak and freed together, after similar ones had been allocated.
 
     Attributes:
         bytes: Of these blocks.
@@ -46,7 +46,7 @@ class Superseded:
 
 @signal()
 def superseded(s: Signals) -> Superseded | None:
-    """The most memory that was in use at the peak and let go of in one go, with what had taken its place by then."""
+    """Largest amount of peak memory that was freed at once, with its replacement already allocated."""
     device = s(makeup).device
     levels = next(one for one in snapshot_levels(s.trace) if one.device == device)
     events = s.trace.columns(_EVENTS_SQL, {"device": device})
@@ -75,7 +75,7 @@ def superseded(s: Signals) -> Superseded | None:
 
 
 def _runs(kind: NDArray[np.int64], stack: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of the run of frees that each entry is in: from one line, with nothing else in between."""
+    """Index of the run of frees that each entry belongs to: one line, without other entries in between."""
     shown = np.flatnonzero(kind > 0)
     change = (kind[shown] == 2) | (np.diff(stack[shown], prepend=-2) != 0) | (np.roll(kind[shown], 1) == 2)
     number = np.zeros(kind.size, np.int64)
@@ -84,7 +84,7 @@ def _runs(kind: NDArray[np.int64], stack: NDArray[np.int64]) -> NDArray[np.int64
 
 
 def _alike(sizes: NDArray[Any], every: NDArray[Any], among: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions among some of those that match sizes one by one, the latest first."""
+    """Positions of candidates that match sizes one by one, the latest first."""
     wanted, often = np.unique(sizes, return_counts=True)
     left = dict(zip(wanted.tolist(), often.tolist(), strict=True))
     found = []

@@ -1,4 +1,4 @@
-"""How a snapshot's segments were filled when the allocator held most."""
+"""Free ranges of a snapshot's segments when the allocator held most."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SELECT seq FROM allocator_events WHERE device = $device AND action IN ('segment_
 
 @signal()
 def fullest_layout(s: Signals) -> FreeLayout:
-    """What was free, in ranges of what size, just after the allocator took the memory with which it held most.
+    """Free ranges just after the allocator took the memory with which it held most.
 
-    If it took none during the history, at the peak of what was in use; without a history, at the end.
+    Without such an allocation in the history, at the peak of memory in use; without a history, at the snapshot.
     """
     device = s(makeup).device
     levels = next(one for one in snapshot_levels(s.trace) if one.device == device)

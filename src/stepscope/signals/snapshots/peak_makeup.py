@@ -1,4 +1,4 @@
-"""What the memory of a snapshot's device consists of, at its peak and where an allocation failed."""
+"""Composition of a device's memory at its peak, and where an allocation failed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OLD: Final = OLDER
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Memory in use that one source line had asked for, or that has one purpose.
+    """Memory in use by source line, or by purpose.
 
     Attributes:
         name: The line as `file(line): function`, or the purpose.
@@ -51,7 +51,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Makeup:
-    """What a device's memory consists of at a moment.
+    """Composition of a device's memory at a moment.
 
     Attributes:
         device: Index.
@@ -70,25 +70,25 @@ class Makeup:
     lines: tuple[Holder, ...]
 
     def share(self, *purposes: str) -> float:
-        """Of what was used, the share of these purposes; a name stands for all that begin with it."""
+        """Share of used memory with these purposes; a name stands for all that start with it."""
         found = sum(one.bytes for one in self.purposes if one.name.startswith(purposes))
         return found / self.used if self.used else 0.0
 
     def by_purpose(self, least: float = 0.02) -> str:
-        """`activations 72.9 %, older than the recording 21.1 %`: what has at least a share."""
+        """Purposes with at least a given share, as text: `activations 72.9 %, older than the recording 21.1 %`."""
         told = [
             f"{one.name} {percent(one.bytes / self.used)}" for one in self.purposes if one.bytes >= least * self.used
         ]
         return ", ".join(told)
 
     def by_line(self, most: int = 3) -> str:
-        """The lines that hold most, where they are known."""
+        """The lines that hold most, as text, where they are known."""
         return ", ".join([one.text for one in self.lines if "(" in one.name][:most])
 
 
 @signal()
 def makeup(s: Signals) -> Makeup:
-    """What the memory of a snapshot consists of at its peak, on the device where that is highest."""
+    """Composition of a memory snapshot at its peak, on the device with the highest one."""
     levels = max(snapshot_levels(s.trace), key=lambda one: int(one.requested.max()))
     rows = [row for row in s.table("memory_peak_stacks").records() if row["device"] == levels.device]
     return _makeup(levels, levels.peak, rows)
@@ -96,7 +96,7 @@ def makeup(s: Signals) -> Makeup:
 
 @signal()
 def failed_makeups(s: Signals) -> Mapping[int, Makeup]:
-    """What the memory consisted of when an allocation failed for the first time, by device."""
+    """Composition of memory at the first failed allocation, by device."""
     found: dict[int, Makeup] = {}
     first: dict[int, int] = {}
     for row in s.trace.rows("SELECT device, seq FROM allocator_events WHERE action = 'oom' ORDER BY seq DESC"):
@@ -110,7 +110,7 @@ def failed_makeups(s: Signals) -> Mapping[int, Makeup]:
 
 @signal()
 def trains(s: Signals) -> bool:
-    """Whether the history of a memory snapshot has allocations of a backward pass."""
+    """Whether a memory snapshot's history has allocations of a backward pass."""
     if not s.trace.scalar(_HISTORY_SQL):
         raise MissingInputError.of("history")
     return bool(s.trace.scalar(_TRAINS_SQL))

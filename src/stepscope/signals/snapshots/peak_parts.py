@@ -1,4 +1,4 @@
-"""Parts of a snapshot's peak with a remedy of their own: score matrices, copies of weights, what lives briefly."""
+"""Parts of a snapshot's peak with a remedy of their own: score matrices, weight copies, brief allocations."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def math_attention(s: Signals) -> bool:
 
 @signal()
 def weight_copies(s: Signals) -> PeakPart | None:
-    """Copies of weights at the peak that autocast made and kept: freed where its region ends."""
+    """Copies of weights at the peak that autocast made and cached until its region ends."""
     levels = _levels(s)
     leaving = _stacks(s, AUTOCAST)
     freed = s.trace.columns(_EXIT_SQL, {"device": levels.device, "stacks": leaving.tolist()})["seq"]
@@ -88,7 +88,7 @@ def weight_copies(s: Signals) -> PeakPart | None:
 
 @signal()
 def brief(s: Signals) -> PeakPart | None:
-    """What lives briefly at the peak: freed when the allocator had done a few dozen other things."""
+    """Memory at the peak that lives briefly: freed within a few dozen allocator entries."""
     levels = _levels(s)
     life = levels.rows["freed"] - levels.rows["seq"]
     tall = (levels.rows["seq"] >= 0) & (levels.rows["requested"] >= _LEAST)
@@ -107,7 +107,7 @@ def _stacks(s: Signals, pattern: str) -> NDArray[np.int64]:
 
 
 def _places(s: Signals) -> tuple[dict[int, str], NDArray[np.int64]]:
-    """The place of each stack, and the stacks of backward passes."""
+    """Place of each stack, and the stacks of backward passes."""
     found: dict[str, NDArray[Any]] = s.trace.columns(_PLACES_SQL)
     stacks = found["stack"].astype(np.int64)
     return dict(zip(stacks.tolist(), found["place"].tolist(), strict=True)), stacks[found["backward"].astype(np.bool_)]
@@ -118,7 +118,7 @@ def _part(
 ) -> PeakPart | None:
     """The chosen allocations that are live at the peak; None if none is.
 
-    The peak without them is that without their kin (by default the chosen) of the same call stacks at any time.
+    The peak without them leaves out all allocations of the same call stacks (by default the chosen ones) at any time.
     """
     live = levels.live(levels.peak)
     mine = live[chosen[live]]
@@ -139,7 +139,7 @@ def _part(
 
 
 def _without(levels: SnapshotLevels, gone: NDArray[np.bool_]) -> int:
-    """The highest level if some allocations had never been made."""
+    """The highest level without some allocations."""
     rows, n = levels.rows, levels.requested.size
     change = np.zeros(n + 1, np.int64)
     made: Times = np.maximum(rows["seq"][gone], -1) + 1

@@ -1,4 +1,4 @@
-"""Rounds of a memory snapshot whose steps are not marked: memory in use rises and falls again, higher each time."""
+"""Rounds of a memory snapshot without marked steps: memory rises and falls repeatedly, higher each time."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _rising(levels: SnapshotLevels) -> tuple[int, int, int] | None:
 
 
 def _troughs(level: Times) -> Times:
-    """Rows at which memory in use is least between two rises, after a fall and before a rise of `_FALL` of its range.
+    """Rows of least memory between a fall and a rise of `_FALL` of its range.
 
     The first is that after the first fall: what lies before it is set-up.
     """

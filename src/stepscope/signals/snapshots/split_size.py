@@ -1,4 +1,4 @@
-"""A value for the allocator's `max_split_size_mb`, from the sizes that a snapshot has."""
+"""A value for the allocator's `max_split_size_mb`, from the sizes in a snapshot."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SEGMENTS_SQL: Final = "SELECT address, address + bytes AS stop FROM segments WH
 
 @signal("MiB")
 def split_size_mb(s: Signals) -> int | None:
-    """The `max_split_size_mb` that would keep large blocks whole; None where no value can do so.
+    """The `max_split_size_mb` that would keep large blocks whole; None if no value does.
 
     Blocks above the limit are not split, and serve only requests above it. So the small blocks that pin large, mostly
-    free segments must be below it, and the request that finds no range above it: the failed one, else the largest that
-    the history has. The value is the least power of two, from 32, that nine of ten pinning blocks stay below.
+    free segments must be below it, and the request that finds no range above it: the failed one, else the largest in
+    the history. The value is the least power of two, from 32, above nine of ten pinning blocks.
     """
     device = s(makeup).device
     levels = next(one for one in snapshot_levels(s.trace) if one.device == device)

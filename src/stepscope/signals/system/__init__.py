@@ -1,1 +1,1 @@
-"""The machine below the job."""
+"""The machine that runs the job: clocks and operating system."""

@@ -1,4 +1,4 @@
-"""Whether the same kernels take longer in some steps than in others, and what samples of clocks say."""
+"""Kernels that take longer in some steps than in others, and sampled clocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROUP BY 1 HAVING count(*) > 2 ORDER BY mean / most, c.name
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast the device runs the same kernels in each complete step.
+    """Relative time of the same kernels in each complete step.
 
     Attributes:
         step: int64[n], the steps.
@@ -59,7 +59,7 @@ class ClockSamples:
 
 @signal()
 def pace(s: Signals) -> Pace:
-    """How fast the device runs kernels of the same name and grid, step by step."""
+    """Relative time of kernels of the same name and grid, step by step."""
     need_device(s.trace)
     step = Steps.of(s.trace).typical_steps.astype(np.int64)
     taken = _taken(s.trace, step) if step.size >= _FEWEST_STEPS else None
@@ -72,7 +72,7 @@ def pace(s: Signals) -> Pace:
 
 
 def _taken(trace: Trace, step: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """Time in each step of the kernels that all steps have, each as often; None if there are none."""
+    """Time per step of the kernels that occur equally often in all steps; None if there are none."""
     work = DeviceWork.of(trace)
     at = np.flatnonzero(work.are("compute") & np.isin(work.step, step))
     by_step = np.argsort(step)
@@ -88,13 +88,13 @@ def _taken(trace: Trace, step: NDArray[np.int64]) -> NDArray[np.float64] | None:
 
 @signal("share")
 def lost_share(s: Signals) -> float:
-    """By how much longer the same kernels take on average than in the fastest tenth of the steps."""
+    """Mean additional time of the same kernels over the fastest tenth of the steps, as a share."""
     return float(s(pace).slowness.mean()) - 1
 
 
 @signal()
 def slow_kernels(s: Signals) -> tuple[tuple[NDArray[np.int64], float], ...]:
-    """Kernels of each step in which they are slower, and the factor that would make them as fast as in the best."""
+    """Kernels of each slow step, and the factor that makes them as fast as in the best steps."""
     found: Any = s(pace)
     work = DeviceWork.of(s.trace)
     compute = work.are("compute")
@@ -107,6 +107,6 @@ def slow_kernels(s: Signals) -> tuple[tuple[NDArray[np.int64], float], ...]:
 
 @signal()
 def sampled(s: Signals) -> ClockSamples | None:
-    """The clock that falls furthest below its highest value while the device works; null if none was sampled."""
+    """The sampled clock that falls furthest below its maximum while the device works; null if none is sampled."""
     rows = s.trace.rows(_SAMPLES_SQL)
     return ClockSamples(rows[0]["name"], rows[0]["most"], rows[0]["mean"], rows[0]["least"]) if rows else None

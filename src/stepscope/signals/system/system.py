@@ -1,4 +1,4 @@
-"""What the operating system tells of the threads that launch: when they had no processor, and what they waited for."""
+"""Operating-system view of the launching threads: off-processor time and blocking calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WHERE c.name = 'on CPU' AND t.process = h.process AND t.thread = 'thread ' || h.
 
 @signal()
 def waiting(s: Signals) -> Intervals:
-    """When a device was idle and no thread that launches did anything that the recording of the job explains."""
+    """Idle time of a device in which no launching thread did anything that the recorded host events explain."""
     starts, ends = s(line).of(states.OP, states.PYTHON, states.OTHER)
     idle = Intervals.union_of(starts, ends)
     for device in s.trace.once(device_times):
@@ -48,7 +48,7 @@ def waiting(s: Signals) -> Intervals:
 
 @signal()
 def reading(s: Signals) -> Intervals:
-    """The part of it in which the main thread was in calls that read or write files."""
+    """Part of that time in which the main thread was in calls that read or write files."""
     _need_waiting(s)
     calls = _calls(s, _READS)
     return s(waiting) & calls
@@ -56,7 +56,7 @@ def reading(s: Signals) -> Intervals:
 
 @signal()
 def blocked(s: Signals) -> Intervals:
-    """The part of it in which the main thread waited for other threads, processes or the network."""
+    """Part of that time in which the main thread waited for other threads, processes or the network."""
     _need_waiting(s)
     calls = _calls(s, _WAITS)
     return s(waiting) & Intervals.union_of(*s(line).of(states.PYTHON, states.OTHER)) & calls
@@ -64,7 +64,7 @@ def blocked(s: Signals) -> Intervals:
 
 @signal()
 def preempted(s: Signals) -> Intervals:
-    """The part of it in which the main thread was on no processor though it was in no call that waits."""
+    """Part of that time in which the main thread was off the processor, outside calls that wait."""
     off = _off_cpu(s)
     return (s(waiting) & off) - _calls(s, _ANY)
 
@@ -89,7 +89,7 @@ def preempted_share(s: Signals) -> float:
 
 @signal()
 def blocking_calls(s: Signals) -> tuple[str, ...]:
-    """Calls of the operating system in which the main thread spends most of that time, the longest first."""
+    """Operating-system calls in which the main thread spends most of that time, the longest first."""
     return _names(s, s(blocked), _WAITS)
 
 
@@ -100,7 +100,7 @@ def reading_calls(s: Signals) -> tuple[str, ...]:
 
 
 def _need_waiting(s: Signals) -> None:
-    """What `waiting` lacks is told first; working it out takes long, and few recordings have what is asked of it."""
+    """Abstain before computing `waiting`, which takes long, where its inputs are missing."""
     s(line)
     s.trace.once(device_times)
 
@@ -147,7 +147,7 @@ def _names(s: Signals, found: Intervals, names: tuple[str, ...]) -> tuple[str, .
 
 
 def _off_cpu(s: Signals) -> Intervals:
-    """When the main thread was on no processor, by samples of each switch."""
+    """When the main thread was on no processor, from context-switch samples."""
     rows = s.trace.columns(_ON_CPU_SQL, {"track": _main(s)})
     if not rows["ts"].size:
         raise MissingInputError(
