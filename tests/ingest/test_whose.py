@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stepscope.ingest.whose.choice import choose
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes
 from stepscope.model.errors import UserError
 from stepscope.model.recording import Recording
@@ -24,22 +24,22 @@ def found(
     host: str | None = None,
     timed: bool = True,
     **more: object,
-) -> Found:
+) -> FoundRecordings:
     """A recording that lasts a second, from hour `at` of the epoch."""
     origin = None if at is None else at * HOUR
     between = None if origin is None else (origin, origin + 10**9)
     recording = Recording(path, "kineto" if timed else "memsnapshot", rank, host=host, origin_unix_ns=origin, **more)
-    return Found(recording, Path(path), Path("store"), timed, lambda: between)
+    return FoundRecordings(recording, Path(path), Path("store"), timed, lambda: between)
 
 
-def places(recordings: list[Found], **asked: Any) -> list[tuple[str, str, int, int, bool]]:
+def places(recordings: list[FoundRecordings], **asked: Any) -> list[tuple[str, str, int, int, bool]]:
     chosen = choose(recordings, **asked)
     order = {id(one.recording): position for position, one in enumerate(recordings)}
     listed = sorted(chosen.places, key=lambda place: order[id(place.recording)])
     return [(p.recording.source, p.run, p.rank, p.span, p.analysed) for p in listed]
 
 
-def codes(recordings: list[Found], **asked: Any) -> list[str]:
+def codes(recordings: list[FoundRecordings], **asked: Any) -> list[str]:
     return [note[0] for note in notes(recordings, choose(recordings, **asked))]
 
 

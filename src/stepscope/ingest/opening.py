@@ -13,7 +13,7 @@ from stepscope.ingest.options import Options
 from stepscope.ingest.recognise import Recognised, recognise
 from stepscope.ingest.storing import Stores
 from stepscope.ingest.whose.choice import choose
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes as whose_notes
 from stepscope.model.trace import Note, Trace
 from stepscope.readers.protocol import Source
@@ -69,10 +69,10 @@ def _opened(found: Recognised, stores: Stores, options: Options) -> Trace:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _found(source: Source, store: Path) -> Found:
+def _found(source: Source, store: Path) -> FoundRecordings:
     recording = read_manifest(store)
     path = source.path / source.member if source.member else source.path
-    return Found(recording, path, store, source_of(recording.reader).timed, cache(partial(extent, store)))
+    return FoundRecordings(recording, path, store, source_of(recording.reader).timed, cache(partial(extent, store)))
 
 
 def _skipped_notes(found: Recognised) -> list[Note]:

@@ -80,12 +80,12 @@ def test_words_for_what_is_launched_by_another_thread() -> None:
     assert StepGraph.of(trace).predict(change_of(trace, scale=["op:aten::mm=0.5"])).saved_ns == (50 + 25) * US
 
 
-def test_a_piece_that_is_taken_at_the_moment_at_which_the_one_before_it_is_done_comes_after_that() -> None:
+def test_a_task_that_is_taken_at_the_moment_at_which_the_one_before_it_is_done_comes_after_that() -> None:
     trace, ops, takes = job((0, 104, 200), (100, 304, 200))
     assert saved(trace, takes) == 200 * US
     graph = StepGraph.of(trace)
     first = graph.built.device[0]
-    # What puts the second piece later does not hold up what is launched for the first one.
+    # What puts the second task later does not hold up what is launched for the first one.
     ends = graph.replay(Change(host=(Scaled(np.array(ops[1:]), 4.0),)))
     assert ends[first] == graph.built.graph.nodes.end[first]
     assert ends[graph.built.device[1]] > graph.built.graph.nodes.end[graph.built.device[1]]

@@ -151,8 +151,8 @@ def _windows_of_devices(built: Built, last: Times) -> tuple[Times, Times]:
     starts = np.maximum(selection.starts, selection.floor)
     starts[1:] = np.maximum(starts[1:], stops[:-1])
     moved = now - recorded
-    begin = np.concatenate((starts[:1], starts[1:] + moved[:-1]))
-    return begin, np.maximum(stops + moved, begin)
+    start = np.concatenate((starts[:1], starts[1:] + moved[:-1]))
+    return start, np.maximum(stops + moved, start)
 
 
 def _last_activity(built: Built, ends: Times) -> Times:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.owners import owners
 from stepscope.ingest.whose.runs import runs
-from stepscope.ingest.whose.spans import Spans, spans
+from stepscope.ingest.whose.spans import RankSpans, spans
 from stepscope.model.errors import UserError
 from stepscope.model.place import Place
 from stepscope.model.suggest import choose as suggest
@@ -29,16 +29,16 @@ class Choice:
         of_run: The run's recordings.
     """
 
-    ranks: dict[int, tuple[Found, ...]]
+    ranks: dict[int, tuple[FoundRecordings, ...]]
     places: tuple[Place, ...]
     runs: tuple[str, ...]
     run: str
     span: int
     most: int
-    of_run: Spans
+    of_run: RankSpans
 
 
-def choose(found: Sequence[Found], run: str | None = None, span: int | None = None) -> Choice:
+def choose(found: Sequence[FoundRecordings], run: str | None = None, span: int | None = None) -> Choice:
     """Choose a run and a span.
 
     Args:
@@ -69,7 +69,9 @@ def choose(found: Sequence[Found], run: str | None = None, span: int | None = No
     return Choice(ranks, tuple(places), names, chosen, number, most, of_run)
 
 
-def _chosen_run(found: Sequence[Found], divided: Sequence[str], names: tuple[str, ...], wanted: str | None) -> str:
+def _chosen_run(
+    found: Sequence[FoundRecordings], divided: Sequence[str], names: tuple[str, ...], wanted: str | None
+) -> str:
     if wanted is not None:
         given = wanted.rstrip("/")
         if given not in names or not given:
@@ -88,7 +90,7 @@ def _hint(wanted: str, names: tuple[str, ...]) -> str:
     return "it is one run" if names == ("",) else suggest(wanted, names)
 
 
-def _chosen_span(of_run: Spans, wanted: int | None) -> tuple[int, int]:
+def _chosen_span(of_run: RankSpans, wanted: int | None) -> tuple[int, int]:
     having = Counter(index for group in of_run.ranks.values() for index in range(1, len(group) + 1))
     most = max(having, default=1)
     if wanted is not None:
@@ -101,7 +103,7 @@ def _chosen_span(of_run: Spans, wanted: int | None) -> tuple[int, int]:
     return max(having, key=lambda index: (having[index], index), default=1), most
 
 
-def _analysed(of_run: Spans, span: int) -> dict[int, list[int]]:
+def _analysed(of_run: RankSpans, span: int) -> dict[int, list[int]]:
     """Positions of the recordings of each rank: its span, and its last memory snapshot."""
     chosen = {rank: [group[span - 1]] for rank, group in of_run.ranks.items() if len(group) >= span}
     for rank, group in of_run.contents.items():

@@ -10,7 +10,7 @@ from stepscope.model.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecordings:
     """A recording, before its rank is known.
 
     Attributes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.ingest.whose.choice import Choice
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.model.trace import Note
 
 
-def notes(found: Sequence[Found], choice: Choice) -> list[Note]:
+def notes(found: Sequence[FoundRecordings], choice: Choice) -> list[Note]:
     """What was assumed about runs, spans and ranks, and what is left out for it."""
     return [*_runs(choice), *_spans(choice), *_repeated(found, choice), *_ranks(choice)]
 
@@ -73,7 +73,7 @@ def _spans(choice: Choice) -> list[Note]:
     return lines
 
 
-def _repeated(found: Sequence[Found], choice: Choice) -> list[Note]:
+def _repeated(found: Sequence[FoundRecordings], choice: Choice) -> list[Note]:
     if not choice.of_run.repeated:
         return []
     count = len(choice.of_run.repeated)

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Final
 
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.names import rank_in, worker_in
 
 _RANKS: Final = 2**31
 
 
-def owners(found: Sequence[Found]) -> list[Hashable]:
+def owners(found: Sequence[FoundRecordings]) -> list[Hashable]:
     """The rank (int) or worker (str) that made each recording; None where nothing tells.
 
     The recorded rank, else a number in the name of the file or of a folder that not all have in common, else the worker
@@ -22,7 +22,7 @@ def owners(found: Sequence[Found]) -> list[Hashable]:
     return [_owner(one, len(one.path.parts) - 1 - depth, alone=len(found) == 1) for one in found]
 
 
-def common_folder(found: Sequence[Found]) -> Path:
+def common_folder(found: Sequence[FoundRecordings]) -> Path:
     """The innermost folder that holds all recordings."""
     folders = [one.path.parent.parts for one in found]
     common = []
@@ -33,7 +33,7 @@ def common_folder(found: Sequence[Found]) -> Path:
     return Path(*common)
 
 
-def _owner(one: Found, above: int, alone: bool) -> Hashable:
+def _owner(one: FoundRecordings, above: int, alone: bool) -> Hashable:
     rank = one.recording.rank
     if rank is not None and 0 <= rank < _RANKS:
         return rank

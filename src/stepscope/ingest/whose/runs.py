@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.owners import common_folder
 
 
-def runs(found: Sequence[Found], owners: Sequence[Hashable]) -> list[str]:
+def runs(found: Sequence[FoundRecordings], owners: Sequence[Hashable]) -> list[str]:
     """The run of each recording: the sub-folder that holds it, or "" if the input is one run.
 
     Folders are divided no deeper than is needed for each rank to lie in one folder of its run. Ranks of the same number
@@ -33,7 +33,9 @@ def _clash(owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]], divid
     return any(places.setdefault((run, owner), folder) != folder for run, owner, folder in keys if owner is not None)
 
 
-def _concurrent(found: Sequence[Found], owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]]) -> bool:
+def _concurrent(
+    found: Sequence[FoundRecordings], owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]]
+) -> bool:
     clashing = (
         (one, other)
         for (one, owner, folder), (other, owner_too, folder_too) in combinations(
@@ -50,7 +52,7 @@ def _concurrent(found: Sequence[Found], owners: Sequence[Hashable], folders: Seq
     )
 
 
-def at_once(one: Found, other: Found) -> bool:
+def at_once(one: FoundRecordings, other: FoundRecordings) -> bool:
     """Whether two recordings cover the same time: more than half of the shorter one lies in the longer one."""
     first, second = one.between(), other.between()
     if first is None or second is None:

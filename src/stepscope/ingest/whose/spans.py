@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from stepscope.ingest.whose.found import Found
+from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.names import time_in
 from stepscope.ingest.whose.runs import at_once
 
 
 @dataclass(slots=True)
-class Spans:
+class RankSpans:
     """The recordings of each rank of a run, by position in the input.
 
     Attributes:
@@ -30,7 +30,7 @@ class Spans:
     unknown: list[int] = field(default_factory=list)
 
 
-def spans(found: Sequence[Found], owners: Sequence[Hashable], members: Sequence[int]) -> Spans:
+def spans(found: Sequence[FoundRecordings], owners: Sequence[Hashable], members: Sequence[int]) -> RankSpans:
     """Divide the recordings of one run among its ranks.
 
     Those of one owner that were recorded one after the other are spans of one rank. A memory snapshot without a rank of
@@ -41,9 +41,9 @@ def spans(found: Sequence[Found], owners: Sequence[Hashable], members: Sequence[
         owners: Rank or worker of each.
         members: Positions of those of the run.
     """
-    result = Spans(unknown=[position for position in members if found[position].recording.rank is None])
+    result = RankSpans(unknown=[position for position in members if found[position].recording.rank is None])
     groups, alone = _by_owner(found, owners, [p for p in members if found[p].timed], result)
-    numbers = _Numbers(owner for owner in groups if isinstance(owner, int))
+    numbers = _RankNumbers(owner for owner in groups if isinstance(owner, int))
     rank_of = {owner: owner if isinstance(owner, int) else numbers.free() for owner in groups}
     result.ranks = {rank_of[owner]: group for owner, group in groups.items()}
     for position in alone:
@@ -63,7 +63,7 @@ def spans(found: Sequence[Found], owners: Sequence[Hashable], members: Sequence[
 
 
 def _by_owner(
-    found: Sequence[Found], owners: Sequence[Hashable], members: Sequence[int], result: Spans
+    found: Sequence[FoundRecordings], owners: Sequence[Hashable], members: Sequence[int], result: RankSpans
 ) -> tuple[dict[Hashable, list[int]], list[int]]:
     """The spans of each owner, and the recordings without one."""
     groups: dict[Hashable, list[int]] = {}
@@ -88,7 +88,7 @@ def _by_owner(
     return dict(sorted(groups.items(), key=lambda item: min(item[1]))), sorted(alone)
 
 
-def _relation(one: Found, other: Found, owner: Hashable) -> str:
+def _relation(one: FoundRecordings, other: FoundRecordings, owner: Hashable) -> str:
     first, second = one.recording, other.recording
     dated = (first.origin_unix_ns, first.events, first.reader)
     alike = first.part == second.part and dated == (second.origin_unix_ns, second.events, second.reader)
@@ -101,14 +101,14 @@ def _relation(one: Found, other: Found, owner: Hashable) -> str:
     return "span" if known or named else "conflict"
 
 
-def _sort(found: Sequence[Found], group: list[int]) -> None:
+def _sort(found: Sequence[FoundRecordings], group: list[int]) -> None:
     """Put recordings in time order, by the time in the name where they have none."""
     if len(group) > 1:
         between = {position: found[position].between() or (0, 0) for position in group}
         group.sort(key=lambda position: (between[position][0], time_in(found[position].path) or 0, position))
 
 
-class _Numbers:
+class _RankNumbers:
     """Ranks that nobody has."""
 
     def __init__(self, taken: Iterable[int]) -> None:

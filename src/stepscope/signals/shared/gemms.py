@@ -176,7 +176,7 @@ def _distinct(
 
 
 def _types(named: NDArray[Any], recorded: list[str], of: NDArray[np.int32]) -> tuple[NDArray[np.int8], tuple[str, ...]]:
-    """The type in the kernel's name, else that of the operator's first tensor; 16 bits there outweigh fp32 in a name."""
+    """The type in the kernel's name, else that of the operator's first tensor; 16 bits there outweigh fp32."""
     of_name, which = np.unique(named.astype(str), return_inverse=True)
     of_recorded = [operand_dtype(text) or "" for text in recorded]
     types = tuple(sorted({"", *of_recorded, *of_name.tolist()}))

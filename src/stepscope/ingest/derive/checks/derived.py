@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepscope.ingest.derive.activities import DerivedWork
-from stepscope.ingest.derive.host.launches import Launches
+from stepscope.ingest.derive.host.launches import DerivedLaunches
 from stepscope.ingest.derive.overview import Overview
 from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.store.staging import Staging
@@ -26,7 +26,7 @@ class Derived:
     staging: Staging
     overview: Overview
     activities: DerivedWork
-    launches: Launches
+    launches: DerivedLaunches
     steps: FoundSteps
 
 

@@ -30,7 +30,7 @@ _COLUMNS: Final = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Launches:
+class DerivedLaunches:
     """The launches of a recording in numbers.
 
     Attributes:
@@ -101,7 +101,7 @@ def first_launches(parts: list[pa.Table]) -> pa.Table:
     return found.take(pa.array(_first_of_each(correlation, ~found["is_launch"].to_numpy(), *numbers)))
 
 
-def counted(staging: Staging, launches: pa.Table) -> Launches:
+def counted(staging: Staging, launches: pa.Table) -> DerivedLaunches:
     """The launches of a recording in numbers; setting no bytes is no work."""
     is_launch, has_work, name = (launches[column].to_numpy() for column in ("is_launch", "has_work", "name_id"))
     correlation, ts = launches["correlation"].to_numpy(), launches["ts"].to_numpy()
@@ -109,7 +109,7 @@ def counted(staging: Staging, launches: pa.Table) -> Launches:
     alone = is_launch & ~has_work & ~np.isin(name, sets["name_id"])
     # Queues are first in, first out: behind the last work that ran nothing else can have run.
     behind = alone & (ts > ts[is_launch & has_work].max(initial=np.iinfo(np.int64).min))
-    return Launches(
+    return DerivedLaunches(
         number=int(np.count_nonzero(is_launch)),
         alone=int(np.count_nonzero(alone)),
         behind=int(np.count_nonzero(behind)),
