@@ -153,3 +153,21 @@ def test_the_first_operator_of_a_name_that_takes_far_longer_than_the_others_is_f
     f = convolutions(first, other, number)
     got = causes(f.trace(), step=0)
     assert got["host_dispatch", cause] >= first - MS
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "number"),
+    [
+        ("aten::copy_", False, 0),
+        ("aten::_local_scalar_dense", False, 0),
+        ("aten::sort", False, 1),
+        ("aten::copy_", True, 1),
+    ],
+)
+def test_a_copy_whose_calls_are_not_recorded_is_no_other_work(name: str, recorded: bool, number: int) -> None:
+    """Where calls are recorded, a copy that makes none for milliseconds is work of the host's."""
+    f = quiet(50 * MS)
+    f.host("op", name, MS, 49 * MS + 900 * US)
+    if recorded:
+        f.host("runtime", "aclrtMalloc", 910 * US, US)
+    assert len(host_work(f.trace())) == number

@@ -79,3 +79,13 @@ def test_what_the_profiler_adds_is_taken_off() -> None:
 def test_without_a_device_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST013", {})
+
+
+def test_functions_outside_of_the_named_one_are_not_called_its_parts() -> None:
+    found = given()
+    stretches = Intervals(np.array([0]), np.array([400_000]))
+    found[own_work.own_work] = own_work.Doing(
+        stretches, "a.py(1): f", (("b.py(2): g", 0.5),), False, (("c.py(3): h", 0.2),)
+    )
+    (draft,) = drafts("HST013", found)
+    assert draft.summary.endswith("most of it in a.py(1): f (b.py(2): g 50.0 % of it); 20.0 % in c.py(3): h.")

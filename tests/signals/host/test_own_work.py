@@ -46,13 +46,13 @@ def test_the_innermost_function_that_covers_half_is_named_with_its_parts() -> No
     assert not found.prepares
 
 
-@pytest.mark.parametrize(("length", "counts"), [(200_000, True), (199_000, False)])
-def test_events_from_a_500th_of_the_time_on_count(length: int, counts: bool) -> None:
+@pytest.mark.parametrize(("length", "counts"), [(20_100, True), (19_900, False)])
+def test_events_from_a_5000th_of_the_time_on_count(length: int, counts: bool) -> None:
     f = Facts()
     f.host("op", "aten::mm", 0, 1_000)
     f.kernel("gemm", 10_000, MS, launch=(0, 5_000))
-    for number in range(250):
-        f.host("python", "loop.py(2): tick", 2 * MS + number * 300_000, length)
+    for number in range(2_500):
+        f.host("python", "loop.py(2): tick", 2 * MS + number * 30_000, length)
     f.kernel("gemm", 101_010_000, 19 * MS - 10_000, launch=(101 * MS, 5_000))
     f.step(0, 0, 120 * MS)
     found = Signals.of(f.trace())(own_work)
@@ -97,3 +97,22 @@ def test_waiting_for_a_person_is_no_work() -> None:
 
 def test_it_is_a_share_of_the_step() -> None:
     assert between()(own_work_share) == pytest.approx(100 / 120, rel=0.01)
+
+
+def test_functions_beside_the_named_one_are_told_apart_from_its_parts() -> None:
+    found = doing(
+        ("python", "pipeline.py(1): run", 1, 100),
+        ("python", "processor.py(9): preprocess_image", 2, 60),
+        ("python", "transforms.py(3): normalize", 3, 40),
+        ("python", "video.py(4): read", 65, 30),
+    )
+    assert found.name == "processor.py(9): preprocess_image"
+    assert [name for name, _ in found.parts] == ["transforms.py(3): normalize", "processor.py(9): preprocess_image"]
+    assert found.beside == (("video.py(4): read", pytest.approx(0.3, abs=0.01)),)
+    assert found.parts[0][1] == pytest.approx(0.4, abs=0.01)
+
+
+def test_a_function_of_many_short_calls_counts_with_all_of_them() -> None:
+    calls = [("python", "transforms.py(9): rescale", 2 + number, 1) for number in range(0, 90, 2)]
+    found = doing(("python", "processor.py(9): preprocess_image", 2, 90), *calls)
+    assert dict(found.parts)["transforms.py(9): rescale"] == pytest.approx(0.45, abs=0.01)

@@ -4,7 +4,7 @@ import pytest
 
 from stepscope.signals import Signals
 from stepscope.signals.host import host, profiler_cost
-from stepscope.signals.host.profiler_cost import ProfilerCost, added_work, own_dispatch_share
+from stepscope.signals.host.profiler_cost import ProfilerCost, added_work, own_dispatch_share, own_late_share
 from support import Facts
 
 US = 1_000
@@ -110,3 +110,9 @@ def test_without_the_profilers_part_the_host_may_be_in_time() -> None:
     known = {host.dispatch_share: 0.3, profiler_cost.added_share: 0.4}
     assert Signals(0, known)(own_dispatch_share) == 0.0
     assert Signals(0, {host.dispatch_share: 0.3})(own_dispatch_share) == 0.3
+
+
+@pytest.mark.parametrize(("added", "left"), [(0.0, 0.2), (0.09, 0.11), (0.1, 0.1), (0.11, 0.0), (0.3, 0.0)])
+def test_what_is_left_beside_a_profiler_that_adds_more_tells_nothing(added: float, left: float) -> None:
+    known = {host.late_share: 0.2, profiler_cost.added_share: added}
+    assert Signals(0, known)(own_late_share) == pytest.approx(left)

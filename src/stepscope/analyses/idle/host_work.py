@@ -18,6 +18,7 @@ from stepscope.analyses.shared.host_waits import synchronising_names
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Intervals
+from stepscope.model.runtime_names import SCALAR_READ
 from stepscope.model.trace import Trace
 
 #: No launch is prepared for longer than this many usual times between two launches, within the bounds below: a
@@ -34,6 +35,8 @@ _LATER, _FIRST_TIMES = 4, 20
 #: Exchanges between processes, in C, Fortran and Python: `mpi:MPI_Allreduce`, `MPI_Wait`.
 MPI_CALL: Final = re.compile(r"(mpi:)?P?MPI_(?!Init|Finalize|Comm_|Wtime)", re.ASCII)
 _CALLS: Final = ("runtime", "launch", "sync", "queue")
+#: Operators in which the host waits for the device, whether or not the call that waits is recorded.
+_WAITING: Final = ("aten::copy_", SCALAR_READ)
 
 
 def longest_dispatch_ns(trace: Trace) -> int:
@@ -64,9 +67,23 @@ def host_work(trace: Trace) -> Intervals:
     ts, least = spans.ts[calls], trace.once(longest_dispatch_ns)
     called = Intervals.union_of(ts, ts + np.maximum(spans.dur[calls], 1))
     quiet = called.complement(int(hosts.recorded.starts[0]), int(hosts.recorded.ends[-1]))
+    quiet = quiet - _unseen_calls(trace, hosts)
     long = quiet.ends - quiet.starts >= least
     found = Intervals(quiet.starts[long], quiet.ends[long]) | (quiet & _messages(trace, hosts))
     return found - first_operators(trace)
+
+
+def _unseen_calls(trace: Trace, hosts: HostStates) -> Intervals:
+    """Operators that copy or read a number, where the recording has no calls of the runtime in which they wait.
+
+    Level 0 of torch_npu leaves out all calls of CANN: a copy then looks like milliseconds without any.
+    """
+    spans = Spans(trace)
+    if (spans.of("runtime", "sync") & np.isin(spans.track, hosts.feeders)).any():
+        return Intervals.empty()
+    waiting = [name_id for name_id, name in trace.once(names_by_id).items() if name in _WAITING]
+    at = np.flatnonzero(spans.of("op") & np.isin(spans.name, waiting) & (spans.dur > 0))
+    return Intervals.union_of(spans.ts[at], spans.ts[at] + spans.dur[at])
 
 
 def _messages(trace: Trace, hosts: HostStates) -> Intervals:

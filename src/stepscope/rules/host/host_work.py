@@ -124,7 +124,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 def share_of_mpi(found: Doing) -> float:
     """The part of these stretches that calls of MPI take, as far as they are among the functions that are named."""
-    return sum(share for name, share in found.parts if MPI_CALL.match(name))
+    return sum(share for name, share in (*found.parts, *found.beside) if MPI_CALL.match(name))
 
 
 def longest_of(found: Doing) -> str:
@@ -133,11 +133,12 @@ def longest_of(found: Doing) -> str:
 
 
 def where(found: Doing) -> str:
-    """What the host does in them, as the end of a sentence: `, most of it in a.py(3): f (b.py(9): g 47.8 % of it)`."""
+    """What the host does in them, as the end of a sentence: `, most of it in f (g 47.8 % of it); 14.8 % in h`."""
     parts = [f"{name} {percent(share)}" for name, share in found.parts if name != found.name][:_LONGEST]
     inner = f" ({', '.join(parts)} of it)" if parts else ""
     if found.name:
-        return f", most of it in {found.name}{inner}"
+        beside = ", ".join(f"{percent(share)} in {name}" for name, share in found.beside)
+        return f", most of it in {found.name}{inner}" + (f"; {beside}" if beside else "")
     return f", in {', '.join(parts)} of it" if parts else ", in code that the recording does not show"
 
 

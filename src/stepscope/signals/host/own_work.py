@@ -28,8 +28,8 @@ _CALLS: Final = ("other",)
 _RUNS: Final = 0.5
 #: A function is named if it covers this much of the time, and a part of it from here on.
 _MOST, _PART = 0.5, 0.1
-#: Shorter events than this share of all that time make no difference.
-_LEAST: Final = 0.002
+#: Events that take less of that time make no difference; a function that is called once per frame takes more.
+_LEAST: Final = 0.0002
 #: Functions of the interpreter and of libraries that only pass calls on.
 _PASSING: Final = re.compile(
     r"^<|_call_impl|_wrapped_call|: wrapper$|: inner$|<module>|: <lambda>|contextlib|torch/utils/_contextlib|"
@@ -58,6 +58,7 @@ class Doing:
         found: The stretches.
         name: The innermost function or range that covers half of them; empty if none does.
         parts: Where in it the time goes: functions, with their own share of all that time, the largest first.
+        beside: The same of functions outside of it; empty without a name.
         prepares: Whether these read, decode, transform or tokenise input.
     """
 
@@ -65,6 +66,7 @@ class Doing:
     name: str = ""
     parts: tuple[tuple[str, float], ...] = ()
     prepares: bool = False
+    beside: tuple[tuple[str, float], ...] = ()
 
 
 @signal("share")
@@ -118,6 +120,10 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
     at = at[np.lexsort((spans.id[at], -spans.dur[at], spans.ts[at]))]
     ts, stop = spans.ts[at], spans.ts[at] + spans.dur[at]
     inside = found.within(ts, stop)
+    some = inside >= least
+    at, ts, stop, inside = at[some], ts[some], stop[some], inside[some]
+    if not at.size:
+        return Doing(found)
     around = _around(ts, stop)
     depth, own = np.zeros(at.size, np.int64), inside.copy()
     for one, outer in enumerate(around.tolist()):
@@ -126,14 +132,27 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
             own[outer] -= inside[one]
     name, index = np.unique(spans.name[at], return_inverse=True)
     covers = np.array([_covered(found, ts[index == k], stop[index == k]) for k in range(name.size)])
-    deepest, owns = np.zeros(name.size, np.int64), np.bincount(index, own, name.size)
+    deepest = np.zeros(name.size, np.int64)
     np.maximum.at(deepest, index, depth)
     most = np.flatnonzero(covers >= _MOST * found.total)
-    whole = names[int(name[most[np.lexsort((covers[most], deepest[most]))[-1]]])] if most.size else ""
-    order = [k for k in np.argsort(-owns, kind="stable").tolist() if owns[k] >= _PART * found.total][:3]
-    parts = tuple((names[int(name[k])], float(owns[k]) / found.total) for k in order)
-    prepares = [share for one, share in parts if _INPUT.search(one)]
-    return Doing(found, whole, parts, bool(_INPUT.search(whole)) or 2 * sum(prepares) > sum(one for _, one in parts))
+    chosen = int(most[np.lexsort((covers[most], deepest[most]))[-1]]) if most.size else -1
+    within = np.full(at.size, chosen < 0)
+    for one, outer in enumerate(around.tolist()):
+        within[one] |= index[one] == chosen or (outer >= 0 and within[outer])
+    labels = [names[one] for one in name.tolist()]
+    parts = _largest(labels, np.bincount(index, own * within, name.size), found.total)
+    beside = _largest(labels, np.bincount(index, own * ~within, name.size), found.total)
+    whole = labels[chosen] if chosen >= 0 else ""
+    every = (*parts, *beside)
+    prepares = [share for one, share in every if _INPUT.search(one)]
+    is_input = bool(_INPUT.search(whole)) or 2 * sum(prepares) > sum(one for _, one in every)
+    return Doing(found, whole, parts, is_input, beside)
+
+
+def _largest(labels: list[str], owns: NDArray[np.float64], total: int) -> tuple[tuple[str, float], ...]:
+    """The functions with the most time of their own, as shares of all."""
+    order = [k for k in np.argsort(-owns, kind="stable").tolist() if owns[k] >= _PART * total][:3]
+    return tuple((labels[k], float(owns[k]) / total) for k in order)
 
 
 def _around(ts: NDArray[np.int64], stop: NDArray[np.int64]) -> Ids:

@@ -82,8 +82,13 @@ def own_dispatch_share(s: Signals) -> float:
 
 @signal("share")
 def own_late_share(s: Signals) -> float:
-    """Lateness of the host, dispatch and other work, as a share of the step, without what the profiler adds."""
-    return max(s(late_share) - (s.maybe(added_share) or 0.0), 0.0)
+    """Lateness of the host, dispatch and other work, as a share of the step, without what the profiler adds.
+
+    None of it where the profiler adds more than that: the difference of two estimates is then within their error.
+    """
+    added = s.maybe(added_share) or 0.0
+    left = s(late_share) - added
+    return left if left >= added else 0.0
 
 
 def _observer(s: Signals) -> ProfilerCost:
