@@ -10,9 +10,9 @@ from stepscope.signals.ascend.npu_dispatch import Optimizer
 from stepscope.signals.shared import job
 
 
-def given(name: str, host_ns: int) -> dict[object, object]:
+def given(name: str, host_ns: int, gain: float = 0.1) -> dict[object, object]:
     found = Optimizer(name, f"Optimizer.step#{name}.step", np.array([7]), host_ns, 2_000_000)
-    return {npu_dispatch.optimizer: found, job.step_ns: 100_000_000}
+    return {npu_dispatch.optimizer: found, npu_dispatch.optimizer_gain: gain, job.step_ns: 100_000_000}
 
 
 def test_an_optimizer_with_a_fused_version_is_found() -> None:
@@ -35,3 +35,8 @@ def test_little_time_is_not_worth_it() -> None:
 def test_without_the_runtimes_calls_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("ASC005", {})
+
+
+@pytest.mark.parametrize(("gain", "number"), [(0.01, 1), (0.0099, 0)])
+def test_an_optimizer_beside_a_waiting_device_saves_nothing(gain: float, number: int) -> None:
+    assert len(drafts("ASC005", given("SGD", 10_000_000, gain))) == number

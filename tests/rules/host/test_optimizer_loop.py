@@ -73,3 +73,20 @@ def test_a_few_calls_just_miss() -> None:
 def test_without_a_marked_step_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("HST008", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "platform", "code"),
+    [
+        ("SGD", "cuda", "torch.optim.SGD(model.parameters(), lr=lr, fused=True)"),
+        ("", "cuda", "torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"),
+        ("Rprop", "cuda", "torch.optim.Rprop(model.parameters(), lr=lr, foreach=True)"),
+        ("Adam", "npu", "import torch_npu\ntorch_npu.optim.NpuFusedAdam(model.parameters(), lr=lr)"),
+        ("Adagrad", "npu", "torch.optim.Adagrad(model.parameters(), lr=lr, foreach=True)"),
+    ],
+)
+def test_the_remedy_names_the_optimizer_at_hand(name: str, platform: str, code: str) -> None:
+    signals = given(900, platform=platform)
+    signals[optimizer.updates] = replace(signals[optimizer.updates], name=name)  # type: ignore[type-var]
+    (draft,) = drafts("HST008", signals)
+    assert draft.actions[0].after == code

@@ -9,7 +9,9 @@ kernels instead of several per tensor or list of tensors.
 
 ## How it decides
 The optimizer's step takes at least `min_share` of the step on the host, and its name is one of those with a fused
-version. It is advice: what an optimizer that loops over tensors costs is priced by a finding of its own.
+version. The step would be shorter by as much if the optimizer took no time of the host
+(`npu_dispatch.optimizer_gain`): one that runs while the device waits for other ranks saves nothing. It is advice: what
+an optimizer that loops over tensors costs is priced by a finding of its own.
 
 ## What to try
 Exchange the class; with mixed precision, let the scaler's unscaling and clipping be fused as well.
@@ -25,22 +27,21 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
+from stepscope.rules.host.optimizer_loop import FUSED_FOR_NPUS
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend.npu_dispatch import optimizer
+from stepscope.signals.ascend.npu_dispatch import optimizer, optimizer_gain
 from stepscope.signals.shared.job import step_ns
-
-#: Optimizers with a fused version in torch_npu.optim.
-_FUSED = ("Adadelta", "Adam", "AdamP", "AdamW", "BertAdam", "Lamb", "RMSprop", "RMSpropTF", "SGD")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Look at the optimizer's name and time."""
     found = s(optimizer)
-    if found is None or found.name not in _FUSED:
+    if found is None or found.name not in FUSED_FOR_NPUS:
         return
     share = found.host_ns / s(step_ns)
-    if share < limits["min_share"]:
+    worth = s.maybe(optimizer_gain)
+    if share < limits["min_share"] or (worth is not None and worth < limits["min_share"]):
         return
     yield Draft(
         title="The optimizer has a fused version for NPUs",

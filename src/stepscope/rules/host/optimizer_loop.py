@@ -26,6 +26,8 @@ range show only as short kernels.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -46,6 +48,9 @@ _ADAM_MOVES, _SGD_MOVES, _LOOP_MOVES = 7, 5, 3
 _ADAM_KINDS = 5
 #: Kernels below this length mostly start and end; of these hardly anything is left.
 _TINY_NS, _TINY_LEFT = 5_000, 0.1
+#: Optimizers of torch.optim that take `fused=True`, and those with a fused version in torch_npu.optim.
+_FUSED: Final = ("Adagrad", "Adam", "AdamW", "SGD")
+FUSED_FOR_NPUS: Final = ("Adadelta", "Adam", "AdamP", "AdamW", "BertAdam", "Lamb", "RMSprop", "RMSpropTF", "SGD")
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -63,7 +68,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The optimizer updates tensors one by one",
         summary=f"The optimizer calls {round(number):,} operators per step that update one tensor each"
         + (f"; its steps take {' and '.join(taken)}." if taken else "."),
-        actions=_actions(s(platform)),
+        actions=_actions(s(platform), found.name),
         change=Change(
             device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),
             host=(Scaled(np.union1d(found.events, found.handed), _host_left(found)),),
@@ -80,31 +85,23 @@ def _host_left(found: Updates) -> float:
     return min(_FUSED_NS * found.events.size / max(found.host_ns, 1), _HOST_LEFT)
 
 
-def _actions(platform: str) -> tuple[Action, ...]:
-    before = "torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=False)"
-    if platform == "npu":
-        return (
-            Action(
-                "Use a fused optimizer",
-                before=before,
-                after="import torch_npu\ntorch_npu.optim.NpuFusedAdamW(model.parameters(), lr=3e-4)",
-                page="fused-optimizers",
-            ),
-        )
-    return (
-        Action(
-            "Use a fused optimizer",
-            before=before,
-            after="torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True)",
-            page="fused-optimizers",
-        ),
-        Action(
-            "Or one over lists of tensors, where there is no fused one",
-            before=before,
-            after="torch.optim.AdamW(model.parameters(), lr=3e-4, foreach=True)",
-            page="fused-optimizers",
-        ),
+def _actions(platform: str, name: str) -> tuple[Action, ...]:
+    """For the optimizer at hand; for AdamW where the recording does not name it."""
+    named = name or "AdamW"
+    before = f"torch.optim.{named}(model.parameters(), lr=lr, foreach=False)"
+    lists = Action(
+        "Or one over lists of tensors, where there is no fused one",
+        before=before,
+        after=f"torch.optim.{named}(model.parameters(), lr=lr, foreach=True)",
+        page="fused-optimizers",
     )
+    fused = f"torch.optim.{named}(model.parameters(), lr=lr, fused=True)"
+    if platform == "npu":
+        fused = f"import torch_npu\ntorch_npu.optim.NpuFused{named}(model.parameters(), lr=lr)"
+    if named not in (FUSED_FOR_NPUS if platform == "npu" else _FUSED):
+        return (replace(lists, text="Use an optimizer that works on lists of tensors"),)
+    first = Action("Use a fused optimizer", before=before, after=fused, page="fused-optimizers")
+    return (first,) if platform == "npu" else (first, lists)
 
 
 RULE = Rule(

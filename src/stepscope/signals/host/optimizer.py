@@ -27,6 +27,7 @@ _UPDATES: Final = frozenset(
 )  # fmt: skip
 #: The wrapper that PyTorch puts around the step, and the Python functions of its optimizers.
 _WRAPPER: Final = "Optimizer.step"
+_NAMED: Final = re.compile(r"Optimizer\.step#(\w+)\.step$")
 _FUNCTION: Final = re.compile(r"torch/optim/[a-z]+\.py\(\d+\): step$")
 
 
@@ -44,6 +45,7 @@ class Updates:
         kinds: Distinct operators that update one tensor and are called for a good part of the tensors.
         fused: Whether one of them works on lists of tensors, or does all of the update at once.
         host_ns: Time of the steps on the host.
+        name: The optimizer's class; empty if the recording does not tell, or tells several.
     """
 
     events: NDArray[np.int64]
@@ -55,6 +57,7 @@ class Updates:
     kinds: int
     fused: bool
     host_ns: int = 0
+    name: str = ""
 
 
 @signal()
@@ -93,7 +96,14 @@ def updates(s: Signals) -> Updates:
         int(np.count_nonzero(2 * counted >= counted.max(initial=0))) if counted.size else 0,
         fused or any("_foreach_" in name or "fused" in name.lower() for name in called_names),
         int(spans.dur[steps].sum()),
+        _class({names[name_id] for name_id in np.unique(spans.name[steps]).tolist()}),
     )
+
+
+def _class(steps: set[str]) -> str:
+    """The one class whose steps these are."""
+    told = {found[1] for one in steps if (found := _NAMED.match(one))}
+    return told.pop() if len(told) == 1 else ""
 
 
 def _steps(spans: Spans, names: dict[int, str], wrappers: list[int]) -> NDArray[np.int64]:
