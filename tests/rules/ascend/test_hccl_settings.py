@@ -36,9 +36,14 @@ def test_service_classes_matter_only_with_rdma() -> None:
 
 
 def test_buffers_are_to_hold_the_largest_message() -> None:
-    assert settings(given(size=200)) == []
-    assert settings(given(size=201)) == ["export HCCL_BUFFSIZE=201"]
+    assert settings(given(size=100, HCCL_BUFFSIZE="100")) == []
+    assert settings(given(size=101, HCCL_BUFFSIZE="100")) == ["export HCCL_BUFFSIZE=101"]
     assert settings(given(size=201, HCCL_BUFFSIZE="256")) == []
+
+
+@pytest.mark.parametrize("told", [{}, {"HCCL_BUFFSIZE": ""}])
+def test_a_buffer_that_is_not_recorded_is_not_called_too_small(told: dict[str, str]) -> None:
+    assert settings(given(size=840, **told)) == []
 
 
 def test_deterministic_reductions_are_slow() -> None:

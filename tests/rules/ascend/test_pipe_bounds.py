@@ -54,3 +54,18 @@ def test_rare_types_are_left_out() -> None:
 def test_without_counters_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("ASC007", {npu.cores: npu_kernels(2)})
+
+
+@pytest.mark.parametrize(
+    ("op_type", "word"), [("TransData", "allow_internal_format"), ("Cast", "allow_internal_format"), ("Mul", "")]
+)
+def test_conversions_are_to_be_avoided_and_others_to_be_fused(op_type: str, word: str) -> None:
+    kernels = npu_kernels(2, core="MIX_AIV", op_type=[op_type] * 2)
+    (draft,) = drafts("ASC007", {**given(0.2, 0.95), npu.cores: kernels})
+    assert (word in draft.actions[0].after) if word else not draft.actions[0].after
+
+
+@pytest.mark.parametrize(("name", "number"), [("ForeachAddList", 0), ("ApplyAdamW175", 0), ("Mul12", 1)])
+def test_optimizers_move_data_by_nature(name: str, number: int) -> None:
+    kernels = npu_kernels(2, core="MIX_AIV", name=[name] * 2, op_type=[name] * 2)
+    assert len(drafts("ASC007", {**given(0.2, 0.95), npu.cores: kernels})) == number

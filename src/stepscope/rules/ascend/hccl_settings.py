@@ -1,8 +1,7 @@
 """HCCL's settings do not suit the job's communication.
 
 ## What it finds
-Recorded HCCL variables that were changed from their defaults, or defaults that are too small, in a job whose
-communication is exposed.
+Recorded HCCL variables that were changed from their defaults, in a job whose communication is exposed.
 
 ## Why it matters
 HCCL picks algorithm, buffers and service class by itself, and picks well. Values that suited another cluster or
@@ -11,14 +10,15 @@ release are a common cause of slow collectives; a buffer smaller than the messag
 ## How it decides
 Exposed transfers of collectives take at least `min_share` of the step. Then each variable is
 looked at: `HCCL_ALGO` set; `HCCL_RDMA_TC` or `HCCL_RDMA_SL` set where RDMA is used; `HCCL_DETERMINISTIC` on;
-`HCCL_BUFFSIZE` (200 MB if unset) smaller than the largest message. It is advice; the communication itself is priced
+`HCCL_BUFFSIZE` smaller than the largest message. It is advice; the communication itself is priced
 by the rules of its own family.
 
 ## What to try
 Unset what is not needed, and size buffers after the largest message.
 
 ## Known limits
-Only variables that the profiler recorded are known; others are taken to be unset.
+Only variables that the profiler recorded are known; nothing is said of others, nor of a default buffer: in chunks of
+its 200 MB links reach their bandwidth.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ from stepscope.signals import Signals
 from stepscope.signals.ascend.ascend import environment
 from stepscope.signals.communication.comm_tasks import parts
 from stepscope.signals.communication.communication import calls, transfer_share
-
-#: HCCL_BUFFSIZE where it is not set, MB.
-_BUFFER = 200
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -73,9 +70,9 @@ def _unset(s: Signals, told: Mapping[str, str]) -> Iterator[Action]:
 
 
 def _buffers(s: Signals, told: str) -> Iterator[Action]:
-    size = (int(told) if told.isdecimal() else _BUFFER) << 20
+    size = int(told) << 20 if told.isdecimal() else None
     largest = int(s(calls).bytes.max(initial=0))
-    if largest > size:
+    if size is not None and largest > size:
         text = (
             f"Try buffers larger than the largest message ({quantity(largest, 'bytes')}) if memory allows: each group "
             "takes twice that of the device's"

@@ -1,4 +1,4 @@
-"""Settings that would speed up dispatch are off.
+"""Settings that would speed up dispatch may be off.
 
 ## What it finds
 An NPU that waits for the host to dispatch operators, in a job that leaves settings for that unused.
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepscope.model.amounts import percent
+from stepscope.model.amounts import percent, plural
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -75,9 +75,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         actions.append(_CACHE)
     if actions:
         yield Draft(
-            title="Settings that speed up dispatch are off",
-            summary=f"For {percent(idle)} of the step the NPU waits for operators to be dispatched or launched, and "
-            f"{len(actions)} settings that speed this up are off.",
+            title="Settings that speed up dispatch may be off",
+            summary=f"For {percent(idle)} of the step the NPU waits for operators to be dispatched or launched; "
+            f"{plural(len(actions), 'setting')} could speed this up, and nothing recorded shows that "
+            f"{'it is' if len(actions) == 1 else 'they are'} on.",
             actions=tuple(actions),
             confidence=0.6,
             rows=({"table": "idle_causes", "where": {"cause": "host_dispatch"}},),

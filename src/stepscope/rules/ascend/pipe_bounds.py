@@ -13,7 +13,7 @@ fused with its neighbour.
 Types of kernels with at least `min_type` of the device's compute time, in kernels of at least `min_ns`. If the
 busiest pipe is busy for less than `max_busy` of their time, there is room: the price is what the step would save if
 it were busy for `bound`. Where moving data takes `moving` or more of the time of vector kernels, it is said so as
-advice: what computes so little can be part of a neighbour.
+advice: what computes so little can be part of a neighbour. Kernels of optimizers move data by nature, and do not count.
 
 ## What to try
 Larger and evenly divisible shapes, half precision, formats that need no conversion, fused operators instead of
@@ -25,18 +25,23 @@ Needs the counters of pipes. Ratios are means over a kernel; short phases of ful
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.model.amounts import percent
 from stepscope.model.events.change import Change, scaled_each
+from stepscope.model.kernel_names import classify
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.ascend.npu_kernels import NpuKernels, cores, is_vector, pipes
 
+#: Types that only change how numbers are stored.
+_CONVERSION: Final = re.compile(r"TransData|Transpose|Cast|TensorMove")
 _SHAPES = Action(
     "Give kernels shapes and data types that their units work in: multiples of 16 in half precision, whole tiles",
     before="x = x.float(); hidden = 1000",
@@ -44,7 +49,11 @@ _SHAPES = Action(
     page="npu-operators",
 )
 _FUSE = Action(
-    "Fuse what only moves data with its neighbours, or avoid it",
+    "Fuse what only moves data with its neighbours, by a fused operator or a kernel of one's own",
+    page="npu-operators",
+)
+_CONVERT = Action(
+    "Avoid conversions of formats, layouts and types, or fuse them with their neighbours",
     before="y = x.transpose(1, 2).contiguous().to(torch.float32)",
     after="torch_npu.npu.config.allow_internal_format = False   # no conversions of formats",
     page="npu-operators",
@@ -70,8 +79,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             moved |= mine
     if idle.any():
         yield _room(found.where(idle), busiest[idle], limits)
+    moved &= ~_updates(found)
     if found.dur[moved].sum() >= limits["min_moving"] * total and moved.any():
         yield _moving(found.where(moved), moving[moved], limits)
+
+
+def _updates(found: NpuKernels) -> NDArray[np.bool_]:
+    """Kernels of optimizers: one pass over parameters and state computes little, and has no neighbour to join."""
+    names, index = np.unique(found.name, return_inverse=True)
+    theirs = [classify(name).op_class == "optimizer" for name in names.tolist()]
+    told: NDArray[np.bool_] = np.array(theirs, np.bool_)[index]
+    return told
 
 
 def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Draft:
@@ -80,7 +98,7 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
         title="Kernels keep no pipe of their cores busy",
         summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) keep even their busiest "
         f"pipe busy for only {percent(mean)} of their time.",
-        actions=(_SHAPES, _FUSE),
+        actions=(_SHAPES, _CONVERT),
         change=Change(device=scaled_each(found.event, np.minimum(busiest / limits["bound"], 1.0))),
         confidence=0.5,
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
@@ -90,13 +108,19 @@ def _room(found: NpuKernels, busiest: NDArray[np.float64], limits: Limits) -> Dr
     )
 
 
+def _converts(found: NpuKernels) -> bool:
+    """Whether most of the time is that of conversions between formats, layouts or types."""
+    mine = np.array([bool(_CONVERSION.search(kind)) for kind in found.op_type.tolist()], np.bool_)
+    return bool(2 * found.dur[mine].sum() > found.dur.sum())
+
+
 def _moving(found: NpuKernels, moving: NDArray[np.float64], limits: Limits) -> Draft:
     mean = float(np.average(moving, weights=found.dur))
     return Draft(
         title="Vector kernels are bound by moving data",
         summary=f"{found.event.size / found.steps:,.0f} kernels per step ({found.types()}) only move data for "
         f"{percent(mean)} of their time.",
-        actions=(_FUSE,),
+        actions=(_CONVERT if _converts(found) else _FUSE,),
         confidence=0.5,
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
         rows=({"table": "kernels", "where": {"name": str(found.name[found.dur.argmax()])}},),
