@@ -145,3 +145,10 @@ def test_what_another_finding_prices_already_is_named_below_it() -> None:
     assert [(f.code, f.cost_ns) for f in apart] == [("A", 300_000), ("B", 20_000)]
     hidden = ranked([one, changing("B", 200_000, 5_000, 4, 5)], 0.01)
     assert [f.shown for f in hidden] == [True, False]
+
+
+def test_a_draft_may_be_apart_from_what_its_rule_is_a_symptom_of() -> None:
+    symptom = priced("SYM", 50_000, symptom_of=("CAUSE",))
+    apart = replace(symptom, draft=replace(symptom.draft, apart_from=("CAUSE",)))
+    assert [one.code for one in ranked([priced("CAUSE", 100_000), symptom], 0.01)] == ["CAUSE"]
+    assert [one.code for one in ranked([priced("CAUSE", 100_000), apart], 0.01)] == ["CAUSE", "SYM"]

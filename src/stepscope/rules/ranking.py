@@ -76,7 +76,7 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
     for position, finding in enumerate(findings):
         if not finding.placed_as_ns:
             continue
-        named = found[position].registered.rule.symptom_of
+        named = _causes(found[position])
         for other, cause in enumerate(findings):
             behind = round(_BEHIND * (found[other].removed_ns or 0))
             if cause.code in named and not cause.shown and behind > finding.placed_as_ns:
@@ -184,9 +184,14 @@ def _folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[in
     ]
 
 
+def _causes(one: Priced) -> tuple[str, ...]:
+    """Codes of the rules that may explain it."""
+    return tuple(code for code in one.registered.rule.symptom_of if code not in one.draft.apart_from)
+
+
 def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
     """The most expensive finding of the rules that explain this one, if all of them are worth enough to do so."""
-    named, cost = found[position].registered.rule.symptom_of, _weight(findings[position])
+    named, cost = _causes(found[position]), _weight(findings[position])
     causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
     costs = [_weight(findings[other]) for other in causes]
     if not causes or sum(costs) < _EXPLAINS * cost or max(costs) < _FOREMOST * cost:

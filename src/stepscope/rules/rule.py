@@ -67,6 +67,7 @@ class Draft:
         fate: Whether it made the program fail, or will before long, which puts it first.
         key: Distinguishes several findings of one rule on one rank.
         ranks: Ranks concerned, for rules about the whole job; else the rank it was found on.
+        apart_from: Codes of rules that the rule is a symptom of in general, and this draft is not.
     """
 
     title: str
@@ -91,6 +92,7 @@ class Draft:
     fate: Fate = ""
     key: str = ""
     ranks: tuple[int, ...] = ()
+    apart_from: tuple[str, ...] = ()
 
 
 #: Thresholds by name, as they are set for this run.

@@ -86,7 +86,16 @@ _COMPRESS = Action(
     after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
     "model.register_comm_hook(None, default_hooks.bf16_compress_hook)",
     page="overlapping-communication",
-    needs=("ddp", "trains"),
+    needs=("ddp", "trains", "cuda or rocm"),
+)
+#: PyTorch refuses its hook for bf16 where there is no NCCL.
+_HALVED = Action(
+    "Send gradients in half the bytes where the link is the limit",
+    before="model = DistributedDataParallel(model)",
+    after="model = DistributedDataParallel(model, gradient_as_bucket_view=True)\n"
+    "model.register_comm_hook(None, default_hooks.fp16_compress_hook)",
+    page="overlapping-communication",
+    needs=("ddp", "trains", "npu"),
 )
 _STAGES = Action(
     "Let more micro-batches go through the pipeline in each step, so that stages wait less for each other",
@@ -104,8 +113,7 @@ _FEWER = Action(
 _MEGATRON = Action(
     "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",
     before="--use-distributed-optimizer",
-    after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather\n"
-    "# tensor parallelism: --tp-comm-overlap",
+    after="--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
     page="overlapping-communication",
 )
 #: What reduces gradients is seen on the host only.
@@ -124,6 +132,8 @@ _ASIDE = Action(
     page="overlapping-communication",
 )
 _SHARDED = ("all_gather", "reduce_scatter")
+#: What a pipeline's bubble explains; gradients and parameters are reduced and gathered besides.
+_BETWEEN_STAGES = ("send", "recv", "send_recv")
 #: Where collectives run for this share of the step, there is too little compute to hide them.
 _FULL = 0.8
 #: Communication exposed for this share of the step is reported even if no compute is left to hide it.
@@ -158,6 +168,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         change=Change(overlapped=found.event[movable]) if movable.any() else None,
         most_ns=exposed,
         confidence=0.9 if found.known else 0.6,
+        apart_from=() if kind in _BETWEEN_STAGES else ("CLU006",),
         events=found.event[costly[:20]],
         rows=({"table": "collectives", "where": {"name": kind}},),
         numbers={
@@ -195,10 +206,10 @@ def _actions(kind: str, of_megatron: bool) -> tuple[Action, ...]:
         return _EITHER, _PREFETCH, _ACCUMULATE
     if kind == "all_to_all":
         return (_EXCHANGE,)
-    if kind in ("send", "recv", "send_recv"):
+    if kind in _BETWEEN_STAGES:
         return (_STAGES,)
     if kind in ("all_reduce", "reduce"):
-        return _REDUCE, _EITHER, _COMPRESS, _ACCUMULATE, _FEWER
+        return _REDUCE, _EITHER, _COMPRESS, _HALVED, _ACCUMULATE, _FEWER
     return _ASIDE, _FEWER
 
 
@@ -206,7 +217,7 @@ def _fewer_bytes(kind: str) -> tuple[Action, ...]:
     """Actions that shorten exposed collectives."""
     if kind in _SHARDED:
         return _LESS, _ACCUMULATE
-    return (_COMPRESS, _ACCUMULATE, _FEWER) if kind in ("all_reduce", "reduce") else ()
+    return (_COMPRESS, _HALVED, _ACCUMULATE, _FEWER) if kind in ("all_reduce", "reduce") else ()
 
 
 RULE = Rule(
