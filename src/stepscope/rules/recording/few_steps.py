@@ -36,6 +36,18 @@ _ACTIONS = {
         "    for batch in loader:\n        train(batch)\n        prof.step()",
         page="recording",
     ),
+    "ascend": Action(
+        "Mark steps, and record some of them after a warm-up",
+        before="with torch_npu.profiler.profile() as prof:\n    for batch in loader:\n        train(batch)",
+        after="with torch_npu.profiler.profile(\n"
+        "        schedule=torch_npu.profiler.schedule(wait=5, warmup=2, active=5, repeat=1),\n"
+        "        on_trace_ready=torch_npu.profiler.tensorboard_trace_handler(folder)) as prof:\n"
+        "    for batch in loader:\n        train(batch)\n        prof.step()",
+        page="recording",
+    ),
+    "otherwise": Action(
+        "Record three steps or more after a warm-up, marked where the profiler allows it", page="recording"
+    ),
     "nsight": Action(
         "Mark steps with ranges",
         before="for batch in loader:\n    train(batch)",
