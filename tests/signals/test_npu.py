@@ -133,24 +133,6 @@ class TestDispatch:
         assert found is not None
         assert (found.name, found.host_ns, found.device_ns) == ("SGD", 400, 70)
 
-    @pytest.mark.parametrize(("waits", "saved"), [(False, True), (True, False)])
-    def test_an_optimizer_beside_a_waiting_device_gains_nothing(self, waits: bool, saved: bool) -> None:
-        """Its kernels are launched as soon as they can run, or while a collective still runs before them."""
-        facts = Facts()
-        for number in range(3):
-            at = 100_000 * number
-            facts.step(number, at, 100_000)
-            facts.host("runtime", "aclnnMul", at + 100, 400)
-            facts.kernel("MatMul", at + 1_000, 2_000, launch=(at + 100, 400))
-            facts.host("annotation", "Optimizer.step#SGD.step", at + 5_000, 40_000)
-            facts.host("op", "aten::_foreach_mul_", at + 6_000, 38_000)
-            if waits:
-                facts.kernel("hcom_allReduce_", at + 3_500, 90_000, launch=(at + 1_000, 100), kind="comm")
-            facts.kernel("ForeachMulScalar", at + (94_000 if waits else 44_500), 1_000, launch=(at + 44_000, 100))
-            end = at + (95_500 if waits else 46_000)
-            facts.host("sync", "aclrtSynchronizeStream", at + 45_500, end - at - 45_500)
-        assert (npu(facts)(npu_dispatch.optimizer_gain) > 0.1) is saved
-
     def test_no_optimizer_is_none(self) -> None:
         facts = step()
         facts.host("runtime", "aclnnMul", 50, 4)

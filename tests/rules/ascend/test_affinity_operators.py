@@ -3,16 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rule_support import drafts, figures
+from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.ascend import npu_dispatch
 from stepscope.signals.ascend.npu_dispatch import Optimizer
 from stepscope.signals.shared import job
+from support import Facts
 
 
-def given(name: str, host_ns: int, gain: float = 0.1) -> dict[object, object]:
+def given(name: str, host_ns: int) -> dict[object, object]:
     found = Optimizer(name, f"Optimizer.step#{name}.step", np.array([7]), host_ns, 2_000_000)
-    return {npu_dispatch.optimizer: found, npu_dispatch.optimizer_gain: gain, job.step_ns: 100_000_000}
+    return {npu_dispatch.optimizer: found, job.step_ns: 100_000_000}
 
 
 def test_an_optimizer_with_a_fused_version_is_found() -> None:
@@ -37,6 +38,29 @@ def test_without_the_runtimes_calls_the_rule_abstains() -> None:
         drafts("ASC005", {})
 
 
-@pytest.mark.parametrize(("gain", "number"), [(0.01, 1), (0.0099, 0)])
-def test_an_optimizer_beside_a_waiting_device_saves_nothing(gain: float, number: int) -> None:
-    assert len(drafts("ASC005", given("SGD", 10_000_000, gain))) == number
+def test_its_price_is_that_of_the_time_on_the_host() -> None:
+    (draft,) = drafts("ASC005", given("SGD", 10_000_000))
+    assert draft.change is not None
+    assert [(part.events.tolist(), part.factor) for part in draft.change.host] == [([7], 0.1)]
+    assert (draft.change.device, draft.most_ns) == ((), 10_000_000)
+
+
+@pytest.mark.parametrize(("waits", "saved"), [(False, True), (True, False)])
+def test_an_optimizer_beside_a_waiting_device_saves_nothing(waits: bool, saved: bool) -> None:
+    """Its kernels are launched as soon as they can run, or while a collective still runs before them."""
+    facts = Facts()
+    for number in range(3):
+        at = 100_000 * number
+        facts.step(number, at, 100_000)
+        facts.host("runtime", "aclnnMul", at + 100, 400)
+        facts.kernel("MatMul", at + 1_000, 2_000, launch=(at + 100, 400))
+        facts.host("annotation", "Optimizer.step#SGD.step", at + 5_000, 40_000)
+        facts.host("op", "aten::_foreach_mul_", at + 6_000, 38_000)
+        if waits:
+            facts.kernel("hcom_allReduce_", at + 3_500, 90_000, launch=(at + 1_000, 100), kind="comm")
+        facts.kernel("ForeachMulScalar", at + (94_000 if waits else 44_500), 1_000, launch=(at + 44_000, 100))
+        end = at + (95_500 if waits else 46_000)
+        facts.host("sync", "aclrtSynchronizeStream", at + 45_500, end - at - 45_500)
+    (found,) = findings("ASC005", facts.trace(reader="ascend"))
+    assert (found.share is not None and found.share > 0.1) is saved
+    assert found.shown is saved

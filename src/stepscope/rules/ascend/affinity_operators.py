@@ -9,9 +9,9 @@ kernels instead of several per tensor or list of tensors.
 
 ## How it decides
 The optimizer's step takes at least `min_share` of the step on the host, and its name is one of those with a fused
-version. The step would be shorter by as much if the optimizer took no time of the host
-(`npu_dispatch.optimizer_gain`): one that runs while the device waits for other ranks saves nothing. It is advice: what
-an optimizer that loops over tensors costs is priced by a finding of its own.
+version. The price is what the step would save on its dependency graph if a tenth of the optimizer's time on the host
+were left: one that runs while the device waits for other ranks saves nothing. What an optimizer that loops over tensors
+costs is priced by a finding of its own.
 
 ## What to try
 Exchange the class; with mixed precision, let the scaler's unscaling and clipping be fused as well.
@@ -26,11 +26,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
+from stepscope.model.events.change import Change, Scaled
 from stepscope.rules.finding import Action
-from stepscope.rules.host.optimizer_loop import FUSED_FOR_NPUS
+from stepscope.rules.host.optimizer_loop import FUSED_FOR_NPUS, HOST_LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
-from stepscope.signals.ascend.npu_dispatch import optimizer, optimizer_gain
+from stepscope.signals.ascend.npu_dispatch import optimizer
 from stepscope.signals.shared.job import step_ns
 
 
@@ -40,8 +41,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if found is None or found.name not in FUSED_FOR_NPUS:
         return
     share = found.host_ns / s(step_ns)
-    worth = s.maybe(optimizer_gain)
-    if share < limits["min_share"] or (worth is not None and worth < limits["min_share"]):
+    if share < limits["min_share"]:
         return
     yield Draft(
         title="The optimizer has a fused version for NPUs",
@@ -55,6 +55,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
                 page="npu-operators",
             ),
         ),
+        change=Change(host=(Scaled(found.events, HOST_LEFT),)),
+        most_ns=found.host_ns,
         confidence=0.7,
         events=found.events[:20],
         rows=({"table": "annotations", "where": {"name": found.range_name}},),

@@ -41,7 +41,7 @@ from stepscope.signals.shared.job import platform, recorded_steps
 
 #: What a fused step takes on the host: groups of parameters are gathered and handed to a few kernels (torch.optim with
 #: `fused=True`; some 100 µs for a few hundred parameters). It is no more than this part of the loop.
-_FUSED_NS, _HOST_LEFT = 100_000, 0.1
+_FUSED_NS, HOST_LEFT = 100_000, 0.1
 #: Tensors that one pass of a fused optimizer moves: parameter, gradient and two states read, three written; with plain
 #: momentum five. A loop moves three for each of its operators.
 _ADAM_MOVES, _SGD_MOVES, _LOOP_MOVES = 7, 5, 3
@@ -82,7 +82,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 
 def _host_left(found: Updates) -> float:
     """The part of the loop's time on the host that a fused step takes."""
-    return min(_FUSED_NS * found.events.size / max(found.host_ns, 1), _HOST_LEFT)
+    return min(_FUSED_NS * found.events.size / max(found.host_ns, 1), HOST_LEFT)
 
 
 def _actions(platform: str, name: str) -> tuple[Action, ...]:

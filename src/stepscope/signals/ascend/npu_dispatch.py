@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.shared.needs import need_calls
-from stepscope.analyses.stepgraph import StepGraph
-from stepscope.model.events.change import Change, Scaled
 from stepscope.signals.ascend.ascend import need_ascend
 from stepscope.signals.shared.job import step_ns
 from stepscope.signals.shared.ranges import inside
@@ -135,16 +133,6 @@ def optimizer(s: Signals) -> Optimizer | None:
         names[longest].split("#")[-1].removesuffix(".step"), names[longest], mine["id"],
         int((mine["stop"] - mine["ts"]).sum()) // steps, int(launched["dur"][inside(launched, mine)].sum()) // steps,
     )  # fmt: skip
-
-
-@signal("share")
-def optimizer_gain(s: Signals) -> float:
-    """What the step would be shorter by, as a share of it, if the optimizer took no time on the host."""
-    found = s(optimizer)
-    if found is None:
-        return 0.0
-    prediction = StepGraph.of(s.whole.trace).predict(Change(host=(Scaled(found.events, 0.0),)))
-    return prediction.saved_ns / max(prediction.base_ns, 1)
 
 
 def _calls(s: Signals, where: str) -> HostCalls:
