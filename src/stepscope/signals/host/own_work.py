@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +149,7 @@ def _told(s: Signals, found: Intervals, categories: tuple[str, ...]) -> Doing:
     return Doing(found, whole, parts, is_input, beside)
 
 
-def _largest(labels: list[str], owns: NDArray[np.float64], total: int) -> tuple[tuple[str, float], ...]:
+def _largest(labels: list[str], owns: NDArray[Any], total: int) -> tuple[tuple[str, float], ...]:
     """The functions with the most time of their own, as shares of all."""
     order = [k for k in np.argsort(-owns, kind="stable").tolist() if owns[k] >= _PART * total][:3]
     return tuple((labels[k], float(owns[k]) / total) for k in order)
