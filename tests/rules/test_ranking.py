@@ -36,6 +36,13 @@ def test_the_most_expensive_comes_first_and_advice_last() -> None:
     assert found[0].gain_ceiling == 0.25
 
 
+def test_what_to_record_next_time_comes_after_other_advice() -> None:
+    record = priced("A", None)
+    record = replace(record, registered=replace(record.registered, family="recording"))
+    found = ranked([record, priced("B", None)], 0.01)
+    assert [f.code for f in found] == ["B", "A"]
+
+
 def test_what_has_no_price_stands_where_a_fortieth_of_what_it_is_about_would() -> None:
     found = ranked([priced("A", 19_000), priced("B", None, taken=800_000), priced("C", 21_000)], 0.01)
     assert [f.code for f in found] == ["C", "B", "A"]

@@ -238,6 +238,18 @@ def test_a_full_queue_blocks_its_launches() -> None:
     assert halved.saved_ns == 800 * US
 
 
+def test_slow_launches_to_an_empty_queue_wait_for_nothing_in_it() -> None:
+    f = Facts()
+    f.step(0, 0, 2000 * US)
+    # Six calls take 100 µs for reasons of their own, the others 5; each kernel is done before the next call returns.
+    took = [100 if 3 <= i < 9 else 5 for i in range(12)]
+    ends = [150 * i + (200 if 2 <= i < 8 else 140) for i in range(12)]
+    kernels = [
+        work(f, 150 * i + took[i] + 2, ends[i] - 150 * i - took[i] - 2, launch=(150 * i, took[i])) for i in range(12)
+    ]
+    assert saved(f.trace(), device(0.5, *kernels)) == 0
+
+
 def test_a_queue_that_also_holds_events_blocks_launches_a_little_earlier() -> None:
     f = Facts()
     holds, count = 200, 600

@@ -113,7 +113,7 @@ def test_without_a_device_the_rule_abstains() -> None:
 @pytest.mark.parametrize(
     ("share", "said"), [(0.5, "by faster or fewer kernels only"), (0.49, "that of the host must shrink as well")]
 )
-def test_where_the_host_takes_as_long_kernels_alone_are_not_said_to_help(share: float, said: str) -> None:
+def test_wording_where_the_host_takes_as_long_as_kernels(share: float, said: str) -> None:
     (draft,) = drafts("KRN015", {**given(), shortens: share})
     assert said in draft.summary
 

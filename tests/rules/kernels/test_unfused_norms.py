@@ -29,7 +29,7 @@ def test_the_host_s_time_is_told_where_fewer_calls_shorten_it_and_no_price_is_hi
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.05, True), (0.049, False)])
-def test_the_host_s_time_is_not_told_where_the_device_never_waits_for_it(share: float, said: bool) -> None:
+def test_wording_is_silent_on_the_host_where_the_device_never_waits_for_it(share: float, said: bool) -> None:
     signals = sequences(norms, 0.2)
     signals[norms] = replace(signals[norms], host_ns=24_000, host_after_ns=6_000)  # type: ignore[type-var]
     signals[waiting_for_host_share] = share

@@ -4,6 +4,7 @@ from recording_support import advised
 from rule_support import figures
 from stepscope.rules.recording.chosen import MOST
 from stepscope.rules.registry import all_rules
+from stepscope.signals.recording import recording
 from stepscope.signals.recording.enough import Verdict, verdict
 from stepscope.signals.recording.recording import KINDS
 
@@ -29,6 +30,7 @@ def test_every_kind_of_gap_has_its_rule() -> None:
 def test_ranks_with_the_gap_are_named_and_the_largest_weight_counts() -> None:
     (draft,) = advised("REC007", {"shapes": 0.2}, {}, {"shapes": 0.4})
     assert draft.ranks == (0, 2)
+    assert draft.numbers == {recording.gaps.name: 0.4}
     assert {"40.0 %"} <= set(figures(draft.summary))
 
 

@@ -126,6 +126,14 @@ class TestInsideALoaderWithoutWorkers:
         found = signals(self.facts())
         assert found(loader_waits.preparing).names == ("images.py(3): __getitem__", "aten::stack")
 
+    def test_a_function_that_takes_less_than_half_is_not_named(self) -> None:
+        facts = loaded(100, 100, name=SINGLE)
+        for at in (1 * MS, 1001 * MS):
+            facts.host("python", "torch/utils/data/dataloader.py(9): __next__", at, 100 * MS)
+            facts.host("python", "images.py(3): __getitem__", at + 1000, 49 * MS)
+            facts.host("op", "aten::stack", at + 2000, 40 * MS)
+        assert signals(facts)(loader_waits.preparing).names == ("aten::stack",)
+
     def test_what_workers_do_is_not_recorded(self) -> None:
         with pytest.raises(MissingInputError, match="workers"):
             signals(loaded(1, 1))(loader_waits.preparing)

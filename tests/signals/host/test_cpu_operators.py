@@ -41,6 +41,14 @@ def test_short_ones_other_libraries_and_those_with_calls_inside_do_not_count() -
     assert Signals.of(facts.trace())(cpu_operators.working).events.size == 0
 
 
+def test_ranges_and_functions_inside_are_no_calls() -> None:
+    facts = stepped()
+    slow = facts.host("op", "aten::sort", 1_000_000, 3_000_000)
+    facts.host("annotation", "compare", 1_100_000, 500_000)
+    facts.host("python", "<built-in function compare>", 2_100_000, 500_000)
+    assert Signals.of(facts.trace())(cpu_operators.working).events.tolist() == [slow]
+
+
 def test_what_the_loader_does_is_its_own_business() -> None:
     facts = stepped()
     facts.host("dataloader", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1_000_000, 2_000_000)
