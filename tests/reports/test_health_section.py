@@ -28,3 +28,17 @@ def test_only_what_can_be_many_is_counted(message: str, said: str) -> None:
 )
 def test_what_one_of_several_ranks_has_names_it(several: bool, said: str) -> None:
     assert _line([HealthLine("code", "info", "events were repaired", "none", 5, rank=3)], several).text == said
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("steps are cut by the recording's start or end", "steps are cut by the recording's start or end (1)"),
+        ("launches (4 %) have no device activity", "launches (4 %) have no device activity (1)"),
+        ("no steps are marked", "no steps are marked"),
+        ("what the recording says beside its events is broken", "what the recording says beside its events is broken"),
+        ("op_statistic.csv is no JSON", "op_statistic.csv is no JSON"),
+    ],
+)
+def test_the_count_of_one_stands_behind_whatever_the_wording(message: str, said: str) -> None:
+    assert _line([HealthLine("code", "info", message, "none", 1)], False).text == said

@@ -8,13 +8,12 @@ from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
-from stepscope.reports.once import of_one, once
 from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import visible
 
 _NOT_COMPUTED = "not-computed"
 #: Observations that begin so are about the recording: their count says how many ranks have it.
-_OF_ALL: Final = ("no ", "the ", "there ", "calls ", "of a rank ")
+_OF_ALL: Final = ("no ", "the ", "there ", "calls ", "of a rank ", "what ", "it ")
 
 
 def health(report: Contents, top: int) -> Section:
@@ -51,14 +50,17 @@ def _line(same: list[HealthLine], several: bool) -> Line:
     number = sum(line.count for line in same)
     ranks = sorted({line.rank for line in same if line.rank is not None})
     where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else f" (rank {ranks[0]})" if ranks and several else ""
-    counted = f"{number:,} " if number > 1 and _is_counted(first.message) else ""
     effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
-    alone = once(first.message) if number == 1 and _is_counted(first.message) else None
-    if alone is not None:
-        return Line(visible(alone), visible(of_one(effect)), first.severity)
-    return Line(visible(f"{counted}{first.message}{where}"), visible(effect), first.severity)
+    return Line(visible(f"{_counted(first.message, number)}{where}"), visible(effect), first.severity)
+
+
+def _counted(message: str, number: int) -> str:
+    """The message with its count. Messages speak of many: of one, the count stands behind, which suits any wording."""
+    if not _is_counted(message):
+        return message
+    return f"{number:,} {message}" if number > 1 else f"{message} (1)"
 
 
 def _is_counted(message: str) -> bool:
-    """Whether an observation is one of things that can be many, such as `events are ...`."""
-    return message[:1].islower() and not message.startswith(_OF_ALL)
+    """Whether an observation is one of things that can be many, such as `events are ...`, and not of a file by name."""
+    return message[:1].islower() and "." not in message.split(" ", 1)[0] and not message.startswith(_OF_ALL)
