@@ -6,7 +6,7 @@ import pytest
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Finding
-from stepscope.signals.data import data, loader_waits
+from stepscope.signals.data import data, loader_activity
 from stepscope.signals.shared.idleness import data_wait_idle_ns
 from support import Facts
 
@@ -33,9 +33,9 @@ def test_wording_of_workers_that_do_not_keep_up() -> None:
 
 @pytest.mark.parametrize(("share", "receives"), [(0.499, False), (0.5, True)])
 def test_batches_that_are_received_are_not_late(share: float, receives: bool) -> None:
-    inside = loader_waits.Inside(np.array([4]), 400, ("torch/multiprocessing/reductions.py(9): rebuild_storage_fd",))
+    inside = loader_activity.Inside(np.array([4]), 400, ("torch/multiprocessing/reductions.py(9): rebuild_storage_fd",))
     (draft,) = drafts(
-        "DAT001", {**given(0.5, False), loader_waits.receiving: inside, loader_waits.receiving_share: share}
+        "DAT001", {**given(0.5, False), loader_activity.receiving: inside, loader_activity.receiving_share: share}
     )
     assert ("rebuild_storage_fd" in draft.summary) is receives
     assert ("pin_memory=True" in draft.actions[0].after) is receives

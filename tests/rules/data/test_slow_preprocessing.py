@@ -5,16 +5,16 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
-from stepscope.signals.data import data, loader_waits
+from stepscope.signals.data import data, loader_activity
 
 
 def given(preparing: float, reading: float = 0.0, wait: float = 0.5) -> dict[object, object]:
     return {
         data.wait_share: wait,
-        loader_waits.preparing_share: preparing,
-        loader_waits.reading_share: reading,
-        loader_waits.preparing: loader_waits.Inside(np.array([3]), 600, ("images.py(3): load", "aten::stack")),
-        loader_waits.reading: loader_waits.Inside(np.array([5]), 600, ("read",)),
+        loader_activity.preparing_share: preparing,
+        loader_activity.reading_share: reading,
+        loader_activity.preparing: loader_activity.Inside(np.array([3]), 600, ("images.py(3): load", "aten::stack")),
+        loader_activity.reading: loader_activity.Inside(np.array([5]), 600, ("read",)),
     }
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from stepscope.model.errors import MissingInputError
 from stepscope.signals import Signals
-from stepscope.signals.data import data, loader_waits
+from stepscope.signals.data import data, loader_activity
 from support import Facts
 
 MULTI = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
@@ -117,14 +117,14 @@ class TestInsideALoaderWithoutWorkers:
 
     def test_outermost_operators_and_reads_are_told_apart(self) -> None:
         found = signals(self.facts())
-        assert found(loader_waits.preparing).ns == 120 * MS
-        assert found(loader_waits.preparing_share) == pytest.approx(0.6)
-        assert found(loader_waits.reading).ns == 20 * MS
-        assert found(loader_waits.reading_share) == pytest.approx(0.1)
+        assert found(loader_activity.preparing).ns == 120 * MS
+        assert found(loader_activity.preparing_share) == pytest.approx(0.6)
+        assert found(loader_activity.reading).ns == 20 * MS
+        assert found(loader_activity.reading_share) == pytest.approx(0.1)
 
     def test_the_function_that_takes_most_of_it_is_named_first(self) -> None:
         found = signals(self.facts())
-        assert found(loader_waits.preparing).names == ("images.py(3): __getitem__", "aten::stack")
+        assert found(loader_activity.preparing).names == ("images.py(3): __getitem__", "aten::stack")
 
     def test_a_function_that_takes_less_than_half_is_not_named(self) -> None:
         facts = loaded(100, 100, name=SINGLE)
@@ -136,7 +136,7 @@ class TestInsideALoaderWithoutWorkers:
 
     def test_what_workers_do_is_not_recorded(self) -> None:
         with pytest.raises(MissingInputError, match="workers"):
-            signals(loaded(1, 1))(loader_waits.preparing)
+            signals(loaded(1, 1))(loader_activity.preparing)
 
 
 class TestReceiving:
@@ -148,11 +148,11 @@ class TestReceiving:
             facts.host("python", "torch/multiprocessing/reductions.py(5): rebuild_storage_fd", at + MS, 6 * MS)
             facts.host("python", "multiprocessing/reduction.py(9): detach", at + 2 * MS, 3 * MS)
         s = signals(facts)
-        assert s(loader_waits.receiving).ns == 12 * MS
-        assert s(loader_waits.receiving_share) == pytest.approx(0.6)
-        assert s(loader_waits.receiving).names == ("torch/multiprocessing/reductions.py(5): rebuild_storage_fd",)
+        assert s(loader_activity.receiving).ns == 12 * MS
+        assert s(loader_activity.receiving_share) == pytest.approx(0.6)
+        assert s(loader_activity.receiving).names == ("torch/multiprocessing/reductions.py(5): rebuild_storage_fd",)
 
     @pytest.mark.parametrize("name", [SINGLE, MULTI])
     def test_without_stacks_or_workers_nothing_is_known(self, name: str) -> None:
         with pytest.raises(MissingInputError, match="how batches come"):
-            signals(loaded(10, 10, name=name))(loader_waits.receiving)
+            signals(loaded(10, 10, name=name))(loader_activity.receiving)

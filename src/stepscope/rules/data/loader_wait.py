@@ -10,9 +10,9 @@ While the step waits for its batch, the device is idle.
 ## How it decides
 The wait for a batch (`data.wait_ns`), as a share of the step, must reach `min_share`. A first wait that is many times
 longer than all later ones starts the loader and is left to DAT002. Stacks distinguish late workers from batches that
-are ready but slow to receive (`loader_waits.receiving_share`). The price is what the step would save on its dependency
-graph if batches were ready when asked for: a wait that overlaps with device work is worth nothing. Where the recording
-doesn't link kernels to their launches, it is the device's idle time within these waits.
+are ready but slow to receive (`loader_activity.receiving_share`). The price is what the step would save on its
+dependency graph if batches were ready when asked for: a wait that overlaps with device work is worth nothing. Where the
+recording doesn't link kernels to their launches, it is the device's idle time within these waits.
 
 ## What to try
 Load in worker processes, enough of them that their combined rate exceeds the rate at which steps consume batches;
@@ -34,7 +34,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import in_process, regular, wait_ns, wait_share
-from stepscope.signals.data.loader_waits import receiving, receiving_share
+from stepscope.signals.data.loader_activity import receiving, receiving_share
 from stepscope.signals.shared.idleness import data_wait_idle_ns
 
 _WORKERS = Action(

@@ -10,8 +10,8 @@ and larger files, a nearer disk and requests in parallel.
 
 ## How it decides
 The wait for batches must be `min_wait` of the step, and one kind of work must make up `min_part` of it
-(`loader_waits.preparing_share`, `loader_waits.reading_share`). The price is what the step would save on its dependency
-graph without that work.
+(`loader_activity.preparing_share`, `loader_activity.reading_share`). The price is what the step would save on its
+dependency graph without that work.
 
 ## What to try
 Preparation: do once what is the same in every epoch and store the result; decode with a faster library; transform whole
@@ -32,7 +32,7 @@ from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.data.data import wait_share
-from stepscope.signals.data.loader_waits import Inside, preparing, preparing_share, reading, reading_share
+from stepscope.signals.data.loader_activity import Inside, preparing, preparing_share, reading, reading_share
 
 _PREPARE = (
     Action(

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.host_waits import loader_waits
 from stepscope.analyses.shared.needs import need_device, need_operators
 from stepscope.model.events.columns import Spans, names_by_id
 from stepscope.model.events.device_work import DeviceWork
@@ -50,7 +51,8 @@ def working(s: Signals) -> CpuOperatorCalls:
     need_operators(s.trace)
     spans = Spans(s.trace)
     at = _slow(s, spans, max(s(operator_ns) * _TIMES, _WORKING_NS))
-    waits = np.flatnonzero(spans.of("dataloader") & (spans.dur > 0))
+    waits = loader_waits(s.trace)
+    waits = waits[spans.dur[waits] > 0]
     waits = waits[np.lexsort((spans.ts[waits], spans.track[waits]))]
     at = at[~_in_last(spans, at, waits)]
     at = at[np.lexsort((spans.id[at], spans.ts[at]))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.analyses.shared.host_waits import blocking_copies, called_names
+from stepscope.analyses.shared.host_waits import blocking_copies, called_names, loader_waits
 from stepscope.analyses.stepgraph.building.selection import GraphSteps
 from stepscope.model import runtime_names
 from stepscope.model.categories import KERNEL_KINDS
@@ -128,7 +128,7 @@ def read_calls(trace: Trace, selection: GraphSteps, activities: GraphActivities)
         role[runtime & np.isin(spans.name, named(test))] = one
     role[reads] = WAIT
     role[launching[launching >= 0]] = LAUNCH
-    role[spans.of("dataloader")] = LOADER
+    role[loader_waits(trace)] = LOADER
     at = np.flatnonzero((role >= 0) & (spans.ts >= lo) & (spans.ts < hi))
     at = at[on_host(trace, spans.track[at])]
     at = at[np.lexsort((spans.id[at], spans.ts[at], spans.track[at]))]

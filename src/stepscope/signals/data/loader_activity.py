@@ -9,7 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.host_waits import loader_waits
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.columns import Spans
 from stepscope.model.trace import Trace
 from stepscope.signals.data.data import in_process, waits
 from stepscope.signals.shared.ranges import apart
@@ -26,8 +28,7 @@ _RECEIVES: Final = re.compile(
 
 _INSIDE_SQL: Final = """
 WITH waits AS (
-    SELECT s.id, s.track, s.ts, s.ts + s.dur AS stop FROM spans s JOIN tracks t USING (track)
-    WHERE t.kind = 'host' AND s.category = 'dataloader' AND s.dur > 0
+    SELECT id, track, ts, ts + dur AS stop FROM spans WHERE id IN (SELECT unnest($waits)) AND dur > 0
 )
 SELECT s.id, s.ts, s.ts + s.dur AS stop, s.category, n.name, coalesce(s.depth, 0) AS depth
 FROM (SELECT id, track, ts, coalesce(dur, 0) AS dur, category, name_id, depth FROM spans
@@ -100,7 +101,8 @@ def receiving_share(s: Signals) -> float:
 
 def _rows(trace: Trace) -> dict[str, NDArray[Any]]:
     """Operators, Python functions and reads inside the waits, outer ones first."""
-    return trace.columns(_INSIDE_SQL, {"reads": list(_READS)})
+    waits = Spans(trace).id[loader_waits(trace)]
+    return trace.columns(_INSIDE_SQL, {"reads": list(_READS), "waits": waits.tolist()})
 
 
 def _part(s: Signals, category: str) -> Inside:
