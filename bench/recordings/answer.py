@@ -92,7 +92,7 @@ def _most(rows: Iterable[Mapping[str, Any]]) -> int:
 
 def _words(finding: Finding) -> str:
     actions = [f"{one.text} {one.before} {one.after}" for one in finding.actions]
-    return " ".join((finding.title, finding.summary, *finding.symptoms, *actions))
+    return " ".join((finding.title, finding.text, *finding.symptoms, *actions))
 
 
 def _page(report: Report) -> str:

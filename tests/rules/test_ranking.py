@@ -71,7 +71,7 @@ def test_a_known_cause_that_the_host_hides_is_shown_and_raises_what_has_no_price
     assert [(f.code, f.shown, f.placed_as_ns) for f in found] == [
         ("SYM", True, 200_000), ("A", True, None), ("CAUSE", True, None)
     ]  # fmt: skip
-    assert [bool(f.summary) for f in found] == [False, False, True]  # which says why it saves little by itself
+    assert [bool(f.notes) for f in found] == [False, False, True]  # which says why it saves little by itself
     # What takes little away is no reason, and what another finding is about is none either.
     for cause in (priced("CAUSE", 900, removed=40_000), priced("OTHER", 900, removed=400_000)):
         found = ranked([cause, *others], 0.01)

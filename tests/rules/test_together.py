@@ -51,9 +51,11 @@ def test_the_first_of_them_says_what_all_save() -> None:
         ("B", "A"),
         (first.cost_ns or 0) + (second.cost_ns or 0),
     )
-    assert first.summary.startswith("Seen. Compiling the model cures this and “Title A”: ")
-    assert first.summary.endswith(" %, in all.")
-    assert (second.together, second.together_ns, second.summary) == ((), None, "Seen.")
+    (note,) = first.notes
+    assert note.startswith("Compiling the model cures this and “Title A”: ")
+    assert note.endswith(" %, in all.")
+    assert first.to_json()["summary"] == first.text == f"Seen. {note}"
+    assert (second.together, second.together_ns, second.text) == ((), None, "Seen.")
 
 
 def test_other_remedies_and_small_findings_are_not_counted() -> None:

@@ -183,7 +183,7 @@ def _finding(finding: Finding) -> tuple[Any, ...]:
     actions = "\n".join(action.text for action in finding.actions)
     ranks = ", ".join(map(str, finding.evidence.ranks))
     return (
-        finding.code, finding.severity, finding.title, finding.cost_ns, finding.gain_ceiling, finding.summary, actions,
+        finding.code, finding.severity, finding.title, finding.cost_ns, finding.gain_ceiling, finding.text, actions,
         "; ".join(finding.symptoms), ranks,
     )  # fmt: skip
 

@@ -82,6 +82,7 @@ class Finding:
         severity: One of `SEVERITIES`.
         title: What is wrong, a short phrase.
         summary: What was seen and why it matters, one to three sentences with figures.
+        notes: Sentences on its price beside other findings: what a common remedy saves, or what hides its saving.
         cost_ns: What the typical step would save, once the findings above it on the same rank are fixed; null where the
             price is not one of time.
         gain_ceiling: T / (T - cost) - 1; null without cost.
@@ -128,8 +129,14 @@ class Finding:
     fate: Fate = ""
     recorded_share: float | None = None
     waiting: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The summary with its notes, as reports show it."""
+        return " ".join((self.summary, *self.notes))
 
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON values."""
         actions = [{name: value for name, value in asdict(one).items() if name != "needs"} for one in self.actions]
-        return {**asdict(self), "actions": actions, "page": f"docs/rules/{self.code}.md"}
+        return {**asdict(self), "summary": self.text, "actions": actions, "page": f"docs/rules/{self.code}.md"}

@@ -81,7 +81,7 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
             behind = round(_BEHIND * (found[other].removed_ns or 0))
             if cause.code in named and not cause.shown and behind > finding.placed_as_ns:
                 told[position] = replace(finding, placed_as_ns=max(behind, told[position].placed_as_ns or 0))
-                told[other] = replace(cause, shown=True, summary=f"{cause.summary} {_BESIDE}")
+                told[other] = replace(cause, shown=True, notes=(*cause.notes, _BESIDE))
     return told
 
 
@@ -121,14 +121,13 @@ def _finding(one: Priced, least: float) -> Finding:
     if place is None and taken is not None:
         place = round((_WAITING if draft.waiting else _UNPRICED) * taken)
     with_others = one.together
-    summary = draft.summary if with_others is None else f"{draft.summary} {with_others.text}"
     return Finding(
-        rule.code, rule.name, one.registered.family, severity, draft.title, summary, one.cost_ns, gain,
+        rule.code, rule.name, one.registered.family, severity, draft.title, draft.summary, one.cost_ns, gain,
         draft.confidence, evidence, draft.actions, taken_ns=taken,
         placed_as_ns=place, inspect=one.inspect, shown=share is None or share >= least or draft.always, share=share,
         fate=draft.fate, recorded_share=draft.recorded_share if one.cost_ns is None else None,
         waiting=draft.waiting, together_ns=with_others.saved_ns if with_others else None,
-        together=with_others.codes if with_others else (),
+        together=with_others.codes if with_others else (), notes=(with_others.text,) if with_others else (),
     )  # fmt: skip
 
 

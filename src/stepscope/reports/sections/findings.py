@@ -138,7 +138,7 @@ def _item(number: int, finding: Finding, per_step: str, looks: bool) -> Item:
         code=finding.code,
         title=visible(finding.title),
         worth=worth,
-        text=visible(finding.summary),
+        text=visible(finding.text),
         remedies=tuple(Remedy(visible(a.text), _lines(a.before), _lines(a.after), a.page) for a in finding.actions),
         inspect=visible(finding.inspect),
         also=tuple(visible(symptom) for symptom in finding.symptoms),
