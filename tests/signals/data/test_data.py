@@ -132,7 +132,7 @@ class TestInsideALoaderWithoutWorkers:
             facts.host("python", "torch/utils/data/dataloader.py(9): __next__", at, 100 * MS)
             facts.host("python", "images.py(3): __getitem__", at + 1000, 49 * MS)
             facts.host("op", "aten::stack", at + 2000, 40 * MS)
-        assert signals(facts)(loader_waits.preparing).names == ("aten::stack",)
+        assert signals(facts)(loader_activity.preparing).names == ("aten::stack",)
 
     def test_what_workers_do_is_not_recorded(self) -> None:
         with pytest.raises(MissingInputError, match="workers"):
