@@ -39,6 +39,15 @@ def test_launches_of_the_same_function_are_counted() -> None:
     )
 
 
+def test_kernels_of_one_launch_are_counted_in_the_order_in_which_they_run() -> None:
+    f = Facts()
+    shared = f.correlation()
+    f.host("launch", "cudaGraphLaunch", 0, 50, correlation=shared)
+    events = [f.kernel(FLASH, (100 + 50 * i) * US, 40 * US, launch=shared) for i in range(4)]
+    told = Program(platform="cuda", language="python", framework="pytorch")
+    assert [said(f, events[1], told).split("--launch-skip ")[1][0]] == ["1"]
+
+
 @pytest.mark.parametrize(
     ("told", "expected"),
     [

@@ -473,3 +473,13 @@ def test_a_step_that_sums_tell_of_is_no_host() -> None:
     sent = f.kernel("send", 100 * US, 600 * US, kind="comm", stream="20")
     f.kernel("k", 750 * US, 100 * US, kind="compute")
     assert saved(f.trace(), device(0.0, sent)) == 600 * US
+
+
+def test_a_wait_for_what_is_done_already_still_comes_after_it() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    kernel = work(f, 20, 60, launch=(5, 10))
+    waiting(f, 100, 5)
+    f.host("op", "aten::item", 105 * US, 895 * US)
+    # Twice as long it ends 40 µs after the host came to wait for it.
+    assert saved(f.trace(), device(2.0, kernel)) == pytest.approx(-40 * US, abs=5 * US)

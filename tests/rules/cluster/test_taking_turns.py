@@ -74,3 +74,4 @@ def test_a_device_that_computes_in_one_of_the_steps_takes_no_turn() -> None:
     found = Signals.of(facts.trace())(turns)
     assert found is not None
     assert found.devices == (0, 1)
+    assert (found.any_share, found.shares) == (pytest.approx(1.0, rel=0.01), pytest.approx((0.5, 0.5), rel=0.01))

@@ -56,10 +56,16 @@ def test_who_is_awaited_for_four_fifths_of_the_longest_wait_is_named_too(second:
     assert re.findall(r"\d+", draft.title) == named
 
 
+def test_half_of_the_waiting_is_enough() -> None:
+    one = {**one_of_more(), awaited.peers: {5: 200_000}}
+    (draft,) = job_drafts("CLU005", {0: one, 1: one})
+    assert re.findall(r"\d+", draft.title) == ["5"]
+
+
 @pytest.mark.parametrize(
     "waits",
     [
-        {5: 190_000},  # less than half of the waiting
+        {5: 199_999},  # less than half of the waiting
         {1: 400_000},  # a rank at hand
         {4: 400_000, 5: 390_000, 6: 350_000},  # too many of them
     ],

@@ -24,7 +24,8 @@ def all_reduce(waits: dict[int, int | None], *, world: int = 8, ranks: list[int]
 
 def test_the_longest_of_waits_for_all_tells_who_is_late() -> None:
     assert all_reduce({1: 100, 2: 200, 5: 8_800})(awaited.peers) == {5: 9_000}
-    assert all_reduce({1: 100, 2: 200, 5: 4_400})(awaited.peers) == {}  # less than half of the waiting
+    assert all_reduce({1: 100, 2: 200, 5: 4_500})(awaited.peers) == {5: 9_000}
+    assert all_reduce({1: 100, 2: 200, 5: 4_499})(awaited.peers) == {}  # less than half of the waiting
 
 
 def test_numbers_within_a_group_become_ranks_of_the_job() -> None:

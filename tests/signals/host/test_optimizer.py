@@ -84,3 +84,9 @@ def test_without_a_device_the_calls_count_by_themselves() -> None:
 def test_without_a_marked_step_there_is_nothing_to_say() -> None:
     with pytest.raises(MissingInputError, match="no step of an optimizer"):
         stepped(*ADAM, name="update")(optimizer.updates)
+    facts = Facts()
+    facts.step(0, 0, 1_000_000)
+    facts.host("annotation", "Optimizer.step#AdamW.step", 1000, 0)
+    facts.kernel("k", 5_000, 1_500, launch=(2_000, 500))
+    with pytest.raises(MissingInputError, match="no step of an optimizer"):
+        Signals.of(facts.trace())(optimizer.updates)
