@@ -38,12 +38,14 @@ def test_long_kernels_of_few_blocks(blocks: int, dur: int, number: int) -> None:
         assert found.names == (SUM,)
 
 
-def gemms(small_dur: int, width: int = 1024, kernel: str = GEMM) -> Signals:
+def gemms(small_dur: int, width: int = 1024, kernel: str = GEMM, *, others: int = 0) -> Signals:
     """A GEMM of 1.25 waves beside one of 100 waves; both have the same number of operations per block."""
     program = Program()
     shape = {"block": [256, 1, 1], "registers": 255, "shared_bytes": 0}
     program.call("aten::mm", (12800, 1024), (1024, 13824), kernel=GEMM, dur=1_450_000, grid=[100, 108, 1], **shape)
     program.call("aten::mm", (1920, width), (width, 1152), kernel=kernel, dur=small_dur, grid=[15, 9, 1], **shape)
+    for _ in range(others):
+        program.call("aten::mm", (1920, width), (width, 1152), kernel="cutlass_gemm_of_a_graph", dur=small_dur)
     return on(program.facts)
 
 
@@ -54,6 +56,10 @@ def test_gemms_whose_last_wave_is_mostly_empty_and_that_are_slower_by_that() -> 
     assert found.waves == 1.25
     assert found.tail == 0.375
     assert gemms(120_000, 2048)(tails).factor.tolist() == [0.625]
+
+
+def test_gemms_without_a_recorded_grid_are_left_out() -> None:
+    assert gemms(50_000, 2048, others=1)(tails).factor.tolist() == gemms(50_000, 2048)(tails).factor.tolist()
 
 
 def test_those_that_are_as_fast_are_none() -> None:
