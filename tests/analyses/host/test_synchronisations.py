@@ -46,6 +46,16 @@ def test_a_refill_ends_at_the_next_wait() -> None:
     assert {row["name"]: row["refill_ns"] for row in rows} == {"cudaStreamSynchronize": 10, "cudaDeviceSynchronize": 20}
 
 
+def test_before_the_first_activity_a_refill_ends_at_its_launch() -> None:
+    """A kernel that starts long after its launch follows work that was launched before the recording began."""
+    f = Facts()
+    f.host("sync", "cudaEventSynchronize", 0, 20)
+    f.kernel("k", 150_000, 50, launch=(90, 5))
+    f.kernel("k", 150_060, 50, launch=(190, 5))
+    [row] = synchronisations(f.trace()).records()
+    assert row["refill_ns"] == 70
+
+
 def test_work_of_the_host_after_a_wait_is_no_refill() -> None:
     """Relaunching takes microseconds; 40 ms without a call of the runtime are the program's own work."""
     f = Facts()
@@ -125,7 +135,7 @@ def test_a_wait_without_duration_and_one_before_any_work() -> None:
     f.kernel("k", 100, 10, launch=(50, 5))
     [row] = synchronisations(f.trace()).records()
     assert (row["count"], row["total_ns"], row["busy_ns"], row["idle_ns"]) == (2, 10, 0, 10)
-    assert row["refill_ns"] == 10 + 80
+    assert row["refill_ns"] == 10 + 30  # up to the other wait, and up to the launch
 
 
 def test_without_device_activity_only_the_wait_is_known() -> None:

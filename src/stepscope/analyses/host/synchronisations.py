@@ -17,6 +17,7 @@ from stepscope.analyses.shared.host_waits import synchronising_names, waiting_ca
 from stepscope.analyses.shared.needs import need_calls
 from stepscope.analyses.shared.stacks import callers
 from stepscope.model.errors import MissingInputError
+from stepscope.model.events.device_work import DeviceWork
 from stepscope.model.intervals import Times
 from stepscope.model.schema import TableSchema, ns, summary_columns, text
 from stepscope.model.table import Table
@@ -40,7 +41,8 @@ SYNCHRONISATIONS = TableSchema(
            f"something last before it returned. {_NO_DEVICE}", nullable=True),
         ns("idle_ns", f"The rest: the device had nothing to do. {_NO_DEVICE}", nullable=True),
         ns("refill_ns", "Time for which that device stayed idle after the call returned: until its next activity "
-           f"began, or the next such call. What `idle_causes` counts as `host_work` is left out. {_NO_DEVICE}",
+           "began, or the next such call; before its first activity, until work was launched. What `idle_causes` "
+           f"counts as `host_work` is left out. {_NO_DEVICE}",
            nullable=True),
     ),
 )  # fmt: skip
@@ -152,10 +154,22 @@ def _device_columns(trace: Trace, calls: _WaitCalls, groups: Groups) -> dict[str
     for number, device in enumerate(devices):
         mine = which == number
         busy[mine] = device.busy.within(calls.ts[mine], calls.end[mine])
-        idle = _refill(device, calls.end[mine], following[mine])
+        until = np.minimum(following[mine], _first_call(trace, device, calls.end[mine]))
+        idle = _refill(device, calls.end[mine], until)
         refill[mine] = idle - at_work.within(calls.end[mine], calls.end[mine] + idle)
     total, worked = groups.sum(calls.end - calls.ts), groups.sum(busy)
     return {"busy_ns": worked, "idle_ns": total - worked, "refill_ns": groups.sum(refill)}
+
+
+def _first_call(trace: Trace, device: DeviceTime, returns: Times) -> Times:
+    """When a device was first given work, for returns before its first activity; the end of time for all others.
+
+    What starts long after that follows work that was launched before the recording began, and kept the device busy.
+    """
+    work = DeviceWork.of(trace)
+    mine = work.launched & (work.device == (-1 if device.device is None else device.device))
+    called = int(work.called[mine].min()) if mine.any() else _NEVER
+    return np.where(returns < device.first, np.maximum(called, returns), _NEVER).astype(np.int64)
 
 
 def _waited_for(devices: list[DeviceTime], returns: Times) -> NDArray[np.int64]:
