@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,27 @@ def test_less_than_a_twentieth_of_the_step_just_misses() -> None:
 def test_without_grids_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("KRN016", {})
+
+
+NORM = "void at::native::batch_norm_backward_kernel<c10::BFloat16, float, int>(x)"
+TORCH = Program("training", "pytorch", "cuda", "python")
+
+
+def of_library(name: str, limit: Limit) -> dict[object, object]:
+    signals = given(limit, 0.1, told=TORCH)
+    signals[places] = tuple(replace(one, name=name) for one in signals[places])  # type: ignore[attr-defined]
+    return signals
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [(NORM, "channels_last"), ("void at::native::reduce_kernel<512>(x)", "a larger batch"), ("stencil", "split the")],
+)
+def test_what_a_library_s_kernel_is_given_is_the_user_s_and_its_grid_is_not(name: str, text: str) -> None:
+    (draft,) = drafts("KRN016", of_library(name, "grid"))
+    assert [text in action.text for action in draft.actions] == [True]
+
+
+def test_registers_of_a_library_s_kernel_are_its_own_choice() -> None:
+    assert drafts("KRN016", of_library(NORM, "registers")) == []
+    assert len(drafts("KRN016", of_library("stencil", "registers"))) == 1

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
 from stepscope.signals.kernels.grid_coverage import UnderfilledKernels, sparse
 from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 
 ROW = {"name": "reduce", "blocks": 27.0, "fill": 0.25, "waves": 1.25, "tail": 0.375}
 
@@ -36,3 +40,13 @@ def test_no_such_kernels_are_no_finding() -> None:
 def test_without_kernels_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("KRN004", {})
+
+
+def test_batch_normalisation_has_as_many_blocks_as_channels_whatever_the_batch() -> None:
+    row = {**ROW, "name": "void at::native::batch_norm_backward_kernel<float, float, int>(x)"}
+    signals = given(0.5)
+    signals[sparse] = replace(signals[sparse], rows=(row,))  # type: ignore[type-var]
+    signals[program] = Program("training", "pytorch", "cuda", "python")
+    (draft,) = drafts("KRN004", signals)
+    assert "channels_last" in draft.actions[0].text
+    assert "the longest, batch_norm_backward_kernel, has" in draft.summary

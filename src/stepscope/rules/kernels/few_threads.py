@@ -15,7 +15,8 @@ step. The finding names the limit. It has no price: how much more threads would 
 ## What to try
 Block size: blocks of 128 to 256 threads, multiples of the warp. Registers: smaller tiles, `__launch_bounds__`, fewer
 live values; spilling costs more than it gains. Shared memory: smaller tiles, narrower types, fewer stages. Grid: more
-blocks, less work per thread, a loop that is split.
+blocks, less work per thread, a loop that is split. Of kernels of PyTorch and its libraries only the grid can be
+changed, by what is asked of them in a call.
 
 ## Known limits
 Low occupancy is right where each thread has enough independent work: matrix multiplications and attention hold tiles in
@@ -32,6 +33,7 @@ from stepscope.model.amounts import duration, percent, quantity
 from stepscope.model.kernel_names import classify
 from stepscope.model.program import Program
 from stepscope.rules.finding import Action
+from stepscope.rules.kernels.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.occupying import Occupying, places
@@ -67,7 +69,8 @@ _ACTIONS: Final = {"block size": _BLOCK, "registers": _REGISTERS, "shared memory
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the time of such kernels with the step."""
-    low = [one for one in s(places) if one.share >= limits["min_share"] and _is_low(one, limits)]
+    told = s(program)
+    low = [one for one in s(places) if one.share >= limits["min_share"] and _is_low(one, limits, told)]
     if not low:
         return
     worst, steps = low[0], s(recorded_steps)
@@ -76,7 +79,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"{classify(worst.name).short} takes {duration(worst.total_ns // steps)} per step "
         f"({percent(worst.share)}) at an occupancy of "
         f"{percent(worst.occupancy, 0)}, limited by {_why(worst)}.",
-        actions=(_action(worst, s(program)),),
+        actions=(_action(worst, told),),
         taken_ns=sum(one.total_ns for one in low) // steps,
         confidence=0.6,
         events=worst.events[:20],
@@ -85,7 +88,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _is_low(one: Occupying, limits: Limits) -> bool:
+def _is_low(one: Occupying, limits: Limits, told: Program) -> bool:
+    # What a library's kernel holds in registers and shared memory is its own choice.
+    if one.limit != "grid" and is_library(one.name, told):
+        return False
     return one.occupancy < limits["max_filled" if one.limit == "grid" else "max_occupancy"]
 
 
@@ -101,6 +107,8 @@ def _why(one: Occupying) -> str:
 
 
 def _action(one: Occupying, told: Program) -> Action:
+    if one.limit == "grid" and is_library(one.name, told):
+        return more_blocks(one.name)
     if one.limit == "grid":
         return {"openmp": _TEAMS, "openacc": _GANGS}.get(told.offload, _GRID)
     return _ACTIONS[one.limit]

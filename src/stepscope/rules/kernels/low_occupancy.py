@@ -27,11 +27,15 @@ import numpy as np
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, scaled_each
+from stepscope.model.kernel_names import classify
+from stepscope.model.program import Program
 from stepscope.rules.finding import Action
+from stepscope.rules.kernels.library_kernels import is_library, more_blocks
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.kernels.grid_coverage import sparse
 from stepscope.signals.shared.job import recorded_steps
+from stepscope.signals.shared.program import program
 
 _MORE = Action(
     "Give each launch more to do: stack what is computed in a loop, or raise the batch",
@@ -47,17 +51,25 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     if not found.event.size or found.of_step * found.saved < limits["min_share"]:
         return
     worst, taken = found.rows[0], duration(int(found.dur.sum()) // s(recorded_steps))
+    name, idle = str(worst["name"]), percent(1 - worst["fill"], 0)
     yield Draft(
         title="Long kernels use a small part of the device",
         summary=f"Kernels that take {taken} per step have fewer blocks than half of the SMs or CUs; the longest, "
-        f"{worst['name'][:80]}, has {worst['blocks']:.0f} and leaves {percent(1 - worst['fill'], 0)} of them idle.",
-        actions=(_MORE, _BESIDE),
+        f"{classify(name).short}, has {worst['blocks']:.0f} and leaves {idle} of them idle.",
+        actions=_actions(name, s.maybe(program)),
         change=Change(device=scaled_each(found.event, found.factor)),
         confidence=0.6,
         events=found.event[np.argsort(-found.dur, kind="stable")[:20]],
         rows=tuple({"table": "occupancy_grids", "where": {"name": name}} for name in found.names[:3]),
         numbers={f"{sparse.name}.of_step": round(found.of_step, 4), "min_share": limits["min_share"]},
     )
+
+
+def _actions(name: str, told: Program | None) -> tuple[Action, ...]:
+    """What gives it more blocks; batch normalisation has as many as channels, whatever the batch."""
+    if told is not None and is_library(name, told):
+        return (more_blocks(name), _BESIDE)
+    return (_MORE, _BESIDE)
 
 
 RULE = Rule(
