@@ -11,9 +11,12 @@ from stepscope.rules.pricing import Priced, Together, saved_by_all
 from stepscope.rules.wording import without_steps
 from stepscope.signals import Signals
 from stepscope.signals.shared.job import stepless
+from stepscope.signals.shared.program import program
 
 #: Remedies for the whole program, by their page, and what carrying one out is called.
 _WHOLE: Final = {"torch-compile": "Compiling the model"}
+#: The same in a program that is compiled already, by something else or not all of it.
+_OTHERWISE: Final = {"torch-compile": "Compiling with Inductor"}
 
 
 def cured_together(found: Sequence[Priced], signals: Signals, least: float) -> list[Priced]:
@@ -24,8 +27,8 @@ def cured_together(found: Sequence[Priced], signals: Signals, least: float) -> l
         signals: The rank's.
         least: Share of the step below which a finding does not count.
     """
-    told = {id(one): one for one in found}
-    for page, doing in _WHOLE.items():
+    told, ran = {id(one): one for one in found}, signals.maybe(program)
+    for page, doing in (_OTHERWISE if ran is not None and ran.compiled else _WHOLE).items():
         mine = [one for one in found if _counts(one, least) and any(act.page == page for act in one.draft.actions)]
         mine.sort(key=lambda one: -_left(one))
         saved = saved_by_all(mine, signals) if len(mine) > 1 else None
