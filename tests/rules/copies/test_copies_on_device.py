@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rule_support import figures, findings
+from rule_support import drafts, figures, findings
+from stepscope.model.errors import MissingInputError
 from stepscope.rules.finding import Finding
 from support import Facts
 
@@ -63,3 +64,8 @@ def test_without_copies_the_rule_finds_nothing() -> None:
     facts.host("op", "aten::mm", 0, 40)
     facts.kernel("gemm", 100, 900, launch=(50, 5))
     assert found(facts) == []
+
+
+def test_without_a_known_program_the_rule_abstains() -> None:
+    with pytest.raises(MissingInputError):
+        drafts("CPY009", {})
