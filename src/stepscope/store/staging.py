@@ -8,7 +8,6 @@ the store.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +31,7 @@ from stepscope.model.tables import (
     SAMPLES,
     TRACKS,
 )
+from stepscope.store.empties import done_with
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 from stepscope.store.layout import PARQUET, columns_sql, stored_columns
 
@@ -120,10 +120,6 @@ def first_row(connection: duckdb.DuckDBPyConnection, query: str, parameters: obj
     """
     rows = connection.execute(query, parameters).fetchall()
     return tuple(rows[0]) if rows else (None,)
-
-
-#: The database of the last recording that was read.
-_EMPTY: Final[deque[duckdb.DuckDBPyConnection]] = deque(maxlen=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +250,7 @@ class Staging:
     def close(self) -> None:
         """Drop the contents of the database; the folder stays.
 
-        The empty database is kept until another recording is read: closing it returns all free memory to the system,
-        which analyses would have to allocate again.
+        The command line keeps the empty database open (`store/empties.py`).
         """
         try:
             for (table,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
@@ -263,7 +258,7 @@ class Staging:
         except duckdb.Error:
             self.connection.close()
         else:
-            _EMPTY.append(self.connection)
+            done_with(self.connection)
 
 
 def _half_of_the_cores() -> int:

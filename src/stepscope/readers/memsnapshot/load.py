@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -66,18 +64,6 @@ class _PlainUnpickler(pickle.Unpickler):
         return pid
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Disable garbage collection, which is slow while millions of containers stay alive."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def load_pickle(blocks: Iterator[bytes], history: History, label: str, *, each: bool = False) -> Loaded:
     """Load a pickled snapshot, as far as possible if it is truncated.
 
@@ -93,8 +79,7 @@ def load_pickle(blocks: Iterator[bytes], history: History, label: str, *, each: 
     guard = MemoryGuard(label)
     unpickler = _PlainUnpickler(ValidatedPickle(blocks, guard, label, each=each), history.batch)
     try:
-        with _uncollected():
-            top = unpickler.load()
+        top = unpickler.load()
     except EOFError:
         return _salvaged(history, "the file ends in the middle or is damaged")
     except pickle.UnpicklingError as error:
@@ -127,8 +112,7 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
         return value
 
     try:
-        with _uncollected():
-            top = json.loads(text, object_hook=compact)
+        top = json.loads(text, object_hook=compact)
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "it is nested too deeply")
         raise UnusableInputError(
