@@ -47,3 +47,17 @@ def test_typical_steps_are_what_is_left() -> None:
 )
 def test_numbers_are_listed_as_ranges(numbers: tuple[int, ...], condition: str) -> None:
     assert one_of("step", numbers) == condition
+
+
+def test_work_that_was_launched_between_steps_and_runs_in_one_is_left() -> None:
+    f = Facts()
+    for i in range(6):
+        f.step(i, 1_000 * i, 500)
+        f.kernel("k", 1_000 * i + 100, 300, launch=(1_000 * i + 50, 5))
+    # Launched outside of all steps: one runs in a step, one between two.
+    f.kernel("copied", 2_450, 40, launch=(1_900, 5), stream="9")
+    f.kernel("between", 2_700, 100, launch=(2_600, 5), stream="9")
+    part = typical_part(f.trace())
+    for table in ("kernels", "activities a JOIN events e ON e.id = a.event"):
+        names = {row["name"] for row in part.rows(f"SELECT DISTINCT name FROM {table}")}
+        assert names == {"k", "copied"}

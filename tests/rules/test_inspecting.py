@@ -76,6 +76,11 @@ def test_a_name_that_the_recorder_cut_is_matched_by_its_beginning() -> None:
     assert "'regex:^__omp_offloading_31_main' " in said(f, event, Program(platform="cuda"))
 
 
+def test_a_graph_that_is_recorded_as_a_whole_is_no_kernel() -> None:
+    f, events = launched("CUDA graph 1")
+    assert said(f, events[0], Program(platform="cuda")) == ""
+
+
 def test_findings_about_other_things_have_none() -> None:
     f, [event] = launched(FLASH)
     signals = Signals(0, {program: Program(platform="cuda")}, f.trace())

@@ -11,7 +11,7 @@ import numpy as np
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import names_by_id
 from stepscope.model.events.device_work import DeviceWork
-from stepscope.model.kernel_names.parse import parse
+from stepscope.model.kernel_names.parse import is_whole_graph, parse
 from stepscope.model.program import Program
 from stepscope.rules.rule import Draft, Registered
 from stepscope.signals import Signals
@@ -40,6 +40,8 @@ def command(registered: Registered, draft: Draft, signals: Signals) -> str:
     if at < 0 or not work.are("compute")[at]:
         return ""
     names = trace.once(names_by_id)
+    if is_whole_graph(names[int(work.name[at])]):
+        return ""
     base = _base(names[int(work.name[at])])
     used = np.unique(work.name[work.are("compute")])
     same = np.isin(work.name, [name for name in used.tolist() if _base(names[name]) == base]) & work.are("compute")

@@ -124,3 +124,9 @@ def test_kernels_too_small_to_be_named_are_looked_into_by_their_class() -> None:
     found = Dominance(1000, 0.8, (("convolution", 0.47), ("normalisation", 0.13)), kernels)
     (draft,) = drafts("KRN015", {**given(), compute: found})
     assert draft.events.tolist() == [11]
+
+
+@pytest.mark.parametrize(("share", "number"), [(0.44, 1), (0.45, 0)])
+def test_graphs_without_their_kernels_say_nothing_of_kernels(share: float, number: int) -> None:
+    graph = alike("CUDA graph 1", "other", share)
+    assert len(drafts("KRN015", given(kernels=(graph, alike("gemm", "gemm", 0.9 - share))))) == number

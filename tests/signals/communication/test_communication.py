@@ -44,6 +44,26 @@ def test_exposed_time_is_that_behind_which_nothing_is_computed() -> None:
     assert s(communication.exposed_share) == s(communication.transfer_share) == 0.2
 
 
+def test_the_devices_of_one_process_take_the_same_time() -> None:
+    facts = Facts()
+    facts.step(1, 0, 1_000)
+    for device in (0, 1):
+        event = facts.kernel(NCCL, 100, 800, launch=(50 + device, 1), stream=f"2{device}", device=device, kind="comm")
+        facts.row("collectives", event=event, group="0", seq=0, collective="all_reduce", bytes=MIB, world_size=2)
+    s = Signals.of(facts.trace(rank=0))
+    assert s(communication.calls).event.size == 1
+    assert s(communication.transfer_share) == 0.8
+
+
+def test_collectives_side_by_side_are_exposed_once() -> None:
+    facts = Facts()
+    facts.step(1, 0, 1_000)
+    for stream in ("20", "21"):
+        event = facts.kernel(NCCL, 100, 800, launch=(50 + int(stream), 1), stream=stream, kind="comm")
+        facts.row("collectives", event=event, group=stream, seq=0, collective="all_reduce", bytes=MIB, world_size=2)
+    assert Signals.of(facts.trace(rank=0))(communication.transfer_share) == 0.8
+
+
 def test_the_shortest_participant_tells_transfer_from_waiting() -> None:
     parts = []
     for early in (600, 100):

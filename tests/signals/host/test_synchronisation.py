@@ -174,6 +174,22 @@ class TestWhichCallsCount:
             facts.host("sync", "cudaDeviceSynchronize", at + 2_000, 10)
         assert signals(facts)(sync.per_launch) == 1.0
 
+    @pytest.mark.parametrize(("behind", "rate"), [("kernel", 1.0), ("copy", 0.0), ("graph", 0.0)])
+    def test_waits_for_results_and_for_graphs_are_not_behind_every_kernel(self, behind: str, rate: float) -> None:
+        facts = Facts()
+        facts.step(1, 0, 1_000_000)
+        for at in range(0, 100_000, 10_000):
+            facts.kernel("k", at + 500, 1_000, launch=(at, 100))
+            if behind == "copy":
+                facts.kernel("Memcpy DtoH", at + 1_500, 100, launch=(at + 200, 50), kind="copy")
+            if behind == "graph":
+                graph = facts.correlation()
+                facts.host("launch", "cudaGraphLaunch", at + 200, 50, correlation=graph)
+                for i in range(3):
+                    facts.kernel("inner", at + 1_500 + 10 * i, 9, launch=graph)
+            facts.host("sync", "cudaStreamSynchronize", at + 300, 1_500)
+        assert signals(facts)(sync.per_launch) == rate
+
     def test_without_device_or_runtime_there_is_nothing_to_say(self) -> None:
         facts = Facts()
         facts.step(1, 0, 100)

@@ -21,6 +21,15 @@ _MOST_UNWRAPPED = 3
 _LONGEST = 4_096
 
 
+#: What replays of graphs that are recorded as a whole are called: they stand for all their kernels.
+WHOLE_GRAPH = "CUDA graph "
+
+
+def is_whole_graph(raw: str) -> bool:
+    """Whether a name stands for all kernels of a graph."""
+    return raw.startswith(WHOLE_GRAPH)
+
+
 @dataclass(frozen=True, slots=True)
 class KernelName:
     """Parts of a kernel name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.model.kernel_names.parse import WHOLE_GRAPH
 from stepscope.readers.nsight.loader import CORRELATION, QUEUE_KEY, ExportLoader, NameMap
 from stepscope.readers.sqlite.columns import Columns
 
@@ -87,7 +88,7 @@ def _load_kernels(loader: ExportLoader) -> None:
 
 def _load_graphs(loader: ExportLoader) -> None:
     """Stage graphs recorded as a whole: one interval per launch in place of its kernels."""
-    name = "'CUDA graph ' || coalesce(graphId, graphExecId, 0)"
+    name = f"'{WHOLE_GRAPH}' || coalesce(graphId, graphExecId, 0)"
     launches = 0
     for _ in loader.chunks("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _GRAPH):
         loader.add_queues()

@@ -156,7 +156,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     costly = np.argsort(-found.exposed_transfer, kind="stable")
     movable = (found.exposed > 0) & (found.dur <= _WAITED * found.transfer)
     kind = _costliest(found)
-    exposed = int(found.exposed_transfer.sum()) // found.steps
+    exposed = found.exposed_ns // found.steps
     busy = s.maybe(link_share)
     full = busy is not None and busy >= _FULL
     unsure = "" if found.known else " Part of it may be waiting for other ranks: one recording can't distinguish that."

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stepscope.model.amounts import duration, percent, quantity
+from stepscope.model.kernel_names.parse import is_whole_graph
 from stepscope.rules.kernels.roles import WORDS, advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -40,6 +41,8 @@ from stepscope.signals.shared.program import program
 
 #: Kernels and classes that a summary names.
 _NAMED: Final = 3
+#: Where so much of what is computed is graphs without their kernels, nothing is known of kernels.
+_OPAQUE: Final = 0.5
 #: From so many on, parts of one are not worth a digit.
 _MANY: Final = 10
 #: Shares below this are not worth a word.
@@ -52,6 +55,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare the time of kernels that might be faster with the step."""
     found = s(compute)
     if found.busy < limits["min_busy"] and all(one.share < limits["min_one"] for one in found.kernels):
+        return
+    if sum(one.share for one in found.kernels if is_whole_graph(one.name)) >= _OPAQUE * found.busy:
         return
     good = {id(one) for one in found.kernels if one.efficiency is not None and one.efficiency >= limits["good"]}
     roles = {role: share - sum(k.share for k in found.kernels if k.role == role and id(k) in good)

@@ -76,6 +76,12 @@ class CollectiveCalls:
         return np.minimum(self.exposed, self.transfer)
 
     @property
+    def exposed_ns(self) -> int:
+        """Sum of `exposed_transfer`, at most the time in which any of the calls runs, ns."""
+        running = Intervals.union_of(self.ts, self.ts + self.dur).total
+        return min(int(self.exposed_transfer.sum()), running)
+
+    @property
     def known(self) -> bool:
         """Whether transfer is distinguished from waiting for all calls."""
         return bool(self.told.all())
@@ -83,11 +89,17 @@ class CollectiveCalls:
 
 @signal()
 def calls(s: Signals) -> CollectiveCalls:
-    """Collectives on the rank's devices in complete steps, with the transfer time of each."""
+    """Collectives on the rank's device in complete steps, with the transfer time of each."""
     rows = s.table("collective_calls").arrow
     complete = Steps.of(s.trace).typical_steps
-    column = {name: _ints(rows[name]) for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns")}
+    column = {
+        name: _ints(rows[name])
+        for name in ("event", "ts", "dur", "step", "bytes", "world_size", "exposed_ns", "device")
+    }
     chosen = np.isin(column["step"], complete) & (column["exposed_ns"] >= 0)
+    # Of a process with several devices, the one whose collectives take longest decides: they take the same time.
+    if (device := column["device"][chosen]).size:
+        chosen &= column["device"] == np.argmax(np.bincount(device + 1, column["dur"][chosen])) - 1
     if not chosen.any():
         raise MissingInputError(
             "no step of the recording has collectives on a device",
@@ -132,7 +144,7 @@ def link_share(s: Signals) -> float:
 def transfer_share(s: Signals) -> float:
     """Exposed time of collectives without waiting for late ranks, where that is known, as a share of the mean step."""
     found = s(calls)
-    return float(found.exposed_transfer.sum()) / found.steps / s(step_ns)
+    return found.exposed_ns / found.steps / s(step_ns)
 
 
 @signal()

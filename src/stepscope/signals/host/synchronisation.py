@@ -178,16 +178,20 @@ def launches(s: Signals) -> int:
 
 @signal("per launch")
 def per_launch(s: Signals) -> float:
-    """Waits of the host for the device per kernel launch.
+    """Waits of the host for kernels per kernel launch.
 
-    A wait right after another one, with nothing launched between, is the same wait: a result is often copied by a call
-    that returns when it is there, and then waited for again.
+    A wait right after another one, with nothing launched between, is the same wait. One behind a copy waits for a
+    result, and one behind a graph for many kernels: neither counts.
     """
     found, work = s(calls), DeviceWork.of(s.trace)
-    called = np.sort(work.called[work.launched])
+    mine = np.flatnonzero(work.launched & ~work.are("sync"))
+    mine = mine[np.lexsort((work.ts[mine], work.called[mine]))]
+    called, kernel = work.called[mine], (work.are("compute") & ~work.in_graph)[mine]
+    before = np.searchsorted(called, found.ts, side="right")
     ended = np.maximum.accumulate(found.ts + found.dur) if found.ts.size else found.ts
-    launched = np.searchsorted(called, found.ts[1:], side="right") > np.searchsorted(called, ended[:-1])
-    return (min(found.ts.size, 1) + int(np.count_nonzero(launched))) / max(s(launches), 1)
+    launched = before > np.searchsorted(called, np.append(np.iinfo(np.int64).min, ended[:-1])[: found.ts.size])
+    behind = launched & np.append(False, kernel)[before]
+    return int(np.count_nonzero(behind)) / max(s(launches), 1)
 
 
 @signal("share")
