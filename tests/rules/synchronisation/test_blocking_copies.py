@@ -5,6 +5,8 @@ import pytest
 
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
+from stepscope.rules.fitting import fitting
 from stepscope.signals.host import synchronisation as sync
 from stepscope.signals.shared import job
 
@@ -38,7 +40,10 @@ def test_waits_for_copies_are_found_but_for_those_that_pageable_memory_needs() -
 
 def test_the_code_is_that_of_the_platform() -> None:
     (draft,) = drafts("SYN003", given(1.0, "npu"))
-    assert '.to("npu", non_blocking=True)' in draft.actions[0].after
+    [first, *_] = fitting(draft.actions, Program("training", "pytorch", "npu", "python"))
+    assert '.to("npu", non_blocking=True)' in first.after
+    [ahead] = fitting(draft.actions, Program("serving", "pytorch", "cuda", "python"))
+    assert "--async-scheduling" in ahead.after
 
 
 def test_one_in_three_steps_just_misses() -> None:

@@ -25,6 +25,7 @@ was; then the rule abstains.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,9 @@ from stepscope.signals.copies.transfers import (
 )
 from stepscope.signals.shared.job import platform, recorded_steps
 
+#: Copies that nothing overlaps for so much of the step are worth more than a faster way.
+_MOSTLY: Final = 0.5
+
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     """Compare such copies, and the host's waiting for them, with the step."""
@@ -74,12 +78,18 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     rate = quantity(size * 1e9 / max(int(found.dur.sum()), 1), "bytes/s")
     them = "it" if number == 1 else "them"
     known = bool((found.launch >= 0).any())
+    alone = s.maybe(pageable_exposed_ns) or 0
+    kept = (
+        f" What stays on the device need not be copied at all: that would save up to {duration(alone // steps)}."
+        if share(s, alone) >= _MOSTLY
+        else ""
+    )
     waits = f", and the host waits {duration(found.blocked_ns // steps)} for {them}" if known else ""
     yield Draft(
         title="Copies use pageable memory",
         summary=f"{plural(number, 'copy', 'copies')} per step, {quantity(size / steps, 'bytes')} in all, "
         f"{'goes' if number == 1 else 'go'} through the driver's staging buffer at {rate}{waits}. From page-locked "
-        f"memory {'it' if number == 1 else 'they'} should reach {pinned}.",
+        f"memory {'it' if number == 1 else 'they'} should reach {pinned}.{kept}",
         actions=_actions(torch_device(s(platform)), bool(found.to(DTOH).any())),
         # Whoever asks for a result waits for it, from whatever memory.
         change=Change(device=scaled_each(found.event, factors), unblocked=found.where(~found.to(DTOH)).held),

@@ -12,6 +12,14 @@ def fewer_launches(platform: str) -> tuple[Action, ...]:
     return (*(_NPU if platform == "npu" else _GPU), *_SERVER, _LARGER)
 
 
+#: What servers do about a host that the device waits for.
+SCHEDULE_AHEAD: Final = Action(
+    "Schedule the next batch while the device still works on this one",
+    before="vllm serve MODEL",
+    after="vllm serve MODEL --async-scheduling   # SGLang: leave the overlap scheduler on",
+    page="serving",
+    needs=("serves",),
+)
 _LARGER: Final = Action(
     "Give the device more to do per launch",
     before="batch_size = 8",

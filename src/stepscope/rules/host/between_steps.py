@@ -28,19 +28,13 @@ from collections.abc import Iterator
 
 from stepscope.model.amounts import duration, percent
 from stepscope.rules.finding import Action
+from stepscope.rules.host.advice import SCHEDULE_AHEAD
 from stepscope.rules.host.host_work import where
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.outside import between
 from stepscope.signals.system.system import longest
 
-_SCHEDULE = Action(
-    "Schedule the next batch while the device still works on this one",
-    before="vllm serve MODEL",
-    after="vllm serve MODEL --async-scheduling   # SGLang: leave the overlap scheduler on",
-    page="serving",
-    needs=("serves",),
-)
 _AHEAD = Action(
     "Prepare the next step before the results of this one are read, so that the device finds its work queued",
     before="for batch in loader:\n    step(batch)\n    log(loss.item())",
@@ -63,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"From the end of one step to the start of the next no device does anything for "
         f"{duration(found.idle_ns)}, {percent(found.share)} of the time from step to step (median of {found.count:,})"
         f"{where(found.doing)}.",
-        actions=(_SCHEDULE, _AHEAD, _WIDER),
+        actions=(SCHEDULE_AHEAD, _AHEAD, _WIDER),
         taken_ns=found.idle_ns,
         waiting=True,
         recorded_share=found.recorded_share,

@@ -30,6 +30,7 @@ from stepscope.model.amounts import duration
 from stepscope.model.events.change import Change
 from stepscope.rules import native
 from stepscope.rules.finding import Action
+from stepscope.rules.host.advice import SCHEDULE_AHEAD
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_device, where
 from stepscope.signals import Signals
@@ -63,6 +64,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _actions(platform: str) -> tuple[Action, ...]:
     device = torch_device(platform)
     return (
+        SCHEDULE_AHEAD,
         Action(
             "Copy without waiting",
             before=f'x = x.to("{device}")\nstats = stats.cpu()',
@@ -70,12 +72,14 @@ def _actions(platform: str) -> tuple[Action, ...]:
             "kept = torch.empty_like(stats, device='cpu', pin_memory=True).copy_(stats, non_blocking=True)\n"
             "...  # read `kept` after an event recorded here has passed",
             page="pinned-memory",
+            needs=("loop of its own",),
         ),
         Action(
             "Make small tensors on the device, or once before the loop",
             before=f'positions = torch.tensor(range(n)).to("{device}")',
             after=f'positions = torch.arange(n, device="{device}")',
             page="synchronisation",
+            needs=("loop of its own",),
         ),
     )
 
