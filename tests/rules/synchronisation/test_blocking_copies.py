@@ -42,8 +42,13 @@ def test_the_code_is_that_of_the_platform() -> None:
     (draft,) = drafts("SYN003", given(1.0, "npu"))
     [first, *_] = fitting(draft.actions, Program("training", "pytorch", "npu", "python"))
     assert '.to("npu", non_blocking=True)' in first.after
-    [ahead] = fitting(draft.actions, Program("serving", "pytorch", "cuda", "python"))
-    assert "--async-scheduling" in ahead.after
+
+
+@pytest.mark.parametrize(("server", "code"), [("vLLM", "--async-scheduling"), ("SGLang", "sglang.launch_server")])
+def test_servers_are_not_shown_code_for_a_loop_of_one_s_own(server: str, code: str) -> None:
+    (draft,) = drafts("SYN003", given(1.0))
+    [ahead] = fitting(draft.actions, Program("serving", "pytorch", "cuda", "python", libraries=(server,)))
+    assert code in ahead.after
 
 
 def test_one_in_three_steps_just_misses() -> None:

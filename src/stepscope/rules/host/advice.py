@@ -13,12 +13,21 @@ def fewer_launches(platform: str) -> tuple[Action, ...]:
 
 
 #: What servers do about a host that the device waits for.
-SCHEDULE_AHEAD: Final = Action(
-    "Schedule the next batch while the device still works on this one",
-    before="vllm serve MODEL",
-    after="vllm serve MODEL --async-scheduling   # SGLang: leave the overlap scheduler on",
-    page="serving",
-    needs=("serves",),
+SCHEDULE_AHEAD: Final = (
+    Action(
+        "Schedule the next batch while the device still works on this one",
+        before="vllm serve MODEL",
+        after="vllm serve MODEL --async-scheduling",
+        page="serving",
+        needs=("serves",),
+    ),
+    Action(
+        "Leave the server's overlap scheduler on: it schedules the next batch while the device works on this one",
+        before="python -m sglang.launch_server --model-path MODEL --disable-overlap-schedule",
+        after="python -m sglang.launch_server --model-path MODEL",
+        page="serving",
+        needs=("sglang",),
+    ),
 )
 _LARGER: Final = Action(
     "Give the device more to do per launch",

@@ -57,7 +57,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         summary=f"From the end of one step to the start of the next no device does anything for "
         f"{duration(found.idle_ns)}, {percent(found.share)} of the time from step to step (median of {found.count:,})"
         f"{where(found.doing)}.",
-        actions=(SCHEDULE_AHEAD, _AHEAD, _WIDER),
+        actions=(*SCHEDULE_AHEAD, _AHEAD, _WIDER),
         taken_ns=found.idle_ns,
         waiting=True,
         recorded_share=found.recorded_share,

@@ -64,7 +64,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
 def _actions(platform: str) -> tuple[Action, ...]:
     device = torch_device(platform)
     return (
-        SCHEDULE_AHEAD,
+        *SCHEDULE_AHEAD,
         Action(
             "Copy without waiting",
             before=f'x = x.to("{device}")\nstats = stats.cpu()',
