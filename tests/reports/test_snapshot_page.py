@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from readers.memsnapshot.snapshots import MIB, History, block, segment, snapshot, trace_of
 from stepscope.reports.build import ReportOptions, build_report
 from stepscope.reports.markdown import text as markdown
@@ -58,3 +60,17 @@ def test_a_failure_is_called_one_and_no_health(tmp_path: Path) -> None:
     assert report.diagnosis is not None
     assert not report.diagnosis.healthy
     assert report.diagnosis.shown[0].severity == "high"
+
+
+@pytest.mark.parametrize(("held", "said"), [(1024, True), (1023, False)])
+def test_much_more_held_than_was_ever_in_use_earns_no_mark(tmp_path: Path, held: int, said: bool) -> None:
+    history = History().alloc(1 << 40, MIB, "main").free(1 << 40, MIB)
+    pool = segment(1 << 40, [block((held - 511) * MIB)])
+    text = page(tmp_path, snapshot([segment(0, [live(511 * MIB)]), pool], history))
+    assert ("no rule explains why the allocator holds 1.00 GiB where no more than 512 MiB" in text) == said
+    assert ("nothing is wrong with the memory" in text) != said
+
+
+def test_of_several_devices_the_one_that_is_meant_is_named(tmp_path: Path) -> None:
+    text = page(tmp_path, snapshot([segment(0, [live(2 * MIB)]), segment(1 << 30, [live(MIB)], device=1)]))
+    assert "reserved are in use on device 0; 0 B are cached, none of them in empty segments" in text

@@ -43,7 +43,7 @@ CALL_STACKS: Final = TableSchema(
         text(
             "category",
             "Purpose of the memory, as far as the frames show it: parameter, optimizer, forward, backward, collective, "
-            "data, workspace, autotune or other.",
+            "data, workspace, autotune, kv_cache or other.",
         ),
     ),
 )

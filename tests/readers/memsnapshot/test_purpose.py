@@ -35,6 +35,12 @@ _ENGINE = "torch::autograd::Engine::evaluate_function(std::shared_ptr<torch::aut
         (["/home/me/layers.py(7): __init__", "/home/me/train.py(9): main"], "/home/me/layers.py(7): __init__", None,
          "parameter"),
         (["/home/me/optimizer.py(7): __init__"], "/home/me/optimizer.py(7): __init__", None, "optimizer"),
+        (["/v/site-packages/vllm/worker/cache_engine.py(80): _allocate_kv_cache",
+          "/v/site-packages/vllm/worker/worker.py(9): __init__"],
+         "/v/site-packages/vllm/worker/cache_engine.py(80): _allocate_kv_cache", None, "kv_cache"),
+        (["/v/site-packages/transformers/cache_utils.py(400): update",
+          "/v/site-packages/transformers/models/llama/modeling_llama.py(300): forward", "/home/me/run.py(9): main"],
+         "/home/me/run.py(9): main", "modeling_llama.py", "kv_cache"),
         ([], None, None, "other"),
     ],
 )  # fmt: skip

@@ -76,6 +76,11 @@ def purposes(folder: Path, history: History, segments: list[dict[str, Any]] | No
     return {one.name: one.bytes // MIB for one in held if one.bytes >= MIB}
 
 
+def test_a_server_s_cache_is_no_parameter(tmp_path: Path) -> None:
+    cache = [frame("_allocate_kv_cache", "/home/me/cache_engine.py", 80), frame("__init__", "/home/me/worker.py", 9)]
+    assert purposes(tmp_path, History().alloc(1 << 30, 4 * MIB, frames=cache)) == {"KV cache": 4}
+
+
 def test_copies_of_weights_are_no_activations_of_the_peak(tmp_path: Path) -> None:
     history = History().alloc(1 << 30, 2 * MIB, frames=LINEAR).alloc(2 << 30, 3 * MIB, frames=LINEAR)
     history = many(history)

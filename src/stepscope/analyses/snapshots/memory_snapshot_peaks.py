@@ -36,6 +36,7 @@ CASE
     WHEN category = 'autotune' THEN 'autotuning'
     WHEN cast_weight THEN '{COPIED}'
     WHEN coalesce(brief, false) THEN 'temporaries'
+    WHEN category = 'kv_cache' THEN 'KV cache'
     WHEN category = 'optimizer' THEN 'optimizer state'
     WHEN category = 'forward' THEN 'activations'
     WHEN category = 'backward' THEN 'gradients'

@@ -11,6 +11,7 @@ from typing import Any, Final
 _CATEGORIES: Final = tuple(
     (category, re.compile(pattern))
     for category, pattern in (
+        ("kv_cache", r"(?i:kv_?cache|cache_engine|cache_utils\.py|/mem_cache/|kv_?pool)"),
         ("workspace", r"getCurrentCUDABlas|WorkspaceSize|getCUDABlasLtWorkspace|(?:cublas|cudnn|hipblas)\w*Handle"),
         ("autotune", r"torch/_inductor/\S*(?:autotun|select_algorithm|benchmark|pad_mm)"),
         (

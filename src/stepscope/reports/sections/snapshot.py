@@ -17,6 +17,9 @@ _WIDTH: Final = 60
 _LEAST: Final = 0.02
 #: Memory older than the recording is mostly the model.
 _KEPT: Final = " (parameters and states, as a rule)"
+#: Memory held beyond the most that was in use: so many times as much, and so many bytes more, is no usual cache.
+_FAR: Final = 2
+_MUCH: Final = 1 << 29
 #: Of health, what is about events and steps, which snapshots are no recordings of.
 UNSAID: Final = frozenset({"events-read", "steps-none"})
 
@@ -55,18 +58,32 @@ def verdict(report: Contents) -> Line | None:
         return None
     makeup = _makeup(report)
     if _history(report) and makeup:
-        return Line(f"nothing is wrong with the memory, as far as its history tells: {makeup}", tone="good")
+        return _judged(report, makeup)
     rows = _rows(report, "memory_snapshot")
     if not rows:
         return None
     row = max(rows, key=lambda row: int(row["reserved_bytes"]))
     cached = quantity(row["inactive_bytes"], "bytes")
-    whole = quantity(row["releasable_bytes"], "bytes")
+    whole = quantity(row["releasable_bytes"], "bytes") if row["releasable_bytes"] else "none"
+    of = f" on device {row['device']}" if len(rows) > 1 else ""
     return Line(
         f"{quantity(row['allocated_bytes'], 'bytes')} of {quantity(row['reserved_bytes'], 'bytes')} reserved are in "
-        f"use; {cached} are cached, {whole} of them in empty segments, which emptying the cache would give back",
+        f"use{of}; {cached} are cached, {whole} of them in empty segments, which emptying the cache would give back",
         "without a history neither the peak nor what came before is known",
     )
+
+
+def _judged(report: Contents, makeup: str) -> Line:
+    """That nothing is wrong, unless the allocator held far more than was ever in use."""
+    for row in _rows(report, "memory_peaks"):
+        peak, held = int(row["peak_bytes"]), int(row["peak_reserved_bytes"] or 0)
+        if held >= _FAR * peak and held - peak >= _MUCH:
+            return Line(
+                f"no rule explains why the allocator holds {quantity(held, 'bytes')} where no more than "
+                f"{quantity(peak, 'bytes')} are in use at a time; {makeup}",
+                "pools that share nothing (graphs, side streams) and blocks of other sizes keep memory like that",
+            )
+    return Line(f"nothing is wrong with the memory, as far as its history tells: {makeup}", tone="good")
 
 
 def over_time(report: Contents) -> tuple[Line, ...]:

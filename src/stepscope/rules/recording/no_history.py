@@ -37,6 +37,14 @@ _ACTIONS = {
         page="recording",
     ),
 }
+_STACKS = {
+    "any": Action(
+        "Record the stacks with the history",
+        before="torch.cuda.memory._record_memory_history(stacks=None)",
+        after='torch.cuda.memory._record_memory_history(stacks="all", max_entries=1_000_000)',
+        page="recording",
+    ),
+}
 
 
 def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
@@ -47,6 +55,12 @@ def job_check(signals: Mapping[int, Signals], _: Limits) -> Iterator[Draft]:
         "The snapshot has no history of who allocated what",
         "Only the moment of the snapshot is known: neither the peak, nor what came before, nor what never came back.",
         _ACTIONS,
+    )
+    yield from advice(
+        lacking(signals, "holders"),
+        "The history of the snapshot has no call stacks",
+        "What is allocated and freed is known, and not by whom.",
+        _STACKS,
     )
 
 

@@ -179,7 +179,11 @@ def _memory(s: Signals) -> float:
 def _history(s: Signals) -> float:
     if not _has(s, "snapshot"):
         return 0.0
-    return 0.9 if not _has(s, "allocations") else 0.7 if not _has(s, "known stacks") else 0.0
+    return 0.0 if _has(s, "allocations") else 0.9
+
+
+def _holders(s: Signals) -> float:
+    return 0.7 if _has(s, "snapshot") and _has(s, "allocations") and not _has(s, "known stacks") else 0.0
 
 
 def _has(s: Signals, what: str) -> bool:
@@ -206,6 +210,7 @@ _GAPS: Final[Mapping[str, Callable[[Signals], float]]] = {
     "device": _device,
     "host": _host,
     "history": _history,
+    "holders": _holders,
     "graphs": _graphs,
     "steps": _steps,
     "ranks": _ranks,
