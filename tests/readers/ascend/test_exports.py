@@ -92,13 +92,12 @@ def test_differences_are_those_that_are_known(pair: tuple[Trace, Trace]) -> None
 
 
 def test_findings_are_the_same(pair: tuple[Trace, Trace]) -> None:
-    """But for what differs between the runs: which part of the host holds the device up most, and some slow kernels."""
+    """But for what differs between the runs: some slow kernels."""
     text, database = ({one.code for one in diagnose(trace, strict=True).findings} for trace in pair)
-    # HST003 and HST001 are withdrawn where stacks slow the operators down. What is left are long stretches of the host,
-    # 5 % of the step in one run and just below that in another.
-    assert text ^ database <= {"HST013", "ASC007"}
-    assert "HST013" in text
-    assert not (text | database) & {"HST001", "HST003"}
+    # HST003, HST001 and HST013 are withdrawn where stacks slow the operators down: what is left of the host's lateness
+    # is less than what the profiler adds, and lies in the model's own forward.
+    assert text ^ database <= {"ASC007"}
+    assert not (text | database) & {"HST001", "HST003", "HST013"}
     assert {"CLU005", "SYN002", "SYN003", "ASC003", "ASC012"} <= text & database
     # One step has one batch: that it came late may be the start of the loader.
     assert "DAT001" not in text | database
