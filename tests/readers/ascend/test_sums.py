@@ -252,3 +252,26 @@ def test_memory_of_components_and_of_blocks_from_before(tmp_path: Path) -> None:
             ("PTA", "reserved", 200, 10_000), ("PTA", "allocated", 150, 30_000), ("GE", "reserved", 40, 20_000),
             ("GE", "allocated", 30, 20_000),
         ]  # fmt: skip
+
+
+def test_totals_of_another_allocator_are_none_of_the_frameworks_in_a_database_either(tmp_path: Path) -> None:
+    from readers.ascend.small import write_database
+
+    path = write_database(tmp_path / "ascend_pytorch_profiler_3.db")
+    columns = ("name", "size", "allocationTime", "releaseTime", "allocationTotalAllocated", "allocationTotalReserved",
+               "releaseTotalAllocated", "releaseTotalReserved", "deviceId")  # fmt: skip
+    start = round(START * 1000)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        names = [(90_001, "aten::mm"), (90_002, "cann::Mul")]
+        connection.executemany("INSERT INTO STRING_IDS VALUES (?, ?)", names)
+        connection.execute(f"CREATE TABLE OP_MEMORY ({', '.join(columns)})")
+        rows = [
+            (90_001, 1 << 20, start + 30_000, None, 150 << 20, 200 << 20, None, None, 3),
+            (90_002, 1 << 19, start + 40_000, start + 50_000, 30 << 20, 75 << 20, 29 << 20, 75 << 20, 3),
+        ]
+        connection.executemany(f"INSERT INTO OP_MEMORY VALUES ({', '.join('?' * len(columns))})", rows)
+    with open_fresh(path) as trace:
+        found = trace.sql("SELECT bytes, allocated, reserved FROM memory WHERE bytes <> 0 ORDER BY ts").to_pylist()
+        assert [tuple(row.values()) for row in found] == [
+            (1 << 20, 150 << 20, 200 << 20), (1 << 19, None, None), (-(1 << 19), None, None),
+        ]  # fmt: skip

@@ -10,7 +10,7 @@ from stepscope.store.staging import Staging
 _KIB: Final = 1 << 10
 _MIB: Final = 1 << 20
 #: Blocks of the graph engine, whose totals are its own and not those of the framework's allocator.
-_OTHER: Final = "cann::"
+OTHER_ALLOCATOR: Final = "cann::"
 
 #: Blocks have no addresses here: they are numbered by row, from 1. A block's thread is that of the event of the same
 #: name in which it was allocated.
@@ -45,7 +45,7 @@ def read_operator_memory(staging: Staging, table: CsvTable) -> None:
 
     Blocks allocated before the recording and freed in it have a negative size and no time of allocation.
     """
-    own = f"coalesce({table.text('Name')}, '') NOT LIKE '{_OTHER}%'"
+    own = f"coalesce({table.text('Name')}, '') NOT LIKE '{OTHER_ALLOCATOR}%'"
     totals = ", ".join(
         f"CASE WHEN {own} THEN {table.scaled(_MIB, f'{when} Total {what}(MB)')} END"
         for when in ("Allocation", "Release")

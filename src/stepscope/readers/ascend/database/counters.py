@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.readers.ascend.database.tables import AscendDatabase, Columns, Kind
+from stepscope.readers.ascend.memory import OTHER_ALLOCATOR
 from stepscope.store.staging import Staging
 
 _BLOCK_COLUMNS: Final[Columns] = {
@@ -14,10 +15,15 @@ _BLOCK_COLUMNS: Final[Columns] = {
 
 _BLOCKS: Final = """
 INSERT INTO ascend_blocks
-SELECT b.rowid, s.value, b."deviceId", b.size, b."allocationTime", b."releaseTime", b."allocationTotalAllocated",
-    b."allocationTotalReserved", b."releaseTotalAllocated", b."releaseTotalReserved"
+SELECT b.rowid, s.value, b."deviceId", b.size, b."allocationTime", b."releaseTime", {totals}
 FROM db_blocks b LEFT JOIN db_strings s ON s.id = b.name
 """
+_TOTALS: Final = (
+    "allocationTotalAllocated",
+    "allocationTotalReserved",
+    "releaseTotalAllocated",
+    "releaseTotalReserved",
+)
 
 #: (The text export writes LLC hit rates as fractions, though their name says percent, and 2^20 bytes as MB.)
 #: Tables of samples: (table, columns, unit, [(name, value)]) with SQL over the columns, strings `v` by `text_id`.
@@ -68,7 +74,9 @@ def gather(database: AscendDatabase, staging: Staging) -> None:
     """Fill `ascend_blocks` and `ascend_counters`, and report unknown tables."""
     connection = staging.connection
     database.load(staging, "OP_MEMORY", _BLOCK_COLUMNS, "db_blocks")
-    connection.execute(_BLOCKS)
+    own = f"coalesce(s.value, '') NOT LIKE '{OTHER_ALLOCATOR}%'"
+    totals = ", ".join(f'CASE WHEN {own} THEN b."{total}" END' for total in _TOTALS)
+    connection.execute(_BLOCKS.format(totals=totals))
     for table, columns, unit, time, series in _SAMPLES:
         loaded = f"db_{table.lower()}"
         # The first column, unless a time, is the kind of sample.
