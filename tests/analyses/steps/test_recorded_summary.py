@@ -118,3 +118,16 @@ def test_real_recordings_agree(level: str, numbers: int) -> None:
         rows = recorded_summary(trace).records()
     assert len(rows) == numbers
     assert max(abs(row["difference_ns"]) for row in rows) <= 96
+
+
+def test_numbers_that_overlap_others_are_told_from_those_that_add_up() -> None:
+    f = Facts()
+    f.step(7, 0, 1000)
+    f.kernel("a", 100, 200, kind="compute")
+    f.kernel("c", 250, 250, kind="comm", stream="20")
+    parts = ("Computing", "Communication", "Communication(Not Overlapped)", "Overlapped")
+    for part, value in zip(parts, (0.2, 0.25, 0.2, 0.05), strict=True):
+        said(f, "steps", "", part, value, "7")
+    rows = recorded_summary(f.trace()).records()
+    assert {row["metric"] for row in rows if row["adds_up"]} == {"Computing", "Communication(Not Overlapped)"}
+    assert len(rows) == 4

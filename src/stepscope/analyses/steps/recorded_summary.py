@@ -10,7 +10,7 @@ from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.model.errors import MissingInputError
 from stepscope.model.intervals import Intervals
-from stepscope.model.schema import TableSchema, fraction, ns, text
+from stepscope.model.schema import TableSchema, flag, fraction, ns, text
 from stepscope.model.table import Table
 from stepscope.model.tables import RANK, RECORDED
 from stepscope.model.trace import Trace
@@ -29,6 +29,7 @@ RECORDED_SUMMARY: Final = TableSchema(
         ns("computed_ns", "As computed from the recorded events."),
         ns("difference_ns", "computed_ns - recorded_ns."),
         fraction("difference", "difference_ns as a share of recorded_ns; null where that is 0.", nullable=True),
+        flag("adds_up", "Whether it overlaps no other number of its source, so that those of all such rows add up."),
     ),
 )
 
@@ -85,8 +86,15 @@ def recorded_summary(trace: Trace) -> Table:
     rank = trace.ranks[0]
     return Table.from_rows(
         RECORDED_SUMMARY,
-        [(rank, *row, row[5] - row[4], (row[5] - row[4]) / row[4] if row[4] else None) for row in rows],
+        [(rank, *row, row[5] - row[4], (row[5] - row[4]) / row[4] if row[4] else None, _adds_up(row)) for row in rows],
     )
+
+
+def _adds_up(row: Row) -> bool:
+    """Communication is counted with and without what overlaps compute, and by elapsed, moving and waiting time."""
+    source, _, subject, metric, *_ = row
+    told = {"overlap": subject, "steps": metric, "communication": metric}.get(source)
+    return told is None or told in ("Computing", "Communication(Not Overlapped)", "Free", "Elapse Time(ms)")
 
 
 def _overlap(trace: Trace) -> Iterator[Row]:

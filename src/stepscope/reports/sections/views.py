@@ -46,7 +46,7 @@ class View:
     order: str = "total_ns"
     rows: int | None = None
     shorten: Callable[[str], str] | None = None
-    only: tuple[str, str] | None = None
+    only: tuple[str, str | bool] | None = None
     needs: str = ""
 
 
@@ -150,6 +150,7 @@ BESIDES: Final = (
         ("source",),
         ("recorded_ns", "computed_ns", "difference_ns"),
         order="recorded_ns",
+        only=("adds_up", True),
     ),
 )
 
