@@ -66,3 +66,21 @@ def test_a_call_of_the_system_tells_what_the_thread_that_feeds_the_device_waited
     f.host("other", "getc", 1 * MS, 30 * MS)
     f.host("other", "poll", 0, 39 * MS, thread="other")
     assert parts(f)["start-up"][3:] == ("getc", 30 * MS)
+
+
+def test_a_mark_that_was_never_closed_does_not_prolong_the_recording() -> None:
+    f = Facts()
+    f.kernel("a", 2 * MS, MS, launch=(MS, 2000))
+    f.kernel("b", 8 * MS, MS, launch=(7 * MS, 2000))
+    f.host("step", "ProfilerStep#1", 0, 13_000 * MS)
+    trace = f.trace()
+    assert sum(row["total_ns"] for row in coverage(trace).records()) == 9 * MS
+    assert trace.scalar("SELECT count FROM health WHERE code = 'steps-open'") == 1
+
+
+def test_a_mark_that_ends_with_a_long_pause_does() -> None:
+    f = Facts()
+    f.kernel("a", 2 * MS, MS, launch=(MS, 2000))
+    f.kernel("b", 8 * MS, MS, launch=(7 * MS, 2000))
+    f.host("annotation", "train", 0, 500 * MS)
+    assert sum(part[1] for part in parts(f).values()) == 500 * MS  # type: ignore[misc]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope.analyses.registry import Analysis
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import host_states
+from stepscope.ingest.derive.steps.recorded import OPEN
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, names_by_id, on_host
 from stepscope.model.events.steps import Steps
@@ -60,7 +61,7 @@ def coverage(trace: Trace) -> Table:
     spans, steps = Spans(trace), Steps.of(trace)
     if not spans.ts.size or not steps.step.size:
         raise MissingInputError("nothing in the recording has a time", hint="record some whole steps of the job")
-    lo, hi = int(spans.ts.min()), int((spans.ts + np.maximum(spans.dur, 0)).max())
+    lo, hi = int(spans.ts.min()), _end(spans)
     parts = _parts(steps, trace, lo, hi)
     busy, copies = _device(trace)
     names = trace.once(names_by_id)
@@ -81,6 +82,15 @@ def coverage(trace: Trace) -> Table:
             int(length[longest]) if explains else None,
         ))  # fmt: skip
     return Table.from_rows(COVERAGE, rows)
+
+
+def _end(spans: Spans) -> int:
+    """When the last event ends; marks that were never closed do not count."""
+    stop, length = spans.ts + np.maximum(spans.dur, 0), np.maximum(spans.dur, 0)
+    mark = spans.of("step", "annotation")
+    last = int(stop[~mark].max(initial=np.iinfo(np.int64).min))
+    closed = ~mark | (stop - max(last, int(spans.ts.min())) <= OPEN * length)
+    return int(stop[closed].max(initial=last) if (~mark).any() else stop.max())
 
 
 def _explaining(trace: Trace, spans: Spans) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from stepscope.store.staging import Staging
 
 #: A recorded step was never closed if more than this share of it follows all other events. (A step may end with a long
 #: wait or with unrecorded host work, so a smaller share proves nothing.)
-_OPEN: Final = 0.99
+OPEN: Final = 0.99
 
 _NUMBER: Final = re.compile(r"#\s*(\d+)", re.ASCII)
 _RECORDED_SQL: Final = """
@@ -28,14 +28,20 @@ def recorded_steps(staging: Staging) -> list[HostStep]:
     chosen: list[HostStep] = []
     by_name: dict[str, list[HostStep]] = {}
     [last] = staging.one(_LAST_SQL)
+    never_closed = 0
     for name, ts, dur in staging.connection.execute(_RECORDED_SQL).fetchall():
-        if last is not None and ts + dur - last > _OPEN * dur:
-            # Never closed: it lasts long after all other events.
+        if last is not None and ts + dur - last > OPEN * dur:
+            never_closed += 1
             continue
         others = by_name.setdefault(name, [])
         if all(ts >= other.ts + other.dur or ts + dur <= other.ts for other in others):
             others.append(HostStep(name, _number(name), ts, dur))
             chosen.append(others[-1])
+    if never_closed:
+        staging.observe(
+            "steps-open", "info", never_closed, "marked steps last long after all other events",
+            "they are left out: their end was not recorded, and the recording counts as ending with its other events",
+        )  # fmt: skip
     return chosen
 
 
