@@ -202,3 +202,14 @@ def test_time_that_an_observer_adds_is_no_line_s(numbered: bool) -> None:
     facts.step(0, 0, 6_000_000)
     found = of(facts.trace())
     assert ("overhead" in found, found.get("stacks", 0.0) > 0.5) == (numbered, not numbered)
+
+
+@pytest.mark.parametrize(("idle", "asked"), [(90, False), (110, True)])
+def test_stacks_are_not_asked_for_where_the_device_hardly_waits(idle: int, asked: bool) -> None:
+    facts = Facts()
+    for number in range(3):
+        facts.step(number, 1_000 * number, 1_000)
+        op = facts.host("op", "aten::mm", 1_000 * number, 500)
+        facts.row("op_inputs", event=op, shapes="[[64,64],[64,64]]")
+        facts.kernel(GEMM, 1_000 * number + idle, 1_000 - idle, launch=(1_000 * number + idle - 10, 5))
+    assert ("stacks" in of(facts.trace())) is asked

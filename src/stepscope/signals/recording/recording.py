@@ -49,7 +49,7 @@ _HAS_SQL: Final = {
 _CATEGORIES: Final = {"launches": ("launch",), "operators": ("op",), "stacks": ("python",)}
 #: What leaves less of the step open is not worth another recording.
 LEAST: Final = 0.03
-#: Idle time that one step, or two, show: below this there is little that more of them could tell.
+#: Idle time of which more steps, or lines of code, are to tell more: below this there is little to tell.
 _LEAST_IDLE: Final = 0.1
 #: Fewer steps can't show what is typical, nor what grows.
 FEW_STEPS: Final = 3
@@ -168,7 +168,8 @@ def _stacks(s: Signals) -> float:
         return 0.0
     late = sum(known.get(cause, 0.0) for cause in ("synchronisation", "host_dispatch", "host_work"))
     # What an observer adds to all operators has no line of code.
-    return max(late - (s.maybe(added_share) or 0.0), 0.0)
+    late = max(late - (s.maybe(added_share) or 0.0), 0.0)
+    return late if late >= _LEAST_IDLE else 0.0
 
 
 def _memory(s: Signals) -> float:
