@@ -5,10 +5,12 @@ import pytest
 
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Program
 from stepscope.rules.engine import diagnose
 from stepscope.rules.settings import Settings
 from stepscope.signals.host import host, profiler_cost
 from stepscope.signals.shared import job
+from stepscope.signals.shared.program import program
 from support import Facts
 
 
@@ -75,3 +77,10 @@ def test_the_price_is_the_time_of_the_host() -> None:
 def test_that_the_device_waits_is_its_symptom() -> None:
     found = diagnose(starved().trace(), Settings(select=("HST001", "HST002")), strict=True).findings
     assert [(f.code, f.symptoms) for f in found] == [("HST002", ("The device waits for the host to launch work",))]
+
+
+@pytest.mark.parametrize(("recorded", "said"), [({"with_stack"}, True), ({"record_shapes"}, False)])
+def test_a_host_that_is_slowed_by_stacks_is_told_so(recorded: set[str], said: bool) -> None:
+    told = Program("inference", "pytorch", "cuda", "python", recorded=frozenset(recorded))
+    (draft,) = drafts("HST002", {**given(), program: told})
+    assert ("Call stacks are recorded" in draft.summary) is said

@@ -5,6 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.rules.finding import Action
+from stepscope.signals import Signals
+from stepscope.signals.shared.program import program
+
+
+def slowed(s: Signals) -> str:
+    """A sentence that a host is slower where its call stacks are recorded; empty where they are not."""
+    told = s.maybe(program)
+    if told is None or "with_stack" not in told.recorded:
+        return ""
+    return " Call stacks are recorded, which slows the host: without them the device waits less, and less is saved."
 
 
 def fewer_launches(platform: str) -> tuple[Action, ...]:
@@ -80,9 +90,10 @@ _GPU: Final = (
 #: Servers compile and capture by themselves, unless they are told not to.
 _SERVER: Final = (
     Action(
-        "Let the server compile the model and capture graphs, for the batch sizes that occur",
+        "Let the server compile the model and capture graphs, for the numbers of tokens that occur",
         before="vllm serve MODEL --enforce-eager",
-        after="vllm serve MODEL   # and --cuda-graph-sizes 1 2 4 8 16 32 64",
+        after="vllm serve MODEL   # graphs for up to 512 tokens; for more, name them:\n"
+        "# vllm serve MODEL --compilation-config '{\"cudagraph_capture_sizes\": [1, 2, 4, 8, 16, 32, 64, 1024]}'",
         page="serving",
         needs=("no graphs",),
     ),

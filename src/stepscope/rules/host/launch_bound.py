@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
-from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.host.advice import fewer_launches, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import (
@@ -65,7 +65,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The device waits for the host to launch work",
         summary=f"For {percent(share)} of the step the device idles because its next work is not launched yet "
         f"(operators {percent(s(operators_share))}, Python {percent(s(python_share))}): half of all kernels take "
-        f"less than {duration(s(kernel_ns))}{pace}.",
+        f"less than {duration(s(kernel_ns))}{pace}.{slowed(s)}",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         most_ns=round(share * s(step_ns)),

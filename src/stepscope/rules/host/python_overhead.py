@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules.finding import Action
-from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.host.advice import fewer_launches, slowed
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
 from stepscope.signals.host.host import dispatch_gaps, in_python, python_part, python_per_operator_ns
@@ -71,7 +71,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Python between operators keeps the device waiting",
         summary=f"For {percent(share)} of the step the device waits for the host, which spends "
-        f"{percent(s(python_part))} of its launching time in Python: {duration(gap)} per operator.",
+        f"{percent(s(python_part))} of its launching time in Python: {duration(gap)} per operator.{slowed(s)}",
         actions=(*fewer_launches(s(platform))[:1], _PROFILE, _HOOKS),
         change=Change(time=(Stretches(*s(in_python), _LEFT),)),
         most_ns=round(share * s(step_ns)),

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change, Stretches
 from stepscope.rules import native
-from stepscope.rules.host.advice import fewer_launches
+from stepscope.rules.host.advice import fewer_launches, slowed
 from stepscope.rules.host.launch_bound import LEFT
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -52,7 +52,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="Kernels are shorter than their launches",
         summary=f"Half of all kernels take less than {duration(kernel)}, and the host launches one every "
-        f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.",
+        f"{duration(period)}: for {percent(share)} of the step the device waits for the next one.{slowed(s)}",
         actions=fewer_launches(s(platform)),
         change=Change(time=(Stretches(*s(dispatching), LEFT),)),
         most_ns=round(share * s(step_ns)),
