@@ -5,9 +5,12 @@ import pytest
 from comm_support import some_calls
 from rule_support import drafts, figures, findings
 from stepscope.model.errors import MissingInputError
+from stepscope.model.program import Kind, Program
 from stepscope.model.trace import Trace
 from stepscope.signals.communication import communication, process_groups
 from stepscope.signals.communication.communication import CollectiveCalls
+from stepscope.signals.recording.enough import Verdict, verdict
+from stepscope.signals.shared.program import program
 from support import Facts
 
 
@@ -133,3 +136,28 @@ def test_wording_of_what_no_order_hides() -> None:
     (draft,) = drafts("COM001", {**given(some_calls(6, steps=2), 0.3), communication.link_share: 0.6})
     assert draft.instead is not None
     assert "no compute is left to hide" in draft.instead.summary
+
+
+@pytest.mark.parametrize(
+    ("kind", "collective", "priced"),
+    [
+        ("serving", "all_reduce", False),
+        ("serving", "all_gather", False),
+        ("serving", "all_to_all", True),
+        ("inference", "all_reduce", False),
+        ("inference", "all_gather", True),  # parameters, which can be gathered ahead
+        ("training", "all_reduce", True),
+    ],
+)
+def test_what_the_next_layer_needs_can_not_be_hidden(kind: Kind, collective: str, priced: bool) -> None:
+    told = Program(kind, "pytorch", "cuda", "python", libraries=("vLLM",))
+    (draft,) = drafts("COM001", {**given(some_calls(3, name=collective), 0.1), program: told})
+    assert (draft.change is not None) is priced
+    assert (draft.taken_ns is None) is priced
+    assert ("not hidden" in draft.summary) is not priced
+
+
+@pytest.mark.parametrize(("kind", "bound"), [("thinned", True), ("", False)])
+def test_where_events_were_taken_out_exposed_time_is_an_upper_bound(kind: str, bound: bool) -> None:
+    (draft,) = drafts("COM001", {**given(some_calls(3), 0.1), verdict: Verdict(kind, "text")})
+    assert ("at most that much" in draft.summary) is bound

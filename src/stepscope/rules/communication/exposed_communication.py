@@ -24,7 +24,8 @@ sharding.
 
 ## Known limits
 Recordings do not show whether a result was needed at once: a collective whose result the next operator reads, as in
-tensor parallelism, can't be overlapped. The price assumes that overlapped kernels run as fast as alone.
+tensor parallelism, can't be overlapped. Of models that only infer that is known, and there is no price. The price
+assumes that overlapped kernels run as fast as alone.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import numpy as np
 
 from stepscope.model.amounts import duration, percent
 from stepscope.model.events.change import Change
+from stepscope.model.program import Program
 from stepscope.rules.finding import Action
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
@@ -47,6 +49,8 @@ from stepscope.signals.communication.communication import (
     transfer_share,
 )
 from stepscope.signals.communication.process_groups import megatron
+from stepscope.signals.recording.enough import Verdict, verdict
+from stepscope.signals.shared.program import program
 
 #: A collective that took longer than this many times its transfer mostly waited.
 _WAITED = 2
@@ -110,6 +114,13 @@ _FEWER = Action(
     after="vllm serve MODEL --tensor-parallel-size 4 --data-parallel-size 2",
     page="serving",
 )
+_OWN_KERNEL = Action(
+    "Let the server reduce with a kernel of its own over NVLink or xGMI, which takes a fraction of the library's time "
+    "for small messages",
+    before="vllm serve MODEL --tensor-parallel-size 8 --disable-custom-all-reduce",
+    after="vllm serve MODEL --tensor-parallel-size 8",
+    page="serving",
+)
 _MEGATRON = Action(
     "Let Megatron reduce gradients during the backward pass, and gather parameters during the forward pass",
     before="--use-distributed-optimizer",
@@ -160,6 +171,8 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     busy = s.maybe(link_share)
     full = busy is not None and busy >= _FULL
     unsure = "" if found.known else " Part of it may be waiting for other ranks: one recording can't distinguish that."
+    if (s.maybe(verdict) or Verdict()).kind == "thinned":
+        unsure += " It is at most that much: compute beside it may be among the events that were taken out."
     overlapping = Draft(
         title="Communication is not overlapped with compute",
         summary=f"Exposed communication: {duration(exposed)} of each step ({percent(share)}), mostly {kind}, "
@@ -177,6 +190,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
             "min_share": limits["min_share"],
         },
     )
+    if _between_layers(kind, s.maybe(program)):
+        yield replace(
+            overlapping,
+            summary=f"{overlapping.summary} The next layer needs each result: it can be made shorter, but not hidden.",
+            actions=(_OWN_KERNEL, _FEWER),
+            change=None,
+            most_ns=None,
+            taken_ns=exposed,
+            waiting=True,
+        )
+        return
     if busy is None:
         yield overlapping
         return
@@ -192,6 +216,16 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         waiting=True,
     )
     yield bound if full else replace(overlapping, instead=bound if share >= _LARGE else None)
+
+
+def _between_layers(kind: str, told: Program | None) -> bool:
+    """Whether collectives exchange what the next layer needs: a model that only infers has no gradients to reduce.
+
+    Parameters are gathered for it, too, but by no server.
+    """
+    if told is None or not told.infers:
+        return False
+    return kind == "all_reduce" or (kind in _SHARDED and told.kind == "serving")
 
 
 def _costliest(found: CollectiveCalls) -> str:
