@@ -99,3 +99,35 @@ def test_three_million_empty_objects_take_seconds_and_no_memory(tmp_path: Path) 
         assert names(trace) == NAMES
     assert time.process_time() - began < 10
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before < 600 << 20
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_of_very_much_around_the_events_what_counts_is_read(tmp_path: Path, after: bool) -> None:
+    many = "".join(f'"k{number}": {{"a": [{number}]}}, ' for number in range(2_000))
+    known = '"distributedInfo": {"rank": 3, "world_size": 4}, "schemaVersion": 1'
+    members = [f'"traceEvents": [{", ".join(MANY)}]', many + known]
+    text = "{" + ", ".join(members if after else reversed(members)) + "}"
+    with SIZES.changed(metadata_bytes=10_000), opened(text, tmp_path) as trace:
+        assert names(trace) == NAMES
+        assert health(trace) == {}
+        [recording] = trace.recordings.values()
+        assert (recording.rank, recording.world_size) == (3, 4)
+        assert recording.attributes == {"schemaVersion": 1}
+
+
+def test_what_is_too_large_around_the_events_is_said(tmp_path: Path) -> None:
+    large = '"distributedInfo": {"rank": 3, "pg_config": [' + "1, " * 20_000 + "1]}"
+    text = f'{{{large}, "traceEvents": [{", ".join(MANY)}]}}'
+    with SIZES.changed(metadata_bytes=10_000), opened(text, tmp_path) as trace:
+        assert names(trace) == NAMES
+        assert health(trace) == {"metadata-damaged": 1}
+
+
+def test_events_that_begin_late_are_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from stepscope.model.errors import UnusableInputError
+    from stepscope.readers.kineto import framing
+
+    monkeypatch.setattr(framing, "HEADER_LIMIT", 1 << 20)
+    text = '{"note": "' + "x" * (9 << 20) + f'", "traceEvents": [{", ".join(MANY)}]}}'
+    with pytest.raises(UnusableInputError, match="no events begin in its first"), opened(text, tmp_path):
+        pass

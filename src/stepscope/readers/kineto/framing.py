@@ -158,6 +158,7 @@ class Framer:
         header: Text before the first event; a bare list has none.
         bare: Whether the events are a bare list, or loose objects without one.
         found: Whether a list of events was found, even an empty one.
+        late: Whether it was not looked for any further.
         lost: Number of events dropped for being longer than `SIZES.event_bytes`.
         short: Number of objects skipped for being too short to be events.
     """
@@ -165,7 +166,7 @@ class Framer:
     def __init__(self) -> None:
         self.header = b""
         self.bare = False
-        self.found = False
+        self.found = self.late = False
         self.lost = self.short = 0
         self._free: deque[memoryview] = deque()
         self._flows = LaunchFlowFinder()
@@ -306,6 +307,7 @@ class Framer:
                 self.header = bytes(head[: match.end()])
                 return bytes(head[match.end() :])
             if len(head) > HEADER_LIMIT:
+                self.late = True
                 break
         self.bare = True
         self.found = b'"ph"' in head

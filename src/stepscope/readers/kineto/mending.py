@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from stepscope.model.sizes import SIZES
 from stepscope.readers.kineto.framing import EVENT_LIMIT, Chunk, unblanked
 from stepscope.readers.kineto.mends import MENDS, SEPARATOR, clean_all
 from stepscope.readers.kineto.repair import Reading, read_cleaned, repair
@@ -92,7 +93,8 @@ class Mender:
         last_event = _last_event(chunk, left, runs)
         if self.trailer is not None:
             if last_event < 0:
-                self.trailer += _text(chunk, 0, len(chunk)).decode("utf-8", "replace")
+                if len(self.trailer) <= SIZES.metadata_bytes:  # more is not read
+                    self.trailer += _text(chunk, 0, len(chunk)).decode("utf-8", "replace")
                 return Mended(broken)
             # The apparent end of the list was inside an event.
             self.trailer = None

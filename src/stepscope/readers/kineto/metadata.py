@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
+from stepscope.model.sizes import SIZES
 from stepscope.readers.kineto.mends import clean, double_backslashes, escape_quotes, mend_values
 from stepscope.store.staging import Staging
 
@@ -19,6 +21,8 @@ _VERSIONS: Final = (
 
 _KEYS: Final = (*_OPTIONS, *_VERSIONS, "distributedInfo", "deviceProperties", "baseTimeNanoseconds")
 _DECODER: Final = json.JSONDecoder(strict=False)
+#: A member's name may also stand in other places.
+_PLACES: Final = 8
 
 
 def parse_metadata(header: bytes, trailer: str) -> tuple[dict[str, Any], bool]:
@@ -31,6 +35,8 @@ def parse_metadata(header: bytes, trailer: str) -> tuple[dict[str, Any], bool]:
     if not header:
         return {}, True
     head = header.decode("utf-8", "replace").lstrip("\ufeff")
+    if len(head) + len(trailer) > SIZES.metadata_bytes:
+        return _salvaged(head + "]" + trailer)
     # A trailer may be followed by anything, such as a second copy of the trace.
     for text in _mends(head + "]" + trailer):
         try:
@@ -38,7 +44,7 @@ def parse_metadata(header: bytes, trailer: str) -> tuple[dict[str, Any], bool]:
         except (ValueError, RecursionError):
             continue
         return _around_events(value) or {}, True
-    return _salvaged(head + "]" + trailer), not trailer
+    return _salvaged(head + "]" + trailer)[0], not trailer
 
 
 def _mends(text: str) -> Iterator[str]:
@@ -51,17 +57,19 @@ def _mends(text: str) -> Iterator[str]:
         yield data.decode()
 
 
-def _salvaged(text: str) -> dict[str, Any]:
-    """The readable members of a broken or truncated object."""
+def _salvaged(text: str) -> tuple[dict[str, Any], bool]:
+    """The readable members of a broken, truncated or very large object, and whether those are all that are named."""
     found: dict[str, Any] = {}
+    named = set()
     for key in _KEYS:
-        for match in re.finditer(rf'"{key}"\s*:\s*', text):
+        for match in islice(re.finditer(rf'"{key}"\s*:\s*', text), _PLACES):
+            named.add(key)
             try:
-                found[key], _ = _DECODER.raw_decode(text, match.end())
+                found[key], _ = _DECODER.raw_decode(text[match.end() : match.end() + SIZES.metadata_bytes])
             except (ValueError, RecursionError):
                 continue
             break
-    return found
+    return found, named == set(found)
 
 
 def _around_events(value: Any, depth: int = 0) -> dict[str, Any] | None:

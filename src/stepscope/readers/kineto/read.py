@@ -12,7 +12,7 @@ from stepscope.model.recording import Recording
 from stepscope.readers.content import Damage, content
 from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
-from stepscope.readers.kineto.framing import Chunk, Framer, gather
+from stepscope.readers.kineto.framing import HEADER_LIMIT, Chunk, Framer, gather
 from stepscope.readers.kineto.inputs import CHROME_NAME, NAME
 from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
 from stepscope.readers.kineto.sql import parse_sql
@@ -42,7 +42,8 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
         "rank, devices or process groups may be missing",
     )  # fmt: skip
     if not framer.found or not decoder.events:
-        reason = damage.messages[0] if damage.messages else "it holds no trace events"
+        none = f"no events begin in its first {HEADER_LIMIT >> 20} MiB" if framer.late else "it holds no trace events"
+        reason = damage.messages[0] if damage.messages else none
         raise UnusableInputError(f"{source} can't be used: {reason}", hint="give a trace written by torch.profiler")
     add_devices(staging, metadata)
     add_groups(staging, metadata)
