@@ -12,6 +12,7 @@ import pytest
 
 from readers.memsnapshot.snapshots import History, block, opened, segment, snapshot, write
 from stepscope.model.errors import UserError
+from stepscope.readers.memsnapshot import load
 from stepscope.readers.memsnapshot.guard import MemoryGuard
 from stepscope.readers.memsnapshot.load import _PlainUnpickler, _text
 from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
@@ -172,6 +173,20 @@ def test_json_that_would_take_far_more_memory_than_it_is_long_is_refused_unread(
     blocks = (b"[" if not number else part * ((1 << 20) // len(part)) for number in range(200))
     with pytest.raises(UserError, match="more memory as JSON than the limit of 1 GiB and a tenth of its size"):
         _text(blocks, "memory.json")
+
+
+def test_json_that_takes_more_memory_than_its_text_tells_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = iter([100 << 20, 100 << 20, 2 << 30])
+    monkeypatch.setattr(load, "resident_bytes", lambda: next(grown))
+    monkeypatch.setattr(load, "_LOOK_OBJECTS", 4)
+    frames = '[{"filename": "a.py", "name": "f", "line": 1}]'
+    entry = f'{{"action": "alloc", "addr": 1, "size": 512, "stream": 0, "frames": {frames}}}'
+    path = tmp_path / "snapshot.json"
+    path.write_text(f'{{"segments": [], "device_traces": [[{entry}, {entry}, {entry}]]}}')
+    with pytest.raises(UserError, match="more memory as JSON than the limit of 1 GiB"), opened(path):
+        pass
 
 
 def test_json_as_snapshots_are_written_is_admitted() -> None:

@@ -211,6 +211,25 @@ def test_rows_on_both_sides_of_a_damaged_page_are_read(tmp_path):
     assert len(opened.damage) == 1
 
 
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_a_log_of_changes_beside_a_database_is_named(export, tmp_path, end):
+    path = export.sqlite(tmp_path / "job.sqlite")
+    log = tmp_path / f"job.sqlite{end}"
+    for content, said in ((b"", []), (b"x" * 100, [f"job.sqlite was not closed: job.sqlite{end} may have more"])):
+        log.write_bytes(content)
+        with open_fresh(path) as trace:
+            found = trace.sql("SELECT message FROM health WHERE code = 'database-open'").to_pydict()["message"]
+            assert found == said
+
+
+def test_a_packed_database_that_can_not_be_opened_is_called_by_its_own_name(tmp_path):
+    packed = tmp_path / "job.sqlite.gz"
+    packed.write_bytes(gzip.compress(b"SQLite format 3\0" + bytes(1 << 16)))
+    with pytest.raises(UserError, match=r"^[^ ]*job\.sqlite\.gz can't be read as a database") as error:
+        open_trace(packed, Options(cache=False))
+    assert "unpacked" not in str(error.value)
+
+
 def test_a_cut_packed_database(tmp_path):
     path = shared("nsys", "lm_2_7b.sqlite")
     packed = tmp_path / "cut.sqlite.gz"

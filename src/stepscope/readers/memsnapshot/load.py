@@ -6,10 +6,11 @@ import json
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final
 
 from stepscope.model.errors import UnusableInputError
-from stepscope.readers.memsnapshot.guard import MemoryGuard
+from stepscope.readers.memsnapshot.guard import MemoryGuard, resident_bytes
 from stepscope.readers.memsnapshot.history import TAKEN, History
 from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 from stepscope.readers.memsnapshot.values import rows_of, size
@@ -18,6 +19,10 @@ from stepscope.readers.memsnapshot.values import rows_of, size
 _PER_VALUE: Final = 32
 _PER_CONTAINER: Final = 64
 _ALLOWANCE: Final = 1 << 30
+#: Of that, what the process has before, and what it needs afterwards.
+_BESIDE: Final = 256 << 20
+#: So many dictionaries may be loaded between two looks at the memory that they really take.
+_LOOK_OBJECTS: Final = 1 << 14
 
 
 @dataclass(slots=True)
@@ -95,13 +100,18 @@ def load_json(blocks: Iterator[bytes], history: History, label: str) -> Loaded:
     """Load a snapshot or memory timeline from JSON.
 
     Raises:
-        UnusableInputError: It is no JSON.
+        UnusableInputError: It is no JSON, or takes more memory than promised.
     """
+    start = resident_bytes()
     text = _text(blocks, label)
     frames: dict[tuple[object, object, object], dict[str, Any]] = {}
+    number = count()
+    most = start + _ALLOWANCE - _BESIDE + len(text) // 10
 
     def compact(value: dict[str, Any]) -> Any:
         """Move entries and blocks out as soon as they are read, and share the dictionaries of equal frames."""
+        if next(number) % _LOOK_OBJECTS == 0 and resident_bytes() > most:
+            raise _too_large(label)
         if "action" in value and "stage" not in value:
             return history.stream(value)
         if "state" in value and "size" in value:
@@ -131,11 +141,15 @@ def _text(blocks: Iterator[bytes], label: str) -> str:
         containers += block.count(b"[") + block.count(b"{")
         needed = 2 * len(data) + _PER_VALUE * commas + _PER_CONTAINER * containers
         if needed > _ALLOWANCE + len(data) // 10:
-            raise UnusableInputError(
-                f"{label} would take more memory as JSON than the limit of 1 GiB and a tenth of its size",
-                hint="write the snapshot as a pickle, as torch.cuda.memory._dump_snapshot does",
-            )
+            raise _too_large(label)
     return data.decode("utf-8", errors="replace").lstrip("\ufeff")
+
+
+def _too_large(label: str) -> UnusableInputError:
+    return UnusableInputError(
+        f"{label} would take more memory as JSON than the limit of 1 GiB and a tenth of its size",
+        hint="write the snapshot as a pickle, as torch.cuda.memory._dump_snapshot does",
+    )
 
 
 def _from_top(top: Any, history: History) -> Loaded:

@@ -28,16 +28,16 @@ def opened(source: Source, scratch: Path, damage: Damage) -> Iterator[Tables]:
         with closing(FolderTables(source.path)) as tables:
             yield tables
     elif source.path.suffix in REPORTS and not source.member:
-        with closing(_sqlite(_convert(source.path, scratch / "converted.sqlite"))) as tables:
+        with closing(_sqlite(_convert(source.path, scratch / "converted.sqlite"), source)) as tables:
             yield tables
     else:
         path = on_disk(source, scratch / "unpacked.sqlite", damage)
-        with closing(_sqlite(path)) as tables:
+        with closing(_sqlite(path, source)) as tables:
             yield tables
 
 
-def _sqlite(path: Path) -> SqliteTables:
-    return SqliteTables(path, hint="export the report again with `nsys export --type sqlite`")
+def _sqlite(path: Path, source: Source) -> SqliteTables:
+    return SqliteTables(path, hint="export the report again with `nsys export --type sqlite`", label=str(source))
 
 
 def _convert(report: Path, target: Path) -> Path:

@@ -28,6 +28,7 @@ from stepscope.readers.nsight.samples import load_samples
 from stepscope.readers.nsight.start_end_ranges import attach_ranges
 from stepscope.readers.nsight.tables import Tables
 from stepscope.readers.protocol import Progress, Source
+from stepscope.readers.sqlite.logs import observe_logs
 from stepscope.store.staging import Staging
 
 #: Data of an export besides events, by table.
@@ -50,6 +51,7 @@ def read(source: Source, staging: Staging, progress: Progress) -> Recording:
         if staging.one("SELECT count(*) FROM raw_events") == (0,):
             raise _unusable(source, tables)
         _observe_damage(staging, tables, damage)
+        observe_logs(staging, source.path)
         rank, world_size = metadata.rank(max(len(processes), len(loader.devices.processes)))
         parts = tuple(map(_called, processes[1:])) if not source.part else ()
         staging.observe(

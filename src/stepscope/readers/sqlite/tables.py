@@ -43,8 +43,13 @@ class SqliteTables:
         damage: What could not be read.
     """
 
-    def __init__(self, path: Path, hint: str = "write the database again") -> None:
-        """Open `path`; `hint` is the advice in errors.
+    def __init__(self, path: Path, hint: str = "write the database again", label: str = "") -> None:
+        """Open a database.
+
+        Args:
+            path: Its file.
+            hint: The advice in errors.
+            label: What errors call it, if it is not its user who knows that file.
 
         Raises:
             UnusableInputError: It is no database, or its list of tables can't be read.
@@ -57,7 +62,9 @@ class SqliteTables:
             self.columns = self._list_columns()
         except _FAILURES as error:
             self._connection.close()
-            raise UnusableInputError(f"{path} can't be read as a database ({_said(error)})", hint=hint) from error
+            raise UnusableInputError(
+                f"{label or path} can't be read as a database ({_said(error)})", hint=hint
+            ) from error
 
     def names(self) -> frozenset[str]:
         """Names of the tables."""

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from stepscope.model.errors import UnusableInputError
 from stepscope.readers.sqlite.columns import Columns as Wanted
+from stepscope.readers.sqlite.logs import observe_logs
 from stepscope.readers.sqlite.tables import SqliteTables
 from stepscope.store.staging import Staging
 
@@ -85,6 +86,7 @@ class AscendDatabase:
                 "input-damaged", "error", 1, f"the database {self.path.name} is damaged ({message})",
                 "what lies behind the damage is missing",
             )  # fmt: skip
+        observe_logs(staging, self.path)
 
 
 def _missing_bytes(path: Path) -> int:

@@ -1,0 +1,22 @@
+"""Changes of a database that lie beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stepscope.store.staging import Staging
+
+
+def observe_logs(staging: Staging, path: Path) -> None:
+    """Report in health that a database was not closed: changes may lie in a log beside it, which is not read.
+
+    A process that writes to it, or was killed, leaves them there: <https://www.sqlite.org/wal.html>.
+    """
+    logs = [path.with_name(path.name + end) for end in ("-wal", "-journal")]
+    left = [log.name for log in logs if log.exists() and log.stat().st_size]
+    staging.observe(
+        "database-open", "warning", len(left), f"{path.name} was not closed: {' and '.join(left)} may have more",
+        "rows that are only there are missing; open it once with sqlite3, or export the report again",
+    )  # fmt: skip
