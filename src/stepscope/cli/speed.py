@@ -78,7 +78,7 @@ class _NoPandas:
 
 
 def with_few_heaps() -> None:
-    """Let threads take memory from the same heaps, which keep some of what they let go of.
+    """Let threads take memory from the same heaps, which keep some of the memory that they free.
 
     glibc gives each thread a heap of its own, and hands what is free at its end back at once. Memory that the system
     must give page by page costs more than filling it: a quarter of a report's page faults are saved. Arrow's own heap
@@ -138,8 +138,8 @@ _CONVERSIONS: Final[dict[Any, Callable[[str], Any]]] = {Path: Path, list[Path]: 
 def end_at_once(status: int) -> None:
     """End the process, unless somebody watches it, a thread is left to wait for, or its last words can't be said.
 
-    Python would look for cycles among all objects, twice, and free every single one. The system lets go of all of
-    them together.
+    Python would look for cycles among all objects, twice, and free every single one. The system frees all of them
+    together.
     """
     if not wanted("ending") or _is_watched() or not _is_alone():
         return

@@ -96,7 +96,7 @@ ALLOCATOR_EVENTS: Final = TableSchema(
         _DEVICE,
         text(
             "action",
-            "alloc, free_requested (the program let go of it), free_completed (usable again), segment_alloc, "
+            "alloc, free_requested (the program freed it), free_completed (usable again), segment_alloc, "
             "segment_free, segment_map, segment_unmap (parts of expandable segments), snapshot, oom, or as recorded.",
         ),
         Column("address", "int64", "First byte; null for events without one.", "", True),
@@ -128,11 +128,11 @@ ALLOCATIONS: Final = TableSchema(
         Column(
             "freed_seq",
             "int64",
-            "Position at which the program let go of it; -1 if before the history, null if it never did.",
+            "Position at which the program freed it; -1 if before the history, null if it never did.",
             "",
             True,
         ),
-        ns("freed_ts", "When the program let go of it; null if before the history or never.", nullable=True),
+        ns("freed_ts", "When the program freed it; null if before the history or never.", nullable=True),
         Column("reusable_seq", "int64", "Position at which it was usable again; null if it never was.", "", True),
         ns("reusable_ts", "When it was usable again; null if it never was.", nullable=True),
     ),

@@ -69,8 +69,8 @@ def _weight(finding: Finding) -> int:
 def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Finding]:
     """What has no price stands higher where a cause of it is known, and that cause is shown, whatever it costs.
 
-    A step that two things hold up alike is not shorter without one of them: then the price of either is small, and
-    neither is to be kept back.
+    If two causes delay a step equally, removing one alone saves little: the price of either is small, but neither may
+    be hidden.
     """
     told = list(findings)
     for position, finding in enumerate(findings):

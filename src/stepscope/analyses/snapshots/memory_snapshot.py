@@ -19,7 +19,7 @@ _HELD: Final = (
     count("segments", "Segments of device memory that the allocator held."),
     size("reserved_bytes", "Bytes of the segments."),
     size("allocated_bytes", "Bytes of blocks that the program used."),
-    size("active_bytes", "Those, and bytes of blocks that it let go of but a queue may still use."),
+    size("active_bytes", "Those, and bytes of blocks that it freed but a queue may still use."),
     size("requested_bytes", "Bytes that the program had asked for in the active blocks."),
     size("inactive_bytes", "reserved - active: cached."),
     size("releasable_bytes", "Bytes of segments without any active block, which emptying the cache gives back."),

@@ -38,7 +38,7 @@ class SnapshotLevels:
         ts: int64[n + 1], time of the entry; that of row 0 is the first entry's.
         reserved: int64[n + 1], bytes held from the device.
         allocated: int64[n + 1], bytes of blocks in use by the program.
-        active: int64[n + 1], and of those that it let go of but a queue may still use.
+        active: int64[n + 1], and of those that it freed but a queue may still use.
         requested: int64[n + 1], bytes that the program had asked for and still used.
         rows: The columns of `allocations` that the levels were made from: -1 for no stack and for what is older than
             the history, NEVER for an end that is not there.

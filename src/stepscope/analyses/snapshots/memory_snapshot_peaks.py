@@ -21,7 +21,7 @@ OLDER: Final = "older than the recording"
 
 #: Copies of weights that autocast made and kept.
 COPIED: Final = "weights cast by autocast"
-#: Frames in which autocast lets go of those: where its outermost region ends.
+#: Frames in which autocast frees those: where its outermost region ends.
 AUTOCAST: Final = r"/autocast_mode\.py\(\d+\): __exit__$|clear_autocast_cache|at::autocast::clear_cache"
 
 #: By what the stack tells, and how long it lived; what the recording states itself comes first.

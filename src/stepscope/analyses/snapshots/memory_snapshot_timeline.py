@@ -30,7 +30,7 @@ ALLOCATOR_TIMELINE = TableSchema(
         size("reserved_bytes", "Bytes held from the device."),
         size("allocated_bytes", "Bytes of blocks that the program used; sizes of blocks that are gone are estimated by "
              "rounding up to 512 bytes.", nullable=False),
-        size("active_bytes", "Those, and bytes of blocks that it let go of but a queue may still use; likewise."),
+        size("active_bytes", "Those, and bytes of blocks that it freed but a queue may still use; likewise."),
         size("requested_bytes", "Bytes that the program had asked for and used."),
     ),
 )  # fmt: skip

@@ -62,7 +62,7 @@ class Change:
         time: Stretches of the time of the main thread, and of those that it takes turns with, that are multiplied.
         unblocked: Host events that no longer wait for the device: only the call's own time remains. Also collectives
             that no longer wait for other ranks.
-        overlapped: Device activities (collectives, copies) that no longer stand in the way of other device work; see
+        overlapped: Device activities (collectives, copies) that overlap fully with other device work; see
             `overlap`.
     """
 

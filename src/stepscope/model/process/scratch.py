@@ -19,7 +19,7 @@ _PREFIX: Final = "stepscope-"
 #: Names that `mkdtemp` makes with our prefix; other names are not ours.
 _NAME: Final = re.compile(_PREFIX + "[a-z0-9_]{8}")
 _LOCK: Final = "lock"
-#: Of each folder of this process its lock and the process: looking at its own lock would let go of it, and a process
+#: Of each folder of this process its lock and the process: looking at its own lock would release it, and a process
 #: that is forked off owns nothing.
 _OWN: Final[dict[Path, tuple[int, int]]] = {}
 _GUARD: Final = threading.Lock()

@@ -48,7 +48,7 @@ def fused(
     before, after, host, left = (
         duration(ns // steps) for ns in (found.before_ns, found.after_ns, found.host_ns, found.host_after_ns)
     )
-    # A host that the device never waits for is held up by a full queue: what its calls take is not theirs.
+    # A host that the device never waits for waits on a full queue, so that its calls look longer than they are.
     limiting = s.maybe(waiting_for_host_share)
     shorter = found.host_ns > found.host_after_ns and (limiting is None or limiting >= _LIMITING)
     times = f"{before} of the device's time and {host} of the host's" if shorter else before

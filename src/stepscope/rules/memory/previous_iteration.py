@@ -8,7 +8,7 @@ use.
 The peak is higher by one generation of activations or results, and nothing uses the older one.
 
 ## How it decides
-In the history of a memory snapshot, blocks that are in use at the peak are let go of in one go, by one line, with
+In the history of a memory snapshot, blocks that are in use at the peak are freed together, by one line, with
 nothing allocated in between; at least `min_blocks` of them, with `min_share` of the peak. By then blocks of the same
 sizes have been made after all of them: at least `min_alike` of their bytes. Memory that grows over several steps is
 another finding, and so are single buffers that an iteration needs while it makes the next ones.
@@ -50,7 +50,7 @@ _NO_GRAD: Final = Action(
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
-    """Compare what is let go of in one go with what has taken its place."""
+    """Compare what is freed together with what has replaced it."""
     found, trained = s(superseded), s(trains)
     if found is None or not _replaced(found, limits):
         return

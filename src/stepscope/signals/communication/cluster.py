@@ -172,7 +172,7 @@ def gain_ns(s: Signals) -> int:
     if s(waited_share) < _WORTH:
         return 0
     if not s.trace.once(has_device):
-        return s(waited_ns)  # the profiler's sums tell of nothing else that could stand in the way
+        return s(waited_ns)  # the profiler's sums hold nothing else that could overlap
     found = s(collectives)
     event, left = found.event[found.known], np.rint(100 * found.left[found.known]).astype(np.int64)
     moved = tuple(Scaled(event[left == part], part / 100) for part in np.unique(left).tolist())

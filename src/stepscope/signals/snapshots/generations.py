@@ -30,7 +30,7 @@ class Superseded:
         count: Blocks.
         alike: Bytes of blocks of the same sizes that were made after all of them, and in use when they were freed.
         peak: Bytes of the whole peak.
-        freed_at: Line that let go of them; `unknown` without stack.
+        freed_at: Line that freed them; `unknown` without stack.
         forward: Share of `alike` that was made in forward passes.
         older: Whether all of them are older than the recording.
     """

@@ -27,7 +27,7 @@ class HostSpans:
         track: int32[n].
         ts: int64[n].
         end: int64[n].
-        everywhere: bool[n], whether it holds up all threads: work of the profiler.
+        everywhere: bool[n], whether it delays all threads: work of the profiler.
     """
 
     id: NDArray[np.int64]
