@@ -29,7 +29,7 @@ from stepscope.signals.shared.operations import Ids
 from stepscope.signals.signal import Signals, signal
 
 #: Operators that do nothing but copy.
-_COPYING: Final = ("aten::copy_", "aten::clone", "aten::contiguous", "aten::_to_copy", "aten::_foreach_copy_")
+_COPY_OPERATORS: Final = ("aten::copy_", "aten::clone", "aten::contiguous", "aten::_to_copy", "aten::_foreach_copy_")
 #: Less than a page is a number or a few, not a batch.
 _PAGE: Final = 4096
 #: Up to this size, copies from pageable memory to the device return before they are done, and Nsight Systems' rules
@@ -86,17 +86,17 @@ def with_host(s: Signals) -> CopyTransfers:
 def on_device(s: Signals) -> CopyTransfers:
     """Copies from one place of a device's memory to another by operators that copy."""
     found = s(transfers)
-    return found.where(found.to(DTOD) & np.isin(copying_operators(s, found), _COPYING))
+    return found.where(found.to(DTOD) & np.isin(copying_operators(s, found), _COPY_OPERATORS))
 
 
 def copying_operators(s: Signals, found: CopyTransfers) -> list[str]:
     """Name of the operator that each copy is made for: of those that only copy the outermost; empty if unknown."""
     spans, names = Spans(s.trace), s.trace.once(names_by_id)
-    copying = np.isin(spans.name, [number for number, name in names.items() if name in _COPYING])
+    copies = np.isin(spans.name, [number for number, name in names.items() if name in _COPY_OPERATORS])
     rows = spans.rows(found.op)
-    for _ in _COPYING:
+    for _ in _COPY_OPERATORS:
         around = np.where(rows >= 0, spans.around[rows], -1)
-        rows = np.where((around >= 0) & copying[around], around, rows)
+        rows = np.where((around >= 0) & copies[around], around, rows)
     return [names[int(spans.name[row])] if row >= 0 else "" for row in rows.tolist()]
 
 
