@@ -152,6 +152,9 @@ def test_accumulated_gradients_have_a_forward_pass_each() -> None:
         ("execute_context_1(888)_generation_0(0)", "prefill"),
         ("execute_context_0(0)_generation_4(4)", "decode"),
         ("## forward ##", "forward"),
+        ("## sparse_data_dist ##", "preprocessing"),
+        ("## wait_sparse_data_dist 1009 ##", "preprocessing"),
+        ("## wait_for_batch ##", "preprocessing"),
         ("denoise step 3", "denoise"),
     ],
 )

@@ -31,7 +31,8 @@ _NAMES: Final[dict[str, re.Pattern[str]]] = {
                                  re.IGNORECASE),
     "preprocessing": re.compile(
         r": preprocess\w*$|^pre[ _-]?process\w*$|image_processing_\w+\.py|: encode_prompt$|^(h2d|host to device)$"
-        r"|^(input|batch)[ _-]?(copy|to[ _-]device)$|^copy_batch_to_gpu", re.IGNORECASE),
+        r"|^(input|batch)[ _-]?(copy|to[ _-]device)$|^copy_batch_to_gpu|^wait_for_batch$"
+        r"|^(start_|wait_)?sparse_data_dist\b", re.IGNORECASE),
     "sampling": re.compile(r"\b(sampler|logits_processor)\.py\(\d+\): (forward|sample)$|nn\.Module: Sampler_\d"
                            r"|^sampl(e|er|ing)$|: _?sample$", re.IGNORECASE),
     "denoise": re.compile(r"nn\.Module: (UNet\w*ConditionModel|\w*Transformer2DModel|\w*DiT\w*)_\d|^denois\w*( step)?",
