@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stepscope.ingest.derive.steps.inference import SHORT_LENGTH, Cuts, after_setup, find_period, find_steps
+from stepscope.ingest.derive.steps.inference import SHORT_LENGTH, Cuts, after_setup, find_period, find_steps, inner_part
 
 Names = NDArray[np.int64]
 
@@ -137,6 +137,23 @@ def test_what_only_the_beginning_has_is_left_out_but_a_single_pass_is_no_loop() 
     assert after_setup(once, np.ones(once.size, np.int64)) is None
     most = np.append(np.full(3, 10**6), np.ones(names.size - 3, np.int64))
     assert after_setup(names, most) is None  # the setup is most of the work
+
+
+def test_a_loop_between_a_prompt_and_a_decoded_image_is_found() -> None:
+    step = model(layers=4, layer=8, head=3, tail=4)
+    network = np.array([0, 5, _HEAD, _TAIL], np.int64)
+
+    def part(names: list[int], durs: list[int] | None = None) -> slice | None:
+        return inner_part(np.array(names), np.array(durs or [1] * len(names)), network)
+
+    prompt = [900, *[name for name in step if name != 3]]
+    loop = step * 24
+    assert part(prompt + loop + [901, 902]) == slice(len(prompt), len(prompt + loop))
+    assert part(prompt + loop + [901, _TAIL]) is None  # a network follows
+    assert part([5, 903, 0, *loop]) == slice(3, 3 + len(loop))  # of layers that the loop has too
+    assert part([902, _HEAD, *([5, 6, 7, 8, 9] * 48)]) is None  # layers of one pass lack what is before them
+    assert part(prompt + step * 3) is None  # too few
+    assert part(prompt + loop, [100] * len(prompt) + [1] * len(loop)) is None  # the prompt is most of the work
 
 
 def test_two_kernels_that_alternate_are_a_period_only_where_that_is_asked_for() -> None:

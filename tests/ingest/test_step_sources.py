@@ -48,6 +48,26 @@ def test_of_several_optimizers_the_last_one_ends_a_step() -> None:
     assert [at + dur for _, at, dur, _ in found(f.trace())] == [95 * US, 195 * US, 295 * US]
 
 
+@pytest.mark.parametrize(
+    ("passes", "ends"),
+    [
+        ([2, 3] * 3, [187, 387, 587]),  # discriminator and generator
+        ([2, 3, 3] * 3, [287, 587, 887]),
+        ([2, 3, 2, 3, 2, 2], [87, 187, 287, 387, 487, 587]),  # no rounds
+        ([3] * 6, [87, 187, 287, 387, 487, 587]),
+        ([2, 3] * 2, [87, 187, 287, 387]),  # too few rounds to tell
+    ],
+)
+def test_models_that_take_turns_make_one_iteration(passes: list[int], ends: list[int]) -> None:
+    f = Facts()
+    trained(f, len(passes))
+    for i, functions in enumerate(passes):
+        for n in range(functions):
+            at = (i * 100 + 40 + 5 * n) * US
+            f.host("op", "autograd::engine::evaluate_function: MmBackward0", at, 4 * US, thread="2")
+    assert [(at + dur) // US for _, at, dur, _ in found(f.trace())] == ends
+
+
 def test_one_step_of_the_optimizer_is_no_loop() -> None:
     f = Facts()
     trained(f, 1)

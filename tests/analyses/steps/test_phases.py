@@ -211,6 +211,31 @@ def test_without_a_device_only_the_host_is_split() -> None:
     assert in_us(split(f.trace())) == {"forward": (50, None, None), "rest": (50, None, None)}
 
 
+def test_gradients_may_be_zeroed_between_the_passes() -> None:
+    f = Facts()
+    f.step(0, 0, 1000 * US)
+    op(f, "aten::rand", 0, 100)
+    op(f, "aten::lstm", 120, 400)
+    f.host("annotation", "Optimizer.zero_grad#SGD.zero_grad", 550 * US, 50 * US)
+    op(f, "aten::ones_like", 610, 10)
+    op(f, "autograd::engine::evaluate_function: LstmBackward0", 630, 200)
+    f.host("annotation", "Optimizer.step#SGD.step", 850 * US, 100 * US)
+    for is_source, ts in ((True, 120), (False, 630)):
+        f.row("raw_flows", kind="forward_backward", key="1", is_source=is_source, ts=ts * US, track=1)
+    assert in_us(split(f.trace())) == {
+        "forward": (530, None, None), "backward": (200, None, None), "optimizer": (150, None, None),
+        "rest": (120, None, None),
+    }  # fmt: skip
+
+
+def test_without_marks_the_thread_of_most_operators_is_the_main_one() -> None:
+    f = Facts()
+    op(f, "aten::mm", 0, 50)
+    op(f, "aten::relu", 60, 40)
+    op(f, "aten::rand", 0, 90, thread="2")
+    assert in_us(split(f.trace())) == {"forward": (100, None, None)}
+
+
 def test_without_operators_it_abstains() -> None:
     f = Facts()
     f.step(0, 0, 100 * US)

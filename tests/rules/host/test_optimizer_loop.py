@@ -90,3 +90,14 @@ def test_the_remedy_names_the_optimizer_at_hand(name: str, platform: str, code: 
     signals[optimizer.updates] = replace(signals[optimizer.updates], name=name)  # type: ignore[type-var]
     (draft,) = drafts("HST008", signals)
     assert draft.actions[0].after == code
+
+
+def test_a_host_that_does_the_arithmetic_itself_saves_passes_alone() -> None:
+    signals = given(900)
+    found = replace(signals[optimizer.updates], host_ns=20_000_000, name="Adagrad", on_device=False)  # type: ignore[type-var]
+    (draft,) = drafts("HST008", {**signals, optimizer.updates: found})
+    assert draft.change is not None
+    assert draft.change.host[0].factor == pytest.approx(7 / 27)
+    assert [(action.before, action.after) for action in draft.actions] == [
+        ("torch.optim.Adagrad(model.parameters(), lr=lr)", "torch.optim.Adagrad(model.parameters(), lr=lr, fused=True)")
+    ]

@@ -156,11 +156,16 @@ def _blocking_copies(trace: Trace) -> Columns:
 
 
 def _feeders(trace: Trace, events: RecordedEvents) -> tuple[int, ...]:
-    """Threads that launch device work, run its operators or run the steps; the one with most steps first."""
-    step = events.of(("step",))
+    """Threads that launch device work, run its operators or run the steps; the one with most steps first.
+
+    In a recording with none of these, the thread that runs most operators.
+    """
+    step, ops = events.of(("step",)), events.of(("op",)) & events.host
     work = DeviceWork.of(trace)
     launched = ~work.are("sync")
     feeding = np.concatenate((work.thread[launched], work.op_thread[launched], events.track[step]))
+    if not feeding.size and ops.any():
+        feeding = events.track[ops][[events.number[ops].argmax()]]
     found = []
     for track in np.intersect1d(feeding, events.track[events.host]).tolist():
         mine = events.track == track

@@ -42,8 +42,15 @@ def outermost(spans: Spans, at: NDArray[np.int64]) -> Ops:
     return Ops(at[outer], ts[outer], end[outer])
 
 
-def assign(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
-    """Assign operators and modules between named phases to the phase that their neighbours imply."""
+def assign(trace: Trace, ops: Ops, layers: list[Intervals], differentiated: Times) -> None:
+    """Assign operators and modules between named phases to the phase that their neighbours imply.
+
+    Args:
+        trace: The trace.
+        ops: Operators of the main thread.
+        layers: When each phase is named; what is found is added.
+        differentiated: int64[k] ascending, starts of the main thread's operators that a backward pass belongs to.
+    """
     spans = Spans(trace)
     reads = np.isin(spans.name[ops.at], [i for i, name in names_of(trace, ("op",)) if _READS.match(name)])
     modules = np.flatnonzero(spans.of("module") & (spans.dur > 0))
@@ -64,6 +71,9 @@ def assign(trace: Trace, ops: Ops, layers: list[Intervals]) -> None:
     for lo, hi in zip(bounds.starts.tolist(), bounds.ends.tolist(), strict=True):
         inside = work.clip(lo, hi)
         phase = neighbours.phase(hi, updates) if trains else FORWARD
+        # Gradients are often zeroed between the two passes.
+        if phase == REST and np.searchsorted(differentiated, hi) > np.searchsorted(differentiated, lo):
+            phase = FORWARD
         if not len(inside) or phase == REST:
             continue
         start, end = int(inside.starts[0]), int(inside.ends[-1])

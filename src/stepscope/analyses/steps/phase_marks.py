@@ -53,12 +53,12 @@ def phase_marks(trace: Trace) -> Marks:
     ops = np.flatnonzero(spans.of("op") & on_host(trace, spans.track) & (spans.dur >= 0))
     if not ops.size and not any(len(one) for one in named):
         raise MissingInputError.of("operators")
-    backward, others, recomputed = _backward(trace, ops, main)
+    backward, others, recomputed, forward = _backward(trace, ops, main)
     named[CHECKPOINTING] |= recomputed
     named[BACKWARD] |= backward
     mine = outermost(spans, ops[spans.track[ops] == main])
     named[OPTIMIZER] |= _zeroing(trace, mine)
-    assign(trace, mine, named)
+    assign(trace, mine, named, forward)
     return Marks(tuple(named), others)
 
 
@@ -83,8 +83,11 @@ def _named(trace: Trace, main: int) -> list[Intervals]:
     return layers
 
 
-def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Intervals, tuple[int, ...], Intervals]:
-    """When backward passes ran, on which threads besides the main one, and when they recomputed activations."""
+def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Intervals, tuple[int, ...], Intervals, Times]:
+    """When backward passes ran, on which threads besides the main one, and when they recomputed activations.
+
+    Last, the starts of the main thread's operators that the passes belong to, int64[k] ascending.
+    """
     spans = Spans(trace)
     names = {name_id: name for name_id, name in names_of(trace, ("op",)) if _BACKWARD.search(name)}
     mine = ops[np.isin(spans.name[ops], list(names))]
@@ -107,7 +110,8 @@ def _backward(trace: Trace, ops: NDArray[np.int64], main: int) -> tuple[Interval
         inner = inner[around.at(spans.ts[inner])]
         recomputed |= around - Intervals.union_of(spans.ts[inner], spans.ts[inner] + spans.dur[inner])
     main_ops = outermost(spans, np.setdiff1d(ops[spans.track[ops] == main], mine))
-    return _joined(ran, main_ops.ts), threads, recomputed
+    forward = np.sort(spans.ts[source[spans.track[source] == main]])
+    return _joined(ran, main_ops.ts), threads, recomputed, forward[~recomputed.at(forward)]
 
 
 def _joined(intervals: Intervals, breaks: Times) -> Intervals:

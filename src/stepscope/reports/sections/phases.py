@@ -8,7 +8,7 @@ from typing import Final
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
-from stepscope.reports.units import NONE, duration, percent
+from stepscope.reports.units import duration, percent
 
 _HEADINGS: Final = (
     Heading("phase", number=False),
@@ -27,6 +27,8 @@ _DESCRIPTIONS: Final = {
     "mixed": "prefill and decode in one batch",
     "rest": "outside of all phases",
 }
+#: Without device activity.
+_ON_HOST: Final = (_HEADINGS[0], Heading("host"), _HEADINGS[3], _HEADINGS[4], _HEADINGS[6])
 #: What is less than this share of a step, on the device and on the host, is left out.
 _LEAST: Final = 0.0005
 
@@ -52,12 +54,19 @@ def phases(report: Contents, top: int) -> Section:
              if parts[1] + parts[2] > _LEAST * total or parts[0] > _LEAST * hosts}  # fmt: skip
     ordered = sorted(shown.items(), key=lambda item: (-(item[1][1] + item[1][2]), -item[1][0], item[0]))
     of = "of the step" if has_steps(report) else "of the time"
-    headings = tuple(replace(heading, text=of) if heading.text == "of the step" else heading for heading in _HEADINGS)
-    return Section("Phases", (Grid(headings, tuple(_row(*item, count, total) for item in ordered), table="phases"),))
+    chosen = _HEADINGS if total else _ON_HOST
+    headings = tuple(replace(heading, text=of) if heading.text == "of the step" else heading for heading in chosen)
+    return Section(
+        "Phases", (Grid(headings, tuple(_row(*item, count, total, hosts) for item in ordered), table="phases"),)
+    )
 
 
-def _row(phase: str, parts: tuple[int, int, int], count: int, total: int) -> tuple[str | float, ...]:
+def _row(phase: str, parts: tuple[int, int, int], count: int, total: int, hosts: int) -> tuple[str | float, ...]:
     host, busy, idle = parts
-    share = (busy + idle) / total if total else 0.0
-    times = (duration(busy / count), duration(idle / count), percent(share)) if total else (NONE, NONE, NONE)
-    return (phase.replace("_", " "), *times, share, duration(host / count), _DESCRIPTIONS.get(phase, ""))
+    called, meaning = phase.replace("_", " "), _DESCRIPTIONS.get(phase, "")
+    if not total:
+        share = host / hosts
+        return (called, duration(host / count), percent(share), share, meaning)
+    share = (busy + idle) / total
+    times = (duration(busy / count), duration(idle / count), percent(share))
+    return (called, *times, share, duration(host / count), meaning)

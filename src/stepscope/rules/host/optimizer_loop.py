@@ -12,7 +12,8 @@ operator also reads and writes its tensors once more, where one pass could do al
 The optimizer's step must call `min_calls` operators or more that update one tensor each (`optimizer.tensor_updates`);
 calls over lists of tensors (`_foreach_`) or fused ones rule it out. The price is what the step would save on its
 dependency graph with a fused optimizer: a few calls on the host, and on the device one pass over parameters, gradients
-and state instead of one per operator.
+and state instead of one per operator. Where the recording has no device work, the host may have done the arithmetic
+itself: then a fused optimizer saves the passes alone.
 
 ## What to try
 `fused=True`, else `foreach=True`, in the optimizers of PyTorch; `NpuFusedAdamW` and its kin on Ascend; the fused
@@ -68,10 +69,10 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The optimizer updates tensors one by one",
         summary=f"The optimizer calls {round(number):,} operators per step that update one tensor each"
         + (f"; its steps take {' and '.join(taken)}." if taken else "."),
-        actions=_actions(s(platform), found.name),
+        actions=_actions(s(platform), found.name, found.on_device),
         change=Change(
             device=(Scaled(found.kernels[tiny], _TINY_LEFT), Scaled(found.kernels[~tiny], left)),
-            host=(Scaled(np.union1d(found.events, found.handed), _host_left(found)),),
+            host=(Scaled(np.union1d(found.events, found.handed), _host_left(found, left)),),
         ),
         most_ns=sum(int(ns) for ns, _ in times) // s(recorded_steps) or None,
         confidence=0.95,
@@ -80,15 +81,17 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     )
 
 
-def _host_left(found: Updates) -> float:
-    """The part of the loop's time on the host that a fused step takes."""
-    return min(_FUSED_NS * found.events.size / max(found.host_ns, 1), HOST_LEFT)
+def _host_left(found: Updates, passes_left: float) -> float:
+    """The part of the loop's time on the host that a fused step takes; without a device it does the work itself."""
+    called = min(_FUSED_NS * found.events.size / max(found.host_ns, 1), HOST_LEFT)
+    return called if found.on_device else max(called, passes_left)
 
 
-def _actions(platform: str, name: str) -> tuple[Action, ...]:
+def _actions(platform: str, name: str, on_device: bool) -> tuple[Action, ...]:
     """For the optimizer at hand; for AdamW where the recording does not name it."""
     named = name or "AdamW"
-    before = f"torch.optim.{named}(model.parameters(), lr=lr, foreach=False)"
+    # Lists of tensors are the default on devices alone.
+    before = f"torch.optim.{named}(model.parameters(), lr=lr{', foreach=False' if on_device else ''})"
     lists = Action(
         "Or one over lists of tensors, where there is no fused one",
         before=before,
@@ -101,7 +104,7 @@ def _actions(platform: str, name: str) -> tuple[Action, ...]:
     if named not in (FUSED_FOR_NPUS if platform == "npu" else _FUSED):
         return (replace(lists, text="Use an optimizer that works on lists of tensors"),)
     first = Action("Use a fused optimizer", before=before, after=fused, page="fused-optimizers")
-    return (first,) if platform == "npu" else (first, lists)
+    return (first,) if platform == "npu" or not on_device else (first, lists)
 
 
 RULE = Rule(

@@ -46,6 +46,7 @@ class Updates:
         fused: Whether one of them works on lists of tensors, or does all of the update at once.
         host_ns: Time of the steps on the host.
         name: The optimizer's class; empty if the recording does not tell, or tells several.
+        on_device: Whether device work is recorded; else the host may have done the arithmetic itself.
     """
 
     events: NDArray[np.int64]
@@ -58,6 +59,7 @@ class Updates:
     fused: bool
     host_ns: int = 0
     name: str = ""
+    on_device: bool = True
 
 
 @signal()
@@ -97,6 +99,7 @@ def updates(s: Signals) -> Updates:
         fused or any("_foreach_" in name or "fused" in name.lower() for name in called_names),
         int(spans.dur[steps].sum()),
         _class({names[name_id] for name_id in np.unique(spans.name[steps]).tolist()}),
+        bool(work.event.size),
     )
 
 

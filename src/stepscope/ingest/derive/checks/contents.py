@@ -38,7 +38,7 @@ def device_activity(derived: Derived) -> Observation | None:
         )  # fmt: skip
     return Observation(
         "no-device", "warning", 1, "no device activity was recorded",
-        "there is no device time",
+        "there is no device time (a job on the CPU alone has none)",
     )  # fmt: skip
 
 

@@ -42,7 +42,8 @@ def steps_not_recorded(derived: Derived) -> Observation | None:
     if source == "whole" and count and not looks and derived.overview.total > 1:
         return Observation(
             "steps-none", "info", 1, "no steps are marked",
-            "numbers are about the time in which the device was in use",
+            "numbers are about the time in which the device was in use" if derived.activities.event.size
+            else "numbers are about the whole recording",
         )  # fmt: skip
     if source == "inferred":
         return Observation(

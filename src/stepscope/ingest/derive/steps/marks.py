@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.ingest.derive.steps.evidence import counts_between, given_work
 from stepscope.ingest.derive.steps.step import HostStep
+from stepscope.model.intervals import Times
 from stepscope.store.staging import Staging
 
 #: Least number of iterations, and least share of them that launch device work (without a device: run operators).
@@ -22,6 +23,13 @@ _OPTIMIZED_SQL: Final = """
 SELECT e.ts, e.ts + e.dur AS stop, e.track, n.name FROM raw_events e JOIN names n USING (name_id) JOIN tracks t
 USING (track) WHERE t.kind = 'host' AND e.category IN ('annotation', 'op') AND e.dur > 0
 AND starts_with(n.name, 'Optimizer.step#') ORDER BY e.ts
+"""
+#: Most models that take turns, each with an optimizer of its own (of a GAN: two), and least rounds of them.
+_MOST_TURNS: Final = 4
+_LEAST_ROUNDS: Final = 3
+_BACKWARD_SQL: Final = """
+SELECT e.ts FROM raw_events e JOIN names n USING (name_id)
+WHERE e.category = 'op' AND starts_with(n.name, 'autograd::engine::evaluate_function') ORDER BY e.ts
 """
 #: A first step with less than this share of the others' work started before the recording; less work than this after
 #: the last mark belongs to the last step.
@@ -49,7 +57,7 @@ def loaded_steps(staging: Staging) -> list[HostStep]:
 def optimized_steps(staging: Staging) -> list[HostStep]:
     """Steps from the end of one optimizer step to that of the next, at least two. Empty if unclear.
 
-    Of several optimizers the one that steps least often ends a step.
+    Of several optimizers the one that steps least often ends a step; of models that take turns, the last.
     """
     marks = staging.connection.execute(_OPTIMIZED_SQL).fetchnumpy()
     work, done = given_work(staging)
@@ -58,7 +66,7 @@ def optimized_steps(staging: Staging) -> list[HostStep]:
     names, number = np.unique(marks["name"].astype(str), return_counts=True)
     rarest = set(names[number == number.min()].tolist())
     ender = next(name for name in reversed(marks["name"].astype(str).tolist()) if name in rarest)
-    ends = marks["stop"][marks["name"].astype(str) == ender]
+    ends = _of_iterations(staging, marks["stop"][marks["name"].astype(str) == ender])
     earliest = min(int(work[0]), int(marks["ts"][0]))
     edges = np.concatenate(([earliest], ends, [max(int(done.max()), int(ends[-1]))]))
     given = counts_between(work, edges)
@@ -73,3 +81,21 @@ def optimized_steps(staging: Staging) -> list[HostStep]:
         cut = cut[:-1]
     times = zip(edges[:-1].tolist(), np.diff(edges).tolist(), cut.tolist(), strict=True)
     return [HostStep(f"iteration {i}", None, start, dur, off) for i, (start, dur, off) in enumerate(times)]
+
+
+def _of_iterations(staging: Staging, ends: Times) -> Times:
+    """The ends of optimizer steps that end an iteration: the last of each round if models take turns.
+
+    They do if the backward passes between one end and the next come again in every round with as many functions, and
+    not all have the same number.
+    """
+    functions = staging.connection.execute(_BACKWARD_SQL).fetchnumpy()["ts"]
+    # What the first step did before the recording is not known.
+    passes = counts_between(functions, ends) if ends.size > 1 else ends[:0]
+    for turns in range(2, _MOST_TURNS + 1):
+        if ends.size < turns * _LEAST_ROUNDS or np.unique(passes).size == 1:
+            break
+        if (passes[turns:] == passes[:-turns]).all():
+            # Recordings begin with an iteration more often than within one.
+            return ends[turns - 1 :: turns]
+    return ends

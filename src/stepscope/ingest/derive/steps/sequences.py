@@ -6,6 +6,7 @@ repeating part is enough, if it is most of the device's work.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from stepscope.ingest.derive.steps.inference import (
     after_setup,
     find_steps,
     halved,
+    inner_part,
     periodic_part,
 )
 from stepscope.ingest.derive.steps.layers import are_layers, does_what_layers_do_not
@@ -78,6 +80,10 @@ _PAUSE: Final = 0.02
 _NAMES_SQL: Final = """
 SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
 """
+_OPERATOR_NAMES_SQL: Final = """
+SELECT name_id, name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'op')
+"""
+_NETWORK_OPERATOR: Final = re.compile(r"linear|addmm|[^a-z]b?mm$|matmul|conv|attention|embedding|lstm|gru|rnn|norm")
 _LAYERS: Final = ("gemm", "attention", "convolution", "normalisation", "embedding", "optimizer")
 
 
@@ -117,11 +123,13 @@ def inferred_steps(staging: Staging) -> list[HostStep]:
         [track] = staging.one(_BUSIEST_SQL.format(kind=kind, category=category))
         if track is None:
             continue
+        parts = _network_operators(staging) if category == "op" else None
         ran = [_sequence(_rows(staging, one, track, kind)) for one in (query if plain else query[:1])]
         short = plain and kind == "device" and staging.one(_SHARE_SQL, [track])[0] >= _ALONE
         for shortest in (LEAST_LENGTH, SHORT_LENGTH) if short else (LEAST_LENGTH,):
             for sequence in ran:
-                if steps := _periods(staging, sequence, not plain, shortest, network and kind == "device"):
+                layered = network and kind == "device"
+                if steps := _periods(staging, sequence, not plain, shortest, layered, parts):
                     return steps
         return []
     return []
@@ -136,19 +144,32 @@ def _rows(staging: Staging, query: str, track: int, kind: str) -> dict[str, NDAr
     return rows
 
 
+def _network_operators(staging: Staging) -> Names:
+    """Ids of the names of operators that networks consist of, int64[n]."""
+    names = staging.connection.execute(_OPERATOR_NAMES_SQL).fetchall()
+    return np.array([name_id for name_id, name in names if _NETWORK_OPERATOR.search(name)], np.int64)
+
+
 def _is_network(staging: Staging) -> bool:
     """Whether kernels of neural networks ran, whose layers repeat inside a step."""
     names = staging.connection.execute(_NAMES_SQL).fetchall()
     return any(classify(name).op_class in _LAYERS for (name,) in names)
 
 
-def _periods(staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool) -> list[HostStep]:
-    """The periods of a sequence, which cover it all if `all_of_it`, else most of it."""
+def _periods(
+    staging: Staging, sequence: Sequence, all_of_it: bool, shortest: int, layered: bool, parts: Names | None = None
+) -> list[HostStep]:
+    """The periods of a sequence, which cover it all if `all_of_it`, else most of it.
+
+    `parts` are the names of operators that networks consist of, if it is a sequence of operators.
+    """
     part = slice(0, sequence.names.size)
     cuts = find_steps(sequence.names, sequence.gaps, shortest)
     if cuts is None:
         find = after_setup if all_of_it else periodic_part
         found = find(sequence.names, sequence.durs, shortest)
+        if found is None and parts is not None:
+            found = inner_part(sequence.names, sequence.durs, parts, shortest)
         part = part if found is None else found
         cuts = None if found is None else find_steps(sequence.names[part], sequence.gaps[part], shortest)
     sequence = sequence.part(part)
