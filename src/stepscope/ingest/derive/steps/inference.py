@@ -134,30 +134,31 @@ def after_setup(names: Names, durs: Times, shortest: int = LEAST_LENGTH) -> slic
     return part if _fits_at_ends(names[part], lag, min(_LONG_EDGE, lag)) else None
 
 
-def inner_part(names: Names, durs: Times, network: Names, shortest: int = LEAST_LENGTH) -> slice | None:
+def inner_part(names: Names, network: Names, shortest: int = LEAST_LENGTH) -> slice | None:
     """The part of a sequence of operators that repeats, between what comes before a loop and after it.
 
     Generation begins with the prompt, which takes another path through the same layers; denoising ends with decoding an
-    image. Layers of a single pass repeat too, but before and after them are parts of the network that they lack, such
-    as an embedding and a head.
+    image. The part must hold most operators: the first of each kind may take longer than all others. Layers of a single
+    pass repeat too, but before and after them are parts of the network that they lack, such as an embedding and a head.
 
     Args:
         names: int64[n], names as numbers.
-        durs: int64[n], durations in ns.
         network: Names of operators that networks consist of.
         shortest: Least number of names in a period.
     """
-    lag = find_period(names, shortest)
-    if lag is None:
-        return None
-    low, high = _best_run(names[lag:] == names[:-lag])
-    periods = (high - low) // lag + 1
-    # What comes before a loop may end as its periods do; what comes after it seldom begins as they do.
-    part = slice(high + lag - periods * lag, high + lag)
-    if periods < MORE_PERIODS or durs[part].sum() < _MOST_WORK * durs.sum():
-        return None
-    before, after = (outer[np.isin(outer, network)] for outer in (names[: part.start], names[part.stop :]))
-    return None if after.size or not np.isin(before, names[part]).all() else part
+    for lag in _candidates(names):
+        if not shortest <= lag <= names.size // MORE_PERIODS:
+            continue
+        low, high = _best_run(names[lag:] == names[:-lag])
+        periods = (high - low) // lag + 1
+        # What comes before a loop may end as its periods do; what comes after it seldom begins as they do.
+        part = slice(high + lag - periods * lag, high + lag)
+        if periods < MORE_PERIODS or periods * lag < _MOST_WORK * names.size or find_period(names[part]) != lag:
+            continue
+        before, after = (outer[np.isin(outer, network)] for outer in (names[: part.start], names[part.stop :]))
+        if not after.size and np.isin(before, names[part]).all():
+            return part
+    return None
 
 
 def halved(names: Names, cuts: Cuts) -> Cuts:

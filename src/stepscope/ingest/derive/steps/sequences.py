@@ -169,7 +169,7 @@ def _periods(
         find = after_setup if all_of_it else periodic_part
         found = find(sequence.names, sequence.durs, shortest)
         if found is None and parts is not None:
-            found = inner_part(sequence.names, sequence.durs, parts, shortest)
+            found = inner_part(sequence.names, parts, shortest)
         part = part if found is None else found
         cuts = None if found is None else find_steps(sequence.names[part], sequence.gaps[part], shortest)
     sequence = sequence.part(part)
