@@ -15,7 +15,7 @@ RECORDED = Path(__file__).parents[1] / "recorded"
     ("program", "source", "steps", "phases"),
     [
         ("generation", "inferred", 10, {"forward", "rest"}),
-        ("denoising", "inferred", 10, {"forward", "rest"}),
+        ("denoising", "inferred", 10, {"forward"}),
         ("two_models", "annotation", 6, {"forward", "backward", "optimizer", "rest"}),
         ("zeroed_between", "profiler", 3, {"forward", "backward", "optimizer", "rest"}),
     ],
