@@ -26,7 +26,7 @@ from stepscope.simulate.writers.formats import JobFormat, Targets
 
 
 def simulate(job: SimJob, out: Path | str, format: str = "kineto", *, faults: tuple[str, ...] = ()) -> list[Path]:
-    """Simulate ``job`` and write its recording, and the truth about it beside it.
+    """Simulate ``job``; write its recording, and the truth about it next to the recording.
 
     Args:
         job: what to simulate.
@@ -87,7 +87,7 @@ def _written(job: SimJob, chosen: JobFormat, targets: Targets, faults: tuple[str
 
 
 def _remove_parts(path: Path) -> None:
-    """Remove what a writer had to leave, or never got as far as to know of."""
+    """Remove files that a writer left unfinished or had not registered yet."""
     parts = [found for found in path.parent.glob(f"{glob.escape(path.name)}.*part") if found.name.endswith(".part")]
     for part in parts:
         if part.is_dir():
@@ -97,7 +97,7 @@ def _remove_parts(path: Path) -> None:
 
 
 def truth_document(simulation: Simulation, faults: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What the simulation knows, once its batches are exhausted."""
+    """The truth about a simulation, once its batches are exhausted."""
     ranks = simulation.truth()
     steps = [step for rank in ranks for step in rank["steps"]]
     totals = [step["tile"]["total_ns"] for step in [one for one in steps if one["typical"]] or steps]

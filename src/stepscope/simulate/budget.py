@@ -1,7 +1,7 @@
-"""The exact split of a rank's device time, from the activities the simulator itself placed.
+"""The exact split of a rank's device time, from the activities that the simulator placed.
 
-compute = union of compute kernels; exposed communication = union of collectives minus compute; exposed copy =
-union of copies and memsets minus both; idle = the rest, each nanosecond charged to one cause.
+compute = union of compute kernels; exposed communication = union of collectives minus compute; exposed copy = union of
+copies and memsets minus both; idle = the rest, each nanosecond charged to one cause.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _start, _end = attrgetter("start"), attrgetter("end")
 
 
 class Placed(NamedTuple):
-    """An activity, with the data needed to explain a gap before it."""
+    """An activity with the facts that explain a gap before it."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Labelled(NamedTuple):
 
 
 class Sweep:
-    """Sweep over activities, given in any order, to contiguous labelled intervals, up to a settled time."""
+    """Sweep over activities, given in any order, into contiguous labelled intervals up to a settled time."""
 
     __slots__ = ("_log", "_pending", "intervals", "reached")
 
@@ -80,7 +80,7 @@ class Sweep:
         self._pending = [p for p in pending if p.end > self.reached or p.start >= until]
 
     def finish(self, until: int) -> None:
-        """Settle everything at the end of the job; idle time up to ``until`` is explained by the host alone."""
+        """Settle everything at the end of the job; idle time up to ``until`` is explained by host states alone."""
         self.advance(1 << 62)
         if self.reached < until:
             self._idle(self.reached, until, None)

@@ -1,4 +1,4 @@
-"""States of a host thread, as numbers the engine logs, and the idle cause each one is charged to."""
+"""States of a host thread, as logged numbers, and the idle cause that each is charged to."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from stepscope.simulate import causes
 class HostLog:
     """Contiguous intervals of host time, each with one cause.
 
-    ``ends[i]`` is where interval ``i`` with ``kinds[i]`` ends; it starts where the one before ended.
+    ``ends[i]`` is the end of interval ``i`` of kind ``kinds[i]``; it starts where the one before ended.
     """
 
     __slots__ = ("ends", "kinds")
@@ -20,7 +20,7 @@ class HostLog:
         self.kinds: list[int] = [causes.UNKNOWN]
 
     def add(self, end: int, kind: int) -> None:
-        """The host did ``kind`` until ``end``."""
+        """Append an interval of ``kind`` that ends at ``end``."""
         if self.kinds[-1] == kind:
             self.ends[-1] = end
         elif end > self.ends[-1]:

@@ -1,4 +1,4 @@
-"""The kernels a job can launch, under the names PyTorch's libraries give them."""
+"""The kernels that a job can launch, named as in PyTorch's libraries."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class KernelFactory:
         return KernelSpec("Memset (Device)", "set", "copy", duration, bytes=bytes_)
 
     def collective(self, what: Collective) -> KernelSpec:
-        """A collective; its time is the transfer's, from when the last rank arrives."""
+        """A collective; its time is the transfer's, from the arrival of the last rank."""
         job, count = self.job, len(what.between)
         factor = {"allreduce": 2 * (count - 1) / count, "send": 1.0, "recv": 1.0}.get(what.name, (count - 1) / count)
         hosts = {rank // job.ranks_per_host for rank in what.between}

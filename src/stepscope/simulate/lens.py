@@ -1,4 +1,4 @@
-"""Convert true times to a profiler's: with a device clock of its own, and a resolution."""
+"""Convert true times to recorded ones: device clock and resolution."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_FRAMEWORK: Final = (SpanRecord, Flow, DeviceSpanRecord, FrameRecord)
 
 
 class Lens:
-    """Turns the records of a job into what its profiler saw of them."""
+    """Converts the records of a job to what its profiler records."""
 
     def __init__(self, job: SimJob) -> None:
         self._offset, self._ppm, self._tick = job.device_clock_ns, job.device_clock_ppm, job.clock_tick_ns

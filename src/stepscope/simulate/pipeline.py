@@ -1,4 +1,4 @@
-"""Which stage of a pipeline a rank runs, with how many layers, and whom it exchanges with."""
+"""The stage of a pipeline that a rank runs: its layers, and the ranks it exchanges data with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs worth having a name for."""
+"""Named jobs."""
 
 from __future__ import annotations
 

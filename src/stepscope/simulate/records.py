@@ -46,7 +46,7 @@ class CallRecord(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A host thread is blocked in a call of the operating system."""
+    """A host thread blocked in an operating-system call."""
 
     start: int
     end: int

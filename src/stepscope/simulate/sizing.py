@@ -1,4 +1,4 @@
-"""How many steps make a recording of a wanted size."""
+"""Number of steps for a recording of a wanted size."""
 
 from __future__ import annotations
 

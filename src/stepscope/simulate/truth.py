@@ -43,7 +43,7 @@ class RankTruth:
         self.sweep = Sweep(self.log, self.start)
 
     def activity(self, start: int, end: int, spec: KernelSpec, submitted: int, bound: int) -> None:
-        """An activity was placed on the device."""
+        """Take an activity placed on the device."""
         self.sweep.add(Placed(start, end, KINDS[spec.kind], submitted, bound))
         row = self.kernels.get(spec)
         if row is None:
@@ -63,11 +63,11 @@ class RankTruth:
                 step.device_end = end
 
     def start_step(self, number: int, now: int, *, typical: bool = True) -> None:
-        """A recorded step starts on the host; it is typical unless it belongs to the warm-up or an edge."""
+        """Start a recorded step on the host; it is typical unless it belongs to the warm-up or an edge."""
         self.current = TrueStep(number, now, typical=typical)
 
     def end_step(self, now: int) -> None:
-        """It ends on the host; what can be settled is."""
+        """End the step on the host, and settle what can be."""
         step = self.current
         if step is None:
             return
@@ -78,7 +78,7 @@ class RankTruth:
         self._settle()
 
     def finish(self, now: int) -> None:
-        """The recording ends."""
+        """End the recording."""
         self.sweep.finish(max(now, self.last))
         self._settle()
 

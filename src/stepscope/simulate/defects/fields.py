@@ -9,7 +9,7 @@ from stepscope.simulate.defects.document import Damaged, Document, category
 
 
 def missing_correlation(data: bytes) -> Damaged:
-    """Nothing links launches with what they launched."""
+    """No correlation ids: launches are not linked to their work."""
     document = Document.parse(data)
     kept = [event for event in document.events if category(event) != "ac2g"]
     linked = [i for i, event in enumerate(kept) if '"correlation":' in event]
@@ -20,7 +20,7 @@ def missing_correlation(data: bytes) -> Damaged:
 
 
 def missing_sequence(data: bytes) -> Damaged:
-    """Collectives have no number, as before PyTorch wrote one; they match across ranks by order only."""
+    """Collectives without sequence numbers, as older versions of PyTorch write them; they match by order only."""
     document = Document.parse(data)
     chosen = [i for i in document.find("kernel") if '"Seq": ' in document.events[i]]
     document = document.map(lambda e: re.sub(r', "Seq": \d+', "", e), chosen)
@@ -28,7 +28,7 @@ def missing_sequence(data: bytes) -> Damaged:
 
 
 def string_streams(data: bytes) -> Damaged:
-    """Streams and the threads of the device are text."""
+    """Streams and device threads are text."""
     document = Document.parse(data)
     chosen = document.find("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation")
 
@@ -48,14 +48,14 @@ def string_threads(data: bytes) -> Damaged:
 
 
 def missing_distributed_info(data: bytes) -> Damaged:
-    """Nothing says which rank this is."""
+    """The rank is not recorded."""
     document = Document.parse(data)
     head = re.sub(r'  "distributedInfo": .*\n', "", document.head)
     return _changed(replace(document, head=head), 0, "all are right; the rank must come from the file's name")
 
 
 def missing_devices(data: bytes) -> Damaged:
-    """Nothing says what device this is."""
+    """The device is not described."""
     document = Document.parse(data)
     head = re.sub(r'  "deviceProperties": .*\n', "", document.head)
     return _changed(replace(document, head=head), 0, "all are right; the device is unknown")

@@ -1,4 +1,4 @@
-"""Defects of the whole: events cut off, doubled, elsewhere, or not where the format says."""
+"""Defects of structure: events cut off, duplicated or in another place than the format says."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def events_last(data: bytes) -> Damaged:
 
 
 def duplicated(data: bytes) -> Damaged:
-    """Some events are there twice."""
+    """Some events occur twice."""
     document = Document.parse(data)
     chosen = document.find(every=5)
     events = [*document.events]
@@ -89,7 +89,7 @@ def no_device(data: bytes) -> Damaged:
 
 
 def odd_names(data: bytes) -> Damaged:
-    """Names that would be markup or a formula if they were trusted; the JSON is right."""
+    """Names that would be markup or a formula if they were not escaped; the JSON is valid."""
     document = Document.parse(data)
     chosen = document.find("cpu_op", every=4)
     odd = "<img src=x onerror=alert(1)>=1+1|\u202e\\u0000"

@@ -1,4 +1,4 @@
-"""Defects of the text: what no JSON parser accepts, though every event is still there."""
+"""Defects of text that no JSON parser accepts, with every event still present."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def zero_times(data: bytes) -> Damaged:
 
 
 def zero_kernel_times(data: bytes) -> Damaged:
-    """The device gave no start for some of its work."""
+    """Device activities without a start time."""
     document = Document.parse(data)
     chosen = document.find(*_DEVICE, every=4)
     return _changed(
@@ -48,7 +48,7 @@ def absolute_times(data: bytes) -> Damaged:
 
 
 def overflowing_durations(data: bytes) -> Damaged:
-    """A kernel's end lies before its start, and the difference was kept in an unsigned number."""
+    """Ends before starts, with the difference stored as an unsigned number."""
     document = Document.parse(data)
     chosen = document.find("kernel", every=6)
     return _changed(
@@ -101,7 +101,7 @@ def overlapping_kernels(data: bytes) -> Damaged:
 
 
 def crossing_intervals(data: bytes) -> Damaged:
-    """Operators that end after the one they began in."""
+    """Operators that end after the one in which they started."""
     document = Document.parse(data)
     chosen = document.find("cpu_op", every=7)
     return _changed(

@@ -20,7 +20,7 @@ SEGMENT_CALLS = ("cudaMalloc", "cudaFree")
 
 
 def _call(r: RankState, name: str, ns: int, cause: int = causes.RUNTIME, launches: bool = False) -> CallRecord:
-    """Make a runtime call that takes ``ns``; the record is returned, not yet written."""
+    """Make a runtime call of ``ns``; returns its record, not yet written."""
     start = r.now
     r.correlation += 1
     r.spend(ns, cause)
@@ -29,7 +29,7 @@ def _call(r: RankState, name: str, ns: int, cause: int = causes.RUNTIME, launche
 
 
 def _submit(r: RankState, name: str, index: int, loading_ns: int = 0) -> CallRecord:
-    """A launch call: it blocks while the queue is full. The record is written."""
+    """Make a launch call, which blocks while the queue is full, and write its record."""
     call = _call(r, name, r.job.launch_ns + loading_ns, launches=True)
     room = r.queues[index].room(r.now)
     if room > r.now:
@@ -71,7 +71,7 @@ def launch(r: RankState, i: ins.Launch) -> None:
 
 
 def _first_use_ns(r: RankState, i: ins.Launch) -> int:
-    """What the first launch of a kernel takes on top; the library's own copies come before it."""
+    """Additional time of a kernel's first launch; the library's own copies come before it."""
     if i.kernel.name in r.used:
         return 0
     r.used.add(i.kernel.name)
@@ -155,7 +155,7 @@ def synchronise(r: RankState, i: ins.Sync) -> None:
 
 
 def alloc(r: RankState, i: ins.Alloc) -> None:
-    """Take memory, from the driver when no cached block fits; slot -1 is never given back."""
+    """Allocate memory, from the driver if no cached block fits; slot -1 is never freed."""
     allocator = r.allocator
     context = _context(r, i.frames)
     if not allocator.fits(i.bytes):
@@ -172,7 +172,7 @@ def alloc(r: RankState, i: ins.Alloc) -> None:
 
 
 def free(r: RankState, i: ins.Free) -> None:
-    """Give memory back to the cache."""
+    """Return memory to the cache."""
     block = r.blocks.pop(i.slot)
     address, sizes = block.address, (-block.bytes, -block.requested)
     r.allocator.give(block)
@@ -203,7 +203,7 @@ def empty_cache(r: RankState, _: ins.EmptyCache) -> None:
 
 
 def _flush(r: RankState) -> None:
-    """The profiler needs a new buffer and stops the host for it."""
+    """Stop the host while the profiler gets a new buffer."""
     start = r.now
     r.spend(r.job.buffer_flush_ns, causes.PROFILER)
     r.buffer.append(Overhead(start, r.now, "Activity Buffer Request"))

@@ -67,7 +67,7 @@ def leave(r: RankState, _: object) -> None:
 
 
 def interrupt(r: RankState) -> None:
-    """A garbage collection or a pause of the process, between two operators."""
+    """Insert a garbage collection or a pause of the process between two operators."""
     job, due = r.job, r.alarm
     if job.gc_interval_ops and due % job.gc_interval_ops == 0:
         start = r.now
@@ -82,12 +82,12 @@ def interrupt(r: RankState) -> None:
 
 
 def spend(r: RankState, i: ins.Spend) -> None:
-    """Host time for a cause."""
+    """Spend host time for a cause."""
     r.spend(i.ns, i.cause)
 
 
 def thread(r: RankState, i: ins.SwitchThread) -> None:
-    """Hand the work over to another thread; the hand-over wakes it up. The main thread waits for autograd's."""
+    """Hand over to another thread, which wakes up for it. The main thread waits for autograd's."""
     r.spend(4 * r.job.op_ns, causes.OP)
     r.thread = i.thread
     if i.thread == AUTOGRAD:
@@ -116,7 +116,7 @@ def frame_out(r: RankState, _: ins.FrameOut) -> None:
 
 
 def next_batch(r: RankState, _: ins.NextBatch) -> None:
-    """Take a batch from the loader: wait for the queue, or load it here and now."""
+    """Take a batch from the loader: wait for the queue, or load it in this thread."""
     single = r.job.workers == 0
     kind = "Single" if single else "Multi"
     name = f"enumerate(DataLoader)#_{kind}Process{'ing' * (not single)}DataLoaderIter.__next__"

@@ -1,4 +1,4 @@
-"""Repeatable disturbance of times: a short table of factors that is walked through again and again, and pauses."""
+"""Repeatable noise on times: a short table of factors that is used cyclically, and pauses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def next_alarm(job: SimJob, operators: int) -> int:
 
 
 def next_pause(job: SimJob, operators: int) -> int:
-    """One in each interval, at a place of its own: what takes the processor away knows nothing of the job's steps."""
+    """One pause per interval, at a random place in it, independent of the job's steps."""
     interval = job.pause_interval_ops
     number = operators // interval
     return next(

@@ -8,7 +8,7 @@ from stepscope.simulate.records import BUSY, DEPENDENCY, LATENCY
 
 
 class OpenAnnotation:
-    """An open annotation: where its device-side copy began on each queue, for work of its host thread."""
+    """An open annotation: start of its device-side copy on each queue, for work of its host thread."""
 
     __slots__ = ("first", "thread")
 
@@ -60,12 +60,12 @@ class SimQueue:
         return start, bound
 
     def add(self, end: int) -> None:
-        """The submitted activity ends then."""
+        """Add a submitted activity with its end."""
         self.free = end
         self.ends.append(end)
 
     def wait(self, event: int) -> None:
-        """What follows waits for work of another stream that ends at ``event``."""
+        """Let what follows wait for work of another stream that ends at ``event``."""
         ready = event + self.event_latency
         if event > self.free and ready > self.ready:
             self.ready = ready

@@ -101,7 +101,7 @@ class Rank(RankState):
             self.log.forget(self.now)
 
     def _forget(self) -> None:
-        """Drop what is not recorded; only what the allocator did is kept, and what the device has still to do."""
+        """Drop what is not recorded, except allocator events and the device's pending work."""
         launched = (*self.running, *(record for record in self.buffer if isinstance(record, ActivityRecord)))
         self.running = [activity for activity in launched if activity.end > self.now]
         for record in self.buffer:

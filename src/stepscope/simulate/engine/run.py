@@ -48,7 +48,7 @@ class Simulation:
 
     @staticmethod
     def _settle(waiting: list[Request], answers: list[int | None]) -> None:
-        """Say when each collective ends that all of its ranks have arrived at; these ranks may go on."""
+        """Set the end of each collective at which all its ranks have arrived; these ranks continue."""
         settled = False
         for between in {_between(request) for request in waiting if request is not None}:
             requests = [waiting[rank] for rank in between]

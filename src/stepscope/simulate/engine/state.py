@@ -67,7 +67,7 @@ class RankState:
         self.flush_at = 1 << 62
 
     def spend(self, ns: int, cause: int) -> None:
-        """The host spends time, disturbed by noise, on a cause."""
+        """Spend host time on a cause, with noise."""
         turn = self.host_turn = self.host_turn + 1
         self.now += ns * self.host_noise[turn & self.host_mask] >> 10
         log = self.log
@@ -77,13 +77,13 @@ class RankState:
             log.add(self.now, cause)
 
     def until(self, time: int, cause: int) -> None:
-        """The host waits until a time."""
+        """Let the host wait until a time."""
         if time > self.now:
             self.now = time
             self.log.add(time, cause)
 
     def device_ns(self, spec: KernelSpec) -> int:
-        """How long an activity takes on this rank's device."""
+        """Duration of an activity on this rank's device."""
         turn = self.device_turn = self.device_turn + 1
         return max(1, spec.duration_ns * self.device_noise[turn & self.device_mask] >> 10)
 

@@ -1,4 +1,4 @@
-"""Faults that can be injected into a job: each changes the mechanism, never what is written."""
+"""Faults to inject into a job: each changes what happens, never what is written about it."""
 
 from __future__ import annotations
 

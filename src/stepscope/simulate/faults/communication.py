@@ -9,7 +9,7 @@ from stepscope.simulate.job import SimJob
 
 
 def _exposed_comm(job: SimJob) -> SimJob:
-    """Nothing is left to overlap the collectives with."""
+    """No compute is left that could overlap with the collectives."""
     return replace(job, ranks=max(2, job.ranks), overlap_comm=False)
 
 

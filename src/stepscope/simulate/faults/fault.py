@@ -1,4 +1,4 @@
-"""What a fault is."""
+"""The description of a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of the host: what it does between and around operators takes longer, or it is interrupted."""
+"""Faults of the host: slower work between and around operators, or interruptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stepscope.simulate.job import SimJob
 
 
 def _slow_dispatch(job: SimJob) -> SimJob:
-    """Cores that save power or are shared, or a debug build: every operator and launch takes far longer on the host."""
+    """Every operator and launch takes far longer, as on power-saving or shared cores, or with a debug build."""
     return replace(job, op_ns=8 * job.op_ns, launch_ns=5 * job.launch_ns)
 
 
@@ -48,7 +48,7 @@ GC_PAUSES = Fault(
 
 
 def _host_pauses(job: SimJob) -> SimJob:
-    """Nothing in the recording says why the host stands still."""
+    """Pauses of the host without any recorded reason."""
     return replace(job, pause_interval_ops=120, pause_ns=3_000_000)
 
 
@@ -61,7 +61,7 @@ HOST_PAUSES = Fault(
 
 
 def _profiler_overhead(job: SimJob) -> SimJob:
-    """A recording that disturbs what it records."""
+    """A profiler that slows down what it records."""
     return replace(job, buffer_flush_ops=100)
 
 

@@ -1,4 +1,4 @@
-"""Faults of what runs on the device: many kernels for one, and GEMMs without tensor cores."""
+"""Faults of device work: many kernels instead of one, and GEMMs without tensor cores."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ UNFUSED_OPTIMIZER = Fault(
 
 
 def _no_tensor_cores(job: SimJob) -> SimJob:
-    """GEMMs miss the tensor cores and everything moves twice the bytes."""
+    """GEMMs run without tensor cores, and all data take twice the bytes."""
     return replace(job, dtype="fp32")
 
 

@@ -9,7 +9,7 @@ from stepscope.simulate.job import SimJob
 
 
 def _allocator_churn(job: SimJob) -> SimJob:
-    """As ``torch.cuda.empty_cache()`` in the training loop: each step takes its memory anew."""
+    """Each step allocates its memory anew, as with ``torch.cuda.empty_cache()`` in the loop."""
     return replace(job, empty_cache=True)
 
 
@@ -22,7 +22,7 @@ ALLOCATOR_CHURN = Fault(
 
 
 def _memory_leak(job: SimJob) -> SimJob:
-    """As a list of losses that still hold their graphs."""
+    """Memory grows with each step, as with a list of losses that keep their graphs."""
     return replace(job, leak_bytes=job.leak_bytes + (24 << 20))
 
 

@@ -37,7 +37,7 @@ SLOW_HOST = Fault(
 
 
 def _clock_skew(job: SimJob) -> SimJob:
-    """The job is as fast as before; only timestamps of different hosts do not compare."""
+    """Timestamps of different hosts are not comparable; the job is as fast as before."""
     network = job.network_bandwidth if job.ranks > job.ranks_per_host else job.link_bandwidth
     return replace(job, ranks=max(2, job.ranks), ranks_per_host=1, clock_offset_ns=3_700_000, network_bandwidth=network)
 

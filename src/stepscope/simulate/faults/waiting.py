@@ -22,7 +22,7 @@ ITEM_SYNC = Fault(
 
 
 def _step_sync(job: SimJob) -> SimJob:
-    """As a timer around the step does."""
+    """The host waits for the device at each step's end, as a timer around the step does."""
     return replace(job, sync_each_step=True)
 
 
@@ -35,7 +35,7 @@ STEP_SYNC = Fault(
 
 
 def _sync_every_op(job: SimJob) -> SimJob:
-    """As CUDA_LAUNCH_BLOCKING=1 or a debugging aid left in the code."""
+    """The host waits after every operator, as with CUDA_LAUNCH_BLOCKING=1."""
     return replace(job, sync_every_op=True)
 
 
@@ -48,7 +48,7 @@ SYNC_EVERY_OP = Fault(
 
 
 def _pageable_copies(job: SimJob) -> SimJob:
-    """The copy goes through a staging buffer and holds the host until it is done."""
+    """Copies go through a staging buffer and block the host until they are done."""
     return replace(job, pinned=False)
 
 

@@ -1,3 +1,3 @@
-"""From a job to the instructions of one step: what its Python code, PyTorch and autograd make the host do."""
+"""Compile a job into the host instructions of one step, as its Python code, PyTorch and autograd would issue them."""
 
 from __future__ import annotations

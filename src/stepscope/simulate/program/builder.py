@@ -1,4 +1,4 @@
-"""Collects the instructions of a step while a model is walked through, and keeps the autograd tape."""
+"""Collect the instructions of a step while walking through a model, and keep the autograd tape."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Reducer:
     done: list[tuple[int, int]] = field(default_factory=list)
 
     def ready(self, param: TensorSpec) -> None:
-        """A gradient is final: copy it into the bucket; reduce the bucket once it is full."""
+        """Handle a final gradient: copy it into the bucket, and reduce the bucket once it is full."""
         b = self.b
         with b.op("torch::distributed::reducer::mul_out", param), b.op("aten::mul", param, "", param):
             b.launch(b.kernels.elementwise("AUnaryFunctor<T, T, T, at::native::MulFunctor<T>>", param, 2))
@@ -42,7 +42,7 @@ class Reducer:
             self._close()
 
     def finish(self) -> None:
-        """The backward is over: reduce what is left and let the compute stream wait for all of it."""
+        """Reduce what is left after the backward, and let the compute stream wait for all of it."""
         if self.filled:
             self._close()
         for elements in self.waiting:

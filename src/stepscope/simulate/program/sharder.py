@@ -1,4 +1,4 @@
-"""Sharded parameters: each block gathers its own before it runs, and scatters its gradients' sum after."""
+"""Sharded parameters: each block gathers its own before it runs, and reduce-scatters its gradients after."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Sharder:
         b.hook(gather)
 
     def finish(self) -> None:
-        """The backward is over: the optimizer needs every reduction."""
+        """Let the optimizer wait for every reduction after the backward."""
         for event in self.pending:
             self.group.wait(event)
         self.pending.clear()

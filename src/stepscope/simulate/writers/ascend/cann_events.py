@@ -1,4 +1,4 @@
-"""Calls of CANN in a step, and what they add up to."""
+"""Calls of CANN in a step, and their totals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Api(NamedTuple):
 
 
 def connection(call: CallRecord, which: int) -> int:
-    """The number by which a call of CANN and its work on the device know each other."""
+    """The number that links a call of CANN and its work on the device."""
     return 4 * call.correlation + which
 
 

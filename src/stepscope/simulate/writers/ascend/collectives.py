@@ -46,7 +46,7 @@ def group_number(group: str = GROUP) -> int:
 
 
 def collective_name(work: DeviceTask) -> str:
-    """A collective as it is called in every file, alike on all ranks."""
+    """The name of a collective in every file, equal on all ranks."""
     return f"{work.spec.name}_{group_number() % 1000:03d}_{work.sequence - 1}_1"
 
 

@@ -1,4 +1,4 @@
-"""Tables drawn from kernels: ``op_statistic.csv``, ``l2_cache.csv``, ``data_preprocess.csv``."""
+"""Tables derived from kernels: ``op_statistic.csv``, ``l2_cache.csv``, ``data_preprocess.csv``."""
 
 from __future__ import annotations
 

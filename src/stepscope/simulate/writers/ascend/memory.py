@@ -78,7 +78,7 @@ class OperatorMemory:
 
 
 class _Owners:
-    """Tells the operator around an allocation that is not only there to take memory."""
+    """Names the operator around an allocation, skipping those that only allocate."""
 
     def __init__(self, operators: list[Operator]) -> None:
         self._operators: tuple[list[Operator], list[Operator]] = ([], [])
@@ -122,7 +122,7 @@ class MemoryRecord:
         return f"{component},{self._place.stamp(r.ts)}\t,{held},{_STREAM},NPU:{self._place.device}\r\n"
 
     def _sample(self, until: int, reserved: int) -> Iterator[str]:
-        """Every period that has passed by a time, with what is held then."""
+        """Samples for every period up to a time, with the memory held then."""
         if self._next < 0:
             self._next = until
         place = self._place

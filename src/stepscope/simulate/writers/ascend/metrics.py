@@ -76,7 +76,7 @@ def _cube_shares(spec: KernelSpec, cubes: int, device: SimDevice) -> tuple[float
 
 
 def _vector_shares(spec: KernelSpec, device: SimDevice) -> tuple[float, ...]:
-    """A vector core takes 128 16-bit operands per cycle; what reads waits for the memory while something writes."""
+    """Shares of a vector core's pipes: 128 16-bit operands per cycle; reads wait for memory while writes run."""
     busy = _busy(spec.duration_ns)
     computed = spec.flops / (2 * device.sms * 128 * device.megahertz * 1e6) * 1e9 / busy
     moved = spec.bytes / device.bandwidth * 1e9 / busy

@@ -1,4 +1,4 @@
-"""The ids a rank's recording goes by, and the folder it lies in."""
+"""Ids of a rank's recording, and its folder."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class RankPlace:
 
     @property
     def megahertz(self) -> int:
-        """Clock of its cores: a device that is slower than others is so because its clock is."""
+        """Clock of the cores; a slower device has a lower clock."""
         slow = self.job.slow_factor if self.rank == self.job.slow_rank else 1.0
         return round(self.device_kind.megahertz / slow)
 

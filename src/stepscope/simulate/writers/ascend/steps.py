@@ -1,4 +1,4 @@
-"""Gathers a rank's records until a step is complete."""
+"""Gather a rank's records until a step is complete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StepCollector:
         self._current: StepRecords | None = None
 
     def add(self, records: Sequence[Record]) -> Iterator[StepRecords]:
-        """Take further records; yields the step before once one of the next comes."""
+        """Take further records; yields a step once a record of the next one arrives."""
         for record in records:
             number = getattr(record, "step", None)
             step = self._current
@@ -55,7 +55,7 @@ class StepCollector:
             _file(step, record)
 
     def last(self) -> Iterator[StepRecords]:
-        """The step that nothing follows, if there is any."""
+        """The last step, if there is any."""
         if self._current is not None:
             yield self._current
             self._current = None
