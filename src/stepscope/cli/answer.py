@@ -107,7 +107,7 @@ class Answer:
 
 @contextmanager
 def answer(trace: Trace, sql: str, *, timeout: float, memory_mb: int) -> Iterator[Answer]:
-    """The result of a query; errors of the database become sentences.
+    """The result of a query; database errors become sentences.
 
     Args:
         trace: The trace to query.

@@ -18,7 +18,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Any) -> str:
-        """The help, in which arguments are called what they are: no braces around them, and no types of Python."""
+        """The help, with plain names of arguments instead of braces and Python types."""
         for parameter in self.get_params(ctx):
             argument: Any = parameter
             if hasattr(argument, "_usage_display_name") and argument.metavar:

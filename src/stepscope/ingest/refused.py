@@ -82,7 +82,7 @@ def _tables(source: Source) -> frozenset[str]:
 
 
 def nothing_in(paths: Sequence[Path], found: Sequence[Skipped]) -> UserError:
-    """The error for an input without recordings: what its files are, and what to do."""
+    """The error for an input without recordings: the kinds of its files, and what to do."""
     if not paths:
         return UserError("no path is given", hint=_HINT)
     raw = next((hint for path in paths if path.is_dir() and (hint := ascend_raw.hint(path))), None)

@@ -218,7 +218,7 @@ class Stores:
 
 @contextmanager
 def _cleared_up(cache: Cache) -> Iterator[None]:
-    """Remove at the end, whatever that is, what workers that were killed have left."""
+    """Remove at the end, however it comes about, what killed workers have left."""
     with before_leaving(cache.remove_leftovers):
         try:
             yield

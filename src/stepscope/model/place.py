@@ -9,7 +9,7 @@ from stepscope.model.recording import Recording
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A recording of an input, and whose it is.
+    """A recording of an input, with its run, rank and span.
 
     Attributes:
         recording: Its metadata.

@@ -1,7 +1,7 @@
-"""The blocks that a page of a report is made of, before any output decides how they look.
+"""Blocks of a report's page, before an output decides how they look.
 
-An outline is a list of sections; a section is a list of blocks of four kinds. All text in it is ready to be shown,
-but for what an output must escape.
+An outline is a list of sections; a section is a list of blocks of four kinds. All text is ready to be shown, except for
+what an output must escape.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of the page's head, with what it is of and what explains it."""
+    """A number in the page's head, with its subject and an explanation."""
 
     label: str
     value: str

@@ -136,7 +136,7 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One rank to be analysed: the whole of it, and what the chosen steps leave of it."""
+    """One rank to be analysed: the whole of it, and its chosen steps."""
 
     whole: Trace
     within: Trace
@@ -149,10 +149,10 @@ class _Question:
         return item
 
     def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[tuple[str, _Answer]]:
-        """Name and answer of each question; several are worked out at a time, each thread on a connection of its own.
+        """Yield the name and answer of each question, several at a time, each thread on its own connection.
 
-        The last ones come first: rules begin with what the first ones tell, and who asks for what another thread is
-        working out waits for it.
+        The last ones start first: rules start with the results of the first ones, and a thread that needs a result
+        which another one is computing waits for it.
 
         Args:
             wanted: What to ask.

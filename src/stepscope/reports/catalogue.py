@@ -1,4 +1,4 @@
-"""All tables with their columns: what `stepscope schema` shows and `docs/schema.md` is made of."""
+"""All tables with their columns, for `stepscope schema` and `docs/schema.md`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class RankLine:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is known about a trace.
+    """Results of a trace that sections of a page are made of.
 
     Attributes:
         sources: The recording of each rank.

@@ -77,7 +77,7 @@ class Abstention:
 
     @classmethod
     def failing(cls, table: str, error: Exception, source: tuple[int, Recording]) -> Abstention:
-        """For a table of one rank whose analysis failed."""
+        """The abstention of a table whose analysis failed on one rank."""
         message = f"it failed ({type(error).__name__})"
         return cls(table, message, "run again with --debug and report what it shows", True, (source[0],))
 

@@ -29,7 +29,7 @@ def how_to_record(needs: Input, reader: str, program: Program) -> str | None:
 
 
 def how_to_mark(program: Program) -> str:
-    """How to mark steps so that they are recorded; empty for programs whose steps users can't mark."""
+    """How to mark steps for recording; empty for programs whose steps users can't mark."""
     if program.kind in ("serving", "diffusion"):
         return ""
     source = source_of(program.recorder)

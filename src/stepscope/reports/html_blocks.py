@@ -28,7 +28,7 @@ def table_anchor(table: str) -> str:
 
 
 def scrolled(label: str) -> str:
-    """Opens a box that a keyboard can scroll sideways, since what is in it may be wider than the page."""
+    """Open a box that can be scrolled sideways by keyboard, for content wider than the page."""
     return f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(label)}">'
 
 

@@ -1,4 +1,4 @@
-"""All tables of a report as HTML: folded, with what each column means, to be sorted and searched."""
+"""All tables of a report as HTML: collapsed, sortable and searchable, with a description of each column."""
 
 from __future__ import annotations
 

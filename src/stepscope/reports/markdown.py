@@ -39,7 +39,7 @@ def text(report: Contents, top: int = 10) -> str:
 
 
 def escaped(value: str) -> str:
-    """Text that Markdown shows as it is: special characters become HTML entities, and no link is made of it."""
+    """Text that Markdown shows literally: special characters become HTML entities, and no link is made of it."""
     return _SPECIAL.sub(_entities, value)
 
 

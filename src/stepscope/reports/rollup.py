@@ -83,7 +83,7 @@ def _how(column: Column) -> str | None:
 
 
 def _derive(row: dict[str, Any], whole: int) -> None:
-    """Fill in what follows from the sums."""
+    """Compute the columns that follow from the sums."""
     total = row.get("total_ns")
     if "mean_ns" in row and total is not None and row.get("count"):
         row["mean_ns"] = total // row["count"]

@@ -85,7 +85,7 @@ def _block(block: Block, width: int, ascii_only: bool) -> Sequence[Text]:
 
 
 def _remark(line: Line, width: int, ascii_only: bool) -> list[Text]:
-    """The remark, and what follows from it in dim, indented where it must go on a line of its own."""
+    """The remark, followed by its consequence in dim, indented where it needs a line of its own."""
     mark = (_ASCII_MARKS if ascii_only else _MARKS)[line.tone]
     text = Text(f" {mark} ", style=_TONES[line.tone])
     text.append(line.text, style="" if line.tone == "info" else _TONES[line.tone])
@@ -141,7 +141,7 @@ def _legend(used: Sequence[int], glyphs: Sequence[str], indent: int, width: int)
 
 
 def _cells(parts: Sequence[int], total: int, room: int) -> list[int]:
-    """Cells of a bar for each part; what rounding leaves goes to the part that is furthest below its due."""
+    """Cells of a bar for each part; the rounding remainder goes to the part furthest below its share."""
     if total <= 0:
         return [0] * len(parts)
     cells = [room * part // total for part in parts]

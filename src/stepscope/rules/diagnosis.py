@@ -75,15 +75,15 @@ class Diagnosis:
 
     @property
     def explained(self) -> float:
-        """What the shown findings save together, or are about, as a share of the step; 0 where neither is told."""
+        """Share of the step that the shown findings save together or are about; 0 where neither is known."""
         taken = sum(one.taken_ns or 0 for one in self.shown if _in_steps(one))
         return min(sum(one.share or 0.0 for one in self._problems) + taken / (self.step_ns or 1), 1.0)
 
     @property
     def unexplained(self) -> Account | None:
-        """The typical step with the largest lost share, where findings with a price do not explain it; else None.
+        """The typical step with the largest lost share that findings with a price do not explain; else None.
 
-        None, too, where profiler overhead or a too small recording explains it.
+        Also None where profiler overhead or a too small recording explains it.
         """
         if any(one.code in _OF_THE_RECORDING for one in self.shown):
             return None
@@ -93,7 +93,7 @@ class Diagnosis:
         return worst
 
     def to_json(self) -> Mapping[str, Any]:
-        """What the report's JSON says besides the findings."""
+        """The diagnosis as JSON values, without its findings."""
         return {
             "step_ns": self.step_ns,
             "healthy": self.healthy,
@@ -107,5 +107,5 @@ class Diagnosis:
 
 
 def _in_steps(finding: Finding) -> bool:
-    """Whether it says, without a price, what the device waits for in steps."""
+    """Whether a finding without a price states what the device waits for in steps."""
     return finding.waiting and finding.cost_ns is None and finding.recorded_share is None

@@ -29,7 +29,7 @@ from stepscope.signals.shared.program import program
 
 @dataclass(slots=True)
 class Diagnosing:
-    """A diagnosis under way: ranks are looked at one after another, and let go.
+    """A diagnosis in progress: ranks are examined one after another and released.
 
     Attributes:
         settings: Which rules run, and their thresholds.
@@ -93,7 +93,7 @@ class Diagnosing:
         )
 
     def _accounts(self) -> dict[int, Account]:
-        """Of the ranks of which enough is recorded."""
+        """Composition of the step for the ranks with enough recorded."""
         found = {}
         for rank, signals in self._sealed.items():
             told, enough = signals.maybe(account), self._sealed_whole[rank].maybe(verdict)
@@ -124,7 +124,7 @@ class Diagnosing:
         return drafts
 
     def _keep(self, registered: Registered, draft: Draft, signals: Signals) -> None:
-        """Price what a rule said, with the actions that fit the program."""
+        """Price a draft, with the actions that fit the program."""
         fitted = _fitted(registered, draft, signals)
         # Advice on recording that the program can't follow is none.
         if not fitted.actions and registered.family == "recording":
@@ -152,7 +152,7 @@ def _fitted(registered: Registered, draft: Draft, signals: Signals) -> Draft:
 
 
 def diagnose(trace: Trace, settings: Settings | None = None, *, strict: bool = False) -> Diagnosis:
-    """What is slow in the job that a trace recorded, why, what to change, and what that is worth."""
+    """Diagnose a recorded job: what is slow, why, what to change, and the estimated saving."""
     diagnosing = Diagnosing(settings or Settings(), strict)
     for rank in trace.ranks:
         diagnosing.look_at(trace.rank(rank))
@@ -162,7 +162,7 @@ def diagnose(trace: Trace, settings: Settings | None = None, *, strict: bool = F
 
 
 def drafts_of(registered: Registered, signals: Signals, limits: Mapping[str, float] | None = None) -> list[Draft]:
-    """What one rule says of given signals, with its own thresholds where none are given."""
+    """Drafts of one rule for given signals, with default thresholds unless given."""
     if registered.rule.check is None:
         raise ValueError(f"{registered.rule.code} looks at all ranks together")
     known = Settings().limits(registered)

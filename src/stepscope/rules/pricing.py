@@ -89,7 +89,7 @@ def priced(registered: Registered, draft: Draft, signals: Signals) -> Priced:
 
 
 def saved_by_all(found: Sequence[Priced], signals: Signals) -> int | None:
-    """What findings of one rank save of a step together: no more than the sum of their prices; None without a graph."""
+    """Joint saving of one rank's findings per step, at most the sum of their prices; None without a graph."""
     try:
         graph = StepGraph.of(signals.whole.trace)
     except MissingInputError:

@@ -60,14 +60,14 @@ def _order(finding: Finding) -> tuple[bool, bool, int, bool, float, str, str]:
 
 
 def _weight(finding: Finding) -> int:
-    """The cost that decides the place: the price, else a part of what the finding is about."""
+    """The cost that sets the position: the price, else a part of the time that the finding is about."""
     if finding.cost_ns is not None:
         return finding.cost_ns
     return finding.placed_as_ns or 0
 
 
 def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> list[Finding]:
-    """What has no price stands higher where a cause of it is known, and that cause is shown, whatever it costs.
+    """Raise unpriced findings whose cause is known, and show that cause, whatever it costs.
 
     If two causes delay a step equally, removing one alone saves little: the price of either is small, but neither may
     be hidden.
@@ -86,7 +86,7 @@ def _with_known_causes(found: Sequence[Priced], findings: Sequence[Finding]) -> 
 
 
 def _over_ranks(found: Sequence[Priced]) -> list[Priced]:
-    """One of each finding: that of the rank on which it costs most, with all ranks it was seen on."""
+    """Merge each finding over ranks: that of the rank on which it costs most, with all ranks that have it."""
     groups: dict[tuple[str, str], list[Priced]] = {}
     for one in found:
         groups.setdefault((one.registered.rule.code, one.draft.key), []).append(one)
@@ -139,7 +139,7 @@ def _left(one: Priced, finding: Finding, least: float) -> Finding:
 
 
 def _repeating(found: Sequence[Priced], findings: Sequence[Finding], above: Mapping[int, int]) -> dict[int, int]:
-    """Findings of which little remains once another one is fixed that changes most of the same events; by position."""
+    """Findings of which little remains once another one is fixed that changes mostly the same events; by position."""
     order = [position for position in range(len(found)) if position not in above and findings[position].shown]
     order.sort(key=lambda position: -(found[position].rest_ns or 0))
     repeated: dict[int, int] = {}
@@ -171,7 +171,7 @@ def _first_cause(position: int, above: Mapping[int, int]) -> int:
 
 
 def _folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[int, int]) -> list[Finding]:
-    """The findings that are below no other one; the first cause names all that it explains."""
+    """The findings that are no symptom of another one; the first cause lists all that it explains."""
     below: dict[int, list[str]] = {}
     for position in above:
         if alone[position].shown:
@@ -184,12 +184,12 @@ def _folded(alone: Sequence[Finding], left: Sequence[Finding], above: Mapping[in
 
 
 def _causes(one: Priced) -> tuple[str, ...]:
-    """Codes of the rules that may explain it."""
+    """Codes of the rules that may explain a finding."""
     return tuple(code for code in one.registered.rule.symptom_of if code not in one.draft.apart_from)
 
 
 def _cause(found: Sequence[Priced], findings: Sequence[Finding], position: int) -> int | None:
-    """The most expensive finding of the rules that explain this one, if all of them are worth enough to do so."""
+    """The most expensive finding that explains this one, if all such findings together cost enough to do so."""
     named, cost = _causes(found[position]), _weight(findings[position])
     causes = [other for other, cause in enumerate(findings) if cause.code in named and cause.shown]
     costs = [_weight(findings[other]) for other in causes]

@@ -62,7 +62,7 @@ def _counts(one: Priced, least: float) -> bool:
 
 
 def share_events(one: Priced, other: Priced) -> bool:
-    """Whether most of what one finding changes, events or the host's time, another one of the rank changes, too."""
+    """Whether another finding of the rank changes most of the events or host time that this one changes."""
     if one.ranks[:1] != other.ranks[:1] or one.draft.change is None or other.draft.change is None:
         return False
     mine, others = _events(one.draft.change), _events(other.draft.change)
@@ -73,7 +73,7 @@ def share_events(one: Priced, other: Priced) -> bool:
 
 
 def _time(change: Change) -> Intervals:
-    """The stretches of the host's time that are changed."""
+    """Stretches of host time that a change affects."""
     return Intervals.union_of_all(Intervals.union_of(one.starts, one.ends) for one in change.time)
 
 

@@ -20,7 +20,7 @@ _OTHERWISE: Final = {"torch-compile": "Compiling with Inductor"}
 
 
 def cured_together(found: Sequence[Priced], signals: Signals, least: float) -> list[Priced]:
-    """Tell the first of several findings that one remedy cures what that saves in all.
+    """Add to the first of several findings that one remedy cures the saving of that remedy.
 
     Args:
         found: Findings of one rank, none of them a symptom of another one, with what remains of each after others.
@@ -42,7 +42,7 @@ def _left(one: Priced) -> int:
 
 
 def _counts(one: Priced, least: float) -> bool:
-    """Whether it is worth naming: of what others repeat less than half remains."""
+    """Whether a finding is worth naming: less than half of what others repeat remains."""
     worth = max(least * (one.step_ns or 0), (one.cost_ns or 0) / 2, 1)
     return bool(one.draft.change is not None and one.step_ns and _left(one) >= worth)
 

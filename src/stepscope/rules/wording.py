@@ -30,7 +30,7 @@ def often(rate: float) -> str:
 
 
 def without_steps(text: str) -> str:
-    """What is said per step, as it is said of a recording in which no steps are known."""
+    """A text about steps, reworded for a recording without known steps."""
     for pattern, instead in _WITHOUT_STEPS:
         text = pattern.sub(instead, text)
     return text

@@ -229,7 +229,7 @@ class Cache:
             return []
 
     def remove_leftovers(self) -> None:
-        """Remove what died unfinished."""
+        """Remove unfinished stores of killed processes."""
         for leftover in self._folders(_LEFT_NAME):
             self._remove(leftover)
 

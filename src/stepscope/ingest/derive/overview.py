@@ -60,7 +60,7 @@ class Overview:
 
     @classmethod
     def read(cls, staging: Staging) -> Overview:
-        """Count what is staged now."""
+        """Count the events staged so far."""
         groups = [EventGroup(*row) for row in staging.connection.execute(_EVENTS_SQL).fetchall()]
         return cls(groups, [Track(*row) for row in staging.connection.execute(_TRACKS_SQL).fetchall()])
 

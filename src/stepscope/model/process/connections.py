@@ -1,4 +1,4 @@
-"""DuckDB connections per thread for one trace, and the end of them all."""
+"""DuckDB connections of a trace, one per thread, and their joint closing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Connections:
 
     @contextmanager
     def asking(self, connection: duckdb.DuckDBPyConnection | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection for one question, whose end is waited for by who closes the trace.
+        """A connection for one question, which closing the trace waits for.
 
         Args:
             connection: The connection; None for this thread's.
@@ -79,7 +79,7 @@ class Connections:
                 level._end(question)
 
     def check_open(self) -> None:
-        """Refuse what a closed trace could answer from memory.
+        """Raise if the trace is closed, although memory could still answer.
 
         Raises:
             UserError: The trace is closed.

@@ -35,9 +35,9 @@ def _all(values: Iterable[object], number: int) -> int:
 
 
 def give_back_rank() -> None:
-    """Let go of the rank just looked at, before the next of several: values kept of a trace refer to it.
+    """Free the rank just finished before the next of several, including cycles among values kept of its trace.
 
-    What a rank takes is mostly outside of what Python counts, which would collect such cycles only after many ranks.
+    Most of a rank's memory lies outside what Python counts, so Python would collect such cycles only after many ranks.
     """
     gc.collect()
 

@@ -1,7 +1,7 @@
-"""An end of the process at any moment: what it has not finished is removed first, wherever its threads are.
+"""End the process at any moment, removing unfinished files first, whatever its threads are doing.
 
-An error that is raised in the middle of whatever runs would have to get through libraries that make another error of
-it, or that can't be left before they are done.
+An exception raised in the middle of the work would have to pass through libraries that turn it into another one, or
+that can't be left before they are done.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _remove(path: Path) -> None:
 
 
 def leave(status: int, sentence: str) -> NoReturn:
-    """End the process now: its workers, what is unfinished, and all of its threads.
+    """End the process now, with its workers and threads, and remove unfinished files.
 
     Args:
         status: Its exit status.
@@ -115,7 +115,7 @@ def _end_workers() -> None:
 
 
 def work_for(owner: int) -> None:
-    """Have this process end with the one that started it, which alone is told of Ctrl-C, and that a terminal closed."""
+    """Let this process end with the one that started it, which alone receives Ctrl-C and the terminal's closing."""
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)

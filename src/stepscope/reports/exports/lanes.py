@@ -37,7 +37,7 @@ def lanes(ts: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_
 
 
 def _fits(stack: list[tuple[int, bool]], start: int, finish: int) -> bool:
-    """Whether an event fits on a lane, given the ends of what was open there before, outermost first."""
+    """Whether an event fits on a lane, given the ends of the events open there, outermost first."""
     while stack and stack[-1][0] <= start:
         stack.pop()
     return not stack or (stack[-1][1] and finish <= stack[-1][0])

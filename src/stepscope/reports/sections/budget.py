@@ -122,7 +122,7 @@ def _chosen(steps: Sequence[_Step], label: Any) -> list[Bar]:
 
 
 def _mean(steps: Sequence[_Step]) -> _Step:
-    """The mean, rounded down so that the parts still add up: what rounding leaves over is idle."""
+    """The mean, rounded down so that the parts still add up; the rounding remainder counts as idle."""
     total = sum(step.total for step in steps) // len(steps)
     busy = [sum(step.parts[i] for step in steps) // len(steps) for i in range(len(PARTS) - 1)]
     return _Step(steps[0].rank, steps[0].device, steps[0].name, total, (*busy, total - sum(busy)))

@@ -75,7 +75,7 @@ def _called(report: Contents, rows: list[dict[str, Any]]) -> str:
 
 
 def _outside(rows: list[dict[str, Any]], recorded: int, marked: bool) -> Iterator[str]:
-    """What lies outside the steps, with the call or the copies that most of it goes to."""
+    """Time outside the steps, with the call or copies that take most of it."""
     for row in rows:
         if row["part"] not in _OUTSIDE or row["total_ns"] < _WORTH * recorded:
             continue

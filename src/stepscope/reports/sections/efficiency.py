@@ -27,7 +27,7 @@ def _rows(report: Contents, table: str) -> list[dict[str, Any]]:
 
 
 def _mfu(report: Contents) -> Iterator[Line]:
-    """MFU over all steps: FLOPs done over what the peak allows in their time."""
+    """MFU over all steps: FLOPs done over the FLOPs of the peak in their time."""
     rows = _rows(report, "mfu")
     rows = [row for row in rows if row["step"] is not None] or rows
     time = sum(row["total_ns"] for row in rows)

@@ -17,7 +17,7 @@ _LEAST: Final = 0.005
 
 
 def figures(report: Contents) -> tuple[Figure, ...]:
-    """Time of a step, where it went, the largest cause of idle time, and memory; whatever is known of them."""
+    """Step time, its parts, the largest cause of idle time, and memory, as far as known."""
     if report.selection.tables:
         return ()
     return (*_steps(report), *_idle(report), *_memory(report))

@@ -59,7 +59,7 @@ def facts(report: Contents) -> tuple[str, ...]:
 
 
 def _program(report: Contents) -> str:
-    """What ran; of ranks that differ, what most of them are."""
+    """The program that ran; where ranks differ, that of most of them."""
     programs = report.programs.values()
     # A rank with totals only does not show what it does.
     known = [program for program in programs if program.kind != "unknown"] or list(programs)

@@ -113,7 +113,7 @@ def _view(table: Table, view: View, top: int) -> Grid:
 
 
 def _chosen_rows(table: Table, view: View) -> Table:
-    """The rows that the view is about: those of one kind, and none that lack what it is by."""
+    """The rows of a view: those of its kind that have its key columns."""
     arrow = table.arrow
     if view.only is not None:
         column, value = view.only

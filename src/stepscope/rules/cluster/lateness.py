@@ -68,9 +68,9 @@ class Late:
 
 
 def late_ranks(ranks: Mapping[int, Signals], limits: Limits) -> Late | None:
-    """The ranks that the others wait for; None if there are none that come last again and again.
+    """The ranks that the others wait for; None if no rank is late repeatedly.
 
-    Durations only are compared, never times of one rank with those of another: clocks of hosts differ.
+    Only durations are compared, never times of different ranks: the clocks of hosts differ.
 
     Raises:
         MissingInputError: There are no two ranks, or no collectives of which all participants are recorded.

@@ -86,7 +86,7 @@ def _foremost(found: Dominance, named: list[Alike], role: str) -> Alike:
 
 
 def _what_helps(s: Signals) -> str:
-    """Whether the step is shorter with faster kernels, or something else takes as long."""
+    """Whether faster kernels shorten the step, or something else takes as long."""
     share = s.maybe(shortens)
     if share is not None and share < _SHORTENS:
         return (

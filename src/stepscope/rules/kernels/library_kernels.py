@@ -25,7 +25,7 @@ _MORE_PER_CALL: Final = Action(
 
 
 def is_library(name: str, told: Program) -> bool:
-    """Whether a kernel is one that the user of a framework calls, and did not write."""
+    """Whether a kernel belongs to a library that the user calls, and is not the user's own."""
     return told.pytorch and _LIBRARIES.search(name) is not None
 
 

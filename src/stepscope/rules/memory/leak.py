@@ -124,7 +124,7 @@ def _who(module: str) -> Action:
 
 
 def _fate(s: Signals, per_step: int, limits: Limits) -> Fate:
-    """Whether the memory left will not last; what inference keeps from step to step has an end of its own."""
+    """Whether memory will run out; what inference keeps from step to step is bounded."""
     most = s.maybe(fullest)
     left = _LARGEST if most is None else (most.total or 0) - most.used
     return "will fail" if left < limits["most_steps"] * per_step and s.maybe(infers) is False else ""

@@ -45,7 +45,7 @@ class Lacking:
 
 
 def lacking(signals: Mapping[int, Signals], kind: str) -> Lacking | None:
-    """What is known of a kind of gap if it is among the most useful to fill, else None."""
+    """A kind of gap in the recording, if it is among the most useful to fill; else None."""
     verdicts = {(s.maybe(verdict) or Verdict()).kind for s in signals.values()}
     if verdicts <= {"few", "first use"} and kind not in _EVEN_SO:
         return None

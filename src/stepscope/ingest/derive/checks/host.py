@@ -37,7 +37,7 @@ WHERE stopping IS NULL OR ts < stopping
 
 
 def profiler_overhead(derived: Derived) -> Observation | None:
-    """Time spent in the profiler itself, apart from what its tracer also lists: waits and loads of the driver's."""
+    """Time spent in the profiler itself, without driver waits and code loading that its tracer also lists."""
     if not derived.overview.has("overhead"):
         return None
     rows = derived.staging.connection.execute(_OVERHEAD_SQL).fetchall()

@@ -41,7 +41,7 @@ WHERE c.direction IN ('HtoD', 'DtoH') AND e.ts >= ? AND e.ts < ?
 
 
 def does_what_layers_do_not(staging: Staging, period: NDArray[np.int64], starts: Times) -> bool:
-    """Whether a period of kernels is a step, since it does what no layer does.
+    """Whether a period of kernels is a step: it contains work that no layer does.
 
     Args:
         staging: The recording.

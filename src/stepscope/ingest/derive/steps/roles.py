@@ -100,7 +100,7 @@ def _compared(length: Times, complete: NDArray[np.int64], step: int, where: str)
 
 
 def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
-    """Steps whose length is much unlike that of the others, unless they are too many to be outliers."""
+    """Steps whose length differs strongly from the others, unless they are too many to be outliers."""
     if step.size <= _FEWEST:
         return []
     # The first and the last may both be unlike the others.
@@ -123,7 +123,7 @@ def _unlike(length: Times, step: NDArray[np.int64]) -> list[int]:
 
 
 def _prevail(length: Times, unlike: NDArray[np.bool_]) -> bool:
-    """Whether steps far longer than the others are alike, and hold most of the time: what takes that is no exception.
+    """Whether steps far longer than the others are alike and hold most of the time, so that they are the rule.
 
     Loader workers that are too slow make every fourth of eight steps wait, of which one is the first.
     """

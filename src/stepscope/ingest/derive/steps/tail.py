@@ -1,4 +1,4 @@
-"""Where the last of steps found from repeated work ends: with what follows that work, as it does in the step before."""
+"""End of the last step found from repeated work: with what follows that work, as in the step before."""
 
 from __future__ import annotations
 
