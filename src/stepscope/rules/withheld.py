@@ -21,8 +21,9 @@ _FAMILIES: Final = {"few": (*_RUNNING, "data"), "first use": _RUNNING, "thinned"
 
 
 def withheld(registered: Registered, settings: Settings, ranks: Iterable[Signals]) -> MissingInputError | None:
-    """The reason for not running a rule, that is too little recorded on all these ranks; rules selected by name always
-    run.
+    """The reason for not running a rule, that is too little recorded on all these ranks.
+
+    Rules selected by name always run.
     """
     if settings.select:
         return None
