@@ -52,7 +52,7 @@ def _length(report: Contents) -> str:
 
 
 def verdict(report: Contents) -> Line | None:
-    """ "No problem found" if a history supports it, else what is known; None where there are findings."""
+    """“No problem found” if a history supports it, else what is known; None where there are findings."""
     diagnosis = report.diagnosis
     if diagnosis is None or any(one.family == "memory" for one in diagnosis.shown):
         return None
