@@ -120,8 +120,8 @@ class Trace:
             raise KeyError(f"the trace has no rank {rank}")
         if len(self._recordings) == 1:
             return self
-        self._connections.check_open()
-        part = self._select_rank(rank)
+        with self._connections.asking():  # files must not go while they are opened
+            part = self._select_rank(rank)
         part._whole = self
         part._connections.part_of(self._connections)
         return part
