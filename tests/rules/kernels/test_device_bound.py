@@ -8,6 +8,7 @@ import pytest
 from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Kind, Platform, Program
+from stepscope.signals.host.host import late_share
 from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
 from stepscope.signals.shared import job
 from stepscope.signals.shared.program import program
@@ -25,7 +26,7 @@ def given(
         roles[one.role] = roles.get(one.role, 0.0) + one.share
     found = Dominance(1000, busy, tuple(roles.items()), kernels)
     told = Program(platform=platform, framework="pytorch", compiled=made)
-    return {compute: found, program: told, decoding: False, shortens: 1.0, job.recorded_steps: 2}
+    return {compute: found, program: told, decoding: False, shortens: 1.0, late_share: 0.1, job.recorded_steps: 2}
 
 
 def alike(name: str, role: str, share: float, efficiency: float | None = None) -> Alike:
@@ -130,3 +131,10 @@ def test_kernels_too_small_to_be_named_are_looked_into_by_their_class() -> None:
 def test_graphs_without_their_kernels_say_nothing_of_kernels(share: float, number: int) -> None:
     graph = alike("CUDA graph 1", "other", share)
     assert len(drafts("KRN015", given(kernels=(graph, alike("gemm", "gemm", 0.9 - share))))) == number
+
+
+@pytest.mark.parametrize(("late", "host"), [(0.05, True), (0.049, False)])
+def test_a_host_that_the_device_hardly_waits_for_is_not_said_to_take_as_long(late: float, host: bool) -> None:
+    """Threads of overlapping requests wait for the device in calls that look like work."""
+    (draft,) = drafts("KRN015", {**given(), shortens: 0.1, late_share: late})
+    assert ("host must shrink" in draft.summary) is host

@@ -14,7 +14,8 @@ take is not in the recording; it stands below whatever costs three hundredths of
 what is wrong with these kernels and what that is worth, this finding is a symptom of theirs. Where the step would be
 no shorter by their remedy, since the host takes as long, they are shown below this finding, which then stands where
 half of what they take away would. Where the step graph gains less than half of what all kernels lose when each takes
-half of its time (`dominance.shortens`), the finding says that the host takes as long.
+half of its time (`dominance.shortens`), and the device waits for the host for 5 % of the step, the finding says that
+the host takes as long.
 
 ## What to try
 What the class of the foremost kernels calls for: tuned or narrower GEMMs, another implementation of attention or of
@@ -35,6 +36,7 @@ from stepscope.model.kernel_names.parse import is_whole_graph
 from stepscope.rules.kernels.roles import WORDS, advice, operands
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.signals import Signals
+from stepscope.signals.host.host import late_share
 from stepscope.signals.kernels.dominance import Alike, Dominance, compute, decoding, shortens
 from stepscope.signals.shared.job import recorded_steps
 from stepscope.signals.shared.program import program
@@ -49,6 +51,8 @@ _MANY: Final = 10
 _MENTIONED: Final = 0.05
 #: Where less of what kernels lose is gained by the step, they do not decide its length alone.
 _SHORTENS: Final = 0.5
+#: Then the device waits for the host now and then; where it hardly does, what the host seems to do may be waiting.
+_LATE: Final = 0.05
 
 
 def check(s: Signals, limits: Limits) -> Iterator[Draft]:
@@ -87,8 +91,8 @@ def _foremost(found: Dominance, named: list[Alike], role: str) -> Alike:
 
 def _what_helps(s: Signals) -> str:
     """Whether faster kernels shorten the step, or something else takes as long."""
-    share = s.maybe(shortens)
-    if share is not None and share < _SHORTENS:
+    share, late = s.maybe(shortens), s.maybe(late_share)
+    if share is not None and share < _SHORTENS and (late or 0.0) >= _LATE:
         return (
             "Faster kernels alone would shorten the step little, since other work takes nearly as long: that of the "
             "host must shrink as well."
