@@ -7,8 +7,10 @@ from rule_support import drafts, figures
 from stepscope.model.errors import MissingInputError
 from stepscope.model.program import Program
 from stepscope.rules.fitting import fitting
+from stepscope.signals.copies.copy_kinds import pageable
 from stepscope.signals.host import synchronisation as sync
 from stepscope.signals.shared import job
+from transfer_support import copies
 
 CALLS = sync.Blocking(
     np.array([1, 2]),
@@ -59,3 +61,13 @@ def test_one_in_three_steps_just_misses() -> None:
 def test_without_device_activity_the_rule_abstains() -> None:
     with pytest.raises(MissingInputError):
         drafts("SYN003", {})
+
+
+@pytest.mark.parametrize(("memory", "locked"), [("pageable", True), ("pinned", False)])
+def test_page_locked_memory_is_not_to_be_locked(memory: str, locked: bool) -> None:
+    found = copies({"src": memory, "ts": 0, "dur": 400_000})
+    waited = found if memory == "pageable" else found.where([False])
+    (draft,) = drafts("SYN003", {**given(1.0), pageable: waited})
+    remedies = fitting(draft.actions, Program(framework="native", platform="cuda", language="c++"))
+    assert any("page-locked memory, once" in action.text for action in remedies) == locked
+    assert remedies

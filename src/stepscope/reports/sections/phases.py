@@ -8,7 +8,7 @@ from typing import Final
 from stepscope.reports.blocks import Grid, Heading, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.sections.budget import has_steps, step_rows
-from stepscope.reports.units import duration, percent
+from stepscope.reports.units import NONE, duration, percent
 
 _HEADINGS: Final = (
     Heading("phase", number=False),
@@ -69,4 +69,6 @@ def _row(phase: str, parts: tuple[int, int, int], count: int, total: int, hosts:
         return (called, duration(host / count), percent(share), share, meaning)
     share = (busy + idle) / total
     times = (duration(busy / count), duration(idle / count), percent(share))
-    return (called, *times, share, duration(host / count), meaning)
+    # A phase that shows by its kernels alone has no time of the host that is known.
+    on_host = duration(host / count) if host or not busy else NONE
+    return (called, *times, share, on_host, meaning)

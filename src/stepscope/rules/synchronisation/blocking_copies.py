@@ -34,6 +34,7 @@ from stepscope.rules.host.advice import SCHEDULE_AHEAD
 from stepscope.rules.rule import Draft, Limits, Rule, Threshold
 from stepscope.rules.wording import often, torch_device, where
 from stepscope.signals import Signals
+from stepscope.signals.copies.copy_kinds import pageable
 from stepscope.signals.host.host import idle_ns
 from stepscope.signals.host.synchronisation import COPY, calls, copy_waits, places
 from stepscope.signals.shared.job import platform, recorded_steps
@@ -52,13 +53,19 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
         title="The host waits for copies",
         summary=f"The host waits for a copy and all work before it, {often(rate)}{where(those)}: it is blocked for "
         f"{duration(blocked)} of each step.",
-        actions=_actions(s(platform)),
+        actions=(*_actions(s(platform)), *_elsewhere(s)),
         change=Change(unblocked=found.events),
         most_ns=s.maybe(idle_ns),
         events=found.longest(),
         rows=tuple(place.row for place in those[:3]),
         numbers={copy_waits.name: rate, "min_calls": limits["min_calls"]},
     )
+
+
+def _elsewhere(s: Signals) -> tuple[Action, ...]:
+    """What to do in native programs: memory that is page-locked already is not to be locked."""
+    found = s.maybe(pageable)
+    return native.FASTER_COPIES if found is None or found.event.size else native.OVERLAPPING
 
 
 def _actions(platform: str) -> tuple[Action, ...]:
@@ -93,6 +100,5 @@ RULE = Rule(
         ),
     ),
     check=check,
-    elsewhere=native.FASTER_COPIES,
     symptom_of=("SYN005", "HST006"),
 )
