@@ -174,6 +174,19 @@ def test_passes_show_by_what_happens_once_in_them(what: dict[str, Any]) -> None:
     assert [row["source"] for row in steps(f)] == ["inferred"] * 10
 
 
+@pytest.mark.parametrize(("pause", "source"), [(2_000, "whole"), (2_900, "whole"), (3_100, "inferred")])
+def test_a_pause_before_a_pass_is_longer_than_those_between_its_kernels(pause: int, source: str) -> None:
+    """Of small kernels the gap between any two is a fiftieth of a layer."""
+    f = Facts()
+    at = 0
+    for _ in range(10):
+        at += pause - 1_000
+        for name in ("sgemm_128x64", "flash_fwd_kernel", "layer_norm", "gelu", "bias", "cast"):
+            f.kernel(name, at + 400, 4_000, launch=(at, 200))
+            at += 5_000
+    assert {row["source"] for row in steps(f)} == {source}
+
+
 @pytest.mark.parametrize(
     ("copies", "launched", "length"),
     [(3, True, 801), (1, True, 601), (0, True, 502), (3, False, 798), (1, False, 598), (0, False, 500)],

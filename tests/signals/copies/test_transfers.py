@@ -68,6 +68,16 @@ def test_copies_know_their_calls_and_the_waits_right_after() -> None:
     assert one.blocked_ns == 1_000 + 6_000
 
 
+@pytest.mark.parametrize(("launched", "waited"), [(None, 6_000), (9_100, 0), (9_600, 6_000)])
+def test_a_wait_for_a_kernel_behind_the_copy_is_none_for_the_copy(launched: int | None, waited: int) -> None:
+    job = CopyJob()
+    job.copy(10_000, 5_000, MIB, ("pageable", "device"), called=(8_000, 1_000))
+    if launched is not None:
+        job.facts.kernel("k", 16_000, 3_000, launch=(launched, 100))
+    job.facts.host("sync", "cudaDeviceSynchronize", 9_500, 6_000)
+    assert job.signals()(transfers).waited.tolist() == [waited]
+
+
 def test_a_call_that_returns_before_the_copy_is_done_does_not_hold_the_host_for_all_of_it() -> None:
     found = copies({"called": 100, "returned": 500, "ts": 300, "dur": 100})
     assert found.blocked_ns == 300

@@ -176,7 +176,7 @@ def _of_library(s: Signals, operators: Ids) -> NDArray[np.bool_]:
 
 def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, Ids]:
     """`wait` and `waited` of `CopyTransfers`."""
-    spans = Spans(s.trace)
+    spans, work = Spans(s.trace), DeviceWork.of(s.trace)
     waits = np.flatnonzero(np.isin(spans.name, synchronising_names(s.trace)))
     waits = waits[np.lexsort((spans.ts[waits], spans.track[waits]))]
     wait, waited = np.full(thread.size, -1), np.zeros(thread.size, np.int64)
@@ -185,6 +185,9 @@ def _waits(s: Signals, thread: NDArray[np.int32], returned: Ids) -> tuple[Ids, I
         first = np.searchsorted(spans.ts[its], returned[mine])
         mine, first = mine[first < its.size], its[first[first < its.size]]
         soon = spans.ts[first] - returned[mine] <= SOON_NS
+        # Behind work that was launched in between, it waits for that.
+        called = np.sort(work.called[work.launched & ~work.are("sync") & (work.thread == track)])
+        soon &= np.searchsorted(called, spans.ts[first]) == np.searchsorted(called, returned[mine])
         wait[mine[soon]] = spans.id[first[soon]]
         waited[mine[soon]] = np.maximum(spans.dur[first[soon]], 0)
     return wait, waited

@@ -77,6 +77,9 @@ _RISING: Final = 0.7
 #: Least idle time before a step, as a share of the period; between layers it is less (0.2 % if each is a graph).
 _PAUSE: Final = 0.02
 
+#: And how many times the idle time between any two kernels: of small ones that is more than a share of the period.
+_LONGER: Final = 3
+
 _NAMES_SQL: Final = """
 SELECT name FROM names WHERE name_id IN (SELECT DISTINCT name_id FROM raw_events WHERE category = 'kernel')
 """
@@ -189,7 +192,8 @@ def _periods(
 def _are_passes(staging: Staging, sequence: Sequence, cuts: Cuts) -> bool:
     """Whether periods of a network's kernels are whole passes, not layers."""
     starts, gaps = (values[cuts.positions] for values in (sequence.starts, sequence.gaps))
-    if np.median(gaps[1:]) >= _PAUSE * np.median(np.diff(starts)):
+    pause = float(np.median(gaps[1:]))
+    if pause >= max(_PAUSE * float(np.median(np.diff(starts))), _LONGER * float(np.median(sequence.gaps))):
         return True
     middle = cuts.positions.size // 2
     period = sequence.names[cuts.positions[middle - 1] : cuts.positions[middle]]
