@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from stepscope.analyses.steps.serving import SERVING
+from stepscope.analyses.steps.throughput import THROUGHPUT
+from stepscope.model.program import Program
 from stepscope.model.table import Table
-from stepscope.reports.sections.head import _passes
+from stepscope.reports.sections.head import _passes, _read
 
 MS = 1_000_000
 
@@ -58,3 +60,18 @@ def test_where_passes_are_the_steps_their_length_is_the_step_s(source: str, expe
         tables={"serving": Table.from_rows(SERVING, rows), "step_budget": SimpleNamespace(records=lambda: steps)}
     )
     assert _passes(contents) == expected
+
+
+def test_what_a_step_reads_is_told_with_its_rate() -> None:
+    rows = [(0, "images", "10 x 3 x 224 x 224", 10.0)]
+    steps = [{"rank": 0, "device": 0, "step": step, "total_ns": 20 * MS, "typical": True} for step in range(3)]
+    tables = {
+        "throughput": Table.from_rows(THROUGHPUT, rows), "step_budget": SimpleNamespace(records=lambda: steps)
+    }  # fmt: skip
+    contents: Any = SimpleNamespace(tables=tables, sources={0: None}, programs={0: Program("training")})
+    assert _read(contents) == "10 images per step, 500 images/s"
+    contents = SimpleNamespace(tables=tables, sources={0: None, 1: None}, programs={0: Program("training")})
+    assert _read(contents) == "10 images per step, 500 images/s per rank"
+    contents = SimpleNamespace(tables=tables, sources={0: None}, programs={0: Program("diffusion")})
+    assert _read(contents) == ""
+    assert _read(SimpleNamespace(tables={}, sources={})) == ""  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from stepscope.model.trace import Trace
 MODULES: Final[tuple[str, ...]] = (
     "program",
     "steps.serving",
+    "steps.throughput",
     "steps.step_budget",
     "steps.coverage",
     "steps.phases",

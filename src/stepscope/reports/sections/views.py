@@ -225,7 +225,7 @@ MEMORY: Final = (
 
 #: Every table with a view on a page.
 SHOWN: Final = frozenset(
-    {"program", "serving", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores", "short_kernels"}
-    | {"allocator_timeline"}
+    {"program", "serving", "throughput", "step_budget", "coverage", "phases", "idle_causes", "mfu", "tensor_cores"}
+    | {"short_kernels", "allocator_timeline"}
     | {view.table for view in (*RAN, *EFFICIENCY, *BESIDES, *MEMORY)}
 )
