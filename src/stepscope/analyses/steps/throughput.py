@@ -22,7 +22,7 @@ THROUGHPUT: Final = TableSchema(
         RANK,
         text(
             "unit",
-            "tokens (indices into the largest vocabulary) or images (what a first convolution sees; frames of a video).",
+            "tokens (indices into the largest vocabulary) or images (of a first convolution; frames of a video).",
         ),
         text("shape", "Shape of what one call reads, for example `16 x 559`; that of most calls."),
         Column("per_step", "float64", "Their number in the mean typical step.", "count"),
