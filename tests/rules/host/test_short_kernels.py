@@ -80,7 +80,7 @@ def test_that_the_device_waits_is_its_symptom() -> None:
 
 
 @pytest.mark.parametrize(("recorded", "said"), [({"with_stack"}, True), ({"record_shapes"}, False)])
-def test_a_host_that_is_slowed_by_stacks_is_told_so(recorded: set[str], said: bool) -> None:
+def test_wording_of_a_host_that_is_slowed_by_stacks(recorded: set[str], said: bool) -> None:
     told = Program("inference", "pytorch", "cuda", "python", recorded=frozenset(recorded))
     (draft,) = drafts("HST002", {**given(), program: told})
     assert ("Call stacks are recorded" in draft.summary) is said

@@ -63,12 +63,12 @@ def phases(report: Contents, top: int) -> Section:
 
 def _row(phase: str, parts: tuple[int, int, int], count: int, total: int, hosts: int) -> tuple[str | float, ...]:
     host, busy, idle = parts
-    called, meaning = phase.replace("_", " "), _DESCRIPTIONS.get(phase, "")
+    called, description = phase.replace("_", " "), _DESCRIPTIONS.get(phase, "")
     if not total:
         share = host / hosts
-        return (called, duration(host / count), percent(share), share, meaning)
+        return (called, duration(host / count), percent(share), share, description)
     share = (busy + idle) / total
     times = (duration(busy / count), duration(idle / count), percent(share))
     # A phase that shows by its kernels alone has no time of the host that is known.
     on_host = duration(host / count) if host or not busy else NONE
-    return (called, *times, share, on_host, meaning)
+    return (called, *times, share, on_host, description)
