@@ -134,7 +134,7 @@ def test_graphs_without_their_kernels_say_nothing_of_kernels(share: float, numbe
 
 
 @pytest.mark.parametrize(("late", "host"), [(0.05, True), (0.049, False)])
-def test_a_host_that_the_device_hardly_waits_for_is_not_said_to_take_as_long(late: float, host: bool) -> None:
+def test_wording_of_a_host_that_the_device_hardly_waits_for(late: float, host: bool) -> None:
     """Threads of overlapping requests wait for the device in calls that look like work."""
     (draft,) = drafts("KRN015", {**given(), shortens: 0.1, late_share: late})
     assert ("host must shrink" in draft.summary) is host

@@ -25,7 +25,7 @@ THROUGHPUT: Final = TableSchema(
             "tokens (indices into the largest vocabulary) or images (of a first convolution; frames of a video).",
         ),
         text("shape", "Shape of what one call reads, for example `16 x 559`; that of most calls."),
-        Column("per_step", "float64", "Their number in the mean typical step.", "count"),
+        Column("per_step", "float64", "Their number in a typical step, on average.", "count"),
     ),
 )
 #: Smaller tables of an embedding are positions and kinds of tokens, not a vocabulary.
