@@ -29,7 +29,7 @@ def known_code(column: str, words: Sequence[str]) -> str:
 def among(codes: NDArray[np.int8], words: Sequence[str], wanted: Sequence[str]) -> NDArray[np.bool_]:
     """Whether each code stands for one of the wanted words, bool[n]."""
     mine = np.zeros(codes.shape, np.bool_)
-    for word in wanted:  # to look each up in a table takes 20 times as long for one word, and 4 times for six
+    for word in wanted:  # faster than a table for the few words that are ever wanted
         mine |= codes == words.index(word)
     return mine
 

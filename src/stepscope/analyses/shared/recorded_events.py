@@ -71,8 +71,8 @@ class RecordedEvents:
 def recorded_events(trace: Trace) -> RecordedEvents:
     """Count the events of a rank; ask for it with `Trace.once`.
 
-    Columns in memory are counted in a third of the time of the query, but those of a large recording must not be in
-    memory at once.
+    Columns in memory are faster to count than the query is, but those of a large recording must not be in memory at
+    once.
     """
     [recording] = trace.recordings.values()
     return queried(trace) if recording.events > SIZES.whole_columns else counted(trace)

@@ -54,8 +54,8 @@ _HEALTH_SQL: Final = f"CREATE TABLE health ({columns_sql(stored_columns(HEALTH))
 #: DuckDB's estimate counts deleted rows, too.
 _FILLED_SQL: Final = "SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"
 
-#: Columns of large tables with more values than this are hardly smaller with a dictionary, and building one that
-#: is thrown away takes a quarter of the time of writing.
+#: Columns of large tables with more values than this are hardly smaller with a dictionary, which takes time to
+#: build even if it is discarded.
 _MOST_WORDS: Final = 4096
 #: Of fewer rows DuckDB makes smaller dictionaries by itself: of a fifth of the rows at most.
 _LARGE: Final = 5 * _MOST_WORDS
