@@ -33,7 +33,7 @@ CALL_FRAMES: Final = TableSchema(
 
 CALL_STACKS: Final = TableSchema(
     "call_stacks",
-    "One row per distinct call stack behind the allocator's doings.",
+    "One row per distinct call stack of the allocator's entries.",
     (
         ident("stack", "Number of the stack within its rank."),
         _RANK,
@@ -88,7 +88,7 @@ BLOCKS: Final = TableSchema(
 
 ALLOCATOR_EVENTS: Final = TableSchema(
     "allocator_events",
-    "One row per thing that the allocator did, in its order per device.",
+    "One row per entry of the allocator's history, in order per device.",
     (
         Column("seq", "int64", "Position in the device's history, from 0.", ""),
         _RANK,

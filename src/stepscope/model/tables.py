@@ -235,7 +235,7 @@ COUNTERS = TableSchema(
 
 SAMPLES = TableSchema(
     "samples",
-    "One row per sample of a processor that says in which functions a host thread was.",
+    "One row per processor sample of the functions that a host thread was in.",
     (
         RANK,
         ns("ts", "When."),

@@ -16,7 +16,7 @@ _LONGEST: Final = 160
 
 PROGRAM: Final = TableSchema(
     "program",
-    "What ran, as far as the recording tells: a row per fact that is known.",
+    "The program that ran: one row per known fact.",
     (
         RANK,
         text("aspect", "kind, framework, language, offload, platform, library, network, compiled, graphs, parallel or "
