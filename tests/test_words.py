@@ -103,7 +103,7 @@ RETIRED = (
     Retired(r"told from|telling .* apart from", "distinguished from"),
     Retired(word("pieces?"), "parts, segments, tiles, ranges, tasks"),
     Retired(r"ranks?\b.{0,20} in front\b", "the first rank"),
-    Retired(r"in the mean\b", "on average"),
+    Retired(r"in the mean\b(?! (typical )?step)", "on average"),
 )
 
 #: Names of modules, classes, functions, attributes and variables that say nothing, with what to name them after.
