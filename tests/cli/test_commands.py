@@ -346,6 +346,12 @@ def test_a_query_that_takes_too_long_is_stopped(call, job: str) -> None:
     assert time.monotonic() - started < 10
 
 
+def test_a_query_whose_rows_keep_coming_is_stopped_too(call, job: str) -> None:
+    endless = "SELECT range FROM range(1000000000000)"
+    status, _, err = call("query", job, endless, "--format", "csv", "-o", os.devnull, "--timeout", "1")
+    assert (status, err) == (2, "stepscope: the query was stopped after 1 s; raise --timeout.\n")
+
+
 def test_a_query_that_needs_too_much_memory_is_refused(call, job: str) -> None:
     status, _, err = call("query", job, "SELECT range(400_000_000)", "--memory", "600")
     assert status == 2

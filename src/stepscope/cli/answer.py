@@ -65,11 +65,11 @@ class Answer:
 
     def _next(self) -> pa.Schema | pa.RecordBatch | None:
         while True:
+            if self._end is not None and monotonic() > self._end:
+                raise self._late()
             try:
                 item = self._queue.get(timeout=_LOOK_SECONDS)
             except Empty:
-                if self._end is not None and monotonic() > self._end:
-                    raise self._late() from None
                 continue
             if isinstance(item, Exception):
                 raise item
