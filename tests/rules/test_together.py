@@ -52,7 +52,7 @@ def test_the_first_of_them_says_what_all_save() -> None:
         (first.cost_ns or 0) + (second.cost_ns or 0),
     )
     (note,) = first.notes
-    assert note.startswith("Compiling the model cures this and “Title A”: ")
+    assert note.startswith("Compiling the model, before anything else, cures this and “Title A”: ")
     assert note.endswith(" %, in all.")
     assert first.to_json()["summary"] == first.text == f"Seen. {note}"
     assert (second.together, second.together_ns, second.text) == ((), None, "Seen.")

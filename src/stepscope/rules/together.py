@@ -50,6 +50,6 @@ def _counts(one: Priced, least: float) -> bool:
 def _told(doing: str, mine: Sequence[Priced], saved: int, signals: Signals) -> Together:
     others = " and ".join(f"“{one.draft.title}”" for one in mine[1:])
     share = percent(saved / (mine[0].step_ns or 1))
-    text = f"{doing} cures this and {others}: {duration(saved)} per step, {share}, in all."
+    text = f"{doing}, before anything else, cures this and {others}: {duration(saved)} per step, {share}, in all."
     codes = tuple(one.registered.rule.code for one in mine)
     return Together(saved, codes, without_steps(text) if signals.maybe(stepless) else text)
