@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -80,7 +80,15 @@ def test_what_never_repeats_has_no_period(names: list[int]) -> None:
     assert find_period(np.array(names, np.int64)) is None
 
 
-@given(st.lists(st.integers(0, 3), max_size=400), st.integers(0, 1000))
+NOISE = st.lists(st.integers(0, 3), max_size=8)
+#: Noise alone has no steps: most of these are a loop with something around it.
+SEQUENCES = st.lists(st.integers(0, 3), max_size=400) | st.builds(
+    lambda before, step, times, after: [*before, *(step * times), *after], NOISE, models, st.integers(3, 12), NOISE
+)
+
+
+@example([*range(20)] * 5, 0)
+@given(SEQUENCES, st.integers(0, 1000))
 @settings(deadline=None)
 def test_cuts_tile_any_sequence(names: list[int], seed: int) -> None:
     gaps = np.random.default_rng(seed).integers(0, 100, len(names))
