@@ -75,6 +75,17 @@ def test_each_damaged_file_is_named(
     assert code is None or name in new[code]
 
 
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-inf", "9223372036854775808", "9.3e15"])
+@pytest.mark.parametrize("column", ["Timestamp(us)", "Total Reserved(MB)"])
+def test_numbers_that_nothing_can_hold_are_counted_as_cells(tmp_path: Path, number: str, column: str) -> None:
+    output = whole(tmp_path / "x_ascend_pt")
+    sample = {"Component": "PTA", "Timestamp(us)": at(100), "Total Reserved(MB)": "2.0", "Device Type": "NPU:0"}
+    write_csv(output / "memory_record.csv", [sample, sample])
+    assert "cells-unreadable" not in said(tmp_path)
+    write_csv(output / "memory_record.csv", [sample, {**sample, column: number}])
+    assert "memory_record.csv" in said(tmp_path)["cells-unreadable"]
+
+
 @pytest.mark.parametrize("number", ["9223372036854775808", "1e300", "9.3e15"])
 def test_numbers_beyond_any_time_or_count_stop_nothing(tmp_path: Path, number: str) -> None:
     output = whole(tmp_path / "x_ascend_pt")

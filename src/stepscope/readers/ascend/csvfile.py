@@ -117,8 +117,8 @@ def observe_zeros(staging: Staging, path: Path) -> None:
 def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
     """Count cells that are no numbers in numeric columns."""
     counts = [
-        f"count({text}) FILTER (WHERE try_cast({text} AS DOUBLE) IS NULL), count(try_cast({text} AS DOUBLE))"
-        for text in (table.text(column) for column in sorted(table.numeric))
+        f"count({text}) FILTER (WHERE NOT {usable}), count(*) FILTER (WHERE {usable})"
+        for text, usable in ((table.text(column), _usable(table, column)) for column in sorted(table.numeric))
     ]
     found = first_row(staging.connection, f"SELECT {', '.join(counts)} FROM {table.name}") if counts else ()
     # An unknown column without any number is a text column of a newer version; in known ones any text is wrong.
@@ -128,6 +128,16 @@ def observe_cells(staging: Staging, table: CsvTable, path: Path) -> None:
         "cells-unreadable", "warning", bad, f"cells of {path.name} are no numbers where numbers belong",
         "its contents are missing",
     )  # fmt: skip
+
+
+#: What a number is multiplied by when it is read, by the unit in its column's name.
+_FACTORS: Final = {"(us)": 1000, "(KB)": 1 << 10, "(MB)": 1 << 20}
+
+
+def _usable(table: CsvTable, column: str) -> str:
+    """SQL for whether a cell is a number that 64 bits can hold, times as ns and sizes as bytes."""
+    most = 2**63 // next((factor for unit, factor in _FACTORS.items() if unit in column), 1)
+    return f"coalesce(abs(try_cast({table.text(column)} AS DOUBLE)) < {most}, false)"
 
 
 def _ends_early(path: Path) -> bool:
