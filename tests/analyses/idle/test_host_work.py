@@ -171,3 +171,19 @@ def test_a_copy_whose_calls_are_not_recorded_is_no_other_work(name: str, recorde
     if recorded:
         f.host("runtime", "aclrtMalloc", 910 * US, US)
     assert len(host_work(f.trace())) == number
+
+
+@pytest.mark.parametrize(("marked", "took", "is_first"), [(True, 5, True), (False, 5, False), (True, 3, False)])
+def test_a_later_operator_in_which_code_is_loaded_is_first_use(marked: bool, took: int, is_first: bool) -> None:
+    """Operators of 1 ms each, of which one takes longer: from four times as long on it loads a kernel of its own."""
+    f = Facts()
+    at = 0
+    for call in range(6):
+        length = took * MS if call == 3 else MS
+        f.host("op", "aten::addmm", at, length)
+        if marked and call == 3:
+            f.host("overhead", "Lazy Function Loading", at + length - 60 * US, 40 * US, thread="9")
+        f.kernel("gemm", at + length - 5 * US, 100 * US, launch=(at + length - 10 * US, 5 * US))
+        at += length + 100 * US
+    f.step(0, 0, at)
+    assert (("host_dispatch", "first_use") in causes(f.trace(), step=0)) is is_first

@@ -8,9 +8,10 @@ short it is.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.analyses.shared.device_time import device_times
 from stepscope.analyses.shared.host_states import HostStates, host_states
@@ -32,6 +33,9 @@ UNSEEN_NS: Final = 1_000_000
 LOADING_NS: Final = 1_000_000
 #: The first of so many operators of a name takes this many times as long as the others if it did that.
 _LATER, _FIRST_TIMES = 4, 20
+#: The same of an operator in which the profiler marks that the driver loads code, and these marks (CUPTI's).
+_LOADED_TIMES: Final = 4
+_LOADING: Final = re.compile(r"(function|module) loading", re.IGNORECASE)
 #: Exchanges between processes, in C, Fortran and Python: `mpi:MPI_Allreduce`, `MPI_Wait`.
 MPI_CALL: Final = re.compile(r"(mpi:)?P?MPI_(?!Init|Finalize|Comm_|Wtime)", re.ASCII)
 _CALLS: Final = ("runtime", "launch", "sync", "queue")
@@ -114,7 +118,8 @@ def first_operators(trace: Trace) -> Intervals:
     """Operators that launch kernels, are the first of their name and take many times as long as later ones.
 
     They load a library, create its handle or try its algorithms. An operator that is long because of its input's size
-    takes that time again, and is left out.
+    takes that time again, and is left out. A later one counts, too, if the profiler saw code being loaded in it: a new
+    size takes a new kernel.
     """
     spans, work = Spans(trace), DeviceWork.of(trace)
     launches = spans.rows(np.unique(work.launch[work.are("compute") & work.launched]))
@@ -123,13 +128,27 @@ def first_operators(trace: Trace) -> Intervals:
     ops = ops[np.lexsort((spans.ts[ops], spans.name[ops]))]
     starts, ends = [], []
     for same in np.split(ops, np.flatnonzero(np.diff(spans.name[ops])) + 1):
-        if same.size < _LATER:
+        if not same.size:
             continue
-        took, later = int(spans.dur[same[0]]), float(np.median(spans.dur[same[1:]]))
-        if took >= max(LOADING_NS, _FIRST_TIMES * later):
-            starts.append(int(spans.ts[same[0]]))
-            ends.append(int(spans.ts[same[0]]) + took)
+        took, usual = spans.dur[same], float(np.median(spans.dur[same]))
+        first = np.arange(same.size) == 0
+        loads = _loading_in(spans, same) & (first | (took >= _LOADED_TIMES * usual))
+        if same.size >= _LATER:
+            loads |= first & (took >= _FIRST_TIMES * float(np.median(took[1:])))
+        loads &= took >= LOADING_NS
+        starts.extend(spans.ts[same[loads]].tolist())
+        ends.extend((spans.ts[same[loads]] + took[loads]).tolist())
     return Intervals.union_of(np.array(starts, np.int64), np.array(ends, np.int64))
+
+
+def _loading_in(spans: Spans, events: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether the profiler marked, during each of these events, that the driver loaded code."""
+    names = [name_id for name_id, name in spans.trace.once(names_by_id).items() if _LOADING.search(name)]
+    marks = np.sort(spans.ts[spans.of("overhead") & np.isin(spans.name, names)])
+    held: NDArray[np.bool_] = np.searchsorted(marks, spans.ts[events] + spans.dur[events]) > np.searchsorted(
+        marks, spans.ts[events]
+    )
+    return held
 
 
 def unseen_work(trace: Trace) -> Intervals:
