@@ -35,7 +35,7 @@ LOADING_NS: Final = 1_000_000
 _LATER, _FIRST_TIMES = 4, 20
 #: The same of an operator in which the profiler marks that the driver loads code, and these marks (CUPTI's).
 _LOADED_TIMES: Final = 4
-_LOADING: Final = re.compile(r"(function|module) loading", re.IGNORECASE)
+_CODE_LOADING: Final = re.compile(r"(function|module) loading", re.IGNORECASE)
 #: Exchanges between processes, in C, Fortran and Python: `mpi:MPI_Allreduce`, `MPI_Wait`.
 MPI_CALL: Final = re.compile(r"(mpi:)?P?MPI_(?!Init|Finalize|Comm_|Wtime)", re.ASCII)
 _CALLS: Final = ("runtime", "launch", "sync", "queue")
@@ -143,7 +143,7 @@ def first_operators(trace: Trace) -> Intervals:
 
 def _loading_in(spans: Spans, events: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether the profiler marked, during each of these events, that the driver loaded code."""
-    names = [name_id for name_id, name in spans.trace.once(names_by_id).items() if _LOADING.search(name)]
+    names = [name_id for name_id, name in spans.trace.once(names_by_id).items() if _CODE_LOADING.search(name)]
     marks = np.sort(spans.ts[spans.of("overhead") & np.isin(spans.name, names)])
     held: NDArray[np.bool_] = np.searchsorted(marks, spans.ts[events] + spans.dur[events]) > np.searchsorted(
         marks, spans.ts[events]
