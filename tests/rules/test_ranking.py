@@ -78,6 +78,13 @@ def test_a_known_cause_that_the_host_hides_is_shown_and_raises_what_has_no_price
         assert [(f.code, f.shown) for f in found] == [("A", True), ("SYM", True), (found[2].code, False)]
 
 
+def test_such_a_cause_is_shown_too_where_others_leave_less_of_its_price() -> None:
+    without = priced("SYM", None, taken=800_000, symptom_of=("CAUSE",))
+    cause = replace(priced("CAUSE", 900, removed=400_000), rest_ns=300)
+    found = {f.code: f for f in ranked([cause, priced("A", 60_000), without], 0.01)}["CAUSE"]
+    assert (found.shown, found.cost_ns, found.alone_ns, bool(found.notes)) == (True, 300, 900, True)
+
+
 def test_what_costs_less_than_the_least_share_is_not_shown_but_kept() -> None:
     found = ranked([priced("A", 9_999), priced("B", 10_000), priced("C", None)], 0.01)
     assert {f.code: f.shown for f in found} == {"A": False, "B": True, "C": True}

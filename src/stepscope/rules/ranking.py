@@ -135,7 +135,10 @@ def _left(one: Priced, finding: Finding, least: float) -> Finding:
     """The finding with the price that remains once those above it are fixed."""
     if one.rest_ns is None or one.rest_ns == one.cost_ns:
         return finding
-    return replace(_finding(replace(one, cost_ns=one.rest_ns), least), alone_ns=one.cost_ns)
+    left = _finding(replace(one, cost_ns=one.rest_ns), least)
+    # A cause that is shown beside what it delays stays so.
+    shown = left.shown or _BESIDE in finding.notes
+    return replace(left, alone_ns=one.cost_ns, shown=shown, notes=finding.notes)
 
 
 def _repeating(found: Sequence[Priced], findings: Sequence[Finding], above: Mapping[int, int]) -> dict[int, int]:
