@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib.util
+import io
+import json
 import lzma
+import pickle
+import sqlite3
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from stepscope.simulate import PRESETS, WRITERS, simulate
 from stepscope.simulate.devices import DEVICES
@@ -51,8 +60,14 @@ _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 
 def recordings(folder: Path) -> list[Recording]:
-    """One small recording per source, and the trace of PyTorch in every packing."""
+    """One small recording per source and form of it, and the trace of PyTorch in every packing."""
     found = [_simulated(format, folder) for format in WRITERS]
+    by_source = {one.source: one for one in found}
+    found += [
+        _as_tables(by_source["nsight"], folder),
+        _as_json(by_source["memsnapshot"]),
+        _ascend_database(folder),
+    ]
     [plain] = found[0].files.values()
     for suffix, pack in _PACKERS.items():
         name = f"trace.json.{suffix}"
@@ -73,3 +88,36 @@ def _simulated(format: str, folder: Path) -> Recording:
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     contents = {file.relative_to(out).as_posix(): file.read_bytes() for file in files}
     return Recording(format, contents, path.relative_to(out).as_posix())
+
+
+def _as_tables(export: Recording, folder: Path) -> Recording:
+    """An export of Nsight Systems as a folder with a Parquet file per table."""
+    path, files = export.write(folder / "to-tables"), {}
+    with closing(sqlite3.connect(path)) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            cursor = connection.execute(f'SELECT * FROM "{name}"')
+            columns = [column for column, *_ in cursor.description]
+            rows = cursor.fetchall()
+            out = io.BytesIO()
+            pq.write_table(pa.table({column: [row[i] for row in rows] for i, column in enumerate(columns)}), out)
+            files[f"report/{name}.parquet"] = out.getvalue()
+    return Recording("nsight, Parquet", files, "report")
+
+
+def _as_json(snapshot: Recording) -> Recording:
+    [content] = snapshot.files.values()
+    return Recording(
+        "memsnapshot, JSON", {"snapshot.json": json.dumps(pickle.loads(content)).encode()}, "snapshot.json"
+    )
+
+
+def _ascend_database(folder: Path) -> Recording:
+    """The small database that the reader's tests write: the simulator writes text."""
+    place = Path(__file__).parents[2] / "tests" / "readers" / "ascend" / "small.py"
+    spec = importlib.util.spec_from_file_location("small", place)
+    assert spec is not None
+    assert spec.loader is not None
+    small = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(small)
+    path: Path = small.write_database(folder / "ascend_pytorch_profiler_0.db")
+    return Recording("ascend, database", {path.name: path.read_bytes()}, path.name)
