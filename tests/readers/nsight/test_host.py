@@ -89,6 +89,9 @@ def test_ranges_of_pytorch_are_steps_operators_modules_and_loading(export, opene
         "FSDP::pre_forward (blocks.3), op_id = 41": ("FSDP::pre_forward (blocks.3)", "annotation"),
         "Optimizer.step#AdamW.step, op_id = 42": ("Optimizer.step#AdamW.step", "annotation"),
         "DistributedDataParallel.forward, op_id = 43": ("DistributedDataParallel.forward", "annotation"),
+        "torch.distributed.ddp.reducer::copy_bucket_to_grad, op_id = 44": (
+            "torch.distributed.ddp.reducer::copy_bucket_to_grad", "op"
+        ),
         "flash_attn::_flash_attn_forward, op_id = 44": ("flash_attn::_flash_attn_forward", "op"),
         "record_param_comms, op_id = 45": ("record_param_comms", "op"),
         "nn.Module: Linear_1": ("nn.Module: Linear_1", "module"),

@@ -69,8 +69,9 @@ FROM nsight_nvtx n LEFT JOIN nsight_domains d ON d.process = n.process AND d.dom
 WHERE {_IS_RANGE}
 """
 #: What `record_function` marks gets an operator's details as well, but has no operator's name:
-#: `FSDP::pre_forward (layer)`, `Optimizer.step#AdamW.step`, `DistributedDataParallel.forward`.
-_MARKED: Final = r"[\s(#]|^[^:]*\."
+#: `FSDP::pre_forward (layer)`, `Optimizer.step#AdamW.step`, `DistributedDataParallel.forward`; but the operator
+#: `torch.distributed.ddp.reducer::copy_bucket_to_grad`.
+_MARKED: Final = r"[\s(#]|^[^:]*\.[^:]*$"
 _EVENTS: Final = f"""
 INSERT INTO raw_events BY NAME
 SELECT r.id, r.start AS ts, CASE WHEN r.type IN {_MARK} THEN NULL ELSE coalesce(r.stop, $stop) - r.start END AS dur,
@@ -82,6 +83,7 @@ JOIN nsight_range_tracks t ON t.global_tid = r.global_tid AND t.is_start_end = (
 JOIN names n ON n.name = r.name
 JOIN nsight_range_names m ON m.name = r.name
 """
+_NO_OPERATORS: Final = "DELETE FROM op_inputs WHERE event NOT IN (SELECT id FROM raw_events WHERE category = 'op')"
 #: Sizes extend to the ids of inputs or to the end; a sequence number to a comma or the end.
 _INPUTS: Final = f"""
 INSERT INTO op_inputs BY NAME
@@ -133,6 +135,7 @@ def load_nvtx(loader: ExportLoader, stop: int | None) -> None:
     _understand_names(loader)
     _make_tracks(loader)
     connection.execute(_EVENTS, {"stop": stop})
+    connection.execute(_NO_OPERATORS)
     [still_open] = loader.staging.one(f"SELECT count(*) FROM nsight_ranges WHERE stop IS NULL AND type NOT IN {_MARK}")
     load_collectives(loader, schemas)
     loader.staging.observe(
