@@ -33,12 +33,13 @@ def test_what_one_of_several_ranks_has_names_it(several: bool, said: str) -> Non
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("steps are cut by the recording's start or end", "steps are cut by the recording's start or end (1)"),
-        ("launches (4 %) have no device activity", "launches (4 %) have no device activity (1)"),
+        ("steps are cut by the recording's start or end", "1 step is cut by the recording's start or end"),
+        ("launches (4 %) have no device activity", "1 launch (4 %) has no device activity"),
+        ("whatnots are broken", "whatnots are broken (1)"),
         ("no steps are marked", "no steps are marked"),
         ("what the recording says beside its events is broken", "what the recording says beside its events is broken"),
         ("op_statistic.csv is no JSON", "op_statistic.csv is no JSON"),
     ],
 )
-def test_the_count_of_one_stands_behind_whatever_the_wording(message: str, said: str) -> None:
+def test_wording_of_one(message: str, said: str) -> None:
     assert _line([HealthLine("code", "info", message, "none", 1)], False).text == said

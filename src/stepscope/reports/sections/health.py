@@ -8,6 +8,7 @@ from stepscope.model.amounts import plural
 from stepscope.reports.blocks import Line, Section
 from stepscope.reports.contents import Contents
 from stepscope.reports.health import SEVERITIES, HealthLine, by_reason
+from stepscope.reports.once import of_one, once
 from stepscope.reports.sections.snapshot import UNSAID, is_snapshot
 from stepscope.reports.text import visible
 
@@ -51,14 +52,13 @@ def _line(same: list[HealthLine], several: bool) -> Line:
     ranks = sorted({line.rank for line in same if line.rank is not None})
     where = f" ({len(ranks)} ranks)" if len(ranks) > 1 else f" (rank {ranks[0]})" if ranks and several else ""
     effect = "" if first.effect == "none" else first.effect.removeprefix("none; ")
-    return Line(visible(f"{_counted(first.message, number)}{where}"), visible(effect), first.severity)
-
-
-def _counted(message: str, number: int) -> str:
-    """The message with its count. Messages speak of many: of one, the count stands behind, which suits any wording."""
-    if not _is_counted(message):
-        return message
-    return f"{number:,} {message}" if number > 1 else f"{message} (1)"
+    message = first.message
+    if _is_counted(message):
+        alone = once(message) if number == 1 else None
+        # A message that no pattern fits is told of many things, with its count behind it.
+        message = alone or (f"{message} (1)" if number == 1 else f"{number:,} {message}")
+        effect = of_one(effect) if alone else effect
+    return Line(visible(f"{message}{where}"), visible(effect), first.severity)
 
 
 def _is_counted(message: str) -> bool:
