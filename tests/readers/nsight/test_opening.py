@@ -77,6 +77,19 @@ def test_a_folder_with_a_damaged_table(export, tmp_path):
         assert trace.scalar("SELECT count(*) FROM events") == 21
 
 
+@pytest.mark.parametrize("kind", ["parquet", "stream"])
+def test_text_that_is_no_utf8_is_replaced_and_said(export, tmp_path, kind):
+    folder = export.folder(tmp_path / "folder", kind)
+    [place] = folder.glob("StringIds.*")
+    broken = pa.array([b"broken \xff name"], pa.binary()).cast(pa.string(), safe=False)
+    write(pa.table({"id": pa.array([10**6]), "value": broken}), folder / "StringIds", kind, 1000)
+    assert place.exists()
+    with open_fresh(folder) as trace:
+        check_invariants(trace)
+        [line] = trace.rows("SELECT message FROM health WHERE code = 'tables-damaged'")
+    assert "StringIds (text of value that is no UTF-8)" in line["message"]
+
+
 def test_every_packing_gives_the_same_tables(export, tmp_path):
     plain = export.sqlite(tmp_path / "export.sqlite")
     with open_fresh(plain) as trace:

@@ -55,7 +55,9 @@ class FolderTables:
         size = 0
         try:
             for batch in _parquet(path, types) if path.suffix == ".parquet" else _arrow(path):
-                gathered.append(pa.table({name: _column(batch, name, kind) for name, kind in types.items()}))
+                gathered.append(
+                    pa.table({name: self._column(table, batch, name, kind) for name, kind in types.items()})
+                )
                 size += batch.num_rows
                 if size >= CHUNK_ROWS:
                     yield pa.concat_tables(gathered)
@@ -65,6 +67,30 @@ class FolderTables:
             self.damage.append(f"table {table} ({said[0][:200]})")
         if size:
             yield pa.concat_tables(gathered)
+
+    def _column(self, table: str, batch: pa.RecordBatch, name: str, kind: pa.DataType) -> Any:
+        """A column converted to `kind`; nulls where it is missing or can't be converted.
+
+        Raises:
+            ArrowInvalid: Its layout is broken.
+        """
+        if name not in batch.schema.names:
+            return pa.nulls(batch.num_rows, kind)
+        values = batch.column(name)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        try:
+            values.validate(full=True)
+        except pa.ArrowInvalid:
+            if not pa.types.is_string(values.type):
+                raise
+            values = _text(values.cast(pa.binary()))
+            self.damage.append(f"table {table} (text of {name} that is no UTF-8)")
+        try:
+            # Identities are unsigned here and signed in SQLite, with the same 64 bits.
+            return values.cast(kind, safe=False)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return pa.nulls(batch.num_rows, kind)
 
     def close(self) -> None:
         """Nothing to do: files are open only while they are read."""
@@ -98,15 +124,7 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(low, CHUNK_ROWS)
 
 
-def _column(batch: pa.RecordBatch, name: str, kind: pa.DataType) -> Any:
-    """A column converted to `kind`; nulls where it is missing or can't be converted."""
-    if name not in batch.schema.names:
-        return pa.nulls(batch.num_rows, kind)
-    values = batch.column(name)
-    try:
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        # Identities are unsigned here and signed in SQLite, with the same 64 bits.
-        return values.cast(kind, safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.nulls(batch.num_rows, kind)
+def _text(raw: Any) -> Any:
+    """Text from bytes; what is no UTF-8 in them is replaced."""
+    raw.validate(full=True)
+    return pa.array([None if one is None else one.decode("utf-8", "replace") for one in raw.to_pylist()], pa.string())
