@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test series lint bench setup clean
+.PHONY: demo test series lint bench page setup clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope demo
@@ -22,6 +22,10 @@ lint: $(VENV)/.tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Builds the page of `stepscope view` from its sources, with Node; what is built is committed.
+page:
+	cd page && npm ci --silent && npm run --silent check && npm run --silent build
+
 bench: $(VENV)/.tools
 	$(BIN)/python -m bench $(ARGS)
 
@@ -38,4 +42,4 @@ $(VENV)/.tools: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -89,17 +90,17 @@ class Browser:
         while not any(e.get("method") == method and e.get("sessionId") == session for e in self.events):
             self.events.append(self._next())
 
-    def page(self, path: Path, width: int, scheme: str = "light") -> Page:
-        """A page that has loaded a file, in a window of `width` and 900 CSS pixels."""
+    def page(self, address: Path | str, width: int, scheme: str = "light", height: int = 900) -> Page:
+        """A page that has loaded a file or an address, in a window of so many CSS pixels."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
-        for domain in ("Page", "Runtime", "Log"):
+        for domain in ("Page", "Runtime", "Log", "Network"):
             page.send(f"{domain}.enable")
-        page.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        page.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         page.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.events.clear()
-        page.send("Page.navigate", url=path.as_uri())
+        page.send("Page.navigate", url=address if isinstance(address, str) else address.as_uri())
         self.wait_for("Page.loadEventFired", session)
         return page
 
@@ -139,6 +140,29 @@ class Page:
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
         self.send("Input.dispatchKeyEvent", type="keyDown", **params, **({"text": text} if text else {}))
         self.send("Input.dispatchKeyEvent", type="keyUp", **params)
+
+    def eventually(self, condition: str, seconds: float = 10.0) -> None:
+        """Wait until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(condition):
+            assert time.monotonic() < end, f"never: {condition}"
+
+    def requested(self) -> list[str]:
+        """Addresses that the page has asked for."""
+        self.run("0")  # what the browser said before is read by now
+        return [
+            event["params"]["request"]["url"]
+            for event in self._browser.events
+            if event.get("method") == "Network.requestWillBeSent" and event.get("sessionId") == self._session
+        ]
+
+    def picture(self) -> bytes:
+        """What is seen, as PNG."""
+        return base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
+
+    def close(self) -> None:
+        """Close it."""
+        self.send("Page.close")
 
     def complaints(self) -> list[str]:
         """What the browser had to complain about: errors of scripts, what the content policy refused."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import browser
 from series import ANEW, WHOLE, drawn
 from stepscope.model.sizes import SIZES
 from support import STORES
@@ -61,3 +62,13 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
     """The sizes that the test runs with: those of `SIZES`, unless it is asked for both sides."""
     with SIZES.changed(**(LARGE if getattr(request, "param", "small") == "large" else {})):
         yield
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
+    """One browser for all tests of a process."""
+    program = browser.found()
+    if program is None:
+        pytest.skip("no Chromium or Chrome is installed (BROWSER_FOR_TESTS names another place)")
+    with browser.opened(program, tmp_path_factory.mktemp("profile")) as running:
+        yield running

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -46,15 +45,6 @@ CONTRAST = """(() => {
   }
   return low;
 })()"""
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Browser]:
-    program = browser.found()
-    if program is None:
-        pytest.skip("no Chromium or Chrome is installed (BROWSER_FOR_TESTS names another place)")
-    with browser.opened(program, tmp_path_factory.mktemp("profile")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
 from stepscope.cli.speed import quick_process
+from stepscope.cli.view import view
 from stepscope.cli.whatif import whatif
 from stepscope.model.errors import StepscopeError
 from stepscope.model.process.leaving import wait_if_leaving
@@ -36,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, rules, whatif, query, export, schema, demo, simulate):
+for command in (analyze, view, rules, whatif, query, export, schema, demo, simulate):
     app.command(cls=Command)(command)
 app.add_typer(cache, name="cache")
 

@@ -16,30 +16,31 @@ from stepscope.reports.health import Abstention
 
 def values(report: Contents) -> dict[str, Any]:
     """The report as JSON values."""
-    document = _head(report)
-    document["tables"] = {name: _table(report, name, table) for name, table in report.tables.items()}
-    document |= _conclusions(report)
+    document = head_values(report)
+    document["tables"] = {name: table_values(report, name, table) for name, table in report.tables.items()}
+    document |= conclusions(report)
     return document
 
 
 def lines(report: Contents) -> Iterator[str]:
     """The report as the text of a JSON document, a row per line; ASCII only, so that no terminal can be fooled."""
-    head = _head(report)
+    head = head_values(report)
     yield "{\n"
     for key, value in head.items():
         yield f'"{key}": {_dumps(value)},\n'
     yield '"tables": {'
     for number, (name, table) in enumerate(report.tables.items()):
-        about = _table(report, name, table)
-        rows = about.pop("rows")
+        about = about_table(report, name, table)
+        rows = rows_of(table)
         yield (",\n" if number else "\n") + f"{_dumps(name)}: {_dumps(about)[:-1]}, " + '"rows": ['
         yield ",".join("\n" + _dumps(row) for row in rows) + "]}"
-    for key, value in _conclusions(report).items():
+    for key, value in conclusions(report).items():
         yield ("\n}" if key == "findings" else "") + f",\n{_dumps(key)}: {_dumps(value)}"
     yield "\n}\n"
 
 
-def _head(report: Contents) -> dict[str, Any]:
+def head_values(report: Contents) -> dict[str, Any]:
+    """What stands before the tables."""
     return {
         "schema": SCHEMA,
         "source": [{**recording.to_json(), "rank": rank} for rank, recording in report.sources.items()],
@@ -59,14 +60,21 @@ def _place(place: Place) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _conclusions(report: Contents) -> dict[str, Any]:
+def conclusions(report: Contents) -> dict[str, Any]:
+    """What stands behind the tables: findings and the diagnosis."""
     return {
         "findings": [finding.to_json() for finding in report.findings],
         "diagnosis": report.diagnosis.to_json() if report.diagnosis else None,
     }
 
 
-def _table(report: Contents, name: str, table: Table) -> dict[str, Any]:
+def table_values(report: Contents, name: str, table: Table) -> dict[str, Any]:
+    """One table with its rows."""
+    return {**about_table(report, name, table), "rows": rows_of(table)}
+
+
+def about_table(report: Contents, name: str, table: Table) -> dict[str, Any]:
+    """One table without its rows."""
     return {
         "description": table.schema.description,
         "computed": report.computed(name),
@@ -74,8 +82,12 @@ def _table(report: Contents, name: str, table: Table) -> dict[str, Any]:
         "columns": [
             {"name": c.name, "type": c.type, "unit": c.unit, "description": c.description} for c in table.schema.columns
         ],
-        "rows": [[_finite(value) for value in row] for row in table.rows()],
     }
+
+
+def rows_of(table: Table) -> list[list[Any]]:
+    """The rows of a table as JSON values."""
+    return [[_finite(value) for value in row] for row in table.rows()]
 
 
 def _missing(one: Abstention) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+import type { BarsBlock, Block, GridBlock, LineBlock, Section } from "../data/types";
+import { href } from "../shell/router";
+import { Budget } from "./Budget";
+
+/** A section of the report as every output has it: lines, bars and small tables. */
+export function SectionView({ section }: { section: Section }) {
+  return (
+    <section class="part" aria-label={section.title}>
+      <h2>{section.title}{section.aside ? <span class="aside">{section.aside}</span> : null}</h2>
+      <Blocks blocks={section.blocks} title={section.title} />
+    </section>
+  );
+}
+
+export function Blocks({ blocks, title }: { blocks: Block[]; title: string }) {
+  const lines = blocks.filter((block): block is LineBlock => block.kind === "line");
+  const others = blocks.filter((block): block is BarsBlock | GridBlock => block.kind === "bars" || block.kind === "grid");
+  return (
+    <>
+      {lines.length ? <ul class="lines">{lines.map((line) => <Line line={line} />)}</ul> : null}
+      {others.map((block) => (block.kind === "bars" ? <Budget rows={block.rows} /> : <Grid grid={block} title={title} />))}
+    </>
+  );
+}
+
+export function Line({ line }: { line: LineBlock }) {
+  const named = line.tone === "error" || line.tone === "warning";
+  return (
+    <li class={line.tone}>
+      {named ? <strong>{line.tone}: </strong> : null}
+      {line.text}
+      {line.detail ? <span class="aside"> → {line.detail}</span> : null}
+    </li>
+  );
+}
+
+export function Grid({ grid, title }: { grid: GridBlock; title: string }) {
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="group" aria-label={grid.caption || title}>
+        <table class="grid">
+          {grid.caption ? <caption>{grid.caption}</caption> : null}
+          <thead>
+            <tr>
+              {grid.headings.map((heading) =>
+                heading.bar ? <td /> : heading.text ? <th scope="col" class={heading.number ? "n" : ""}>{heading.text}</th> : <td />,
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {grid.rows.map((row) => (
+              <tr>
+                {row.map((cell, i) => {
+                  const heading = grid.headings[i];
+                  const text = String(cell);
+                  if (i === 0) return <th scope="row" class={text.startsWith("  ") ? "inner" : text.trim().length > 24 ? "long" : ""}>{text.trim()}</th>;
+                  if (heading?.bar) return <td>{typeof cell === "number" ? <Share value={cell} /> : null}</td>;
+                  return <td class={heading?.number ? "n" : ""}>{text.trim()}</td>;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {grid.hidden && grid.table ? (
+        <p class="aside"><a href={href("tables", { table: grid.table })}>{grid.hidden.toLocaleString("en-US")} more rows</a></p>
+      ) : null}
+    </>
+  );
+}
+
+/** A share of 1 as a bar; the number stands beside it. */
+export function Share({ value }: { value: number }) {
+  return (
+    <svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" width="100" height="10" />
+      <rect width={Math.min(100, Math.max(0, 100 * value))} height="10" />
+    </svg>
+  );
+}

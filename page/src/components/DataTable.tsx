@@ -1,0 +1,148 @@
+import { useSignal } from "@preact/signals";
+import { useId, useMemo } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import type { Column, Table, Value } from "../data/types";
+import { headingOf, isNumeric, scaleOf, type Scale } from "./format";
+import { copy, download, separated } from "./taking";
+
+export interface DataTableProps {
+  name: string;
+  table: Pick<Table, "columns" | "rows" | "description">;
+  /** Columns to show first asked; the reader may ask for all. Empty or missing: all. */
+  columns?: readonly string[];
+  /** Column to sort by at first, largest first. */
+  sort?: string;
+  /** Only rows with these values. */
+  where?: Readonly<Record<string, Value>>;
+  /** What a cell shows instead of its text, such as a link; undefined for its text. */
+  cell?: (column: Column, value: Value, row: readonly Value[]) => ComponentChildren | undefined;
+  /** Rows shown before the reader asks for more. */
+  most?: number;
+}
+
+/** A table that sorts, filters, explains its columns, and can be copied or downloaded. */
+export function DataTable({ name, table, columns, sort, where, cell, most = 100 }: DataTableProps) {
+  const id = useId();
+  const every = useSignal(!columns?.length);
+  const by = useSignal({ column: sort ?? "", down: true });
+  const filter = useSignal("");
+  const limit = useSignal(most);
+  const help = useSignal(false);
+  const said = useSignal("");
+  const matching = useMemo(() => matches(table, where), [table, where]);
+  const chosen = every.value ? table.columns : pick(table.columns, columns ?? []);
+  const scales = useMemo(() => scalesOf(table.columns, matching), [table, matching]);
+  const rows = sorted(filtered(matching, filter.value), table.columns, by.value);
+  const shown = rows.slice(0, limit.value);
+  const text = () => separated(chosen.map((column) => column.name), rows.map((row) => chosen.map((c) => row[at(table, c)] ?? null)));
+  return (
+    <section class="table" aria-label={name}>
+      <div class="tools">
+        <label>
+          <span class="hidden">Filter {name}</span>
+          <input type="search" placeholder="Filter" value={filter.value} onInput={(e) => (filter.value = e.currentTarget.value)} />
+        </label>
+        <span class="aside" role="status">
+          {said.value || (rows.length === matching.length ? `${rows.length.toLocaleString("en-US")} rows` : `${rows.length.toLocaleString("en-US")} of ${matching.length.toLocaleString("en-US")} rows`)}
+        </span>
+        <span class="grow" />
+        {columns?.length ? (
+          <button type="button" aria-pressed={every.value} onClick={() => (every.value = !every.value)}>All columns</button>
+        ) : null}
+        <button type="button" aria-expanded={help.value} aria-controls={`${id}-help`} onClick={() => (help.value = !help.value)}>Columns explained</button>
+        <button type="button" onClick={() => copy(text()).then((words) => (said.value = words))}>Copy</button>
+        <button type="button" onClick={() => download(`${name}.csv`, text())}>CSV</button>
+      </div>
+      <dl class="legend" id={`${id}-help`} hidden={!help.value}>
+        {chosen.map((column) => [<dt>{headingOf(column)}</dt>, <dd>{column.description}</dd>])}
+      </dl>
+      <div class="scroll" tabIndex={0} role="group" aria-label={`${name}, scrollable`}>
+        <table>
+          <thead>
+            <tr>{chosen.map((column) => <Head key={column.name} column={column} scale={scales.get(column.name)} by={by} />)}</tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <tr>
+                {chosen.map((column, i) => {
+                  const value = row[at(table, column)] ?? null;
+                  const own = cell?.(column, value, row);
+                  const written = own ?? scales.get(column.name)?.write(value);
+                  const kind = isNumeric(column) ? "n" : kindOf(value);
+                  return i === 0 && !isNumeric(column)
+                    ? <th scope="row" class={kind}>{written}</th>
+                    : <td class={kind}>{written}</td>;
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > shown.length ? (
+        <button type="button" class="more" onClick={() => (limit.value *= 4)}>
+          Show more ({(rows.length - shown.length).toLocaleString("en-US")} left)
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
+interface Order {
+  column: string;
+  down: boolean;
+}
+
+function Head({ column, scale, by }: { column: Column; scale: Scale | undefined; by: { value: Order } }) {
+  const mine = by.value.column === column.name;
+  const turn = () => (by.value = { column: column.name, down: mine ? !by.value.down : isNumeric(column) });
+  return (
+    <th scope="col" class={isNumeric(column) ? "n" : ""} aria-sort={mine ? (by.value.down ? "descending" : "ascending") : undefined}>
+      <button type="button" title={column.description} onClick={turn}>
+        {headingOf(column)}
+        {scale?.label ? <small> {scale.label}</small> : null}
+      </button>
+    </th>
+  );
+}
+
+const at = (table: Pick<Table, "columns">, column: Column): number => table.columns.indexOf(column);
+
+function pick(columns: Column[], names: readonly string[]): Column[] {
+  return names.flatMap((name) => columns.find((column) => column.name === name) ?? []);
+}
+
+function matches(table: Pick<Table, "columns" | "rows">, where?: Readonly<Record<string, Value>>): Value[][] {
+  const asked = Object.entries(where ?? {}).map(([name, value]) => [table.columns.findIndex((c) => c.name === name), value] as const);
+  return asked.length ? table.rows.filter((row) => asked.every(([i, value]) => row[i] === value)) : table.rows;
+}
+
+function scalesOf(columns: Column[], rows: Value[][]): Map<string, Scale> {
+  return new Map(columns.map((column, i) => [column.name, scaleOf(column, rows.map((row) => row[i] ?? null))]));
+}
+
+function filtered(rows: Value[][], words: string): Value[][] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!wanted.length) return rows;
+  return rows.filter((row) => {
+    const text = row.filter((value) => typeof value === "string" || Array.isArray(value)).join("\n").toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
+}
+
+function sorted(rows: Value[][], columns: Column[], { column, down }: Order): Value[][] {
+  const i = columns.findIndex((one) => one.name === column);
+  if (i < 0) return rows;
+  const sign = down ? -1 : 1;
+  return [...rows].sort((a, b) => {
+    const [x, y] = [a[i] ?? null, b[i] ?? null];
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+    if (typeof x === "number" && typeof y === "number") return sign * (x - y);
+    return sign * String(x).localeCompare(String(y), "en", { numeric: true });
+  });
+}
+
+function kindOf(value: Value): string {
+  const text = Array.isArray(value) ? value.join(" ") : String(value ?? "");
+  if (text.length <= 24) return "";
+  return (text.match(/ /g)?.length ?? 0) >= text.length / 10 ? "prose" : "long";
+}

@@ -1,0 +1,73 @@
+import { href } from "../shell/router";
+import type { Finding, ItemBlock, Report } from "../data/types";
+import { duration, quantity, visible } from "./format";
+
+/** A finding: what it is worth, what it rests on, and what to do. */
+export function FindingCard({ item, report, open }: { item: ItemBlock; report: Report; open: boolean }) {
+  const finding = report.findings.find((one) => one.code === item.code && one.title === item.title) ?? report.findings.find((one) => one.code === item.code);
+  return (
+    <details class={`finding ${item.tone}`} open={open}>
+      <summary>
+        <span class="title">{item.number}. {item.title}</span>
+        <span class="worth">{item.worth}</span>
+      </summary>
+      <p>{item.text} <code>{item.code}</code></p>
+      {item.remedies.length ? (
+        <ul class="remedies">
+          {item.remedies.map((remedy) => (
+            <li>
+              {remedy.text}
+              {remedy.after.length ? (
+                <pre tabIndex={0}>
+                  {remedy.before.map((line) => <del>- {line}{"\n"}</del>)}
+                  {remedy.after.map((line) => <ins>+ {line}{"\n"}</ins>)}
+                </pre>
+              ) : null}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      {item.inspect ? <p>Look inside: <code>{item.inspect}</code></p> : null}
+      {item.also.length ? <p class="aside">It also explains: {item.also.join("; ")}</p> : null}
+      {finding ? <EvidenceLinks finding={finding} /> : null}
+    </details>
+  );
+}
+
+/** Where to see it: places in the timeline, rows of tables, and the numbers it rests on. */
+function EvidenceLinks({ finding }: { finding: Finding }) {
+  const { ranks, ranges, events, rows, numbers } = finding.evidence;
+  const rank = ranks[0] ?? 0;
+  const figures = Object.entries(numbers);
+  if (!ranges.length && !events.length && !rows.length && !figures.length) return null;
+  return (
+    <div class="evidence">
+      <ul class="places">
+        {ranges.slice(0, 3).map(([from, to]) => (
+          <li><a href={href("timeline", { rank, from, to })}>Timeline at {duration(from)}, {duration(to - from)} long</a></li>
+        ))}
+        {events.slice(0, 3).map((event, i) => (
+          <li><a href={href("timeline", { rank, event })}>{i ? `Event ${event}` : `Longest event in the timeline (${event})`}</a></li>
+        ))}
+        {rows.slice(0, 4).map((row) => (
+          <li><a href={href("tables", { table: row.table, where: JSON.stringify(row.where) })}>Row of {row.table.replaceAll("_", " ")}</a></li>
+        ))}
+      </ul>
+      {figures.length ? (
+        <details class="numbers">
+          <summary>Numbers it rests on</summary>
+          <table>
+            <tbody>
+              {figures.map(([name, value]) => (
+                <tr>
+                  <th scope="row">{name}</th>
+                  <td class="n">{typeof value === "number" ? (name.endsWith("_ns") ? duration(value) : quantity(value, "")) : visible(value)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </details>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { getTable, Refused } from "../data/client";
+import type { Report, Table } from "../data/types";
+import { DataTable, type DataTableProps } from "./DataTable";
+import { Failure } from "./Failure";
+
+/** A table of the report, or undefined until it is there; an error is a sentence. */
+export function useTable(name: string): { table: Table | null; error: Refused | null } {
+  const table = useSignal<Table | null>(null);
+  const error = useSignal<Refused | null>(null);
+  useEffect(() => {
+    let wanted = true;
+    table.value = null;
+    error.value = null;
+    getTable(name).then(
+      (found) => wanted && (table.value = found),
+      (problem) => wanted && (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [name]);
+  return { table: table.value, error: error.value };
+}
+
+type Shown = Omit<DataTableProps, "table" | "name">;
+
+/** A table of the report by name, fetched when it is first shown. */
+export function TablePanel({ name, ...rest }: { name: string } & Shown) {
+  const { table, error } = useTable(name);
+  if (error) return <Failure error={error} />;
+  if (table === null) return <p class="aside" aria-busy="true">loading {name.replaceAll("_", " ")}</p>;
+  return <DataTable key={name} name={name} table={table} {...rest} />;
+}
+
+/** Whether the report has rows of a table. */
+export function has(report: Report, ...names: string[]): boolean {
+  return names.some((name) => (report.tables[name]?.count ?? 0) > 0);
+}

@@ -1,0 +1,136 @@
+/** What the server sends; `docs/report.md` describes the report, `stepscope.web.document` its head. */
+
+export type Value = string | number | boolean | null | (string | number)[];
+
+export interface Column {
+  name: string;
+  type: string;
+  unit: string;
+  description: string;
+}
+
+export interface Missing {
+  message: string;
+  hint: string;
+  applies: boolean;
+  failed: boolean;
+  ranks: number[];
+}
+
+/** A table without its rows. */
+export interface TableHead {
+  description: string;
+  computed: boolean;
+  missing: Missing[];
+  count: number;
+}
+
+export interface Table extends Omit<TableHead, "count"> {
+  columns: Column[];
+  rows: Value[][];
+}
+
+export type Tone = "error" | "warning" | "info" | "good" | "plain" | "";
+
+export interface Heading {
+  text: string;
+  number: boolean;
+  rank: number;
+  bar: boolean;
+}
+
+export interface GridBlock {
+  kind: "grid";
+  headings: Heading[];
+  rows: (string | number)[][];
+  caption: string;
+  hidden: number;
+  table: string;
+}
+
+export interface BarsBlock {
+  kind: "bars";
+  rows: { label: string; total: number; parts: number[] }[];
+}
+
+export interface LineBlock {
+  kind: "line";
+  text: string;
+  detail: string;
+  tone: Tone;
+}
+
+export interface ItemBlock {
+  kind: "item";
+  number: number;
+  code: string;
+  title: string;
+  worth: string;
+  text: string;
+  tone: Tone;
+  remedies: { text: string; before: string[]; after: string[] }[];
+  inspect: string;
+  also: string[];
+}
+
+export type Block = GridBlock | BarsBlock | LineBlock | ItemBlock;
+
+export interface Section {
+  title: string;
+  aside: string;
+  blocks: Block[];
+}
+
+export interface Evidence {
+  ranks: number[];
+  steps: number[];
+  ranges: [number, number][];
+  events: number[];
+  rows: { table: string; where: Record<string, Value> }[];
+  numbers: Record<string, number | string>;
+}
+
+export interface Finding {
+  code: string;
+  name: string;
+  family: string;
+  severity: string;
+  title: string;
+  summary: string;
+  cost_ns: number | null;
+  share: number | null;
+  evidence: Evidence;
+  actions: { text: string; before: string; after: string; page: string }[];
+  shown: boolean;
+}
+
+export interface Source {
+  source: string;
+  reader: string;
+  rank: number;
+  world_size: number | null;
+  host: string | null;
+  origin_unix_ns: number | null;
+  events: number;
+}
+
+export interface Report {
+  version: string;
+  source: Source[];
+  health: { code: string; severity: string; message: string; effect: string; count: number; rank: number | null }[];
+  ranks: { rank: number; device: number | null; name: string | null; world_size: number | null }[];
+  page: {
+    title: string;
+    facts: string[];
+    figures: { label: string; value: string; detail: string }[];
+    sections: Section[];
+  };
+  tables: Record<string, TableHead>;
+  findings: Finding[];
+}
+
+export interface Progress {
+  what: string;
+  done: number;
+  total: number;
+}

@@ -1,0 +1,14 @@
+import "uplot/dist/uPlot.min.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/parts.css";
+import { render } from "preact";
+import { Shell } from "./shell/Shell";
+import { followTheme } from "./shell/theme";
+
+followTheme();
+const root = document.getElementById("page");
+if (root) {
+  root.replaceChildren();
+  render(<Shell />, root);
+}

@@ -1,0 +1,49 @@
+import { TablePanel } from "../components/TablePanel";
+import type { Value } from "../data/types";
+import { href } from "../shell/router";
+import type { PageProps } from "./registry";
+
+/** Every table of the report; `where` in the address, a JSON object, narrows one to the rows of a finding. */
+export function Tables({ report, params }: PageProps) {
+  const name = params.get("table") ?? "";
+  const about = report.tables[name];
+  const full = Object.entries(report.tables).filter(([, table]) => table.count > 0);
+  const lacking = Object.entries(report.tables).filter(([, table]) => table.missing.some((one) => one.applies));
+  if (about) {
+    const where = rowsOf(params.get("where"));
+    return (
+      <>
+        <p><a href={href("tables")}>All tables</a></p>
+        <h1>{name.replaceAll("_", " ")}</h1>
+        <p class="prose">{about.description}</p>
+        {where ? <p><a href={href("tables", { table: name })}>Show all rows</a></p> : null}
+        {about.missing.map((one) => <p class="aside">{one.message}: {one.hint}</p>)}
+        <TablePanel key={name} name={name} {...(where ? { where } : {})} />
+      </>
+    );
+  }
+  return (
+    <>
+      <h1>All tables</h1>
+      <dl class="catalogue">
+        {full.map(([key, table]) => [
+          <dt><a href={href("tables", { table: key })}>{key.replaceAll("_", " ")}</a> <span class="aside">{table.count.toLocaleString("en-US")}</span></dt>,
+          <dd>{table.description}</dd>,
+        ])}
+      </dl>
+      {lacking.length ? <h2>What this recording lacks</h2> : null}
+      <dl class="catalogue">
+        {lacking.map(([key, table]) => [<dt>{key.replaceAll("_", " ")}</dt>, <dd>{table.missing.map((one) => `${one.message}: ${one.hint}`).join("; ")}</dd>])}
+      </dl>
+    </>
+  );
+}
+
+function rowsOf(text: string | null): Record<string, Value> | null {
+  try {
+    const found: unknown = JSON.parse(text ?? "null");
+    return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, Value>) : null;
+  } catch {
+    return null;
+  }
+}

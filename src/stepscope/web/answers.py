@@ -1,0 +1,53 @@
+"""Answers of the server: JSON and bytes with an ETag, and errors as one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from stepscope.model.errors import StepscopeError
+
+#: A browser may keep what it has, and asks each time whether it is still right.
+_KEEP = "private, no-cache"
+
+
+def json_answer(request: Request, values: Any, status: int = 200) -> Response:
+    """Values as JSON; infinities and NaN, which JSON does not know, as null."""
+    try:
+        body = json.dumps(values, separators=(",", ":"), allow_nan=False, default=str)
+    except ValueError:
+        body = json.dumps(_finite(values), separators=(",", ":"), allow_nan=False, default=str)
+    return bytes_answer(request, body.encode("ascii"), "application/json", status)
+
+
+def bytes_answer(request: Request, body: bytes, media_type: str, status: int = 200) -> Response:
+    """Bytes, or 304 without them where the browser has them already."""
+    tag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": _KEEP}
+    if status == 200 and request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, status, headers, media_type)
+
+
+def failed(_: Request, error: Exception) -> Response:
+    """An error that is meant for users, as its sentence."""
+    assert isinstance(error, StepscopeError)
+    return JSONResponse({"error": error.message, "hint": error.hint}, 422)
+
+
+def unexpected(_: Request, error: Exception) -> Response:
+    """An error that is a defect of this program: its kind, and no more."""
+    return JSONResponse({"error": f"an unexpected error occurred ({type(error).__name__})", "hint": ""}, 500)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, (list, tuple)) else value

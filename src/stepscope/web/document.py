@@ -1,0 +1,47 @@
+"""What the page is told of a report before it asks for tables: everything but their rows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from stepscope import __version__
+from stepscope.reports import json
+from stepscope.reports.contents import Contents
+from stepscope.reports.outline import outline
+
+#: Rows of each small table of the overview.
+_TOP: Final = 10
+
+
+def head(report: Contents) -> dict[str, Any]:
+    """The report without rows of tables.
+
+    Beside what `docs/report.md` describes, it has `version`, `page` (title, facts, figures and sections, whose blocks
+    name their `kind`, as every output shows them), and of each table its description, number of rows, whether it was
+    computed, and what was missing.
+    """
+    shown = outline(report, _TOP)
+    return {
+        **json.head_values(report),
+        "version": __version__,
+        "page": {
+            "title": shown.title,
+            "facts": list(shown.facts),
+            "figures": [asdict(figure) for figure in shown.figures],
+            "sections": [
+                {
+                    "title": section.title,
+                    "aside": section.aside,
+                    "blocks": [{"kind": type(block).__name__.lower(), **asdict(block)} for block in section.blocks],
+                }
+                for section in shown.sections
+            ],
+        },
+        "tables": {
+            name: {key: value for key, value in json.about_table(report, name, table).items() if key != "columns"}
+            | {"count": len(table)}
+            for name, table in report.tables.items()
+        },
+        **json.conclusions(report),
+    }

@@ -1,0 +1,40 @@
+"""The built page: its document, script and style sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from importlib.resources import files
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from stepscope.web.answers import bytes_answer
+from stepscope.web.viewing import Viewing
+
+_DOCUMENT: Final = "index.html"
+_FILES: Final = {
+    _DOCUMENT: "text/html",
+    "app.js": "text/javascript",
+    "app.css": "text/css",
+    "LICENSES.txt": "text/plain",
+}
+
+
+def asset(name: str) -> bytes:
+    """A file of the built page."""
+    return files("stepscope.web").joinpath(f"static/{name}").read_bytes()
+
+
+def routes(_: Viewing) -> Sequence[BaseRoute]:
+    """The page at the prefix itself, and its files by name."""
+    return [
+        Route("/", partial(_file, _DOCUMENT)),
+        *(Route(f"/{name}", partial(_file, name)) for name in _FILES),
+    ]
+
+
+def _file(name: str, request: Request) -> Response:
+    return bytes_answer(request, asset(name), _FILES[name])

@@ -1,0 +1,32 @@
+"""The report: what stands above its tables, and each table on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from stepscope.reports import json
+from stepscope.web.answers import json_answer
+from stepscope.web.document import head
+from stepscope.web.viewing import Progress, Viewing
+
+
+def routes(viewing: Viewing) -> Sequence[BaseRoute]:
+    """`api/report` and `api/tables/NAME`."""
+
+    def report(request: Request) -> Response:
+        found = viewing.report()
+        if isinstance(found, Progress):
+            progress = {"what": found.what, "done": found.done, "total": found.total}
+            return json_answer(request, {"progress": progress}, 202)
+        return json_answer(request, head(found))
+
+    def table(request: Request) -> Response:
+        found = viewing.whole_report()
+        name = request.path_params["name"]
+        return json_answer(request, json.table_values(found, name, found.table(name)))
+
+    return [Route("/api/report", report), Route("/api/tables/{name}", table)]
