@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stepscope.api import Trace, open
+    from stepscope.api import Trace, compare, open
+    from stepscope.comparison.result import Comparison
     from stepscope.model.errors import MissingInputError, StepscopeError, UnusableInputError, UserError
     from stepscope.model.table import Table
     from stepscope.reports.report import Report
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "MissingInputError",
     "Report",
     "StepscopeError",
@@ -30,10 +32,12 @@ __all__ = [
     "UnusableInputError",
     "UserError",
     "__version__",
+    "compare",
     "open",
 ]
 
 _HOMES = {
+    "Comparison": "stepscope.comparison.result",
     "MissingInputError": "stepscope.model.errors",
     "Report": "stepscope.reports.report",
     "StepscopeError": "stepscope.model.errors",
@@ -41,6 +45,7 @@ _HOMES = {
     "Trace": "stepscope.api",
     "UnusableInputError": "stepscope.model.errors",
     "UserError": "stepscope.model.errors",
+    "compare": "stepscope.api",
     "open": "stepscope.api",
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from stepscope.analyses.stepgraph import Prediction
+    from stepscope.comparison.result import Comparison
     from stepscope.reports.report import Report
     from stepscope.rules.finding import Finding
 
@@ -210,5 +211,64 @@ def open(
         UserError: A path does not exist or holds no recording, or there is no such run or span.
         UnusableInputError: No recording in the input has anything usable.
     """
+    return Trace(_opened(path, run, span, cache, store))
+
+
+def compare(
+    base: str | Path | Sequence[str | Path],
+    new: str | Path | Sequence[str | Path] | None = None,
+    *,
+    base_rank: int | None = None,
+    rank: int | None = None,
+    base_steps: Sequence[int] = (),
+    steps: Sequence[int] = (),
+    base_run: str | None = None,
+    run: str | None = None,
+    base_span: int | None = None,
+    span: int | None = None,
+    confidence: float | None = None,
+    cache: bool = True,
+    store: str | Path | None = None,
+) -> Comparison:
+    """Compare two recordings: whether `new` is faster than `base`, and what the difference is made of.
+
+    What `rank`, `steps`, `run` and `span` say holds for both sides, unless their namesakes say otherwise of the base.
+
+    Args:
+        base: A file or folder, or a list of them.
+        new: Another; None for the same, of which the base is another rank, step, run or span.
+        base_rank: Rank of the base.
+        rank: Rank; None for the one of the base that waits least for the others.
+        base_steps: Steps of the base, by their recorded number.
+        steps: Steps; empty for the typical ones.
+        base_run: Run of the base.
+        run: Of several runs of the same ranks, the sub-folder of one; None for the last.
+        base_span: Span of the base.
+        span: Of several recordings of each rank, the number of one in time order, from 1.
+        confidence: Chance that the interval of the step time's ratio holds the true one; 0.99 if None.
+        cache: Keep what was read for the next time, and use what was kept.
+        store: Folder to keep it in; None for the user's cache folder.
+
+    Raises:
+        UserError: A path holds no recording, or a side lacks the rank, step, run or span asked for.
+        UnusableInputError: A side has nothing usable.
+    """
+    from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
+
+    options = CompareOptions(
+        rank if base_rank is None else base_rank, rank, tuple(base_steps or steps), tuple(steps),
+        confidence_of(confidence),
+    )  # fmt: skip
+    first = (run if base_run is None else base_run, span if base_span is None else base_span)
+    with (
+        _opened(base, *first, cache, store) as one,
+        _opened(base if new is None else new, run, span, cache, store) as other,
+    ):
+        return compare_traces(one, other, options)
+
+
+def _opened(
+    path: str | Path | Sequence[str | Path], run: str | None, span: int | None, cache: bool, store: str | Path | None
+) -> CanonicalTrace:
     folder = None if store is None else Path(store)
-    return Trace(open_trace(path, Options(cache=cache, store=folder, run=run, span=span)))
+    return open_trace(path, Options(cache=cache, store=folder, run=run, span=span))

@@ -12,6 +12,7 @@ import typer
 from stepscope.cli.analyze import analyze
 from stepscope.cli.cache import cache
 from stepscope.cli.command import Command, CommandGroup
+from stepscope.cli.compare import compare
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
@@ -37,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (analyze, view, rules, whatif, query, export, schema, demo, simulate):
+for command in (analyze, compare, view, rules, whatif, query, export, schema, demo, simulate):
     app.command(cls=Command)(command)
 app.add_typer(cache, name="cache")
 

@@ -42,6 +42,10 @@ class TableSchema:
         """Column names in order."""
         return tuple(column.name for column in self.columns)
 
+    def to_json(self) -> list[dict[str, str]]:
+        """The columns as JSON values."""
+        return [{"name": c.name, "type": c.type, "unit": c.unit, "description": c.description} for c in self.columns]
+
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -99,6 +100,18 @@ class Table:
         """The first `n` rows."""
         return Table(self.schema, self.arrow.slice(0, n))
 
+    def json_rows(self) -> list[list[Any]]:
+        """All rows as JSON values: infinity and NaN, which JSON lacks, are null."""
+        return [[_finite(value) for value in row] for row in self.rows()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Description, columns and rows as JSON values."""
+        return {
+            "description": self.schema.description,
+            "columns": self.schema.to_json(),
+            "rows": self.json_rows(),
+        }
+
     def to_arrow(self) -> pa.Table:
         """The table as `pyarrow.Table`."""
         return self.arrow
@@ -138,6 +151,10 @@ class Table:
         )
         caption = f"<caption>{escape(self.schema.name)}: {len(self)} rows</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _need(library: str) -> None:

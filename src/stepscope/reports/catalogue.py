@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from stepscope.analyses.registry import analyses
+from stepscope.comparison.tables import COMPARISON_TABLES
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.tables import TABLES
 
@@ -22,6 +23,11 @@ _TITLES: Final = {
         "Tables of reports",
         "What `stepscope analyze` computes, for each rank. `stepscope analyze --table NAME` shows one of them.",
     ),
+    "comparison": (
+        "Tables of comparisons",
+        "What `stepscope compare` computes of two recordings: means per step of either side. [compare.md](compare.md) "
+        "says how.",
+    ),
 }
 _HEAD: Final = """\
 # Tables
@@ -32,8 +38,9 @@ it says so.
 
 
 def groups() -> dict[str, tuple[TableSchema, ...]]:
-    """The canonical tables and those of reports, in order."""
-    return {"canonical": TABLES, "report": tuple(analysis.schema for analysis in analyses().values())}
+    """The canonical tables, those of reports and those of comparisons, in order."""
+    reports = tuple(analysis.schema for analysis in analyses().values())
+    return {"canonical": TABLES, "report": reports, "comparison": COMPARISON_TABLES}
 
 
 def to_json(tables: Groups) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -25,7 +25,11 @@ _ALL: Final = "All tables"
 
 def page(report: Contents, top: int = 10) -> str:
     """A whole HTML document."""
-    shown = outline(report, top)
+    return document(outline(report, top), tables_html(report, _ALL))
+
+
+def document(shown: Outline, tables: Iterable[str]) -> str:
+    """A page and all tables below it, as a whole HTML document."""
     style, script = _asset("report.css"), _asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
@@ -42,7 +46,7 @@ def page(report: Contents, top: int = 10) -> str:
             *_contents(shown),
             "<main>\n",
             *_body(shown),
-            *tables_html(report, _ALL),
+            *tables,
             f"</main>\n</div>\n<script>{script}</script>\n</body>\n</html>\n",
         )
     )

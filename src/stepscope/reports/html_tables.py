@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
@@ -21,7 +21,12 @@ _LONGEST: Final = 400
 
 def tables_html(report: Contents, title: str) -> Iterator[str]:
     """A section with every table that was computed, those without rows last."""
-    computed = [(name, table) for name, table in report.tables.items() if report.computed(name)]
+    yield from listed_html({name: table for name, table in report.tables.items() if report.computed(name)}, title)
+
+
+def listed_html(tables: Mapping[str, Table], title: str) -> Iterator[str]:
+    """A section with these tables, those without rows last."""
+    computed = tables.items()
     full = [(name, table) for name, table in computed if len(table)]
     empty = [name for name, table in computed if not len(table)]
     yield f'<section id="{anchor(title)}"><h2>{escape(title)}</h2>\n'

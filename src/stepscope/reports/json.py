@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -31,7 +30,7 @@ def lines(report: Contents) -> Iterator[str]:
     yield '"tables": {'
     for number, (name, table) in enumerate(report.tables.items()):
         about = about_table(report, name, table)
-        rows = rows_of(table)
+        rows = table.json_rows()
         yield (",\n" if number else "\n") + f"{_dumps(name)}: {_dumps(about)[:-1]}, " + '"rows": ['
         yield ",".join("\n" + _dumps(row) for row in rows) + "]}"
     for key, value in conclusions(report).items():
@@ -70,7 +69,7 @@ def conclusions(report: Contents) -> dict[str, Any]:
 
 def table_values(report: Contents, name: str, table: Table) -> dict[str, Any]:
     """One table with its rows."""
-    return {**about_table(report, name, table), "rows": rows_of(table)}
+    return {**about_table(report, name, table), "rows": table.json_rows()}
 
 
 def about_table(report: Contents, name: str, table: Table) -> dict[str, Any]:
@@ -79,15 +78,8 @@ def about_table(report: Contents, name: str, table: Table) -> dict[str, Any]:
         "description": table.schema.description,
         "computed": report.computed(name),
         "missing": [_missing(one) for one in report.abstentions if one.table == name],
-        "columns": [
-            {"name": c.name, "type": c.type, "unit": c.unit, "description": c.description} for c in table.schema.columns
-        ],
+        "columns": table.schema.to_json(),
     }
-
-
-def rows_of(table: Table) -> list[list[Any]]:
-    """The rows of a table as JSON values."""
-    return [[_finite(value) for value in row] for row in table.rows()]
 
 
 def _missing(one: Abstention) -> dict[str, Any]:
@@ -95,11 +87,6 @@ def _missing(one: Abstention) -> dict[str, Any]:
         "message": one.message, "hint": one.hint, "needs": one.needs, "applies": one.applies, "failed": one.failed,
         "ranks": list(one.ranks),
     }  # fmt: skip
-
-
-def _finite(value: Any) -> Any:
-    """JSON knows no infinity and no NaN: both become null."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _dumps(value: Any) -> str:

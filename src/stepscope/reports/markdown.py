@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line
+from stepscope.reports.blocks import PARTS, Bars, Block, Grid, Item, Line, Outline
 from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
 from stepscope.reports.text import cut
@@ -24,7 +24,11 @@ _TONES: Final = {"error": "**error**: ", "warning": "**warning**: ", "info": "",
 
 def text(report: Contents, top: int = 10) -> str:
     """The report as a Markdown document."""
-    page = outline(report, top)
+    return page_text(outline(report, top))
+
+
+def page_text(page: Outline) -> str:
+    """A page as a Markdown document."""
     lines = [f"# {escaped(page.title)}", "", _paragraph(" · ".join(page.facts)), ""]
     for section in page.sections:
         lines += [f"## {escaped(section.title)}", ""]

@@ -39,10 +39,15 @@ def renderable(report: Contents, top: int = 10) -> RenderableType:
 
 def write(report: Contents, file: IO[str], *, top: int = 10, width: int | None = None) -> None:
     """Print the report to a file: in colour if it is a terminal, as plain text if not."""
+    write_page(outline(report, top), file, width=width)
+
+
+def write_page(page: Outline, file: IO[str], *, width: int | None = None) -> None:
+    """Print a page to a file: in colour if it is a terminal, as plain text if not."""
     console = Console(file=file, width=width, highlight=False, emoji=False, markup=False)
     if width is None and (console.width < _NARROWEST or not (console.is_terminal or "COLUMNS" in os.environ)):
         console.width = _PIPED
-    console.print(renderable(report, top))
+    console.print(Page(page))
 
 
 class Page:

@@ -48,8 +48,7 @@ def phases(trace: Trace) -> Table:
         MissingInputError: Neither operators nor ranges with names of phases are recorded.
     """
     marks, steps, windows = trace.once(phase_marks), Steps.of(trace), trace.once(step_windows)
-    lo = int(min(steps.ts.min(initial=0), windows.starts.min(initial=0)))
-    hi = int(max(steps.stop.max(initial=0), windows.ends.max(initial=0)))
+    lo, hi = _range(trace)
     starts, ends, labels = partition(marks.layers, lo, hi + 1)
     on_host = [Intervals.union_of(starts[labels == i], ends[labels == i]) for i in range(len(PHASES))]
     host = np.stack([layer.within(steps.ts, steps.stop) for layer in on_host])
@@ -106,6 +105,25 @@ def _by_phase(work: DeviceWork, phase: NDArray[np.int64], at: NDArray[np.int64])
     before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end)[:-1])[: at.size]
     start = np.maximum(work.ts[at], before)
     return [Intervals.union_of(start[mine], end[mine]) for mine in (phase[at] == i for i in range(len(PHASES)))]
+
+
+def phase_of_work(trace: Trace) -> NDArray[np.int64]:
+    """The phase of each activity of `DeviceWork`, int64[n], position in `PHASES`; ask for it with `Trace.once`.
+
+    Raises:
+        MissingInputError: Neither operators nor ranges with names of phases are recorded.
+    """
+    marks = trace.once(phase_marks)
+    lo, hi = _range(trace)
+    starts, _, labels = partition(marks.layers, lo, hi + 1)
+    return _phases_of_work(trace, marks, (starts, labels))
+
+
+def _range(trace: Trace) -> tuple[int, int]:
+    """From the start of the first step to the end of the last, on host and devices."""
+    steps, windows = Steps.of(trace), trace.once(step_windows)
+    lo = min(steps.ts.min(initial=0), windows.starts.min(initial=0))
+    return int(lo), int(max(steps.stop.max(initial=0), windows.ends.max(initial=0)))
 
 
 def _phases_of_work(trace: Trace, marks: Marks, line: tuple[Times, NDArray[np.int64]]) -> NDArray[np.int64]:

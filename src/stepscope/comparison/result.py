@@ -1,0 +1,118 @@
+"""The result of a comparison: typed, and as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from stepscope.comparison.amounts import Beside
+from stepscope.comparison.comparable import RecordedDifference
+from stepscope.comparison.verdict import StepTimes, Verdict
+from stepscope.model.errors import UserError
+from stepscope.model.suggest import choose
+from stepscope.model.table import Table
+
+SCHEMA: Final = "stepscope.comparison/1"
+
+
+@dataclass(frozen=True, slots=True)
+class SideFacts:
+    """What a side is.
+
+    Attributes:
+        source: Path of the recording.
+        reader: Reader of the recording.
+        rank: Rank that is compared.
+        ranks: Ranks that the input has.
+        steps: Numbers of the steps that are compared.
+        devices: Devices that a step's time is a mean over.
+        device: Names of the devices in use.
+        program: What ran, in words.
+    """
+
+    source: str
+    reader: str
+    rank: int
+    ranks: int
+    steps: tuple[int, ...]
+    devices: int
+    device: str
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class UncomparedTable:
+    """A table that could not be made.
+
+    Attributes:
+        table: Its name.
+        side: base or new.
+        message: What is missing.
+        hint: What to record next time.
+    """
+
+    table: str
+    side: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """Two recordings side by side.
+
+    Attributes:
+        base: One side.
+        new: The other.
+        comparable: What differs between the recordings, and what that makes doubtful.
+        step_time: Step times and the verdict.
+        parts: What a step is made of, per step; the differences add up to that of `step_time`.
+        tables: Further splits by name.
+        lacking: Tables that could not be made.
+    """
+
+    base: SideFacts
+    new: SideFacts
+    comparable: tuple[RecordedDifference, ...]
+    step_time: StepTimes
+    parts: tuple[Beside[str], ...]
+    tables: Mapping[str, Table]
+    lacking: tuple[UncomparedTable, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """faster, slower, same or inconclusive: of the new side."""
+        return self.step_time.verdict
+
+    def table(self, name: str) -> Table:
+        """One of the tables.
+
+        Raises:
+            UserError: There is no such table.
+        """
+        if name not in self.tables:
+            raise UserError(f"the comparison has no table called {name!r}", hint=choose(name, self.tables))
+        return self.tables[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, see `docs/compare.md`."""
+        return {
+            "schema": SCHEMA,
+            "base": asdict(self.base),
+            "new": asdict(self.new),
+            "comparable": [asdict(one) for one in self.comparable],
+            "verdict": self.verdict,
+            "step_time": self.step_time.to_json(),
+            "parts": [
+                {"name": row.key, "base_ns": row.base_ns, "new_ns": row.new_ns, "diff_ns": row.diff_ns}
+                for row in self.parts
+            ],
+            "tables": {name: table.to_json() for name, table in self.tables.items()},
+            "lacking": [asdict(one) for one in self.lacking],
+            "findings": [],
+        }
+
+    def __repr__(self) -> str:
+        tables = ", ".join(self.tables)
+        return f"<stepscope.Comparison: {self.verdict}, {self.step_time.reason}; tables {tables}>"

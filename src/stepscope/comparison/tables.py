@@ -1,0 +1,65 @@
+"""Tables of a comparison: what a step is made of, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stepscope.comparison.amounts import BESIDE, Amount, beside
+from stepscope.model.schema import TableSchema, text
+from stepscope.model.table import Table
+
+STEP_PARTS: Final = TableSchema(
+    "step_parts",
+    "What a step is made of: one row per part and detail. base_ns and new_ns add up to the mean step of either side.",
+    (
+        text("part", "compute, exposed_communication, exposed_copy, idle.CAUSE as in `idle_causes`; host where no "
+             "device is recorded."),
+        text("detail", "What within the cause; null where there is no further split.", nullable=True),
+        *BESIDE[:4],
+    ),
+)  # fmt: skip
+STEP_PHASES: Final = TableSchema(
+    "step_phases",
+    "The step by phase of the program. base_ns and new_ns add up to the mean step of either side.",
+    (
+        text("phase", "As in `phases`."),
+        text("kind", "busy (device work launched in the phase), idle (the device did nothing while the host was in "
+             "it); host where no device is recorded."),
+        *BESIDE[:4],
+    ),
+)  # fmt: skip
+COMPUTE_CLASSES: Final = TableSchema(
+    "compute_classes",
+    "Compute by class of kernels. base_ns and new_ns add up to the part compute; of kernels that overlap, the one that "
+    "started first counts.",
+    (
+        text("op_class", "As in `kernels`."),
+        text("phase", "Phase in which it was launched, as in `phases`; null where that is not known.", nullable=True),
+        *BESIDE,
+    ),
+)
+COMPUTE_OPERATORS: Final = TableSchema(
+    "compute_operators",
+    "Compute by the innermost operator that launched it. base_ns and new_ns add up to the part compute.",
+    (text("operator", "The operator, or `(no operator)`."), *BESIDE),
+)
+COMPUTE_KERNELS: Final = TableSchema(
+    "compute_kernels",
+    "Compute by kernel, below the operator that launched it, where kernels of different vendors meet. base_ns and "
+    "new_ns add up to the part compute.",
+    (text("operator", "The operator, or `(no operator)`."), text("kernel", "The kernel."),
+     text("op_class", "Its class."), *BESIDE),
+)  # fmt: skip
+
+#: All of them, in the order of reports.
+COMPARISON_TABLES: Final = (STEP_PARTS, STEP_PHASES, COMPUTE_CLASSES, COMPUTE_OPERATORS, COMPUTE_KERNELS)
+
+
+def table_of_amounts(
+    schema: TableSchema, base: Mapping[Any, Amount], new: Mapping[Any, Amount], times: tuple[int, int]
+) -> Table:
+    """A table of both sides by keys that are the schema's first columns; the others are those of `BESIDE`."""
+    rows = beside(base, new, times)
+    values = len(schema.columns) - len(rows[0].key) if rows else 0
+    return Table.from_rows(schema, [(*row.key, *row.values[:values]) for row in rows])

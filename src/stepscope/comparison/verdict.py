@@ -1,0 +1,127 @@
+"""Faster, slower, the same or not to be decided: step times of two sides with their noise in mind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from stepscope.comparison.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
+from stepscope.comparison.side import ComparedSide
+from stepscope.model.amounts import percent, plural
+
+Verdict = Literal["faster", "slower", "same", "inconclusive"]
+#: Differences below this share of the step are no difference, whatever their certainty: two recordings of one program
+#: on one machine differ by as much.
+MARGIN: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """Step times of both sides.
+
+    Attributes:
+        base_ns: Mean of the base's steps.
+        new_ns: Mean of the new side's steps.
+        base_median_ns: Median of the base's steps (the lower of the two middle ones).
+        new_median_ns: The same of the new side.
+        base_steps: Steps that the base has.
+        new_steps: Steps that the new side has.
+        interval: By which factor they differ.
+        unit: What is timed: step, host step, window or none.
+        verdict: Of the new side.
+        reason: Why, one sentence.
+    """
+
+    base_ns: int
+    new_ns: int
+    base_median_ns: int
+    new_median_ns: int
+    base_steps: int
+    new_steps: int
+    interval: RatioInterval | None
+    unit: str
+    verdict: Verdict
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As in `stepscope.comparison/1`; `low_ns` and `high_ns` bound the difference of a step of the base's mean."""
+        one = self.interval
+        return {
+            "base_ns": self.base_ns,
+            "new_ns": self.new_ns,
+            "low_ns": None if one is None else round((one.low - 1) * self.base_ns),
+            "high_ns": None if one is None else round((one.high - 1) * self.base_ns),
+            "diff_ns": self.new_ns - self.base_ns,
+            "base_median_ns": self.base_median_ns,
+            "new_median_ns": self.new_median_ns,
+            "base_steps": self.base_steps,
+            "new_steps": self.new_steps,
+            "ratio": None if one is None else one.ratio,
+            "ratio_low": None if one is None else one.low,
+            "ratio_high": None if one is None else one.high,
+            "confidence": None if one is None else one.confidence,
+            "method": None if one is None else one.method,
+            "unit": self.unit,
+            "reason": self.reason,
+        }
+
+
+def step_times(
+    base: ComparedSide, new: ComparedSide, confidence: float = CONFIDENCE, margin: float = MARGIN
+) -> StepTimes:
+    """Compare the steps of two sides.
+
+    Args:
+        base: One side.
+        new: The other.
+        confidence: Chance that the interval of the ratio holds the true one.
+        margin: Differences below this share of the step are none.
+    """
+    units = {base.unit, new.unit}
+    unit = base.unit if len(units) == 1 else "none"
+    first, second = ([one for one in side.lengths if one > 0] for side in (base, new))
+    interval = ratio_interval(first, second, confidence) if first and second and unit != "none" else None
+    verdict, reason = _verdict(interval, unit, margin, (len(first), len(second)))
+    return StepTimes(
+        sum(base.lengths) // max(1, len(base.lengths)),
+        sum(new.lengths) // max(1, len(new.lengths)),
+        _median(base.lengths),
+        _median(new.lengths),
+        len(base.lengths),
+        len(new.lengths),
+        interval,
+        unit,
+        verdict,
+        reason,
+    )
+
+
+def _verdict(interval: RatioInterval | None, unit: str, margin: float, steps: tuple[int, int]) -> tuple[Verdict, str]:
+    if interval is None:
+        return "inconclusive", "the two sides have no times of the same kind"
+    if interval.method == "identical":
+        return "same", "the step times of both sides are equal to the nanosecond"
+    if unit == "window":
+        return "inconclusive", "no steps are known: how long a recording lasts says nothing of its speed"
+    between = f"{interval.confidence:.0%} interval {percent(interval.low - 1)} to {percent(interval.high - 1)}"
+    few = _few(interval, steps)
+    if interval.high <= 1 + margin and interval.low >= 1 - margin:
+        return "same", f"the step time differs by less than {percent(margin, 0)}: {between}{few}"
+    if interval.low > 1 and interval.ratio > 1 + margin:
+        return "slower", f"the step takes {percent(interval.ratio - 1)} more time: {between}{few}"
+    if interval.high < 1 and interval.ratio < 1 - margin:
+        return "faster", f"the step takes {percent(1 - interval.ratio)} less time: {between}{few}"
+    return "inconclusive", f"the difference of {percent(interval.ratio - 1)} is within the noise: {between}{few}"
+
+
+def _few(interval: RatioInterval, steps: tuple[int, int]) -> str:
+    """What the interval rests on where that is little."""
+    if interval.method == "assumed":
+        return f"; with one step on each side the noise is not measured but taken to be {ASSUMED_SPREAD:.0%} of a step"
+    if interval.method == "spread":
+        return f"; {plural(steps[0], 'step')} beside {steps[1]}, few for an interval"
+    return ""
+
+
+def _median(lengths: tuple[int, ...]) -> int:
+    return sorted(lengths)[(len(lengths) - 1) // 2] if lengths else 0

@@ -1,0 +1,1 @@
+"""A comparison as a page, as a workbook and as text."""

@@ -1,0 +1,109 @@
+"""Tables of a comparison as grids: base beside new, the difference, and its share of the base's step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from stepscope.comparison.result import Comparison
+from stepscope.model.amounts import NONE, percent
+from stepscope.reports.blocks import Block, Grid, Heading
+from stepscope.reports.text import visible
+from stepscope.reports.units import Scale, time_scale
+
+#: Splits of compute: table, key columns, what a row is.
+_SPLITS: Final = (
+    ("compute_classes", ("op_class", "phase"), "kernel class"),
+    ("compute_operators", ("operator",), "operator"),
+    ("compute_kernels", ("kernel",), "kernel"),
+)
+#: Parts of less than this share of both steps are not shown.
+_LEAST: Final = 0.0005
+
+
+def parts_grid(comparison: Comparison) -> tuple[Block, ...]:
+    """The step and its parts, idle causes with their details."""
+    if not comparison.parts:
+        return ()
+    whole = [sum(row.base_ns for row in comparison.parts), sum(row.new_ns for row in comparison.parts)]
+    one = time_scale(whole)
+    details: dict[str, list[dict[str, Any]]] = {}
+    for row in comparison.table("step_parts").records():
+        details.setdefault(row["part"], []).append(row)
+    rows = [_row("step", whole[0], whole[1], one, whole[0])]
+    for part in comparison.parts:
+        if max(part.base_ns, part.new_ns) < _LEAST * max(whole):
+            continue
+        rows.append(_row(_words(part.key), part.base_ns, part.new_ns, one, whole[0]))
+        if len(details[part.key]) > 1:
+            rows += [
+                _row("  " + _words(row["detail"] or "other"), row["base_ns"], row["new_ns"], one, whole[0])
+                for row in details[part.key]
+                if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole)
+            ]
+    return (Grid(_headings("part", one), tuple(rows), table="step_parts"),)
+
+
+def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
+    """Phases, device work and idle time apart."""
+    if "step_phases" not in comparison.tables:
+        return ()
+    listed = comparison.table("step_phases").records()
+    whole = sum(row["base_ns"] for row in listed)
+    largest = max((max(row["base_ns"], row["new_ns"]) for row in listed), default=0)
+    one = time_scale([largest])
+    rows = [
+        _row(f"{_words(row['phase'])}, {row['kind']}", row["base_ns"], row["new_ns"], one, whole)
+        for row in listed
+        if max(row["base_ns"], row["new_ns"]) >= _LEAST * max(whole, 1)
+    ]
+    return (Grid(_headings("phase", one), tuple(rows), table="step_phases"),) if rows else ()
+
+
+def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    """The splits of compute, the largest differences first."""
+    found = []
+    for name, keys, caption in _SPLITS:
+        if name in comparison.tables and len(comparison.tables[name]):
+            listed = comparison.tables[name].records()
+            found.append(_split(listed, keys, caption, top, name))
+    return tuple(found)
+
+
+def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, top: int, table: str) -> Grid:
+    whole = sum(row["base_ns"] for row in listed)
+    shown = listed[:top]
+    one = time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
+    headings = (*_headings(caption, one), Heading("calls", rank=4), Heading("new", rank=4))
+    rows = tuple(
+        (*_row(", ".join(visible(row[key]) for key in keys if row[key]), row["base_ns"], row["new_ns"], one, whole),
+         _calls(row["base_count"]), _calls(row["new_count"]))
+        for row in shown
+    )  # fmt: skip
+    return Grid(headings, rows, caption, len(listed) - len(shown), table, whole=True)
+
+
+def _headings(what: str, one: Scale) -> tuple[Heading, ...]:
+    unit = f" {one.label}".rstrip()
+    return (
+        Heading(what, number=False), Heading(f"base{unit}"), Heading(f"new{unit}"), Heading(f"diff{unit}"),
+        Heading("ratio", rank=2), Heading("of base", rank=3),
+    )  # fmt: skip
+
+
+def _row(name: str, base: int, new: int, one: Scale, whole: int) -> tuple[str, ...]:
+    """A row of text; a difference has a sign."""
+    sign = "+" if new > base else ""
+    share = percent((new - base) / whole) if whole else NONE
+    ratio = f"{new / base:.2f}" if base else "new" if new else NONE
+    return (name, one.write(base), one.write(new), sign + one.write(new - base), ratio, sign + share)
+
+
+def _words(name: str) -> str:
+    """A part or phase in words: `idle.data_wait` is `idle: data wait`."""
+    head, dot, tail = name.partition(".")
+    return visible(f"{head}: {tail}".replace("_", " ")) if dot and head == "idle" else visible(name.replace("_", " "))
+
+
+def _calls(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"

@@ -1,0 +1,96 @@
+"""What the page of a comparison shows: the verdict, what it rests on, and what the difference is made of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.comparison.result import Comparison, SideFacts
+from stepscope.comparison.verdict import Verdict
+from stepscope.model.amounts import duration, percent, plural
+from stepscope.reports.blocks import Figure, Line, Outline, Section
+from stepscope.reports.compared.grids import parts_grid, phases_grid, split_grids
+from stepscope.reports.text import visible
+
+_TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "same": "plain", "inconclusive": "plain"}
+
+
+def outline(comparison: Comparison, top: int = 10) -> Outline:
+    """The page, with at most `top` rows in each table."""
+    made = (
+        Section("Verdict", (_verdict(comparison),)),
+        Section("Can they be compared?", _comparable(comparison)),
+        Section("What the difference is made of", parts_grid(comparison), "per step; the rows add up"),
+        Section("By phase", phases_grid(comparison), "per step; the rows add up"),
+        Section("Compute", split_grids(comparison, top), "per step; the rows of each table add up to compute"),
+        Section("Not compared", _lacking(comparison)),
+    )
+    shown = tuple(section for section in made if section.blocks)
+    return Outline(_title(comparison), _facts(comparison), shown, _figures(comparison))
+
+
+def _title(comparison: Comparison) -> str:
+    base, new = _name(comparison.base.source), _name(comparison.new.source)
+    if comparison.base.source == comparison.new.source:
+        first, second = _what(comparison.base), _what(comparison.new)
+        return f"{base}: {first} → {second}" if first != second else f"{base} → {new}"
+    return f"{base} → {new}"
+
+
+def _name(source: str) -> str:
+    return visible("/".join(source.replace("\\", "/").rsplit("/", 2)[-2:]))
+
+
+def _what(side: SideFacts) -> str:
+    steps = ", ".join(map(str, side.steps[:3])) + (", ..." if len(side.steps) > 3 else "")
+    return f"rank {side.rank}, step {steps}"
+
+
+def _facts(comparison: Comparison) -> tuple[str, ...]:
+    sides = ((comparison.base, "base"), (comparison.new, "new"))
+    return tuple(visible(_side(side, name)) for side, name in sides)
+
+
+def _side(side: SideFacts, name: str) -> str:
+    """`base: PyTorch training, 1 × Tesla V100, 6 steps, rank 0 of 2`."""
+    of = f" of {side.ranks}" if side.ranks > 1 else ""
+    words = (side.program, side.device, plural(len(side.steps), "step"), f"rank {side.rank}{of}" if of else "")
+    return f"{name}: " + ", ".join(filter(None, words))
+
+
+def _verdict(comparison: Comparison) -> Line:
+    times = comparison.step_time
+    if not times.base_ns and not times.new_ns:
+        return Line(f"{comparison.verdict}: {times.reason}", tone=_TONES[comparison.verdict])
+    span = f"{duration(times.base_ns)} → {duration(times.new_ns)}"
+    return Line(f"{comparison.verdict}: {span}; {times.reason}", tone=_TONES[comparison.verdict])
+
+
+def _comparable(comparison: Comparison) -> tuple[Line, ...]:
+    if comparison.verdict == "same" and not comparison.comparable:
+        return ()
+    lines = tuple(
+        Line(f"{one.what}: {visible(one.base)} → {visible(one.new)}" if one.base else one.what, one.effect, one.tone)
+        for one in comparison.comparable
+    )
+    return lines or (Line("Nothing that was recorded of the two differs but their times.", tone="plain"),)
+
+
+def _lacking(comparison: Comparison) -> tuple[Line, ...]:
+    return tuple(
+        Line(f"{one.table}: of the {one.side} side {one.message}", one.hint, "info") for one in comparison.lacking
+    )
+
+
+def _figures(comparison: Comparison) -> tuple[Figure, ...]:
+    times = comparison.step_time
+    if times.interval is None:
+        return ()
+    one = times.interval
+    bounds = f"{one.confidence:.0%} interval {one.low:.3f} to {one.high:.3f}"
+    return (
+        Figure("Verdict", comparison.verdict),
+        Figure("Step, base", duration(times.base_ns), plural(times.base_steps, "step")),
+        Figure("Step, new", duration(times.new_ns), plural(times.new_steps, "step")),
+        Figure("Ratio", f"{one.ratio:.3f}", bounds),
+        Figure("Difference", percent(one.ratio - 1)),
+    )

@@ -1,0 +1,33 @@
+"""A comparison as the text of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from stepscope.comparison.result import Comparison
+from stepscope.reports import html, markdown
+from stepscope.reports.compared.outline import outline
+from stepscope.reports.html_tables import listed_html
+
+
+def json_text(comparison: Comparison, top: int = 10) -> str:
+    """Everything, as JSON in ASCII, so that no terminal can be fooled; `top` does not matter."""
+    del top
+    return json.dumps(comparison.to_dict(), allow_nan=False, default=str, indent=1) + "\n"
+
+
+def markdown_text(comparison: Comparison, top: int = 10) -> str:
+    """The page as Markdown."""
+    return markdown.page_text(outline(comparison, top))
+
+
+def html_text(comparison: Comparison, top: int = 10) -> str:
+    """The page with all tables, as one HTML file that works offline."""
+    return html.document(outline(comparison, top), listed_html(comparison.tables, "All tables"))
+
+
+TEXTS: Final[Mapping[str, Callable[[Comparison, int], str]]] = {
+    "json": json_text, "markdown": markdown_text, "html": html_text,
+}  # fmt: skip

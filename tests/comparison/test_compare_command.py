@@ -1,0 +1,104 @@
+"""`stepscope compare` on small recordings of the simulator's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.cli.main import run
+from stepscope.simulate import SimJob, simulate
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("compare")
+    job = SimJob(ranks=2, steps=5, model="mlp", layers=2)
+    simulate(job, found / "base")
+    simulate(SimJob(ranks=2, steps=5, model="mlp", layers=2, compute_scale=40.0, workers=0), found / "new")
+    return found
+
+
+@pytest.fixture
+def call(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(folder / "cache"))
+    monkeypatch.chdir(folder)
+
+    def called(*arguments: str) -> tuple[int, str, str]:
+        status = run(["compare", *arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return called
+
+
+def test_the_page(call: Call) -> None:
+    status, out, err = call("base", "new")
+    assert (status, err) == (0, "")
+    assert "slower: " in out
+    assert "What the difference is made of" in out
+
+
+def test_json_adds_up(call: Call) -> None:
+    status, out, _ = call("base", "new", "--json", "-")
+    assert status == 0
+    document = json.loads(out)
+    assert document["schema"] == "stepscope.comparison/1"
+    times = document["step_time"]
+    assert document["verdict"] == "slower"
+    assert 0 < times["low_ns"] < times["diff_ns"] < times["high_ns"]
+    assert sum(part["diff_ns"] for part in document["parts"]) == times["diff_ns"] == times["new_ns"] - times["base_ns"]
+
+
+def test_a_recording_beside_itself(call: Call) -> None:
+    status, out, _ = call("base", "base", "--json", "-")
+    document = json.loads(out)
+    assert (status, document["verdict"], document["comparable"]) == (0, "same", [])
+    assert {part["diff_ns"] for part in document["parts"]} == {0}
+
+
+def test_two_ranks_and_two_steps_of_one_input(call: Call) -> None:
+    document = json.loads(call("base", "--base-rank", "0", "--rank", "1", "--json", "-")[1])
+    assert (document["base"]["rank"], document["new"]["rank"]) == (0, 1)
+    assert [one["what"] for one in document["comparable"]] == ["rank"]
+    document = json.loads(call("base", "--base-step", "2", "--step", "3", "--json", "-")[1])
+    assert (document["base"]["steps"], document["new"]["steps"]) == ([2], [3])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["base"], "one recording has nothing to be compared with"),
+        (["base", "new", "--rank", "7"], "the input has no rank 7"),
+        (["base", "new", "--step", "99"], "rank 0 has no step 99"),
+        (["base", "nowhere"], "nowhere does not exist"),
+        (["base", "new", "--confidence", "2"], "no interval has a confidence of 2"),
+    ],
+)
+def test_errors_are_one_sentence(call: Call, arguments: list[str], message: str) -> None:
+    status, out, err = call(*arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_files(call: Call, folder: Path) -> None:
+    assert call("base", "new", "--html", "page.html", "--markdown", "page.md")[0] == 0
+    assert "<h2>Verdict</h2>" in (folder / "page.html").read_text(encoding="utf-8")
+    assert "## Verdict" in (folder / "page.md").read_text(encoding="utf-8")
+
+
+def test_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(folder / "cache"))
+    found = stepscope.compare(folder / "base", folder / "new", rank=1)
+    assert isinstance(found, stepscope.Comparison)
+    assert (found.base.rank, found.new.rank, found.verdict) == (1, 1, "slower")
+    assert found.table("compute_operators").to_arrow().num_rows
+    assert callable(stepscope.compare)
+    with pytest.raises(stepscope.UserError, match="no table called 'kernels'"):
+        found.table("kernels")

@@ -1,0 +1,88 @@
+"""Intervals of the ratio of step times."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from stepscope.comparison.ratio import ratio_interval
+from stepscope.comparison.student import quantile
+
+#: From tables of Student's distribution.
+TABLE = [
+    (1, 0.975, 12.706),
+    (1, 0.995, 63.657),
+    (2, 0.995, 9.925),
+    (4, 0.995, 4.604),
+    (5, 0.975, 2.571),
+    (9, 0.995, 3.250),
+]
+
+
+@pytest.mark.parametrize(("freedom", "probability", "expected"), TABLE)
+def test_quantiles_of_student(freedom: int, probability: float, expected: float) -> None:
+    assert quantile(probability, freedom) == pytest.approx(expected, abs=6e-4)
+
+
+def test_many_degrees_of_freedom_are_a_normal_distribution() -> None:
+    assert quantile(0.995, 999) == pytest.approx(quantile(0.995, 1000), rel=3e-3)
+
+
+def test_equal_times_differ_by_nothing() -> None:
+    found = ratio_interval([5, 3, 4], [3, 4, 5])
+    assert (found.ratio, found.low, found.high, found.method) == (1.0, 1.0, 1.0, "identical")
+
+
+def test_order_statistics_of_six_and_four() -> None:
+    """One of 210 orders has no inverted pair: 0.0048 on each side, so the ends are the outermost ratios."""
+    base, new = [100, 102, 104, 106, 108, 110], [50, 51, 53, 56]
+    ratios = sorted(n / b for b in base for n in new)
+    found = ratio_interval(base, new)
+    assert found.method == "ranks"
+    assert found.low == pytest.approx(ratios[0])
+    assert found.high == pytest.approx(ratios[-1])
+    wide = ratio_interval(base, new, 0.9)  # P(U <= 3) = 7/210 = 0.033, P(U <= 4) = 12/210 = 0.057
+    assert wide.low == pytest.approx(ratios[3])
+
+
+def test_counts_and_the_normal_approximation_agree() -> None:
+    random = np.random.default_rng(3)
+    base, new = random.lognormal(9, 0.1, 25), random.lognormal(9, 0.1, 25)
+    counted = ratio_interval([*map(round, base)], [*map(round, new)])
+    approximate = ratio_interval([*map(round, base), round(float(np.median(base)))], [*map(round, new)])
+    assert counted.low == pytest.approx(approximate.low, rel=0.02)
+    assert counted.high == pytest.approx(approximate.high, rel=0.02)
+
+
+def test_few_steps_rest_on_their_spread() -> None:
+    found = ratio_interval([100, 110, 105], [50, 55, 52])
+    assert found.method == "spread"
+    assert found.low < 0.5 < found.high < 0.6
+    one = ratio_interval([100], [50, 55, 52])
+    assert one.method == "spread"
+    assert one.low < found.low
+
+
+def test_one_step_on_each_side_takes_a_spread_for_granted() -> None:
+    found = ratio_interval([100], [200])
+    assert found.method == "assumed"
+    assert math.log(found.high / 2) == pytest.approx(2.5758 * 0.1 * math.sqrt(2), rel=1e-4)
+
+
+def test_many_steps_are_thinned() -> None:
+    random = np.random.default_rng(1)
+    base = [round(one) for one in random.lognormal(12, 0.2, 30_000)]
+    found = ratio_interval(base, [round(1.01 * one) for one in base[:20_000]])
+    assert found.ratio == pytest.approx(1.01, abs=0.005)
+
+
+@pytest.mark.parametrize(("n", "m"), [(6, 4), (8, 8), (3, 3), (40, 30), (2, 5)])
+def test_noise_alone_is_inside_as_often_as_it_should(n: int, m: int) -> None:
+    random = np.random.default_rng(n * 100 + m)
+    outside = 0
+    for _ in range(400):
+        found = ratio_interval(*([round(one) for one in random.lognormal(14, 0.05, size)] for size in (n, m)), 0.95)
+        outside += not found.low <= 1 <= found.high
+    assert outside <= 34  # 20 expected; 3 standard deviations more are 33
