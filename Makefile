@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test series lint bench page setup clean
+.PHONY: demo test torch series lint bench page setup clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope demo
@@ -15,6 +15,10 @@ test: $(VENV)/.tools
 # Whole series, of which `make test` runs samples: the same cases in every run, or with `make series DRAW=anew` others.
 series: $(VENV)/.tools
 	STEPSCOPE_SERIES=$(or $(DRAW),whole) $(BIN)/python -m pytest -n 2 --dist worksteal -m series
+
+# Recordings of real programs; torch has a virtual environment of its own, since nothing else needs it.
+torch: $(VENV)-torch/.installed
+	$(VENV)-torch/bin/python -m pytest tests/record/real
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
@@ -41,5 +45,11 @@ $(VENV)/.tools: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	touch $@
 
+$(VENV)-torch/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-torch
+	$(VENV)-torch/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)-torch/bin/python -m pip install --quiet --editable . --group torch
+	touch $@
+
 clean:
-	rm -rf $(VENV) page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-torch page/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,6 +17,7 @@ from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED
 from stepscope.cli.query import query
+from stepscope.cli.record import record
 from stepscope.cli.rules import rules
 from stepscope.cli.schema import schema
 from stepscope.cli.simulate import simulate
@@ -40,6 +41,8 @@ app = typer.Typer(
 )
 for command in (analyze, compare, view, rules, whatif, query, export, schema, demo, simulate):
     app.command(cls=Command)(command)
+# Options behind the program's name are the program's, also without `--`.
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(record)
 app.add_typer(cache, name="cache")
 
 
@@ -71,9 +74,11 @@ def options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in arguments
+    # What stands after `--` is the line of another program.
+    own = arguments.index("--") if "--" in arguments else len(arguments)
+    debug = "--debug" in arguments[:own]
     with quick_process():
-        status = run([argument for argument in arguments if argument != "--debug"], debug=debug)
+        status = run([*(one for one in arguments[:own] if one != "--debug"), *arguments[own:]], debug=debug)
     sys.exit(status)
 
 

@@ -1,0 +1,119 @@
+"""``stepscope record``: run a program, record a few of its steps, and say where the time went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Program = Annotated[list[str], typer.Argument(metavar="PROGRAM...", help="The program and its arguments, after `--`.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help="Folder for the recordings; named after the time if not given."),
+]
+StepRange = Annotated[
+    str,
+    typer.Option("--steps", metavar="A:B", help="Record steps A to B - 1; they count from 0, and 10:14 if not given."),
+]
+Warmup = Annotated[
+    int, typer.Option("--warmup", min=0, metavar="N", help="Steps before these with the profiler on, thrown away.")
+]
+RecordedRanks = Annotated[
+    str | None, typer.Option("--ranks", metavar="N,N", help="Record these ranks only, such as 0,7.")
+]
+NoShapes = Annotated[bool, typer.Option("--no-shapes", help="Leave out the shapes of operators' inputs.")]
+NoStacks = Annotated[bool, typer.Option("--no-stacks", help="Leave out Python functions, which cost most.")]
+Allocations = Annotated[bool, typer.Option("--allocations", help="Record allocations of tensors, too.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not print the diagnosis.")]
+Patience = Annotated[
+    float,
+    typer.Option(
+        "--patience", min=1, metavar="SECONDS", help="Record 2 s of whatever runs after so long without a step, 60 s."
+    ),
+]
+
+
+def record(
+    program: Program,
+    output: Output = None,
+    steps: StepRange = "10:14",
+    warmup: Warmup = 2,
+    ranks: RecordedRanks = None,
+    no_shapes: NoShapes = False,
+    no_stacks: NoStacks = False,
+    allocations: Allocations = False,
+    no_report: NoReport = False,
+    patience: Patience = 60.0,
+) -> None:
+    """Run a program unchanged, record a few of its steps with torch.profiler, and print the diagnosis.
+
+    The program's output and exit status are its own. Each rank writes a recording.
+    """
+    import tempfile
+
+    from stepscope.record.launch import run
+    from stepscope.record.outcome import reports_in, sentences
+    from stepscope.record.settings import RecordSettings
+
+    first, stop = _range(steps)
+    folder = _folder(output)
+    with tempfile.TemporaryDirectory(prefix="stepscope-record-") as reports:
+        settings = RecordSettings(
+            str(folder), reports, first, stop, warmup, _numbers(ranks),
+            shapes=not no_shapes, stacks=not no_stacks, allocations=allocations, patience_s=patience,
+        )  # fmt: skip
+        status = run(program, settings)
+        for line in sentences(reports_in(Path(reports)), settings):
+            typer.echo(f"stepscope: {line}.", err=True)
+    if folder.is_dir() and not no_report:
+        _diagnose(folder)
+    raise typer.Exit(status)
+
+
+def _diagnose(folder: Path) -> None:
+    """Print what `stepscope analyze` says."""
+    import sys
+
+    from stepscope.cli.opening import open_input
+    from stepscope.reports import terminal
+    from stepscope.reports.build import ReportOptions, build_report
+
+    with open_input([folder], cache=True, store=None) as trace:
+        terminal.write(build_report(trace, ReportOptions(page=True)), sys.stdout, top=10)
+
+
+def _range(steps: str) -> tuple[int, int]:
+    from stepscope.model.errors import UserError
+
+    first, colon, stop = steps.partition(":")
+    if not (colon and first.isdecimal() and stop.isdecimal() and int(first) < int(stop)):
+        raise UserError(
+            f"--steps {steps} is no range of steps", hint="give the first step and the one after the last, as 10:14"
+        )
+    return int(first), int(stop)
+
+
+def _numbers(ranks: str | None) -> tuple[int, ...]:
+    from stepscope.model.errors import UserError
+
+    parts = ranks.split(",") if ranks else []
+    if not all(part.strip().isdecimal() for part in parts):
+        raise UserError(f"--ranks {ranks} is no list of ranks", hint="give numbers with commas between them, as 0,7")
+    return tuple(int(part) for part in parts)
+
+
+def _folder(output: Path | None) -> Path:
+    """The folder to record into, which holds no recording yet; it is made when there is one."""
+    import time
+
+    from stepscope.model.errors import UserError
+
+    folder = output or Path(time.strftime("stepscope-%Y%m%d-%H%M%S"))
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file", hint="give --output a folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UserError(
+            f"{folder} is not empty", hint="give --output a folder of its own, so that nothing else is analysed"
+        )
+    return folder.absolute()

@@ -1,0 +1,1 @@
+"""The folder that the launcher puts first on `PYTHONPATH`: it holds `sitecustomize` and nothing else."""

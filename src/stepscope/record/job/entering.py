@@ -1,0 +1,32 @@
+"""Put the hooks in place, in a process that has imported torch and in its forks."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from stepscope.record.job import hooks, watching
+from stepscope.record.job.recorder import Recorder
+from stepscope.record.settings import RecordSettings
+
+
+def enter() -> None:
+    """Start to look for steps; whatever fails here is said, and the program goes on without being recorded."""
+    settings = RecordSettings.given()
+    if settings is None:
+        return
+    try:
+        recorder = Recorder(settings)
+        hooks.install(recorder)
+        watching.start(recorder)
+        recorder.leave_at_exit()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=lambda: _begin_anew(recorder))
+    except Exception as error:
+        print(f"stepscope: nothing is recorded of this process ({error}).", file=sys.stderr)  # noqa: T201
+
+
+def _begin_anew(recorder: Recorder) -> None:
+    """In a forked process: it has steps of its own, or none, as a loader's worker."""
+    recorder.begin_anew()
+    watching.start(recorder)

@@ -1,0 +1,50 @@
+"""Which process of the job this is."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: Variables that hold rank and world size, by the launcher that sets them: torchrun and its like, Slurm, Open MPI, and
+#: MPI launchers that use PMI.
+_VARIABLES: Final = (
+    ("RANK", "WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobProcess:
+    """A process of a job.
+
+    Attributes:
+        rank: Its rank; 0 for a job of one process.
+        world_size: Number of ranks; 1 where none are known.
+        joined: Whether torch knows both, which then writes them into its traces itself.
+    """
+
+    rank: int
+    world_size: int
+    joined: bool
+
+    @classmethod
+    def current(cls) -> JobProcess:
+        """This process, as torch.distributed knows it or its launcher said."""
+        distributed: Any = sys.modules.get("torch.distributed")
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return cls(distributed.get_rank(), distributed.get_world_size(), True)
+        for rank, size in _VARIABLES:
+            given = os.environ.get(rank, ""), os.environ.get(size, "")
+            if given[0].isdecimal() and given[1].isdecimal() and int(given[1]) > 1:
+                return cls(int(given[0]), int(given[1]), False)
+        return cls(0, 1, False)
+
+    def worker(self) -> str:
+        """Name for files: rank, host and process."""
+        name = f"{socket.gethostname().split('.')[0] or 'host'}_{os.getpid()}"
+        return f"rank{self.rank}_{name}" if self.world_size > 1 else name

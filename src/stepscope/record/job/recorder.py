@@ -1,0 +1,208 @@
+"""What a process of the job does at each of its steps: wait, warm the profiler up, record, write."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Final
+
+from stepscope.record.job.capture import Capture
+from stepscope.record.job.identity import JobProcess
+from stepscope.record.job.models import Models
+from stepscope.record.job.report import ProcessReport
+from stepscope.record.settings import RecordSettings
+from stepscope.record.steps.finder import StepFinder
+
+WAITING: Final = "waiting"
+WARMING: Final = "warming"
+RECORDING: Final = "recording"
+DONE: Final = "done"
+
+
+class Recorder:
+    """Records the chosen steps of this process.
+
+    Events come from hooks in the program's threads; only those of the thread in which the first step ends count.
+
+    Attributes:
+        finder: What finds the steps.
+        models: Hooks of models, where there is nothing else to go by.
+        updates_end_unseen: This torch does not show when an update is over; steps start within its range.
+    """
+
+    def __init__(self, settings: RecordSettings) -> None:
+        self.settings = settings
+        self.updates_end_unseen = False
+        self.finder = StepFinder()
+        self.models = Models(self.called)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._state = WAITING
+        self._thread = 0
+        self._closing = False
+        self._capture: Capture | None = None
+        self.report = ProcessReport()
+
+    def begin_anew(self) -> None:
+        """Forget the steps of the process that this one was forked from."""
+        expects = self.finder.expects_updates
+        self.finder = StepFinder()
+        self.finder.expects_updates = expects
+        self._reset()
+
+    def leave_at_exit(self) -> None:
+        """Write what there is when the process ends."""
+        atexit.register(self.leave)
+
+    def needs_no_watch(self) -> bool:
+        """Whether steps are found by updates or batches, or were recorded, or this is a loader's worker."""
+        data = sys.modules.get("torch.utils.data")
+        worker = data is not None and data.get_worker_info() is not None
+        return worker or self._state != WAITING or self.finder.source in ("optimizer", "loader")
+
+    def asked(self) -> None:
+        """A batch is about to be asked for."""
+        if self._state != DONE and self._is_loop():
+            began = time.perf_counter_ns()
+            if self.finder.batch():
+                self._step()
+            self.report.hooks_ns += time.perf_counter_ns() - began
+
+    def updated(self, optimizer: Hashable) -> None:
+        """An optimizer has updated its parameters."""
+        if self._state != DONE and self._is_loop():
+            began = time.perf_counter_ns()
+            self._closing = self.finder.update(optimizer)
+            if self._closing and self.updates_end_unseen:
+                self.update_over()
+            self.report.hooks_ns += time.perf_counter_ns() - began
+
+    def update_over(self) -> None:
+        """The update is over, with all that torch records of it."""
+        if self._closing and self._state != DONE and self._is_loop():
+            began = time.perf_counter_ns()
+            self._closing = False
+            self._step()
+            self.report.hooks_ns += time.perf_counter_ns() - began
+
+    def called(self, model: Hashable) -> None:
+        """A model is called."""
+        if self._state != DONE and self._is_loop():
+            began = time.perf_counter_ns()
+            if self.finder.call(model):
+                self._step()
+            self.report.hooks_ns += time.perf_counter_ns() - began
+
+    def _is_loop(self) -> bool:
+        """Whether this is the thread of the loop: the first from which an event comes."""
+        thread = threading.get_ident()
+        if not self._thread:
+            self._thread = thread
+        return thread == self._thread
+
+    def _step(self) -> None:
+        """A step starts here."""
+        before = time.perf_counter_ns()
+        settings, number = self.settings, self.finder.number
+        self.report.step(before, recorded=self._state == RECORDING)
+        try:
+            if self._state == RECORDING and number >= settings.stop:
+                self._finish()
+            elif self._state == RECORDING and self._capture is not None:
+                self._capture.mark(number)
+            elif self._state == WAITING and number >= max(0, settings.first - settings.warmup):
+                self._warm()
+            if self._state == WARMING and number >= settings.first and self._capture is not None:
+                self._start(number)
+        except Exception as error:
+            self._give_up(error)
+        after = time.perf_counter_ns()
+        if after - before > 1_000_000:
+            self.report.apart_ns += after - before
+            # What the profiler's own start and end take belongs to no step.
+            self.report.step_from(after)
+
+    def _warm(self) -> None:
+        process = JobProcess.current()
+        self.report.rank, self.report.world_size = process.rank, process.world_size
+        if self.settings.ranks and process.rank not in self.settings.ranks:
+            self._end()
+            self.report.note("this rank was not asked for")
+            return
+        self._capture = Capture(self.settings)
+        self._capture.prepare()
+        self._state = WARMING
+
+    def _start(self, number: int) -> None:
+        assert self._capture is not None
+        self.finder.hold()
+        self.report.first, self.report.source = number, self.finder.source
+        self._capture.start(JobProcess.current(), {"steps": self.finder.source})
+        self._capture.mark(number)
+        self._state = RECORDING
+
+    def _finish(self) -> None:
+        capture, self._capture = self._capture, None
+        assert capture is not None
+        self._end()
+        capture.stop()
+        self.report.stop = self.finder.number
+        self._write(capture)
+
+    def _write(self, capture: Capture) -> None:
+        path = capture.write(Path(self.settings.output), JobProcess.current().worker())
+        self.report.files.append(str(path))
+        self.report.write(self.settings.reports)
+
+    def _end(self) -> None:
+        self._state = DONE
+        self.models.leave()
+
+    def _give_up(self, error: Exception) -> None:
+        """Record no more, and say why; the program goes on."""
+        self._end()
+        self._capture = None
+        self.report.note(str(error).split("\n", 1)[0] or type(error).__name__)
+        with contextlib.suppress(OSError):
+            self.report.write(self.settings.reports)
+
+    def record_stretch(self) -> None:
+        """Record a stretch of time, since no steps are found; blocks the calling thread, and no other."""
+        settings = self.settings
+        process = JobProcess.current()
+        self.report.rank, self.report.world_size = process.rank, process.world_size
+        if settings.ranks and process.rank not in settings.ranks:
+            return
+        self._state, self._thread = RECORDING, -1
+        try:
+            capture = Capture(settings, all_threads=True)
+            capture.prepare()
+            capture.start(process, {"steps": "time"})
+            self.report.source = "time"
+            time.sleep(settings.stretch_s)
+            capture.stop()
+            self._end()
+            self._write(capture)
+        except Exception as error:
+            self._give_up(error)
+
+    def leave(self) -> None:
+        """The process ends."""
+        if os.getpid() != self._pid:
+            return
+        if self._state == RECORDING and self._capture is not None:
+            with contextlib.suppress(Exception):
+                self._finish()
+        # A step that an update did not close is not over, while the last batch or call was a whole one.
+        self.report.seen = self.finder.number + (self.finder.source in ("loader", "model"))
+        self.report.source = self.report.source or self.finder.source
+        with contextlib.suppress(OSError):
+            self.report.write(self.settings.reports)

@@ -1,0 +1,91 @@
+"""What a process of the job tells the launcher: which steps it recorded, where, and what that cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+#: Steps of which lengths are kept.
+_STEPS: Final = 200
+
+
+@dataclass(slots=True)
+class ProcessReport:
+    """A process of the job; times are in ns.
+
+    Attributes:
+        pid: Its number.
+        program: What it ran, as in `sys.argv`.
+        rank: Its rank.
+        world_size: Number of ranks.
+        source: What steps were found by: `optimizer`, `loader`, `model`, `time`, or nothing.
+        seen: Steps seen until recording was over, or the process ended.
+        first: First recorded step, -1 for none.
+        stop: First step not recorded any more, -1 for none.
+        files: The recordings written.
+        notes: What went wrong.
+        outside_ns: Median length of steps before the recorded ones, 0 for none.
+        inside_ns: Median length of recorded steps, 0 for none.
+        apart_ns: Time for starting the profiler, stopping it and writing, outside steps.
+        hooks_ns: Time within hooks, with `apart_ns`.
+        lived_ns: Time since torch was imported.
+    """
+
+    pid: int = field(default_factory=os.getpid)
+    program: str = field(default_factory=lambda: " ".join(getattr(sys, "argv", [])[:3]))
+    rank: int = 0
+    world_size: int = 1
+    source: str = ""
+    seen: int = 0
+    first: int = -1
+    stop: int = -1
+    files: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    outside_ns: int = 0
+    inside_ns: int = 0
+    apart_ns: int = 0
+    hooks_ns: int = 0
+    lived_ns: int = 0
+    _since: int = field(default_factory=time.perf_counter_ns)
+    _last: int = 0
+    _outside: deque[int] = field(default_factory=lambda: deque(maxlen=_STEPS))
+    _inside: deque[int] = field(default_factory=lambda: deque(maxlen=_STEPS))
+
+    def step(self, now: int, *, recorded: bool) -> None:
+        """A step ended, and the next starts."""
+        if self._last:
+            (self._inside if recorded else self._outside).append(now - self._last)
+        self._last = now
+
+    def step_from(self, now: int) -> None:
+        """The step that is going on starts later than was said."""
+        self._last = now
+
+    def note(self, text: str) -> None:
+        """Say what went wrong."""
+        self.notes.append(text)
+
+    def write(self, folder: str) -> None:
+        """Write it where the launcher looks, whole or not at all."""
+        # The first step has no start, and the second still warms the program up.
+        outside = list(self._outside)[1:] or list(self._outside)
+        self.outside_ns = int(median(outside)) if outside else 0
+        self.inside_ns = int(median(self._inside)) if self._inside else 0
+        self.lived_ns = time.perf_counter_ns() - self._since
+        values = {one.name: getattr(self, one.name) for one in fields(self) if not one.name.startswith("_")}
+        final = Path(folder) / f"{self.pid}.json"
+        temporary = final.with_suffix(".unfinished")
+        temporary.write_text(json.dumps(values), encoding="utf-8")
+        temporary.replace(final)
+
+    @classmethod
+    def read(cls, path: Path) -> ProcessReport:
+        """What a process wrote."""
+        return cls(**json.loads(path.read_text(encoding="utf-8")))

@@ -1,0 +1,73 @@
+"""What became of a recording, in sentences: what each rank recorded, what it cost, and why there is nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepscope.record.job.report import ProcessReport
+from stepscope.record.settings import RecordSettings
+
+_SOURCES = {
+    "optimizer": "steps are updates by the optimizer",
+    "loader": "steps are batches of the data loader, since no optimizer updates",
+    "model": "steps are calls of the model, since there is neither an optimizer nor a data loader",
+    "time": "a stretch of time, since no steps were found",
+}
+
+
+def reports_in(folder: Path) -> list[ProcessReport]:
+    """What the processes of a job wrote, by rank and number of the process."""
+    found = [ProcessReport.read(path) for path in sorted(folder.glob("*.json"))]
+    return sorted(found, key=lambda one: (one.rank, one.pid))
+
+
+def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[str]:
+    """What is to be said about a recording, a sentence each, without a full stop."""
+    recorded = [one for one in reports if one.files]
+    lines = [_recorded(one) for one in recorded]
+    for one in reports:
+        lines += [f"rank {one.rank} (process {one.pid}): {note}" for note in one.notes]
+    return lines if recorded else [*lines, _nothing(reports, settings)]
+
+
+def _recorded(one: ProcessReport) -> str:
+    if one.source == "time":
+        what = _SOURCES["time"]
+    else:
+        last = one.stop - 1
+        span = f"step {one.first}" if last == one.first else f"steps {one.first} to {last}"
+        what = f"{span} ({_SOURCES[one.source]})"
+    return f"recorded {what} of rank {one.rank}{_cost(one)}: {one.files[-1]}"
+
+
+def _cost(one: ProcessReport) -> str:
+    costs = []
+    if one.outside_ns and one.inside_ns:
+        more = 100 * (one.inside_ns / one.outside_ns - 1)
+        inside, outside = one.inside_ns / 1e6, one.outside_ns / 1e6
+        costs.append(f"a recorded step took {inside:.1f} ms, {more:+.0f} % of the {outside:.1f} ms before")
+    if one.apart_ns:
+        costs.append(f"starting, stopping and writing took {one.apart_ns / 1e9:.1f} s")
+    rest = one.hooks_ns - one.apart_ns
+    if one.lived_ns:
+        costs.append(f"finding steps took {100 * rest / one.lived_ns:.2f} % of the run")
+    return f"; {'; '.join(costs)}" if costs else ""
+
+
+def _nothing(reports: list[ProcessReport], settings: RecordSettings) -> str:
+    """Why nothing was recorded, and what to do."""
+    if not reports:
+        return (
+            "nothing was recorded: no process of the program imported torch and ended by itself; record a program that"
+            " uses PyTorch, in a Python that reads PYTHONPATH (not started with -I or -E)"
+        )
+    most = max(reports, key=lambda one: one.seen)
+    if most.source:
+        return (
+            f"nothing was recorded: the program ended after {most.seen} steps, before step {settings.first};"
+            f" record earlier ones with --steps 1:{max(2, most.seen)}"
+        )
+    return (
+        "nothing was recorded: no step was found, neither updates by an optimizer nor batches of a data loader nor"
+        f" calls of a model, within {settings.patience_s:.0f} s"
+    )

@@ -1,0 +1,61 @@
+"""What to record: from the command line to every process of the job, through one environment variable."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+#: Holds the settings as JSON.
+VARIABLE: Final = "STEPSCOPE_RECORD"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSettings:
+    """What the processes of a job are to record.
+
+    Attributes:
+        output: Folder of the recordings, absolute.
+        reports: Folder in which processes report to the launcher, absolute.
+        first: First step to record; steps count from 0.
+        stop: First step not to record any more.
+        warmup: Steps before the first in which the profiler already runs, and throws away what it sees.
+        ranks: Ranks to record; empty for all.
+        shapes: Record shapes of operators' inputs.
+        stacks: Record Python functions.
+        allocations: Record allocations of tensors.
+        patience_s: Seconds without any step after which a stretch of time is recorded instead.
+        stretch_s: Seconds of that stretch.
+    """
+
+    output: str
+    reports: str
+    first: int = 10
+    stop: int = 14
+    warmup: int = 2
+    ranks: tuple[int, ...] = ()
+    shapes: bool = True
+    stacks: bool = True
+    allocations: bool = False
+    patience_s: float = 60.0
+    stretch_s: float = 2.0
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> RecordSettings:
+        """From JSON; what this version does not know is left out."""
+        values: dict[str, Any] = json.loads(text)
+        known = {field.name for field in fields(cls)}
+        values = {name: value for name, value in values.items() if name in known}
+        values["ranks"] = tuple(values.get("ranks", ()))
+        return cls(**values)
+
+    @classmethod
+    def given(cls) -> RecordSettings | None:
+        """Those of this process's environment."""
+        text = os.environ.get(VARIABLE)
+        return cls.of(text) if text else None

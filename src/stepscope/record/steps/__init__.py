@@ -1,0 +1,1 @@
+"""Find the iterations of a program's outer loop from what it calls."""

@@ -1,0 +1,3 @@
+from . import _profiler
+
+__all__ = ["_profiler"]

@@ -1,0 +1,181 @@
+"""`stepscope record` from its command line to the recordings, with a torch that refuses what the real one lacks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from record_support import SOURCES, Recorded
+
+FAKES = Path(__file__).parent / "fakes"
+TRAIN = """
+import sys
+import torch
+from torch.utils.data import DataLoader
+optimizer = torch.optim.SGD()
+for step, batch in enumerate(DataLoader(range({steps}))):
+    with torch.profiler.record_function(f"body {{step}}"):
+        optimizer.step()
+print("trained", *sys.argv[1:])
+"""
+
+
+def record(folder: Path, code: str, *options: str, **variables: str) -> Recorded:
+    """Record a program given as text."""
+    (folder / "program.py").write_text(code)
+    command = [sys.executable, "-m", "stepscope", "record", "-o", "out", "--no-report", *options, "--"]
+    done = subprocess.run(
+        [*command, sys.executable, "program.py", "--lr", "1"],
+        capture_output=True, text=True, cwd=folder, timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), str(FAKES)]), **variables},
+    )  # fmt: skip
+    return Recorded(done.returncode, done.stdout, done.stderr, folder / "out")
+
+
+def test_four_steps_are_marked(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=20))
+    assert recorded.status == 0, recorded.errors
+    assert recorded.output == "trained --lr 1\n"
+    assert list(recorded.starts_of("ProfilerStep#")) == [10, 11, 12, 13]
+    assert list(recorded.starts_of("body ")) == [10, 11, 12, 13]
+    assert "recorded steps 10 to 13 (steps are updates by the optimizer) of rank 0" in recorded.errors
+    # Nothing unfinished is left.
+    assert len(list(recorded.folder.iterdir())) == 1
+
+
+def test_other_steps(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=20), "--steps", "3:4", "--warmup", "0")
+    assert list(recorded.starts_of("ProfilerStep#")) == [3]
+    assert "recorded step 3 " in recorded.errors
+
+
+def test_a_program_that_ends_too_early(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=5))
+    assert recorded.status == 0
+    assert not recorded.folder.exists()
+    assert "ended after 5 steps, before step 10; record earlier ones with --steps 1:5." in recorded.errors
+
+
+def test_a_rank_is_named_by_its_launcher(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=20), RANK="1", WORLD_SIZE="2")
+    assert list(recorded.files) == [1]
+    assert recorded.trace(1)["distributedInfo"] == {"rank": 1, "world_size": 2}
+
+
+def test_a_rank_that_was_not_asked_for(tmp_path: Path) -> None:
+    recorded = record(tmp_path, TRAIN.format(steps=20), "--ranks", "0,7", RANK="1", WORLD_SIZE="2")
+    assert not recorded.folder.exists()
+    assert "this rank was not asked for" in recorded.errors
+
+
+def test_exit_status_and_output_are_the_programs(tmp_path: Path) -> None:
+    recorded = record(tmp_path, "import sys\nprint('out')\nsys.exit(7)\n")
+    assert (recorded.status, recorded.output) == (7, "out\n")
+    assert "no process of the program imported torch" in recorded.errors
+
+
+def test_a_program_without_torch_sees_nothing_of_it(tmp_path: Path) -> None:
+    code = "import sys\nprint([m for m in sys.modules if 'record.job.' in m], [p for p in sys.path if 'inject' in p])\n"
+    assert record(tmp_path, code).output == "['stepscope.record.job.imports'] []\n"
+
+
+def test_the_environments_own_customisation_is_loaded(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins\nbuiltins.customised = __name__\n")
+    paths = os.pathsep.join([str(own), str(SOURCES)])
+    assert record(tmp_path, "print(customised)\n", PYTHONPATH=paths).output == "sitecustomize\n"
+
+
+def test_a_program_whose_python_lacks_stepscope(tmp_path: Path) -> None:
+    """The launcher's own package is used, and nothing else of its environment."""
+    from stepscope.record.launch import environment
+    from stepscope.record.settings import RecordSettings
+
+    (tmp_path / "program.py").write_text(TRAIN.format(steps=20))
+    settings = RecordSettings(str(tmp_path / "out"), str(tmp_path))
+    variables = environment(settings, {"PATH": os.environ["PATH"], "PYTHONPATH": str(FAKES)})
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import site; site.execsitecustomize(); exec(open('program.py').read())"],
+        capture_output=True, text=True, cwd=tmp_path, env=variables, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list(Recorded(0, "", "", tmp_path / "out").starts_of("ProfilerStep#")) == [10, 11, 12, 13]
+
+
+def test_calls_of_a_model_where_there_is_nothing_else(tmp_path: Path) -> None:
+    code = (
+        "import time, torch\n"
+        "class Model(torch.nn.Module):\n"
+        "    def forward(self): time.sleep(0.02)\n"
+        "model = Model()\n"
+        "for _ in range(60): model()\n"
+        "assert not model._forward_pre_hooks\n"
+    )
+    recorded = record(tmp_path, code, "--steps", "3:5")
+    assert recorded.status == 0, recorded.errors
+    assert list(recorded.starts_of("ProfilerStep#")) == [3, 4]
+    assert "steps are calls of the model" in recorded.errors
+
+
+def test_a_stretch_of_time_where_no_step_is_found(tmp_path: Path) -> None:
+    recorded = record(tmp_path, "import time, torch\ntime.sleep(4)\n", "--patience", "1")
+    assert recorded.status == 0, recorded.errors
+    assert recorded.trace()["stepscope"] == {"steps": "time"}
+    assert "recorded a stretch of time, since no steps were found" in recorded.errors
+
+
+def test_options_behind_the_program_are_its_own(tmp_path: Path) -> None:
+    code = "import sys\nprint(sys.argv[1:])\n"
+    (tmp_path / "program.py").write_text(code)
+    for marked in ([], ["--"]):
+        command = [sys.executable, "-m", "stepscope", "record", "-o", "out", *marked]
+        done = subprocess.run(
+            [*command, sys.executable, "program.py", "--debug", "--steps", "--", "-o"],
+            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        )  # fmt: skip
+        assert done.stdout == ("['--debug', '--steps', '--', '-o']\n" if marked else "['--steps', '--', '-o']\n")
+
+
+def test_what_fails_in_the_profiler_does_not_end_the_program(tmp_path: Path) -> None:
+    code = TRAIN.format(steps=20).replace(
+        "import torch\n", "import torch\ntorch.profiler._KinetoProfile.start_trace = None\n"
+    )
+    recorded = record(tmp_path, code)
+    assert (recorded.status, recorded.output) == (0, "trained --lr 1\n")
+    assert "'NoneType' object is not callable" in recorded.errors
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--steps", "4"], "--steps 4 is no range of steps"),
+        (["--steps", "4:4"], "--steps 4:4 is no range of steps"),
+        (["--ranks", "a"], "--ranks a is no list of ranks"),
+    ],
+)
+def test_wrong_use(options: list[str], message: str, tmp_path: Path) -> None:
+    recorded = record(tmp_path, "", *options)
+    assert recorded.status == 2
+    assert message in recorded.errors
+
+
+def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "trace.json").write_text(json.dumps({}))
+    recorded = record(tmp_path, "print('ran')")
+    assert (recorded.status, recorded.output) == (2, "")
+    assert "is not empty; give --output a folder of its own" in recorded.errors
+
+
+def test_a_program_that_is_no_program(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "stepscope", "record", "-o", str(tmp_path / "out"), "--", "train.py"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SOURCES)})
+    assert done.returncode == 2
+    assert "train.py can't be started" in done.stderr
+    assert "python train.py" in done.stderr
