@@ -98,7 +98,7 @@ def test_a_program_that_can_not_be_told_is_said_whatever_is_asked(monkeypatch: p
         raise MissingInputError.of("stacks")
 
     use(monkeypatch, Analysis(SCHEMA, abstain))
-    monkeypatch.setattr("stepscope.reports.build.program_of", fail)
+    monkeypatch.setattr("stepscope.reports.ranks.question.program_of", fail)
     trace = two_steps().trace(reader="kineto")
     for options in (ReportOptions(), ReportOptions(tables=("numbers",))):
         found = {line.code: line.message for line in build_report(trace, options).health}

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stepscope.ingest.workers import MakeWorkers
+
 #: Called with (what is being done, bytes done, bytes in all).
 Report = Callable[[str, int, int], None]
 
@@ -26,6 +28,8 @@ class Options:
         say: Called with a sentence on problems that do not concern the recording: that nothing can be cached, and why.
         run: Which run to open, a sub-folder of the input; None for the one that was recorded last.
         span: Which recording of each rank to open, from 1 in time order; None for the last that most ranks have.
+        workers: Makes what recordings are read on, from the number of tasks and the bytes that each needs; None for
+            processes of this machine.
         locked: Restrict queries to the store's files, without network or settings: for untrusted SQL.
     """
 
@@ -35,4 +39,5 @@ class Options:
     say: Callable[[str], None] = _log
     run: str | None = None
     span: int | None = None
+    workers: MakeWorkers | None = None
     locked: bool = False

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from stepscope.ingest.options import Options
+from stepscope.ingest.workers import WorkerDiedError, Workers, in_order, processes
 from stepscope.model.errors import StepscopeError, UnusableInputError, UserError
-from stepscope.model.process.leaving import before_leaving, wait_if_leaving, work_for
+from stepscope.model.process.leaving import before_leaving
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note
 from stepscope.readers.packing.zips import archive_of
@@ -119,8 +120,12 @@ class Stores:
         all_ = [wanted for source, reader in sources if (wanted := self._wanted(source, reader)) is not None]
         missing = [wanted for wanted in all_ if self._take(wanted) is None]
         progress = _Advance(self._options, sum(_size(wanted) for wanted in missing))
-        if len(missing) > 1 and progress.total > SIZES.parallel_bytes and (os.cpu_count() or 1) > 1:
-            self._read_in_processes(missing, progress)
+        large = progress.total > SIZES.parallel_bytes or len(missing) >= SIZES.parallel_ranks
+        if len(missing) > 1 and large:
+            workers = self._options.workers or processes
+            with workers(len(missing), max(map(_memory, missing))) as these:
+                if these.size > 1 or self._options.workers is not None:
+                    self._read_by(these, missing, progress)
             # A worker may have been killed, and other processes may have removed its store before it was taken.
             missing = [w for w in missing if w.source not in self.errors and self._take(w) is None]
         for wanted in missing:
@@ -180,40 +185,26 @@ class Stores:
             ) from error
         return self._temporary[-1]
 
-    def _read_in_processes(self, missing: Sequence[_Wanted], progress: _Advance) -> None:
-        # Slow to import.
-        import multiprocessing
-        from concurrent.futures import ProcessPoolExecutor, as_completed
-        from concurrent.futures.process import BrokenProcessPool
-
-        context = multiprocessing.get_context("spawn")
+    def _read_by(self, workers: Workers, missing: Sequence[_Wanted], progress: _Advance) -> None:
         cache = self._spare or self._cache
-        workers = min(len(missing), os.cpu_count() or 1)
-        with (
-            _cleared_up(cache),
-            ProcessPoolExecutor(workers, mp_context=context, initializer=work_for, initargs=(os.getpid(),)) as executor,
-        ):
-            tasks = {executor.submit(_store_there, cache.root, cache.limit, wanted): wanted for wanted in missing}
-            for task in as_completed(tasks):
-                wanted = tasks[task]
-                try:
-                    name, changed = task.result()
-                except UnusableInputError as error:
-                    self.errors[wanted.source] = error
-                except CannotStoreError as error:
-                    if self._spare is None:
-                        self._fall_back(error)
-                except BrokenProcessPool:
-                    wait_if_leaving()
-                    continue  # read by this process
-                else:
+        with _cleared_up(cache):
+            for outcome in in_order(workers, partial(_store_there, cache.root, cache.limit), missing):
+                wanted, error = outcome.item, outcome.error
+                if outcome.value is not None:
+                    name, changed = outcome.value
                     # The worker still holds it.
                     if self._take(wanted, name) is not None and changed:
                         self.changed.append(wanted.source)
+                elif isinstance(error, UnusableInputError):
+                    self.errors[wanted.source] = error
+                elif isinstance(error, WorkerDiedError):
+                    self.errors[wanted.source] = _deadly(wanted.source)
+                elif not isinstance(error, CannotStoreError):
+                    assert error is not None
+                    raise error
+                elif self._spare is None:
+                    self._fall_back(error)
                 progress.advance(wanted, _size(wanted))
-        order = {wanted.source: position for position, wanted in enumerate(missing)}
-        self.errors = dict(sorted(self.errors.items(), key=lambda item: order.get(item[0], -1)))
-        self.changed.sort(key=lambda source: order.get(source, -1))
 
 
 @contextmanager
@@ -285,6 +276,9 @@ class _Advance:
         return lambda size: self.advance(wanted, size)
 
 
+#: What a process needs to read the smallest recording, and any but for a tenth of its size.
+_LEAST_MEMORY: Final = 300 << 20
+_MOST_MEMORY: Final = 1 << 30
 #: Most recordings named individually in the error that none can be used.
 _NAMED: Final = 5
 
@@ -302,6 +296,18 @@ def _unreadable(source: Source, error: OSError) -> UnusableInputError:
     return UnusableInputError(
         f"{source} can't be read ({error.strerror or error})", hint="check the path and its permissions"
     )
+
+
+def _deadly(source: Source) -> UnusableInputError:
+    return UnusableInputError(
+        f"{source} can't be read (whatever process read it was ended by the system)",
+        hint="read it alone, with more memory",
+    )
+
+
+def _memory(wanted: _Wanted) -> int:
+    """Memory that reading a recording takes at most, about, in bytes."""
+    return min(_LEAST_MEMORY + 5 * _size(wanted), _MOST_MEMORY + _size(wanted) // 10)
 
 
 def _size(wanted: _Wanted) -> int:

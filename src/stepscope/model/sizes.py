@@ -21,6 +21,7 @@ class Sizes:
         concurrent_events: Events of a rank about which several questions are asked at a time; each may need some 100
             bytes per event.
         kept_bytes: Results of a large rank above this size are recomputed instead of kept.
+        kept_tables: Tables of a report above this size are in files.
         parallel_bytes: Input from which on several recordings are read by processes, which take a while to start.
         chunk_segments: Events of text parsed together; 16 MiB of a real trace hold some 60,000.
         short_segments: Objects too short to be events that are still parsed, per 8 MiB of text.
@@ -29,13 +30,18 @@ class Sizes:
         unpacked_bytes: What any input may unpack to. Recordings unpack to 5 to 60 times their size.
         unpacked_times: Larger inputs may unpack to this multiple of their size; deflate's highest ratio is 1030.
         archive_members: Files in one zip archive; each takes some 500 bytes of memory.
-        recordings: Recordings in one input; each takes half a second, and 0.5 to 0.8 MB of memory until the end.
+        recordings: Recordings in one input; each takes half a second or more.
+        joined_ranks: Up to so many ranks can be asked about in one query at once; the plan of a query over more takes
+            megabytes and tenths of a second for each dozen.
+        parallel_ranks: Ranks from which on workers analyse them, each of which takes a second to start.
+        workers: Processes that read or analyse ranks at a time; 0 for as many as cores and memory allow.
     """
 
     nested_events: int = 500_000
     joined_activities: int = 200_000
     concurrent_events: int = 4_000_000
     kept_bytes: int = 16 << 20
+    kept_tables: int = 64 << 20
     parallel_bytes: int = 48 << 20
     chunk_segments: int = 1 << 18
     short_segments: int = 1 << 16
@@ -44,7 +50,10 @@ class Sizes:
     unpacked_bytes: int = 2 << 30
     unpacked_times: int = 250
     archive_members: int = 100_000
-    recordings: int = 512
+    recordings: int = 16_384
+    joined_ranks: int = 64
+    parallel_ranks: int = 16
+    workers: int = 0
 
     @property
     def whole_columns(self) -> int:

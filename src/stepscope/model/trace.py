@@ -39,6 +39,7 @@ class _Memo:
 
     def __init__(self) -> None:
         self._values: dict[object, object] = {}
+        self._stated: set[object] = set()
         # Reentrant: a value that asks for itself is a recursion that Python reports, not a wait without end.
         self._locks: defaultdict[object, threading.RLock] = defaultdict(threading.RLock)
         self._guard = threading.Lock()
@@ -58,10 +59,16 @@ class _Memo:
                 self._values[compute] = value
             return value
 
+    def state(self, compute: object, value: object) -> None:
+        """Set a value that is not to be computed, nor forgotten."""
+        with self._guard:
+            self._values[compute] = value
+            self._stated.add(compute)
+
     def forget(self, large: Callable[[object], bool]) -> None:
         """Drop the values that are large; who holds one keeps it."""
         with self._guard:
-            known = tuple(self._values.items())
+            known = tuple(item for item in self._values.items() if item[0] not in self._stated)
         dropped = [compute for compute, value in known if large(value)]
         with self._guard:
             for compute in dropped:
@@ -84,12 +91,13 @@ class Trace:
         self,
         connection: duckdb.DuckDBPyConnection,
         recordings: Mapping[int, Recording],
-        select_rank: Callable[[int], Trace],
+        select_rank: Callable[[int], Callable[[], Trace]],
         notes: Sequence[Note] = (),
         views: Mapping[str, str] | None = None,
         places: Sequence[Place] = (),
+        prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> None:
-        self._connections = Connections(connection, views or {})
+        self._connections = Connections(connection, views or {}, prepare=prepare)
         self._recordings = dict(recordings)
         self._select_rank = select_rank
         self.notes = tuple(notes)
@@ -121,10 +129,21 @@ class Trace:
         if len(self._recordings) == 1:
             return self
         with self._connections.asking():  # files must not go while they are opened
-            part = self._select_rank(rank)
+            part = self._select_rank(rank)()
+        part.places = self.places
         part._whole = self
         part._connections.part_of(self._connections)
         return part
+
+    def opening(self, rank: int) -> Callable[[], Trace]:
+        """What opens the trace of one rank in any process that sees its store: small, and fit to be sent there.
+
+        Raises:
+            KeyError: The trace has no such rank.
+        """
+        if rank not in self._recordings:
+            raise KeyError(f"the trace has no rank {rank}")
+        return self._select_rank(rank)
 
     @property
     def job(self) -> Trace:
@@ -171,6 +190,13 @@ class Trace:
         """
         self._connections.check_open()
         return cast("_T", self._memo.value(compute, self))
+
+    def state(self, compute: Callable[[Trace], _T], value: _T) -> None:
+        """Give the value of `once(compute)`, instead of having it computed.
+
+        For what is known of a whole job where only one of its ranks is open.
+        """
+        self._memo.state(compute, value)
 
     def forget(self, least: int) -> None:
         """Drop values of `once` of at least so many bytes; they are recomputed when asked for."""

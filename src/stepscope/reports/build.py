@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
 
-import pyarrow as pa
-
-from stepscope.analyses.program import PROGRAM, program_of
-from stepscope.analyses.registry import Analysis, analyses, table_of
-from stepscope.analyses.shared.narrow import Filter, narrowed
-from stepscope.analyses.stepgraph import StepGraph
-from stepscope.model.errors import MissingInputError, UserError
+from stepscope.analyses.communication.matching import Matching
+from stepscope.analyses.registry import Analysis, analyses
+from stepscope.analyses.shared.job_size import JobSize
+from stepscope.ingest.workers import MakeWorkers, processes
+from stepscope.model.errors import UnusableInputError, UserError
 from stepscope.model.process.footprint import give_back_rank
 from stepscope.model.program import Program
-from stepscope.model.recording import Recording
 from stepscope.model.sizes import SIZES
 from stepscope.model.suggest import choose
-from stepscope.model.table import Table
 from stepscope.model.trace import Trace
 from stepscope.reports.contents import RankLine
-from stepscope.reports.health import Abstention, abstention_lines, trace_lines
+from stepscope.reports.health import Abstention, HealthLine, abstention_lines, trace_lines
+from stepscope.reports.ranks.question import Question, RankResult
+from stepscope.reports.ranks.table_parts import TableParts
+from stepscope.reports.ranks.tasks import Ranks, RankTask, memory_of
 from stepscope.reports.report import Report
 from stepscope.reports.sections.views import SHOWN
-from stepscope.reports.selection import Selection, chosen_ranks, steps_of_rank
+from stepscope.reports.selection import Selection, chosen_ranks, chosen_steps, steps_of_rank
 from stepscope.rules.engine import Diagnosing
 from stepscope.rules.settings import Settings
 
@@ -49,6 +46,8 @@ class ReportOptions:
         all_findings: Show findings that cost next to nothing too.
         strict: Let unexpected errors of an analysis through instead of noting them in health.
         progress: Told of the progress.
+        workers: Makes what ranks are analysed on, from their number and the bytes that each needs; None for processes
+            of this machine where there are many ranks, else this one.
     """
 
     steps: tuple[int, ...] = ()
@@ -59,6 +58,7 @@ class ReportOptions:
     all_findings: bool = False
     strict: bool = False
     progress: Progress = lambda *_: None
+    workers: MakeWorkers | None = None
 
 
 def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
@@ -70,143 +70,103 @@ def build_report(trace: Trace, options: ReportOptions | None = None) -> Report:
     options = options or ReportOptions()
     wanted = _wanted(options.tables, options.page)
     ranks = chosen_ranks(trace, options.ranks)
-    selection = Selection(options.steps, options.ranks, options.tables)
-    steps = steps_of_rank(trace, ranks, options.steps)
-    parts: dict[str, list[pa.Table]] = {analysis.name: [] for analysis in wanted}
+    diagnosing = None if options.rules is None or options.tables else Diagnosing(options.rules, options.strict)
+    failed: list[HealthLine] = []
+    make = options.workers or (processes if len(ranks) >= SIZES.parallel_ranks else None)
     abstentions: list[Abstention] = []
     programs: dict[int, Program] = {}
-    diagnosing = None if options.rules is None or options.tables else Diagnosing(options.rules, options.strict)
-    for position, rank in enumerate(ranks):
-        one = trace.rank(rank)
-        question = _Question(
-            one,
-            narrowed(one, Filter(steps[rank])) if options.steps else one,
-            steps[rank] if options.steps else None,
-            options.strict,
+    health: list[dict[str, Any]] = []
+    lines: dict[int, list[RankLine]] = {}
+    with TableParts(wanted) as parts:
+        found = (
+            _ranks_here(trace, ranks, wanted, options, diagnosing)
+            if make is None
+            else _ranks_by_workers(trace, ranks, wanted, options, make, failed)
         )
-        look = diagnosing.look_at if diagnosing is not None else None
-        answers: dict[str, _Answer] = {}
-        for number, (name, answer) in enumerate(question.ask_all(wanted, look)):
-            options.progress(f"rank {rank}: {name}", position * len(wanted) + number, len(ranks) * len(wanted))
-            answers[name] = answer
-        program = Program()
-        if not options.tables or any(isinstance(answer, MissingInputError) for answer in answers.values()):
-            known = question.program()
-            if isinstance(known, Program):
-                program = known
-            else:
-                answers[PROGRAM.name] = known
-        if not options.tables and isinstance(answers.get(PROGRAM.name), Table):
-            programs[rank] = program
-        for name in dict.fromkeys((*parts, *answers)):
-            answer = answers[name]
-            if isinstance(answer, Table):
-                parts[name].append(answer.arrow)
-            elif isinstance(answer, MissingInputError):
-                abstentions.append(Abstention.lacking(name, answer, question.recording, program))
-            else:
-                abstentions.append(answer)
-        if len(ranks) > 1:
-            del one, question
-            give_back_rank()
-    merged = Abstention.merged(abstentions, len(ranks))
+        for result in found:
+            parts.add(result.tables)
+            abstentions += result.abstentions
+            health += result.health
+            lines[result.rank] = result.devices
+            if result.program is not None:
+                programs[result.rank] = result.program
+            if diagnosing is not None and result.diagnosing is not None:
+                diagnosing.take(result.diagnosing)
+        tables = parts.tables()
+    if not lines:
+        raise UnusableInputError(failed[0].message, hint=failed[0].effect)
+    merged = Abstention.merged(abstentions, len(lines))
     return Report(
-        sources={rank: trace.recordings[rank] for rank in ranks},
-        health=(*trace_lines(trace, ranks, programs), *abstention_lines(merged)),
-        ranks=_rank_lines(trace, ranks),
-        tables={analysis.name: _joined(analysis, parts[analysis.name]) for analysis in wanted},
+        sources={rank: trace.recordings[rank] for rank in lines},
+        health=(*failed, *trace_lines(trace.notes, health, programs), *abstention_lines(merged)),
+        ranks=tuple(line for rank in lines.values() for line in rank),
+        tables=tables,
         abstentions=merged,
         diagnosis=diagnosing.finish() if diagnosing is not None else None,
         all_findings=options.all_findings,
-        selection=selection,
+        selection=Selection(options.steps, options.ranks, options.tables),
         programs=programs,
         places=trace.places,
     )
 
 
-#: Looks for findings in a trace, and does something else after every rule.
-_Look = Callable[[Trace, Callable[[], None]], None]
-#: Why there is no table follows from what it lacks, once it is known what ran, or by a failure.
-_Answer = Table | MissingInputError | Abstention
+def _ranks_here(
+    trace: Trace,
+    ranks: tuple[int, ...],
+    wanted: list[Analysis],
+    options: ReportOptions,
+    diagnosing: Diagnosing | None,
+) -> Iterator[RankResult]:
+    """Analyse the ranks one after the other, each by several threads."""
+    steps = steps_of_rank(trace, ranks, options.steps)
+    look = diagnosing.look_at if diagnosing is not None else None
+    total = len(ranks) * len(wanted)
+    for position, rank in enumerate(ranks):
+        done = count(position * len(wanted))
+
+        def said(name: str, rank: int = rank, done: Iterator[int] = done) -> None:
+            options.progress(f"rank {rank}: {name}", next(done), total)
+
+        question = Question.of(trace.rank(rank), steps[rank] if options.steps else None, options.strict)
+        yield question.result(wanted, look, bool(options.tables), said)
+        if len(ranks) > 1:
+            del question
+            give_back_rank()
 
 
-def _nothing() -> None:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """One rank to be analysed: the whole of it, and its chosen steps."""
-
-    whole: Trace
-    within: Trace
-    steps: tuple[int, ...] | None
-    strict: bool
-
-    @property
-    def recording(self) -> tuple[int, Recording]:
-        [item] = self.whole.recordings.items()
-        return item
-
-    def ask_all(self, wanted: Sequence[Analysis], look: _Look | None) -> Iterator[tuple[str, _Answer]]:
-        """Yield the name and answer of each question, several at a time, each thread on its own connection.
-
-        The last ones start first: rules start with the results of the first ones, and a thread that needs a result
-        which another one is computing waits for it.
-
-        Args:
-            wanted: What to ask.
-            look: Looks for findings in the chosen steps, beside the first questions; of a large rank before them.
-        """
-        local = threading.local()
-
-        def ask(analysis: Analysis) -> _Answer:
-            if not hasattr(local, "question"):
-                whole = self.whole.for_thread()
-                within = whole if self.within is self.whole else self.within.for_thread()
-                local.question = replace(self, whole=whole, within=within)
-            question: _Question = local.question
-            answer = question.ask(analysis)
-            between()
-            return answer
-
-        large = self.recording[1].events > SIZES.concurrent_events
-        between = self.forget if large else _nothing
-        workers = 1 if large else min(4, os.cpu_count() or 1)
-        with ThreadPoolExecutor(workers, thread_name_prefix="stepscope-analyses") as executor:
-            looking = None if look is None else executor.submit(look, self.within.for_thread(), between)
-            if looking is not None and not large:
-                # Rules come to their prices late, and are the last to be done. They are told what goes wrong with it.
-                executor.submit(StepGraph.of, self.within.for_thread())
-            order = wanted[::-1]
-            yield from zip((analysis.name for analysis in order), executor.map(ask, order), strict=True)
-            if looking is not None:
-                looking.result()
-
-    def program(self) -> Program | Abstention:
-        """What the rank ran. Where that fails, health says so; hints are then those for any program."""
-        try:
-            return program_of(self.whole)
-        except Exception as error:
-            if self.strict:
-                raise
-            return Abstention.failing(PROGRAM.name, error, self.recording)
-
-    def forget(self) -> None:
-        """Keep nothing large for other questions."""
-        for trace in {self.whole, self.within}:
-            trace.forget(SIZES.kept_bytes)
-
-    def ask(self, analysis: Analysis) -> _Answer:
-        """The answer to one question."""
-        try:
-            return table_of(analysis, self.whole, self.within, self.steps)
-        except MissingInputError as error:
-            return error
-        except Exception as error:
-            if self.strict:
-                raise
-            return Abstention.failing(analysis.name, error, self.recording)
+def _ranks_by_workers(
+    trace: Trace,
+    ranks: tuple[int, ...],
+    wanted: list[Analysis],
+    options: ReportOptions,
+    make: MakeWorkers,
+    failed: list[HealthLine],
+) -> Iterator[RankResult]:
+    """Analyse the ranks as tasks: look at each for the others, then ask each with what these need to be known."""
+    with make(len(ranks), memory_of(trace.recordings)) as workers:
+        tasks = Ranks(trace, workers, options.strict, failed)
+        collectives, used = Matching(), list[int | None]()
+        steps, groups = dict[int, set[int]](), dict[int, frozenset[str]]()
+        # All recordings that are at hand take part in matching, also those that are not asked for.
+        for number, (rank, seen) in enumerate(tasks.surveyed(trace.ranks)):
+            options.progress(f"rank {rank}: collectives", number, len(trace.ranks) + len(ranks))
+            groups[rank] = collectives.add(seen.calls)
+            used += seen.used
+            steps[rank] = seen.steps
+        job = JobSize.of({rank: trace.recordings[rank] for rank in groups}, used)
+        left = [rank for rank in ranks if rank in groups]
+        chosen = chosen_steps({rank: steps[rank] for rank in left}, options.steps)
+        asked = (
+            RankTask(
+                rank, trace.opening(rank), job, collectives.part(groups[rank]),
+                tuple(analysis.name for analysis in wanted), bool(options.tables),
+                chosen[rank] if options.steps else None, None if options.tables else options.rules, options.strict,
+            )
+            for rank in left
+        )  # fmt: skip
+        for number, result in enumerate(tasks.analysed(asked)):
+            options.progress(f"rank {result.rank}", len(trace.ranks) + number, len(trace.ranks) + len(ranks))
+            yield result
 
 
 def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
@@ -216,25 +176,3 @@ def _wanted(names: tuple[str, ...], page: bool) -> list[Analysis]:
             raise UserError(f"no table is called {name!r}", hint=choose(name, known))
     shown = names or (SHOWN if page else known)
     return [analysis for name, analysis in known.items() if name in shown]
-
-
-def _joined(analysis: Analysis, parts: list[pa.Table]) -> Table:
-    return Table.from_arrow(analysis.schema, pa.concat_tables(parts)) if parts else Table.empty(analysis.schema)
-
-
-_DEVICES_SQL: Final = """
-SELECT DISTINCT k.rank, k.device, d.name
-FROM kernels k LEFT JOIN devices d ON d.rank = k.rank AND d.device = k.device ORDER BY ALL
-"""
-
-
-def _rank_lines(trace: Trace, ranks: tuple[int, ...]) -> tuple[RankLine, ...]:
-    """Devices with activity, of each rank."""
-    used: dict[int, list[tuple[int | None, str | None]]] = {}
-    for row in trace.rows(_DEVICES_SQL):
-        used.setdefault(row["rank"], []).append((row["device"], row["name"]))
-    return tuple(
-        RankLine(rank, device, name, trace.recordings[rank].world_size)
-        for rank in ranks
-        for device, name in used.get(rank, [(None, None)])
-    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from stepscope.ingest.inputs import SOURCES, source_of
 from stepscope.model.errors import MissingInputError
 from stepscope.model.inputs import Input
 from stepscope.model.program import Program
 from stepscope.model.recording import Recording
-from stepscope.model.trace import Trace
+from stepscope.model.trace import Note
 from stepscope.reports.hints import how_to_mark, how_to_record
 
 #: From wrong numbers to information.
@@ -103,13 +103,19 @@ _NO_DEVICE: Final = "no-device"
 _OPTIONS: Final = "options-off"
 
 
-def trace_lines(trace: Trace, ranks: Sequence[int], programs: Mapping[int, Program]) -> list[HealthLine]:
-    """Observations of the readers, errors first."""
-    lines = [
-        HealthLine(code, severity, message, effect, count) for code, severity, count, message, effect in trace.notes
-    ]
-    for row in trace.table("health").records():
-        if (row["rank"] is None or row["rank"] in ranks) and not _is_foreign(row["code"], programs.get(row["rank"])):
+def trace_lines(
+    notes: Sequence[Note], rows: Iterable[Mapping[str, Any]], programs: Mapping[int, Program]
+) -> list[HealthLine]:
+    """Observations of the readers, errors first.
+
+    Args:
+        notes: Those about the input as a whole.
+        rows: Those about ranks, as table `health` has them.
+        programs: What each rank ran.
+    """
+    lines = [HealthLine(code, severity, message, effect, count) for code, severity, count, message, effect in notes]
+    for row in rows:
+        if not _is_foreign(row["code"], programs.get(row["rank"])):
             lines.append(_advised(HealthLine(**row), programs))
     return sorted(lines, key=lambda line: SEVERITIES.index(line.severity) if line.severity in SEVERITIES else 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stepscope.model.errors import UserError
@@ -40,6 +40,15 @@ def steps_of_rank(trace: Trace, ranks: Sequence[int], wanted: Sequence[int]) -> 
     for row in trace.rows("SELECT rank, step FROM steps"):
         if row["rank"] in known:
             known[row["rank"]].add(row["step"])
+    return chosen_steps(known, wanted)
+
+
+def chosen_steps(known: Mapping[int, set[int]], wanted: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """The steps asked for that each rank has, of those that it has.
+
+    Raises:
+        UserError: No rank has one of the steps.
+    """
     everywhere = sorted(set().union(*known.values()))
     for step in wanted:
         if step not in everywhere:

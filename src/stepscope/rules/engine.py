@@ -72,6 +72,15 @@ class Diagnosing:
             wanted: tuple[Signal[Any], ...] = (step_ns, stepless, verdict, program, account, *reads)
             sealed[signals.rank] = seen.sealed(wanted, strict=self.strict)
 
+    def take(self, other: Diagnosing) -> None:
+        """Add what another one has found on other ranks."""
+        self._found += other._found
+        self._sealed |= other._sealed
+        self._sealed_whole |= other._sealed_whole
+        self._asked |= other._asked
+        for key, ranks in other._unasked.items():
+            self._unasked.setdefault(key, []).extend(ranks)
+
     def finish(self) -> Diagnosis:
         """Run the rules that look at the whole job, and rank all findings."""
         for registered in self.settings.chosen():

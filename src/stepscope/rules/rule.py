@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -154,6 +156,10 @@ class Registered:
         """Whether it looks at all that was recorded."""
         return self.rule.whole or self.family in _WHOLE
 
+    def __reduce__(self) -> tuple[Callable[..., Registered], tuple[str, str]]:
+        """Sent to another process by its module, since its checks are functions."""
+        return _registered, (self.module, self.family)
+
     @classmethod
     def from_module(cls, module: ModuleType, family: str) -> Registered:
         """Adopt the `RULE` of a module.
@@ -168,3 +174,8 @@ class Registered:
             raise ValueError(f"{module.__name__}: a rule has either check or job_check")
         documentation = (module.__doc__ or "").strip()
         return cls(rule, family, documentation.partition("\n")[0], documentation, module.__name__)
+
+
+@cache
+def _registered(module: str, family: str) -> Registered:
+    return Registered.from_module(import_module(module), family)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
 from stepscope.analyses.registry import analyses, table_of
@@ -33,6 +34,14 @@ class Signal(Generic[T]):
     unit: str
     description: str
     compute: Callable[[Signals], T]
+
+    def __reduce__(self) -> tuple[Callable[[str, str], Signal[Any]], tuple[str, str]]:
+        """Sent to another process by its place in the code, since it is known there, too, by its identity."""
+        return _at, (self.compute.__module__, self.compute.__name__)
+
+
+def _at(module: str, name: str) -> Signal[Any]:
+    return cast("Signal[Any]", getattr(import_module(module), name))
 
 
 def signal(unit: str = "") -> Callable[[Callable[[Signals], T]], Signal[T]]:

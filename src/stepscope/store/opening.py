@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from stepscope.model.place import Place
 from stepscope.model.process.sandbox import lock
 from stepscope.model.process.spill import spill_folder
 from stepscope.model.schema import TableSchema
+from stepscope.model.sizes import SIZES
 from stepscope.model.tables import EVENTS, KERNELS, OP_INPUTS
 from stepscope.model.trace import Note, Trace
 from stepscope.store.activities import ACTIVITIES
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 #: Tables stored in a file of another name, which holds more columns.
 _FILES: Final = {KERNELS.name: ACTIVITIES}
 
+#: Memory of queries; planning one over many ranks takes a further megabyte for each.
+_MEGABYTES: Final = 450
+
 
 def connect_ahead() -> Callable[[], duckdb.DuckDBPyConnection]:
     """Start connecting to DuckDB in the background; the returned function waits for the connection.
@@ -51,7 +56,7 @@ def _connect() -> duckdb.DuckDBPyConnection:
         "autoinstall_known_extensions": "false",
         "python_enable_replacements": "false",
         # Larger queries spill to disk, in a temporary folder and only while they run.
-        "memory_limit": "450MB",
+        "memory_limit": f"{_MEGABYTES}MB",
         "temp_directory": str(spill_folder()),
     }
     return duckdb.connect(":memory:", config=config)
@@ -92,16 +97,22 @@ def open_stores(
     if check:
         for path in (*stores.values(), *(one.store for one in beside.values())):
             check_rows(path, connection)
-    create_views(connection, stores, beside)
+    # Views over all of many ranks are only made for who asks about all of them at once.
+    later = len(stores) > SIZES.joined_ranks and not locked
+    if later:
+        connection.execute(f"SET memory_limit = '{_MEGABYTES + len(stores)}MB'")
+    else:
+        create_views(connection, stores, beside)
     if locked:
         lock(connection, [*stores.values(), *(one.store for one in beside.values())])
 
-    def of_rank(rank: int) -> Trace:
+    def of_rank(rank: int) -> Callable[[], Trace]:
         known = snapshots or {}
         part = {rank: known[rank]} if rank in known else None
-        return open_stores({rank: stores[rank]}, snapshots=part, places=places, locked=locked)
+        return partial(open_stores, {rank: stores[rank]}, snapshots=part, locked=locked)
 
-    return Trace(connection, recordings, of_rank, notes, places=places)
+    prepare = (lambda first: create_views(first, stores, beside)) if later else None
+    return Trace(connection, recordings, of_rank, notes, places=places, prepare=prepare)
 
 
 def create_views(

@@ -10,29 +10,24 @@ one, as HCCL does, the union of their times is another upper bound, and the lowe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.communication.matching import Calls, Matching
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.model.intervals import Times
 from stepscope.model.trace import Trace
 
-#: Collectives of all ranks are matched by group and sequence number, else by their order among those of one kind.
+#: Calls of collectives, of one rank or of several; those without a sequence number are numbered by their order among
+#: those of one kind, negatively.
 _CALLS_SQL: Final = """
-WITH calls AS (
-    SELECT c.rank, k.device, c.event, c."group", c.collective, coalesce(c.bytes, -1) AS bytes, k.dur, coalesce(c.seq,
+SELECT c.rank, c.event, coalesce(k.device, -1)::INTEGER AS device, c."group", c.collective,
+    coalesce(c.bytes, -1) AS bytes, k.dur, coalesce(c.seq,
         -row_number() OVER (PARTITION BY c.rank, k.device, c."group", c.collective ORDER BY k.ts, c.event)) AS key
-    FROM collectives c JOIN ({work}) k ON k.rank = c.rank AND k.event = c.event
-    WHERE c.collective NOT IN ('send', 'recv', 'send_recv')
-), matched AS (
-    SELECT "group", collective, bytes, key, min(dur) AS shortest,
-        count(DISTINCT (rank, device)) AS ranks
-    FROM calls GROUP BY ALL
-)
-SELECT c.rank, c.event, m.shortest, m.ranks::INTEGER AS ranks
-FROM calls c JOIN matched m USING ("group", collective, bytes, key) ORDER BY c.rank, c.event
+FROM collectives c JOIN ({work}) k ON k.rank = c.rank AND k.event = c.event
+WHERE c.collective NOT IN ('send', 'recv', 'send_recv') ORDER BY c.rank, c.event
 """
 _WORK_SQL: Final = "SELECT rank, event, device, ts, dur FROM kernels"
 #: Collectives that are known by the profiler's sums only are no device activities.
@@ -123,11 +118,18 @@ def _recorded(trace: Trace) -> tuple[Times, Times]:
 
 
 def _shortest(trace: Trace) -> tuple[Times, Times, NDArray[np.int32]]:
-    rows: dict[str, NDArray[Any]] = trace.job.once(_matched)
-    mine = slice(*np.searchsorted(rows["rank"], (trace.ranks[0], trace.ranks[0] + 1)))
-    return rows["event"][mine], rows["shortest"][mine], rows["ranks"][mine]
+    calls = trace.whole.once(calls_of)
+    return calls["event"], *trace.job.once(matching).of(calls)
 
 
-def _matched(job: Trace) -> dict[str, NDArray[Any]]:
-    summed = job.scalar(f"SELECT count(*) {_SUMMED_CALLS}")
-    return job.columns(_CALLS_SQL.format(work=_SUMMED_WORK_SQL if summed else _WORK_SQL))
+def matching(job: Trace) -> Matching:
+    """The collectives of all ranks of a trace, matched."""
+    matched = Matching()
+    matched.add(job.once(calls_of))
+    return matched
+
+
+def calls_of(trace: Trace) -> Calls:
+    """Calls of collectives, by rank and event: columns rank, event, device, group, collective, bytes, dur, key."""
+    summed = trace.scalar(f"SELECT count(*) {_SUMMED_CALLS}")
+    return trace.columns(_CALLS_SQL.format(work=_SUMMED_WORK_SQL if summed else _WORK_SQL))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +25,11 @@ class Connections:
     """
 
     def __init__(
-        self, first: duckdb.DuckDBPyConnection, views: Mapping[str, str], whole: Connections | None = None
+        self,
+        first: duckdb.DuckDBPyConnection,
+        views: Mapping[str, str],
+        whole: Connections | None = None,
+        prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     ) -> None:
         """Hold a first connection.
 
@@ -33,6 +37,7 @@ class Connections:
             first: The connection of this thread.
             views: What replaces tables on each connection: see `another`.
             whole: Connections of the trace that this one is a part of; when they are closed, these are.
+            prepare: Called with the first connection before the first question.
         """
         self._first = first
         self._views = dict(views)
@@ -42,6 +47,7 @@ class Connections:
         self._of_thread = threading.local()
         self._of_thread.connection = first
         self._guard = threading.Lock()
+        self._prepare = prepare
         self._closed = False
         #: Connections on which questions are running, those of parts included, by question.
         self._running: dict[object, duckdb.DuckDBPyConnection] = {}
@@ -66,6 +72,11 @@ class Connections:
         try:
             for level in levels:
                 level._start(question, connection or self._first)
+            if self._prepare is not None:
+                with self._guard:
+                    prepare, self._prepare = self._prepare, None
+                    if prepare is not None:
+                        prepare(self._first)
             found = connection or self._here()
             for level in levels:
                 level._start(question, found)

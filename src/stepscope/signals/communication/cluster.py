@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.analyses.communication.collective_transfers import transfers
 from stepscope.analyses.shared.device_time import device_times
+from stepscope.analyses.shared.job_size import job_size
 from stepscope.analyses.shared.needs import has_device
 from stepscope.analyses.stepgraph import StepGraph
 from stepscope.model.errors import MissingInputError
@@ -114,8 +115,8 @@ def collectives(s: Signals) -> Collectives:
     told = s.trace.once(transfers)
     transfer, ranks = told.of(rows["event"], rows["dur"])
     # Where the size of the job is not recorded, the ranks at hand are taken for all.
-    recordings = s.trace.job.recordings
-    world = np.where(rows["world"] < 0, recordings[s.rank].world_size or max(len(recordings), 2), rows["world"])
+    here = s.trace.job.once(job_size).ranks
+    world = np.where(rows["world"] < 0, s.trace.recordings[s.rank].world_size or max(here, 2), rows["world"])
     wait = rows["dur"] - transfer
     exposed = np.minimum(wait, rows["exposed"]) if summed else wait.copy()
     for device in [] if summed else s.trace.once(device_times):
@@ -160,7 +161,7 @@ def ranks_missing(s: Signals) -> bool:
     Where the number of ranks is not recorded, a single rank can't be all of them, nor can ranks that all wait in the
     same collectives.
     """
-    world, here = s(world_size) or int(s(calls).world.max()), len(s.trace.job.recordings)
+    world, here = s(world_size) or int(s(calls).world.max()), s.trace.job.once(job_size).ranks
     if world < 1 and here > 1:
         return s(unseen_share) > _WORTH
     return world != 1 and here < max(world, 2)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.analyses.communication.collective_transfers import transfers
+from stepscope.analyses.shared.job_size import job_size
 from stepscope.analyses.stepgraph.building.peers import quickest
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans, named
@@ -164,8 +165,8 @@ def _world(s: Signals) -> int:
 
 def _from_one_file(s: Signals) -> bool:
     """Whether one file holds all ranks, as an Nsight Systems report of a host does, so that others are unlikely."""
-    sources = {recording.source for recording in s.trace.job.recordings.values()}
-    return len(sources) == 1 and len(s.trace.job.recordings) > 1
+    size = s.trace.job.once(job_size)
+    return size.sources == 1 and size.ranks > 1
 
 
 def _ints(column: Any) -> NDArray[np.int64]:

@@ -8,13 +8,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.analyses.shared.job_size import job_size
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from stepscope.signals.communication.communication import CollectiveCalls, calls
 from stepscope.signals.shared.job import device
 from stepscope.signals.signal import Signals, signal
 
-_USED_SQL: Final = "SELECT rank, device FROM devices WHERE used"
 #: Below this size the latency of a collective counts for more than the speed of its link: 20 µs at 200 GB/s are 4 MB.
 LARGE: Final = 4 << 20
 
@@ -78,18 +78,15 @@ class Bandwidths:
 @signal()
 def one_host(s: Signals) -> bool | None:
     """Whether all ranks of the job run on one host; null if the recordings at hand do not show it."""
-    recordings = s.trace.job.recordings
-    hosts = {recording.host for recording in recordings.values()}
-    if None not in hosts and len(hosts) > 1:
+    size = s.trace.job.once(job_size)
+    if not size.unnamed and size.hosts > 1:
         return False
-    world = max((recording.world_size or 0 for recording in recordings.values()), default=0)
-    if len(recordings) < max(world, 2):
+    if size.ranks < max(size.world_size, 2):
         return None
-    if None not in hosts:
+    if not size.unnamed:
         return True
     # Ranks of one host use devices of different numbers, unless each is shown its own device only.
-    used = s.trace.job.rows(_USED_SQL)
-    return True if len({row["device"] for row in used}) == len(used) >= len(recordings) else None
+    return True if size.numbers == size.used >= size.ranks else None
 
 
 @signal()

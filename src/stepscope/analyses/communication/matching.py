@@ -1,0 +1,105 @@
+"""The calls of ranks matched into collectives, one rank after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.shared.grouping import Groups
+from stepscope.model.coding import Codes
+from stepscope.model.intervals import Times
+
+#: Process group and kind of collective.
+Kind = tuple[str, str]
+#: Columns of `transfers.calls_of`.
+Calls = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedCollectives:
+    """The n collectives of one kind.
+
+    Attributes:
+        bytes: int64[n], -1 if not recorded.
+        key: int64[n], what distinguishes those of one size: `_natural` of the sequence number, or of the order.
+        shortest: int64[n], shortest duration on any rank.
+        devices: int64[n], how many devices took part.
+    """
+
+    bytes: NDArray[np.int64]
+    key: NDArray[np.int64]
+    shortest: Times
+    devices: NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Matching:
+    """Shortest duration and participants of each collective, over the ranks added so far.
+
+    Collectives match by group, kind, size, and sequence number or order. The size grows with the number of
+    collectives, not with the number of their participants.
+    """
+
+    _known: dict[Kind, MatchedCollectives] = field(default_factory=dict)
+
+    def add(self, calls: Calls) -> frozenset[str]:
+        """Add all calls of one or more ranks, none of which was added before; returns their groups."""
+        groups = set()
+        for kind, rows in _by_kind(calls):
+            groups.add(kind[0])
+            size, key = calls["bytes"][rows], _natural(calls["key"][rows])
+            once = Groups.by(size, key, calls["rank"][rows], calls["device"][rows]).first
+            devices = Groups.by(size[once], key[once])
+            all_ = Groups.by(size, key)
+            shortest = all_.least(calls["dur"][rows])
+            self._merge(kind, MatchedCollectives(size[all_.first], key[all_.first], shortest, devices.count))
+        return frozenset(groups)
+
+    def of(self, calls: Calls) -> tuple[Times, NDArray[np.int32]]:
+        """Shortest duration on any rank and number of participants, of calls that were added; int64[n], int32[n]."""
+        shortest, devices = np.zeros(calls["event"].size, np.int64), np.zeros(calls["event"].size, np.int32)
+        for kind, rows in _by_kind(calls):
+            known = self._known[kind]
+            size, key = calls["bytes"][rows], _natural(calls["key"][rows])
+            both = Groups.by(np.concatenate([known.bytes, size]), np.concatenate([known.key, key]))
+            at = np.empty(both.count.size, np.int64)
+            at[both.index[: known.key.size]] = np.arange(known.key.size)
+            found = at[both.index[known.key.size :]]
+            shortest[rows], devices[rows] = known.shortest[found], known.devices[found]
+        return shortest, devices
+
+    def part(self, groups: Collection[str]) -> Matching:
+        """The collectives of some groups: what a rank of these needs to know."""
+        return Matching({kind: known for kind, known in self._known.items() if kind[0] in groups})
+
+    def _merge(self, kind: Kind, new: MatchedCollectives) -> None:
+        old = self._known.get(kind)
+        if old is None:
+            self._known[kind] = new
+            return
+        size, key = np.concatenate([old.bytes, new.bytes]), np.concatenate([old.key, new.key])
+        both = Groups.by(size, key)
+        self._known[kind] = MatchedCollectives(
+            size[both.first], key[both.first], both.least(np.concatenate([old.shortest, new.shortest])),
+            both.sum(np.concatenate([old.devices, new.devices])),
+        )  # fmt: skip
+
+
+def _by_kind(calls: Calls) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
+    """Group and kind of collective, with the rows that have it."""
+    if not calls["event"].size:
+        return
+    group, name = Codes.of(calls["group"]), Codes.of(calls["collective"])
+    kinds = Groups.by(group.code, name.code)
+    order = np.argsort(kinds.index, kind="stable")
+    for first, rows in zip(kinds.first.tolist(), np.split(order, np.cumsum(kinds.count)[:-1]), strict=True):
+        yield (group.words[group.code[first]], name.words[name.code[first]]), rows
+
+
+def _natural(key: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Integers as natural numbers: even ones for those from 0 on."""
+    return np.where(key >= 0, 2 * key, -2 * key - 1)
