@@ -24,6 +24,8 @@ class SourceTraits:
         timed: Whether they hold durations of work, not only memory contents.
         by_operators: Whether host work is recorded as operators, so that a recording with calls alone is a reduced one.
         numbered: Whether operators are numbered consecutively, so that gaps show removed ones.
+        file_name: Regular expression of the names that the profiler gives to files or folders by itself, with groups
+            `worker` and `time`; None if it leaves names to the user.
     """
 
     inputs: Mapping[Input, str] = field(default_factory=dict)
@@ -36,6 +38,7 @@ class SourceTraits:
     timed: bool = True
     by_operators: bool = False
     numbered: bool = False
+    file_name: str | None = None
 
     def how(self, needs: Input, pytorch: bool) -> str | None:
         """How to record an input; None if such a recording never has it."""

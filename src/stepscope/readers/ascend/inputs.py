@@ -25,4 +25,6 @@ SOURCE: Final = SourceTraits(
         "allocations": "record with profile_memory=True",
     },
     platform="npu",
+    # What the trace handlers of torch_npu (`_pt`) and MindSpore (`_ms`) call their folders.
+    file_name=r"(?P<worker>.+)_(?P<time>\d{8,20})_ascend_(?:pt|ms)",
 )

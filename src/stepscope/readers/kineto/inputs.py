@@ -28,4 +28,6 @@ SOURCE: Final = SourceTraits(
     },
     by_operators=True,
     numbered=True,
+    # What torch.profiler.tensorboard_trace_handler calls its files.
+    file_name=r"(?P<worker>.+)\.(?P<time>\d{10,20})\.pt\.trace\.json.*",
 )
