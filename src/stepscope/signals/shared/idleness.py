@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.steps import Steps
-from stepscope.signals.shared.job import step_ns
 from stepscope.signals.signal import Signals, signal
 
 #: Details of `host_dispatch` that launching less would not change.
 _APART: Final = ("host_work", "first_use")
+
+
+@dataclass(frozen=True, slots=True)
+class LeastIdle:
+    """The device that is idle least in the typical steps.
+
+    Attributes:
+        steps: Its typical steps.
+        total_ns: Their length.
+        causes: Idle time in them by cause, ns; `host_work` and `first_use` count apart from `host_dispatch`.
+    """
+
+    steps: int
+    total_ns: int
+    causes: Mapping[str, int]
+
+
+@signal()
+def least_idle(s: Signals) -> LeastIdle:
+    """The device that is idle least in the typical steps, with its idle time by cause."""
+    typical = set(Steps.of(s.trace).typical_steps.tolist())
+    budget = [row for row in s.table("step_budget").records() if row["step"] in typical]
+    if not budget:
+        raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
+    totals: dict[int | None, list[int]] = {}
+    for row in budget:
+        total = totals.setdefault(row["device"], [0, 0, 0])
+        total[0] += 1
+        total[1] += row["total_ns"]
+        total[2] += row["idle_ns"]
+    device, (steps, length, _) = min(totals.items(), key=lambda item: (item[1][2] / max(item[1][1], 1), item[0] or 0))
+    found: Counter[str] = Counter()
+    for row in s.table("idle_causes").records():
+        if row["device"] == device and row["step"] in typical:
+            found[row["detail"] if row["detail"] in _APART else row["cause"]] += row["total_ns"]
+    return LeastIdle(steps, length, found)
 
 
 @signal()
@@ -20,28 +57,15 @@ def causes(s: Signals) -> Mapping[str, float]:
 
     The host's own work (`host_work`) and first uses of kernels (`first_use`) count apart from `host_dispatch`.
     """
-    typical = set(Steps.of(s.trace).typical_steps.tolist())
-    budget = [row for row in s.table("step_budget").records() if row["step"] in typical]
-    if not budget:
-        raise MissingInputError("the recording has no complete step", hint="record at least two whole steps")
-    totals: dict[int | None, list[int]] = {}
-    for row in budget:
-        total = totals.setdefault(row["device"], [0, 0])
-        total[0] += row["total_ns"]
-        total[1] += row["idle_ns"]
-    device, (length, _) = min(totals.items(), key=lambda item: (item[1][1] / max(item[1][0], 1), item[0] or 0))
-    found: dict[str, float] = {}
-    for row in s.table("idle_causes").records():
-        if row["device"] == device and row["step"] in typical:
-            cause = row["detail"] if row["detail"] in _APART else row["cause"]
-            found[cause] = found.get(cause, 0.0) + row["total_ns"] / max(length, 1)
-    return found
+    device = s(least_idle)
+    return {cause: total / max(device.total_ns, 1) for cause, total in device.causes.items()}
 
 
 @signal("ns")
 def data_wait_idle_ns(s: Signals) -> int:
     """Idle time per typical step of the least idle device while the host waits for a batch, ns."""
-    return round(s(causes).get("data_wait", 0.0) * s(step_ns))
+    device = s(least_idle)
+    return round(device.causes.get("data_wait", 0) / device.steps)
 
 
 @signal("share")
