@@ -100,6 +100,9 @@ def test_a_table_that_is_asked_for_has_all_columns(call, job: str, monkeypatch: 
     ("arguments", "message"),
     [
         (("analyze", "nowhere.json"), "stepscope: nowhere.json does not exist; check the path.\n"),
+        (("analyze", ""), "stepscope: Invalid value for 'PATH...': the path is empty; see --help.\n"),
+        (("query", "", "SELECT 1"), "stepscope: Invalid value for 'PATH': the path is empty; see --help.\n"),
+        (("analyze", "JOB", "--store", ""), "stepscope: Invalid value for '--store': the path is empty; see --help.\n"),
         (("analyze", "JOB", "--rank", "9"), "stepscope: the input has no rank 9; it has 0.\n"),
         (("analyze", "JOB", "--step", "99"), "stepscope: the input has no step 99; it has 1 to 4.\n"),
         (("analyze", "JOB", "--xlsx", "-"), "stepscope: a workbook can't be written to standard output; "),

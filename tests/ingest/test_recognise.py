@@ -156,3 +156,17 @@ def test_more_recordings_than_the_limit_are_refused(tmp_path: Path, packed: bool
     with SIZES.changed(recordings=2):
         said = refused(place)
     assert f"{place} holds more recordings than the limit of 2; give some of them" in said
+
+
+def test_a_folder_of_anything_is_not_searched_to_its_end(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        for number in range(3):
+            (tmp_path / folder / f"{number}.txt").write_text("text")
+    (tmp_path / "trace.json").write_bytes(TRACE)
+    with SIZES.changed(folder_files=6):
+        assert len(recognise([tmp_path]).skipped) == 6
+    with SIZES.changed(folder_files=4), pytest.raises(UserError) as raised:
+        recognise([tmp_path])
+    message = f"{tmp_path} holds more than 4 files that are no recordings; give the folder of the recordings"
+    assert str(raised.value) == message

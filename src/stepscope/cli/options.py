@@ -7,10 +7,22 @@ from typing import Annotated
 
 import typer
 
-PathList = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Recordings, or folders of them.")]
-OnePath = Annotated[Path, typer.Argument(metavar="PATH", help="A recording, or a folder of them.")]
+
+def _given_path(text: str) -> Path:
+    """A path as given; an empty one, as of an unset variable, would stand for the current folder."""
+    if not text:
+        raise typer.BadParameter("the path is empty")
+    return Path(text)
+
+
+PathList = Annotated[
+    list[Path], typer.Argument(metavar="PATH...", help="Recordings, or folders of them.", parser=_given_path)
+]
+OnePath = Annotated[Path, typer.Argument(metavar="PATH", help="A recording, or a folder of them.", parser=_given_path)]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Read the input again, and store nothing.")]
-Store = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Folder for stored recordings.")]
+Store = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help="Folder for stored recordings.", parser=_given_path)
+]
 Steps = Annotated[
     list[int] | None,
     typer.Option("--step", metavar="N", help="Only this step, by its recorded number; may be repeated."),

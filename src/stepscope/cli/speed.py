@@ -128,8 +128,8 @@ def _quicken(parameter: Any) -> None:
 
 
 def _may_pass(path: str) -> bool:
-    """Whether Typer would find nothing wrong with a path: it is readable, or there is nothing."""
-    return not os.path.exists(path) or os.access(path, os.R_OK)  # noqa: PTH110 - a Path may be refused
+    """Whether Typer would find nothing wrong with a path: it is not empty, and readable if it exists."""
+    return (bool(path) and not os.path.exists(path)) or os.access(path, os.R_OK)  # noqa: PTH110 - a Path may be refused
 
 
 _CONVERSIONS: Final[dict[Any, Callable[[str], Any]]] = {Path: Path, list[Path]: Path, str: str, list[str]: str}

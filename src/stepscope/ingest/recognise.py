@@ -53,18 +53,28 @@ class Recognised:
         return True
 
 
+class _TooManyFilesError(Exception):
+    """An input holds more files that are no recordings than the limit."""
+
+
 def recognise(paths: Sequence[Path]) -> Recognised:
     """Find the recordings in files and folders.
 
     Folders are searched recursively. Files that are no recordings are skipped, unless nothing else is given.
 
     Raises:
-        UserError: A path can't be read, nothing in the input is a recording, or there are more than the limit.
+        UserError: A path can't be read, nothing in the input is a recording, or there are more than the limit, of
+            recordings or of other files.
     """
     found = Recognised()
     for path in paths:
         try:
             _add_named(path, found)
+        except _TooManyFilesError as error:
+            raise UserError(
+                f"{path} holds more than {SIZES.folder_files:,} files that are no recordings",
+                hint="give the folder of the recordings",
+            ) from error
         except OSError as error:
             if isinstance(error, FileNotFoundError):
                 raise UserError(f"{path} does not exist", hint="check the path") from error
@@ -122,6 +132,8 @@ def _add_folder(folder: Path, found: Recognised) -> None:
     for child in sorted(folder.iterdir()):
         if found.too_many:
             return
+        if len(found.skipped) > SIZES.folder_files:
+            raise _TooManyFilesError
         if child.name.startswith("."):
             continue
         try:

@@ -30,6 +30,7 @@ class Sizes:
         unpacked_bytes: What any input may unpack to. Recordings unpack to 5 to 60 times their size.
         unpacked_times: Larger inputs may unpack to this multiple of their size; deflate's highest ratio is 1030.
         archive_members: Files in one zip archive; each takes some 500 bytes of memory.
+        folder_files: Files in one input that are no recordings; each is opened to be recognised.
         recordings: Recordings in one input; each takes half a second or more.
         joined_ranks: Up to so many ranks can be asked about in one query at once; the plan of a query over more takes
             megabytes and tenths of a second for each dozen.
@@ -50,6 +51,7 @@ class Sizes:
     unpacked_bytes: int = 2 << 30
     unpacked_times: int = 250
     archive_members: int = 100_000
+    folder_files: int = 5_000
     recordings: int = 16_384
     joined_ranks: int = 64
     parallel_ranks: int = 16
