@@ -17,8 +17,7 @@ from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.notes import notes as whose_notes
 from stepscope.model.trace import Note, Trace
 from stepscope.readers.protocol import Source
-from stepscope.store.extent import extent
-from stepscope.store.manifest import DamagedStoreError, read_manifest
+from stepscope.store.manifest import DamagedStoreError, extent, read_manifest
 from stepscope.store.opening import connect_ahead, open_stores
 
 #: How often damaged stores are rewritten before giving up.

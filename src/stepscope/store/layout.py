@@ -27,7 +27,7 @@ from stepscope.store.activities import ACTIVITIES
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 
 #: To be raised whenever stored values change; columns and types are part of `VERSION` anyway.
-_DESCRIPTIONS: Final = 9
+_DESCRIPTIONS: Final = 10
 
 #: Parquet options: the newer encodings are smaller and faster to read.
 PARQUET: Final = "FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, COMPRESSION_LEVEL 1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import combinations
 
@@ -36,19 +37,14 @@ def _clash(owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]], divid
 def _concurrent(
     found: Sequence[FoundRecordings], owners: Sequence[Hashable], folders: Sequence[tuple[str, ...]]
 ) -> bool:
-    clashing = (
-        (one, other)
-        for (one, owner, folder), (other, owner_too, folder_too) in combinations(
-            zip(found, owners, folders, strict=True), 2
-        )
-        if owner is not None and owner == owner_too and folder != folder_too
-    )
+    of_owner: defaultdict[Hashable, list[tuple[FoundRecordings, tuple[str, ...]]]] = defaultdict(list)
+    for one, owner, folder in zip(found, owners, folders, strict=True):
+        if owner is not None and one.recording.host is not None:
+            of_owner[owner].append((one, folder))
     return any(
-        one.recording.host is not None
-        and other.recording.host is not None
-        and one.recording.host != other.recording.host
-        and at_once(one, other)
-        for one, other in clashing
+        folder != other_folder and one.recording.host != other.recording.host and at_once(one, other)
+        for group in of_owner.values()
+        for (one, folder), (other, other_folder) in combinations(group, 2)
     )
 
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from stepscope.ingest.whose.accepted import AcceptedSpans
 from stepscope.ingest.whose.found import FoundRecordings
 from stepscope.ingest.whose.names import time_in
-from stepscope.ingest.whose.runs import at_once
 
 
 @dataclass(slots=True)
@@ -67,6 +67,7 @@ def _by_owner(
 ) -> tuple[dict[Hashable, list[int]], list[int]]:
     """The spans of each owner, and the recordings without one."""
     groups: dict[Hashable, list[int]] = {}
+    accepted: dict[Hashable, AcceptedSpans] = {}
     alone: list[int] = []
     # Whose rank is recorded has more right to it than whose is in a name.
     for position in sorted(members, key=lambda p: found[p].recording.rank is None):
@@ -74,31 +75,18 @@ def _by_owner(
         if owner is None:
             alone.append(position)
             continue
-        group = groups.setdefault(owner, [])
-        relations = {_relation(found[other], found[position], owner) for other in group}
-        if "same" in relations:
+        group, spans = groups.setdefault(owner, []), accepted.setdefault(owner, AcceptedSpans(isinstance(owner, str)))
+        if spans.has(found[position]):
             result.repeated.append(position)
-        elif "conflict" in relations:
+        elif spans.conflict(found[position]):
             result.conflicts.append(position)
             alone.append(position)
         else:
             group.append(position)
+            spans.add(found[position])
     for group in groups.values():
         _sort(found, group)
     return dict(sorted(groups.items(), key=lambda item: min(item[1]))), sorted(alone)
-
-
-def _relation(one: FoundRecordings, other: FoundRecordings, owner: Hashable) -> str:
-    first, second = one.recording, other.recording
-    dated = (first.origin_unix_ns, first.events, first.reader)
-    alike = first.part == second.part and dated == (second.origin_unix_ns, second.events, second.reader)
-    if alike and first.origin_unix_ns is not None and one.between() == other.between():
-        return "same"
-    if one.only_part or other.only_part or at_once(one, other):
-        return "conflict"
-    known = one.between() is not None and other.between() is not None
-    named = isinstance(owner, str) or (time_in(one.path) is not None and time_in(other.path) is not None)
-    return "span" if known or named else "conflict"
 
 
 def _sort(found: Sequence[FoundRecordings], group: list[int]) -> None:
