@@ -26,6 +26,10 @@ READERS: Final[tuple[Reader, ...]] = (AscendReader(), KinetoReader(), NsightRead
 _LONG_HEAD: Final = 4 << 20
 
 
+#: Files beside each recording that are none, such as logs, which are not counted in the limit.
+_OTHER_FILES: Final = 20
+
+
 @dataclass(slots=True)
 class Recognised:
     """The distinct recordings in an input, and the files that are none."""
@@ -132,7 +136,7 @@ def _add_folder(folder: Path, found: Recognised) -> None:
     for child in sorted(folder.iterdir()):
         if found.too_many:
             return
-        if len(found.skipped) > SIZES.folder_files:
+        if len(found.skipped) > SIZES.folder_files + _OTHER_FILES * len(found.sources):
             raise _TooManyFilesError
         if child.name.startswith("."):
             continue
