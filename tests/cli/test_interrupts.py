@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from series import series
 from stepscope.simulate import PRESETS, simulate
 from stepscope.simulate.settings import with_settings
 
@@ -52,16 +53,25 @@ def left(place: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "number"),
+    "moment",
     [
-        (0.4, signal.SIGINT), (0.8, signal.SIGINT), (1.2, signal.SIGINT), (1.6, signal.SIGINT), (2.4, signal.SIGINT),
-        (0.9, signal.SIGTERM), (1.4, signal.SIGTERM), (2.0, signal.SIGTERM), (1.4, signal.SIGHUP),
+        (0.4, signal.SIGINT, ["--json", "report.json"]),
+        (0.8, signal.SIGINT, ["--no-cache"]),
+        (0.9, signal.SIGTERM, ["--json", "report.json"]),
+        (1.4, signal.SIGHUP, ["--no-cache"]),
+        *series(
+            [
+                (seconds, number, options)
+                for options in (["--no-cache"], ["--json", "report.json"])
+                for seconds in (0.4, 0.8, 1.2, 1.4, 1.6, 2.0, 2.4)
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            ],
+            sample=2,
+        ),
     ],
-)  # fmt: skip
-@pytest.mark.parametrize("options", [["--no-cache"], ["--json", "report.json"]])
-def test_an_analysis_ends_at_once(
-    jobs: Path, tmp_path: Path, seconds: float, number: signal.Signals, options: list[str]
-) -> None:
+)
+def test_an_analysis_ends_at_once(jobs: Path, tmp_path: Path, moment: tuple[float, signal.Signals, list[str]]) -> None:
+    seconds, number, options = moment
     options = [str(tmp_path / option) if option.endswith(".json") else option for option in options]
     with started(["analyze", str(jobs / "job.json"), *options], tmp_path) as running:
         time.sleep(seconds)

@@ -21,6 +21,11 @@ def keep_last(wanted: bool) -> None:
         _close()
 
 
+def keeps_last() -> bool:
+    """Whether an emptied database is worth keeping."""
+    return _KEEPING[0]
+
+
 def done_with(connection: duckdb.DuckDBPyConnection) -> None:
     """Close an emptied database, or keep it instead of the one kept so far."""
     if not _KEEPING[0]:

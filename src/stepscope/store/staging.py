@@ -31,7 +31,7 @@ from stepscope.model.tables import (
     SAMPLES,
     TRACKS,
 )
-from stepscope.store.empties import done_with
+from stepscope.store.empties import done_with, keeps_last
 from stepscope.store.inputs import INPUT_CALLS, INPUT_TEXTS
 from stepscope.store.layout import PARQUET, columns_sql, stored_columns
 
@@ -248,17 +248,18 @@ class Staging:
         self.connection.unregister("inserted")
 
     def close(self) -> None:
-        """Drop the contents of the database; the folder stays.
+        """Close the database; the folder stays.
 
         The command line keeps the empty database open (`store/empties.py`).
         """
-        try:
-            for (table,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
-                self.connection.execute(f'DROP TABLE "{table}"')
-        except duckdb.Error:
-            self.connection.close()
-        else:
-            done_with(self.connection)
+        if keeps_last():
+            try:
+                for (table,) in self.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+                    self.connection.execute(f'DROP TABLE "{table}"')
+            except duckdb.Error:
+                self.connection.close()
+                return
+        done_with(self.connection)
 
 
 def _half_of_the_cores() -> int:
