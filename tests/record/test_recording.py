@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from record_support import SOURCES, Recorded
+from stepscope.ingest import Options, open_trace
 
 FAKES = Path(__file__).parent / "fakes"
 TRAIN = """
@@ -121,6 +122,79 @@ def test_calls_of_a_model_where_there_is_nothing_else(tmp_path: Path) -> None:
     assert recorded.status == 0, recorded.errors
     assert list(recorded.starts_of("ProfilerStep#")) == [3, 4]
     assert "steps are calls of the model" in recorded.errors
+
+
+def killed(folder: Path, how: str) -> Recorded:
+    """Record a program that ends in step 12."""
+    code = TRAIN.format(steps=20).replace(
+        "        optimizer.step()", f"        optimizer.step()\n        if step == 12:\n            {how}"
+    )
+    return record(folder, "import os, signal\n" + code)
+
+
+def codes(path: Path) -> dict[str, str]:
+    """Code and message of each line of health of a recording, which must open."""
+    with open_trace(path, Options(cache=False)) as trace:
+        return {line["code"]: line["message"] for line in trace.rows("SELECT code, message FROM health")}
+
+
+def test_a_killed_program_leaves_the_marks_of_its_steps(tmp_path: Path) -> None:
+    recorded = killed(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
+    assert recorded.status == 128 + 9
+    assert "rank 0 was killed while its steps from 10 on were recorded; their marks are left" in recorded.errors
+    [left] = recorded.folder.iterdir()
+    with open_trace(left, Options(cache=False)) as trace:
+        steps = trace.rows("SELECT number, source FROM steps")
+    assert [tuple(step.values()) for step in steps] == [(10, "profiler"), (11, "profiler")]
+    assert (
+        codes(left)["recording-partial"] == "the recording is not whole: the program was killed while it was recorded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("os.kill(os.getpid(), signal.SIGTERM)", 128 + 15, "the program was terminated"),
+        ("sys.exit(4)", 4, "the program ended"),
+        ("raise ValueError('bad loss')", 1, "the program ended"),
+    ],
+)
+def test_a_program_that_ends_while_it_is_recorded(how: str, status: int, reason: str, tmp_path: Path) -> None:
+    recorded = killed(tmp_path, how)
+    assert recorded.status == status, recorded.errors
+    [left] = recorded.folder.iterdir()
+    assert list(recorded.starts_of("ProfilerStep#")) == [10, 11, 12]
+    assert codes(left)["recording-partial"] == f"the recording is not whole: {reason}"
+    assert ("bad loss" in recorded.errors) == (status == 1)
+
+
+def test_a_program_that_handles_its_termination_itself(tmp_path: Path) -> None:
+    how = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); os.kill(os.getpid(), signal.SIGTERM)"
+    recorded = killed(tmp_path, how)
+    assert recorded.status == 5
+    assert list(recorded.starts_of("ProfilerStep#")) == [10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("export", "left"),
+    [
+        # The disk is full, and the profiler says nothing, or it says so.
+        ("whole = Path(path).read_text(); Path(path).write_text(whole[: len(whole) // 2])", "ProfilerStep#10"),
+        ("Path(path).unlink(); raise OSError(28, 'No space left on device')", "ProfilerStep#12"),
+    ],
+)
+def test_a_full_disk_leaves_what_is_written(export: str, left: str, tmp_path: Path) -> None:
+    patch = (
+        "from pathlib import Path\nimport torch\nsave = torch.profiler._KinetoProfile.export_chrome_trace\n"
+        f"def full(self, path):\n    save(self, path); {export}\n"
+        "torch.profiler._KinetoProfile.export_chrome_trace = full\n"
+    )
+    recorded = record(tmp_path, patch + TRAIN.format(steps=20))
+    assert (recorded.status, recorded.output) == (0, "trained --lr 1\n")
+    assert "the recording is cut (" in recorded.errors
+    [path] = recorded.folder.iterdir()
+    assert left in path.read_text()
+    assert "truncated" in codes(path)
 
 
 def test_a_stretch_of_time_where_no_step_is_found(tmp_path: Path) -> None:

@@ -19,16 +19,16 @@ INJECTED: Final = Path(__file__).parent / "inject"
 #: Signals that are meant for the program, by name; which there are depends on the system.
 _FORWARDED: Final = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
-#: torch.profiler would report its start and its end on the program's standard error.
+#: torch.profiler would report its start and its end on the program's standard error, in messages of the levels up to 5.
 _LEVEL_OF_PROFILER: Final = "KINETO_LOG_LEVEL"
-_ERRORS_ONLY: Final = "3"
+_NO_MESSAGES: Final = "6"
 
 
 def environment(settings: RecordSettings, inherited: Mapping[str, str]) -> dict[str, str]:
     """The program's environment: that of this process, with what its Python is to load."""
     paths = [str(INJECTED), *filter(None, [inherited.get("PYTHONPATH")])]
     ours = {"PYTHONPATH": os.pathsep.join(paths), VARIABLE: settings.text()}
-    return {_LEVEL_OF_PROFILER: _ERRORS_ONLY, **inherited, **ours}
+    return {_LEVEL_OF_PROFILER: _NO_MESSAGES, **inherited, **ours}
 
 
 def run(command: Sequence[str], settings: RecordSettings) -> int:

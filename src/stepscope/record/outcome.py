@@ -31,6 +31,11 @@ def sentences(reports: list[ProcessReport], settings: RecordSettings) -> list[st
 
 
 def _recorded(one: ProcessReport) -> str:
+    if one.stop < 0 and one.source != "time":
+        return (
+            f"rank {one.rank} was killed while its steps from {one.first} on were recorded; their marks are left:"
+            f" {one.files[-1]}"
+        )
     if one.source == "time":
         what = _SOURCES["time"]
     else:

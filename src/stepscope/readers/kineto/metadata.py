@@ -19,7 +19,9 @@ _VERSIONS: Final = (
     "host_name",
 )  # fmt: skip
 
-_KEYS: Final = (*_OPTIONS, *_VERSIONS, "distributedInfo", "deviceProperties", "baseTimeNanoseconds")
+#: Why a recording is not whole, as `stepscope record` writes it.
+PARTIAL: Final = "stepscope_partial"
+_KEYS: Final = (*_OPTIONS, *_VERSIONS, "distributedInfo", "deviceProperties", "baseTimeNanoseconds", PARTIAL)
 _DECODER: Final = json.JSONDecoder(strict=False)
 #: A member's name may also stand in other places.
 _PLACES: Final = 8

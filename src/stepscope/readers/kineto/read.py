@@ -14,7 +14,7 @@ from stepscope.readers.kineto.decode import Decoder
 from stepscope.readers.kineto.finish import finish
 from stepscope.readers.kineto.framing import HEADER_LIMIT, Chunk, Framer, gather
 from stepscope.readers.kineto.inputs import CHROME_NAME, NAME
-from stepscope.readers.kineto.metadata import add_devices, add_groups, attributes, integer, parse_metadata
+from stepscope.readers.kineto.metadata import PARTIAL, add_devices, add_groups, attributes, integer, parse_metadata
 from stepscope.readers.kineto.sql import parse_sql
 from stepscope.readers.kineto.stage import Stager
 from stepscope.readers.kineto.texts import Texts, chunk_texts
@@ -40,6 +40,11 @@ def read(source: Source, staging: Staging, progress: Progress, block_bytes: int,
     staging.observe(
         "metadata-damaged", "warning", int(not whole), "what the recording says beside its events is broken",
         "rank, devices or process groups may be missing",
+    )  # fmt: skip
+    staging.observe(
+        "recording-partial", "warning", int(PARTIAL in metadata),
+        f"the recording is not whole: {str(metadata.get(PARTIAL))[:200]}",
+        "the last step may be cut, or only the marks of steps are there; record again to see all",
     )  # fmt: skip
     if not framer.found or not decoder.events:
         none = f"no events begin in its first {HEADER_LIMIT >> 20} MiB" if framer.late else "it holds no trace events"

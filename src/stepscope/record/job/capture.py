@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,31 +63,54 @@ class Capture:
             self._mark.__exit__(None, None, None)
             self._mark = None
 
-    def stop(self) -> None:
-        """Stop recording."""
+    def stop(self, partial: str = "") -> None:
+        """Stop recording.
+
+        Args:
+            partial: Why the last step is not whole, if it is not; the recording says so.
+        """
+        if partial:
+            self._profiler.add_metadata_json("stepscope_partial", json.dumps(partial))
         self.end_mark()
         self._profiler.stop_trace()
 
-    def write(self, folder: Path, worker: str) -> Path:
-        """Write the recording under a name by which its rank is found.
+    def write(self, final: Path) -> str:
+        """Write the recording in the place of its journal.
+
+        Args:
+            final: The file, which is replaced when the recording is complete.
 
         Returns:
-            The file.
-
-        Raises:
-            OSError: It can't be written.
+            What is wrong with it, if anything.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        final = folder / f"{worker}.{time.time_ns()}.pt.trace.json"
-        temporary = folder / f".{final.name}.unfinished"
+        temporary = final.with_name(f".{final.name}.unfinished")
+        reason = ""
         try:
             self._profiler.export_chrome_trace(str(temporary))
-            temporary.rename(final)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
-        return final
+        except (OSError, RuntimeError) as error:
+            reason = str(error).split("\n", 1)[0]
+        try:
+            whole = not reason and _is_whole(temporary)
+            # Of a recording that is cut more is left than of its journal.
+            if whole or temporary.stat().st_size > final.stat().st_size:
+                temporary.replace(final)
+        except OSError as error:
+            whole, reason = False, reason or (error.strerror or "")
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        return "" if whole else f"the recording is cut ({reason or _space(final.parent)})"
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the text ends as a trace does: torch.profiler says nothing where the disk is full."""
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - 64))
+        return file.read().rstrip().endswith(b"}")
+
+
+def _space(folder: Path) -> str:
+    return f"{shutil.disk_usage(folder).free >> 20} MiB are free in {folder}"
 
 
 def _details(settings: RecordSettings, all_threads: bool) -> Any:

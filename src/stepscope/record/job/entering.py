@@ -6,6 +6,7 @@ import os
 import sys
 
 from stepscope.record.job import hooks, watching
+from stepscope.record.job.ending import at_exit
 from stepscope.record.job.recorder import Recorder
 from stepscope.record.settings import RecordSettings
 
@@ -19,7 +20,7 @@ def enter() -> None:
         recorder = Recorder(settings)
         hooks.install(recorder)
         watching.start(recorder)
-        recorder.leave_at_exit()
+        at_exit(recorder.leave)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: _begin_anew(recorder))
     except Exception as error:

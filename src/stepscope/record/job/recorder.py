@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import sys
@@ -13,7 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.record.job.capture import Capture
+from stepscope.record.job.ending import Termination
 from stepscope.record.job.identity import JobProcess
+from stepscope.record.job.journal import Journal
 from stepscope.record.job.models import Models
 from stepscope.record.job.report import ProcessReport
 from stepscope.record.settings import RecordSettings
@@ -41,6 +42,7 @@ class Recorder:
         self.updates_end_unseen = False
         self.finder = StepFinder()
         self.models = Models(self.called)
+        self._termination = Termination(lambda: self.leave("the program was terminated"))
         self._reset()
 
     def _reset(self) -> None:
@@ -49,6 +51,8 @@ class Recorder:
         self._thread = 0
         self._closing = False
         self._capture: Capture | None = None
+        self._journal: Journal | None = None
+        self._left = False
         self.report = ProcessReport()
 
     def begin_anew(self) -> None:
@@ -57,10 +61,6 @@ class Recorder:
         self.finder = StepFinder()
         self.finder.expects_updates = expects
         self._reset()
-
-    def leave_at_exit(self) -> None:
-        """Write what there is when the process ends."""
-        atexit.register(self.leave)
 
     def needs_no_watch(self) -> bool:
         """Whether steps are found by updates or batches, or were recorded, or this is a loader's worker."""
@@ -117,7 +117,7 @@ class Recorder:
             if self._state == RECORDING and number >= settings.stop:
                 self._finish()
             elif self._state == RECORDING and self._capture is not None:
-                self._capture.mark(number)
+                self._mark(number)
             elif self._state == WAITING and number >= max(0, settings.first - settings.warmup):
                 self._warm()
             if self._state == WARMING and number >= settings.first and self._capture is not None:
@@ -145,21 +145,42 @@ class Recorder:
         assert self._capture is not None
         self.finder.hold()
         self.report.first, self.report.source = number, self.finder.source
-        self._capture.start(JobProcess.current(), {"steps": self.finder.source})
-        self._capture.mark(number)
+        process = JobProcess.current()
+        self._journal = self._new_journal(process)
+        self._capture.start(process, {"steps": self.finder.source})
+        self._mark(number)
         self._state = RECORDING
+        self._termination.watch()
+        # The launcher hears of it also if the process is killed now.
+        self.report.files.append(str(self._journal.path))
+        self.report.write(self.settings.reports)
 
-    def _finish(self) -> None:
+    def _new_journal(self, process: JobProcess) -> Journal:
+        """A journal under a name by which the rank is found."""
+        return Journal(Path(self.settings.output) / f"{process.worker()}.{time.time_ns()}.pt.trace.json", process)
+
+    def _mark(self, number: int) -> None:
+        assert self._capture is not None
+        assert self._journal is not None
+        self._capture.mark(number)
+        self._journal.mark(number)
+
+    def _finish(self, partial: str = "") -> None:
         capture, self._capture = self._capture, None
+        journal, self._journal = self._journal, None
         assert capture is not None
+        assert journal is not None
         self._end()
-        capture.stop()
-        self.report.stop = self.finder.number
-        self._write(capture)
+        self.report.stop = self.finder.number + bool(partial)
+        capture.stop(partial)
+        self._write(capture, journal)
+        self._termination.unwatch()
 
-    def _write(self, capture: Capture) -> None:
-        path = capture.write(Path(self.settings.output), JobProcess.current().worker())
-        self.report.files.append(str(path))
+    def _write(self, capture: Capture, journal: Journal) -> None:
+        journal.close()
+        self.report.files = [str(journal.path)]
+        if problem := capture.write(journal.path):
+            self.report.note(problem)
         self.report.write(self.settings.reports)
 
     def _end(self) -> None:
@@ -185,22 +206,30 @@ class Recorder:
         try:
             capture = Capture(settings, all_threads=True)
             capture.prepare()
+            journal = self._new_journal(process)
             capture.start(process, {"steps": "time"})
             self.report.source = "time"
             time.sleep(settings.stretch_s)
             capture.stop()
             self._end()
-            self._write(capture)
+            self._write(capture, journal)
         except Exception as error:
             self._give_up(error)
 
-    def leave(self) -> None:
-        """The process ends."""
-        if os.getpid() != self._pid:
+    def leave(self, reason: str = "the program ended") -> None:
+        """The process ends: write what there is.
+
+        Args:
+            reason: Why the step that is going on is not whole.
+        """
+        if self._left or os.getpid() != self._pid:
             return
+        self._left = True
         if self._state == RECORDING and self._capture is not None:
-            with contextlib.suppress(Exception):
-                self._finish()
+            try:
+                self._finish(reason)
+            except Exception as error:
+                self._give_up(error)
         # A step that an update did not close is not over, while the last batch or call was a whole one.
         self.report.seen = self.finder.number + (self.finder.source in ("loader", "model"))
         self.report.source = self.report.source or self.finder.source
