@@ -2,6 +2,7 @@ import "uplot/dist/uPlot.min.css";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/parts.css";
+import "./styles/charts.css";
 import { render } from "preact";
 import { Shell } from "./shell/Shell";
 import { followTheme } from "./shell/theme";

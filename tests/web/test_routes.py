@@ -11,10 +11,14 @@ from starlette.testclient import TestClient
 
 from stepscope.demo import recording
 from stepscope.ingest import Options, open_trace
+from stepscope.model.errors import UserError
+from stepscope.model.tables import TABLES
 from stepscope.model.trace import Trace
 from stepscope.reports.build import build_report
 from stepscope.reports.json import lines
 from stepscope.web.app import create_app
+from stepscope.web.routes.flame import largest_frames
+from stepscope.web.routes.query import answer
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +57,84 @@ def test_the_report_without_rows(client: TestClient, expected: Any) -> None:
 
 def test_every_table_as_in_the_json_report(client: TestClient, expected: Any) -> None:
     for name, table in expected["tables"].items():
-        assert client.get(f"/api/tables/{name}").json() == table
+        found = client.get(f"/api/tables/{name}").json()
+        assert {key: value for key, value in found.items() if key != "short"} == table
+        assert all(len(short) <= len(name) for name, short in found.get("short", {}).items())
+
+
+def test_every_execution_of_a_kernel(client: TestClient, trace: Trace) -> None:
+    name = trace.scalar("SELECT name FROM kernels WHERE kind = 'compute' GROUP BY name ORDER BY count(*) DESC LIMIT 1")
+    found = client.get("/api/executions", params={"name": name}).json()
+    rows = [dict(zip((c["name"] for c in found["columns"]), row, strict=True)) for row in found["rows"]]
+    expected = trace.rows("SELECT event, dur FROM kernels WHERE name = $n ORDER BY dur DESC, event", {"n": name})
+    assert [(row["event"], row["dur"]) for row in rows] == [(row["event"], row["dur"]) for row in expected]
+    assert found["count"] == len(rows)
+    assert all(row["wait_ns"] > 0 and row["operator"].startswith("aten::") for row in rows)
+
+
+def test_an_unknown_kernel_or_rank(client: TestClient) -> None:
+    assert client.get("/api/executions?name=none").json()["rows"] == []
+    for rank in ("7", "x", "99999999999999999999", "1e3"):
+        assert client.get(f"/api/executions?name=a&rank={rank}").status_code == 422
+
+
+@pytest.mark.parametrize("time", ["host", "device"])
+def test_frames_add_up(client: TestClient, trace: Trace, time: str) -> None:
+    found = client.get(f"/api/flame?time={time}").json()
+    below = [0] * len(found["name"])
+    for i, parent in enumerate(found["parent"]):
+        assert parent < i
+        if parent >= 0:
+            below[parent] += found["total_ns"][i]
+    assert all(
+        total == own + inner for total, own, inner in zip(found["total_ns"], found["self_ns"], below, strict=True)
+    )
+    if time == "device":
+        whole = sum(total for total, parent in zip(found["total_ns"], found["parent"], strict=True) if parent < 0)
+        assert whole == trace.scalar("SELECT sum(dur)::BIGINT FROM kernels WHERE kind <> 'sync'")
+
+
+def test_few_frames_are_the_largest(trace: Trace) -> None:
+    few = largest_frames(trace, "device", most=5)
+    assert len(few["name"]) == 5
+    assert sorted(few["total_ns"]) == sorted(largest_frames(trace, "device")["total_ns"])[-5:]
+
+
+def ask(client: TestClient, sql: object) -> Any:
+    return client.post("/api/query", json={"sql": sql})
+
+
+def test_a_query(client: TestClient, trace: Trace) -> None:
+    sql = "SELECT id, dur, name FROM events ORDER BY id LIMIT 2"
+    found = ask(client, sql).json()
+    assert [column["unit"] for column in found["columns"]] == ["", "ns", ""]
+    assert found["rows"] == [
+        list(row.values()) for row in trace.rows("SELECT id, dur, name FROM events ORDER BY id LIMIT 2")
+    ]
+    assert not found["more"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["", "SELEC 1", "SELECT 1; SELECT 2", "DROP TABLE events", "SELECT * FROM read_csv('/etc/passwd')", 7, None,
+     "SELECT * FROM '/etc/passwd'", "COPY events TO '/tmp/x'", "SET memory_limit = '1GB'",
+     "SELECT nothing FROM events"],
+)  # fmt: skip
+def test_a_query_that_is_refused_is_a_sentence(client: TestClient, sql: object) -> None:
+    answer = ask(client, sql)
+    assert answer.status_code == 422
+    assert answer.json()["error"]
+
+
+def test_a_query_ends_at_its_limits(trace: Trace) -> None:
+    few = answer(trace, "SELECT * FROM range(100)", most=10)
+    assert (len(few["rows"]), few["more"]) == (10, True)
+    with pytest.raises(UserError, match="stopped after"):
+        answer(trace, "SELECT count(*) FROM range(100000000000)", seconds=0.2)
+
+
+def test_the_schema(client: TestClient) -> None:
+    assert [table["name"] for table in client.get("/api/schema").json()["tables"]] == [table.name for table in TABLES]
 
 
 def test_an_unknown_table_is_a_sentence(client: TestClient) -> None:

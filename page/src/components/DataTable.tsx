@@ -7,7 +7,7 @@ import { copy, download, separated } from "./taking";
 
 export interface DataTableProps {
   name: string;
-  table: Pick<Table, "columns" | "rows" | "description">;
+  table: Pick<Table, "columns" | "rows" | "description" | "short">;
   /** Columns to show first asked; the reader may ask for all. Empty or missing: all. */
   columns?: readonly string[];
   /** Column to sort by at first, largest first. */
@@ -15,7 +15,7 @@ export interface DataTableProps {
   /** Only rows with these values. */
   where?: Readonly<Record<string, Value>>;
   /** What a cell shows instead of its text, such as a link; undefined for its text. */
-  cell?: (column: Column, value: Value, row: readonly Value[]) => ComponentChildren | undefined;
+  cell?: (column: Column, value: Value, text: string, row: readonly Value[]) => ComponentChildren | undefined;
   /** Rows shown before the reader asks for more. */
   most?: number;
 }
@@ -30,7 +30,7 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100 
   const help = useSignal(false);
   const said = useSignal("");
   const matching = useMemo(() => matches(table, where), [table, where]);
-  const chosen = every.value ? table.columns : pick(table.columns, columns ?? []);
+  const chosen = every.value ? table.columns : pick(table.columns, columns ?? []).filter((column) => known(matching, at(table, column)));
   const scales = useMemo(() => scalesOf(table.columns, matching), [table, matching]);
   const rows = sorted(filtered(matching, filter.value), table.columns, by.value);
   const shown = rows.slice(0, limit.value);
@@ -43,7 +43,7 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100 
           <input type="search" placeholder="Filter" value={filter.value} onInput={(e) => (filter.value = e.currentTarget.value)} />
         </label>
         <span class="aside" role="status">
-          {said.value || (rows.length === matching.length ? `${rows.length.toLocaleString("en-US")} rows` : `${rows.length.toLocaleString("en-US")} of ${matching.length.toLocaleString("en-US")} rows`)}
+          {said.value || (rows.length === matching.length ? plural(rows.length) : `${rows.length.toLocaleString("en-US")} of ${matching.length.toLocaleString("en-US")} rows`)}
         </span>
         <span class="grow" />
         {columns?.length ? (
@@ -66,11 +66,12 @@ export function DataTable({ name, table, columns, sort, where, cell, most = 100 
               <tr>
                 {chosen.map((column, i) => {
                   const value = row[at(table, column)] ?? null;
-                  const own = cell?.(column, value, row);
-                  const written = own ?? scales.get(column.name)?.write(value);
-                  const kind = isNumeric(column) ? "n" : kindOf(value);
+                  const short = column.name === "name" && typeof value === "string" ? table.short?.[value] : undefined;
+                  const text = short ?? scales.get(column.name)?.write(value) ?? "";
+                  const written = cell?.(column, value, text, row) ?? text;
+                  const kind = isNumeric(column) ? "n" : kindOf(short ?? value);
                   return i === 0 && !isNumeric(column)
-                    ? <th scope="row" class={kind}>{written}</th>
+                    ? <th scope="row" class={kind} title={short === undefined ? undefined : String(value)}>{written}</th>
                     : <td class={kind}>{written}</td>;
                 })}
               </tr>
@@ -105,7 +106,14 @@ function Head({ column, scale, by }: { column: Column; scale: Scale | undefined;
   );
 }
 
+const plural = (count: number): string => (count === 1 ? "1 row" : `${count.toLocaleString("en-US")} rows`);
+
 const at = (table: Pick<Table, "columns">, column: Column): number => table.columns.indexOf(column);
+
+/** Whether a column has a value at all. */
+function known(rows: Value[][], i: number): boolean {
+  return !rows.length || rows.some((row) => (row[i] ?? null) !== null);
+}
 
 function pick(columns: Column[], names: readonly string[]): Column[] {
   return names.flatMap((name) => columns.find((column) => column.name === name) ?? []);

@@ -2,9 +2,15 @@ import { href } from "../shell/router";
 import type { Finding, ItemBlock, Report } from "../data/types";
 import { duration, quantity, visible } from "./format";
 
+/** The finding that an item of the report's outline shows. */
+export function findingOf(item: ItemBlock, report: Report): Finding | undefined {
+  const same = report.findings.filter((one) => one.code === item.code);
+  return same.find((one) => item.text.includes(one.summary.slice(0, 60))) ?? same[0];
+}
+
 /** A finding: what it is worth, what it rests on, and what to do. */
 export function FindingCard({ item, report, open }: { item: ItemBlock; report: Report; open: boolean }) {
-  const finding = report.findings.find((one) => one.code === item.code && one.title === item.title) ?? report.findings.find((one) => one.code === item.code);
+  const finding = findingOf(item, report);
   return (
     <details class={`finding ${item.tone}`} open={open}>
       <summary>

@@ -28,6 +28,8 @@ export interface TableHead {
 export interface Table extends Omit<TableHead, "count"> {
   columns: Column[];
   rows: Value[][];
+  /** What is shown of long names of kernels. */
+  short?: Record<string, string>;
 }
 
 export type Tone = "error" | "warning" | "info" | "good" | "plain" | "";

@@ -1,5 +1,5 @@
 import { Blocks, SectionView } from "../components/Blocks";
-import { FindingCard } from "../components/FindingCard";
+import { FindingCard, findingOf } from "../components/FindingCard";
 import type { ItemBlock } from "../data/types";
 import type { PageProps } from "./registry";
 
@@ -12,6 +12,8 @@ export function Overview({ report }: PageProps) {
   const findings = sections.find((section) => section.title === "Findings");
   const health = sections.find((section) => section.title === "Health");
   const rest = SHOWN.flatMap((title) => sections.find((section) => section.title === title) ?? []);
+  const items = findings?.blocks.filter((block): block is ItemBlock => block.kind === "item") ?? [];
+  const shown = (item: ItemBlock) => findingOf(item, report)?.shown !== false;
   return (
     <>
       <header class="head">
@@ -31,9 +33,13 @@ export function Overview({ report }: PageProps) {
         <section class="part" aria-label="Findings">
           <h2>Findings{findings.aside ? <span class="aside">{findings.aside}</span> : null}</h2>
           <Blocks blocks={findings.blocks} title="Findings" />
-          {findings.blocks
-            .filter((block): block is ItemBlock => block.kind === "item")
-            .map((item, i) => <FindingCard item={item} report={report} open={i < 2} />)}
+          {items.filter(shown).map((item, i) => <FindingCard item={item} report={report} open={i < 2} />)}
+          {items.every(shown) ? null : (
+            <details class="lesser">
+              <summary>Below 1 % of the step: {items.filter((item) => !shown(item)).length}</summary>
+              {items.filter((item) => !shown(item)).map((item) => <FindingCard item={item} report={report} open={false} />)}
+            </details>
+          )}
         </section>
       ) : null}
       {rest.map((section) => <SectionView section={section} />)}

@@ -1,9 +1,22 @@
 /** Every page, in the order of the navigation. A page is shown only where the recording has its data. */
 
 import type { ComponentType } from "preact";
+import { has } from "../components/TablePanel";
+import { ranksOf } from "../components/RankPicker";
+import { offline } from "../data/client";
 import type { Report } from "../data/types";
+import { Cluster } from "./Cluster";
+import { Communication } from "./Communication";
+import { Flame } from "./Flame";
+import { Kernels } from "./Kernels";
+import { Memory } from "./Memory";
+import { Modules } from "./Modules";
+import { Operators } from "./Operators";
 import { Overview } from "./Overview";
+import { Query } from "./Query";
+import { Roofline } from "./Roofline";
 import { Tables } from "./Tables";
+import { Transfers } from "./Transfers";
 
 export interface PageProps {
   report: Report;
@@ -24,7 +37,19 @@ export interface PageEntry {
 
 export const GROUPS = ["Summary", "Device", "Host", "Memory", "Job", "Data"] as const;
 
+const of = (...tables: string[]) => (report: Report) => has(report, ...tables);
+
 export const PAGES: readonly PageEntry[] = [
   { id: "overview", title: "Overview", group: "Summary", available: () => true, component: Overview },
+  { id: "kernels", title: "Kernels", group: "Device", available: of("kernels"), component: Kernels },
+  { id: "roofline", title: "Roofline", group: "Device", available: of("roofline"), component: Roofline },
+  { id: "communication", title: "Communication", group: "Device", available: of("collectives", "links"), component: Communication },
+  { id: "operators", title: "Operators", group: "Host", available: of("operators", "api_calls", "annotations"), component: Operators },
+  { id: "modules", title: "Modules", group: "Host", available: of("modules"), component: Modules },
+  { id: "transfers", title: "Data loading and copies", group: "Host", available: of("dataloader", "copies", "synchronisations"), component: Transfers },
+  { id: "flame", title: "Flame graph", group: "Host", available: of("operators", "api_calls", "modules"), component: Flame },
+  { id: "memory", title: "Memory", group: "Memory", available: of("memory_timeline", "memory_peaks", "memory_snapshot", "memory_components"), component: Memory },
+  { id: "cluster", title: "Ranks", group: "Job", available: (report) => ranksOf(report).length > 1 && has(report, "step_budget"), component: Cluster },
+  { id: "sql", title: "SQL", group: "Data", available: () => !offline, component: Query },
   { id: "tables", title: "All tables", group: "Data", available: () => true, component: Tables },
 ];

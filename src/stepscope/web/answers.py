@@ -5,15 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from stepscope.model.errors import StepscopeError
+from stepscope.model.schema import Column
 
 #: A browser may keep what it has, and asks each time whether it is still right.
 _KEEP = "private, no-cache"
+
+
+def columns_of(columns: Iterable[Column]) -> list[dict[str, str]]:
+    """Columns as the page reads them."""
+    return [{"name": c.name, "type": c.type, "unit": c.unit, "description": c.description} for c in columns]
 
 
 def json_answer(request: Request, values: Any, status: int = 200) -> Response:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from stepscope import __version__
 from stepscope.reports import json
 from stepscope.reports.contents import Contents
 from stepscope.reports.outline import outline
+from stepscope.reports.sections.views import short_kernel
 
+#: Tables whose column `name` has names of kernels, which may fill half a screen, and characters of a long one.
+_OF_KERNELS: Final = frozenset({"kernels", "kernels_by_operator", "occupancy", "occupancy_grids", "queue_times"})
+_LONG: Final = 40
 #: Rows of each small table of the overview.
 _TOP: Final = 10
+
+
+def shown_table(report: Contents, name: str) -> dict[str, Any]:
+    """A table as in the JSON report; of long names of kernels beside it what reports show (`short`)."""
+    table = report.table(name)
+    found = json.table_values(report, name, table)
+    if name in _OF_KERNELS:
+        found["short"] = {one: short_kernel(one) for one in set(table.column("name")) if len(one) > _LONG}
+    return found
 
 
 def head(report: Contents) -> dict[str, Any]:
@@ -21,7 +34,7 @@ def head(report: Contents) -> dict[str, Any]:
     name their `kind`, as every output shows them), and of each table its description, number of rows, whether it was
     computed, and what was missing.
     """
-    shown = outline(report, _TOP)
+    shown = outline(replace(report, all_findings=True), _TOP)
     return {
         **json.head_values(report),
         "version": __version__,

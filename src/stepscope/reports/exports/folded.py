@@ -35,8 +35,16 @@ def lines(trace: Trace, time: Time) -> Iterator[str]:
     """
     named = trace.rows("SELECT name_id, name FROM names")
     frames = {row["name_id"]: _frame(row["name"]) for row in named}
+    paths, totals = stacks(trace, time)
+    for number, total in enumerate(totals):
+        if total > 0:
+            yield f"{';'.join(frames[name] for name in paths.names(number))} {total}\n"
+
+
+def stacks(trace: Trace, time: Time) -> tuple[StackPaths, list[int]]:
+    """The stacks of one rank as a tree of frames, and the time spent in each frame itself, in ns; see `lines`."""
     rows = trace.columns(_HOST_SQL)
-    paths = _Paths()
+    paths = StackPaths()
     path = _paths(rows, paths)
     if time == "host":
         parent = _positions(rows["id"], rows["parent"])
@@ -48,12 +56,10 @@ def lines(trace: Trace, time: Time) -> Iterator[str]:
         above = np.where(host < 0, -1, path[host] if path.size else -1)
         leaf = paths.below(above, work["name_id"])
         totals = _sums(leaf, work["dur"], len(paths))
-    for number, total in enumerate(totals):
-        if total > 0:
-            yield f"{';'.join(frames[name] for name in paths.names(number))} {total}\n"
+    return paths, totals
 
 
-class _Paths:
+class StackPaths:
     """Distinct stacks, each one frame below another: a tree that grows level by level."""
 
     def __init__(self) -> None:
@@ -63,6 +69,10 @@ class _Paths:
 
     def __len__(self) -> int:
         return len(self._name)
+
+    def frame(self, number: int) -> tuple[int, int]:
+        """The stack that a stack is below, -1 for none, which has a smaller number, and its own name."""
+        return self._parent[number], self._name[number]
 
     def below(self, parent: NDArray[np.int64], name: NDArray[np.int64]) -> NDArray[np.int64]:
         """The stack of each frame `name` below the stack `parent` (-1 for none), made where it is new."""
@@ -89,7 +99,7 @@ class _Paths:
         return self._known[key]
 
 
-def _paths(rows: dict[str, NDArray[np.int64]], paths: _Paths) -> NDArray[np.int64]:
+def _paths(rows: dict[str, NDArray[np.int64]], paths: StackPaths) -> NDArray[np.int64]:
     """The stack of each host event; a parent that was filtered away is left out."""
     path = np.full(rows["id"].size, -1, np.int64)
     parent = _positions(rows["id"], rows["parent"])

@@ -8,9 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from stepscope.reports import json
 from stepscope.web.answers import json_answer
-from stepscope.web.document import head
+from stepscope.web.document import head, shown_table
 from stepscope.web.viewing import Progress, Viewing
 
 
@@ -25,8 +24,6 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         return json_answer(request, head(found))
 
     def table(request: Request) -> Response:
-        found = viewing.whole_report()
-        name = request.path_params["name"]
-        return json_answer(request, json.table_values(found, name, found.table(name)))
+        return json_answer(request, shown_table(viewing.whole_report(), request.path_params["name"]))
 
     return [Route("/api/report", report), Route("/api/tables/{name}", table)]

@@ -1,0 +1,169 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Value } from "../data/types";
+import { colour, dark } from "../shell/theme";
+import { areasOf, lowAt, type Area } from "./allocationAreas";
+import { DataTable } from "./DataTable";
+import { duration, quantity, visible } from "./format";
+import { useAnswer } from "./useAnswer";
+
+export interface Allocations {
+  low: number;
+  high: number;
+  count: number;
+  columns: string[];
+  rows: Value[][];
+  /** Bytes of all others after each of equal stretches of the history. */
+  rest: number[];
+}
+
+const [HEIGHT, LEFT] = [360, 72];
+
+/** One area per allocation over the history, stacked; dragging zooms, a click or an arrow key chooses one. */
+export function AllocationChart({ found, rank, device }: { found: Allocations; rank: number; device: number }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const width = useSignal(1000);
+  const view = useSignal<[number, number]>([found.low, found.high]);
+  const chosen = useSignal<number | null>(null);
+  const dragged = useRef<number | null>(null);
+  const column = (name: string) => found.columns.indexOf(name);
+  const spans = useMemo(() => found.rows.map((row) => ({ made: Math.max(found.low, Number(row[column("made")])), freed: Number(row[column("freed")]), bytes: Number(row[column("bytes")]) })), [found]);
+  const { areas, top } = useMemo(() => areasOf(spans), [spans]);
+  const categories = useMemo(() => [...new Set(found.rows.map((row) => String(row[column("category")] ?? "unknown")))].sort(), [found]);
+  const whole = top + Math.max(0, ...found.rest);
+  const shade = dark.value;
+  const [from, to] = view.value;
+  const inner = width.value - LEFT;
+  const x = (at: number) => LEFT + ((at - from) / (to - from)) * inner;
+  const y = (bytes: number) => HEIGHT - (bytes / whole) * (HEIGHT - 8);
+  const restAt = (at: number) => found.rest[Math.min(found.rest.length - 1, Math.max(0, Math.floor(((at - found.low) / (found.high - found.low)) * found.rest.length)))] ?? 0;
+  useEffect(() => {
+    const parent = canvas.current?.parentElement;
+    if (!parent) return undefined;
+    const sized = new ResizeObserver(() => (width.value = Math.max(300, parent.clientWidth)));
+    sized.observe(parent);
+    return () => sized.disconnect();
+  }, []);
+  useEffect(() => {
+    const own = canvas.current;
+    const draw = own?.getContext("2d");
+    if (!own || !draw) return;
+    const scale = devicePixelRatio || 1;
+    own.width = width.value * scale;
+    own.height = (HEIGHT + 4) * scale;
+    own.style.width = `${width.value}px`;
+    own.style.height = `${HEIGHT + 4}px`;
+    draw.scale(scale, scale);
+    draw.font = "12px system-ui, sans-serif";
+    const tints = Array.from({ length: 8 }, (_, i) => colour(`--c${i}`));
+    draw.strokeStyle = colour("--line");
+    draw.fillStyle = colour("--soft");
+    draw.textAlign = "right";
+    for (const bytes of levels(whole)) {
+      draw.fillRect(LEFT, Math.round(y(bytes)), 0, 0);
+      draw.beginPath();
+      draw.moveTo(LEFT, Math.round(y(bytes)) + 0.5);
+      draw.lineTo(width.value, Math.round(y(bytes)) + 0.5);
+      draw.stroke();
+      draw.fillText(quantity(bytes, "bytes"), LEFT - 8, Math.max(12, y(bytes) + 4));
+    }
+    draw.save();
+    draw.beginPath();
+    draw.rect(LEFT, 0, inner, HEIGHT + 4);
+    draw.clip();
+    for (const area of areas) {
+      if (area.freed < from || area.made > to) continue;
+      outline(draw, area, x, y);
+      draw.fillStyle = tints[categories.indexOf(String(found.rows[area.i]![column("category")] ?? "unknown")) % 8] ?? "#888";
+      draw.globalAlpha = area.i === chosen.value ? 1 : 0.5 + 0.25 * (area.i % 2);
+      draw.fill();
+      if (area.i === chosen.value) {
+        draw.globalAlpha = 1;
+        draw.strokeStyle = colour("--ink");
+        draw.lineWidth = 1.5;
+        draw.stroke();
+      }
+    }
+    draw.globalAlpha = 1;
+    draw.restore();
+  }, [areas, width.value, view.value, chosen.value, shade]);
+  const hit = (event: MouseEvent): number | null => {
+    const at = from + ((event.offsetX - LEFT) / inner) * (to - from);
+    const bytes = ((HEIGHT - event.offsetY) / (HEIGHT - 8)) * whole;
+    const area = areas.find((one) => { const low = lowAt(one, at); return low !== null && bytes >= low && bytes < low + one.bytes; });
+    return area?.i ?? null;
+  };
+  const release = (event: PointerEvent) => {
+    const start = dragged.current;
+    dragged.current = null;
+    if (start === null) return;
+    const ends = [start, event.offsetX].map((px) => from + (Math.max(0, px - LEFT) / inner) * (to - from)).sort((a, b) => a - b);
+    if (Math.abs(event.offsetX - start) > 5) view.value = [ends[0]!, Math.max(ends[1]!, ends[0]! + 2)];
+    else chosen.value = hit(event);
+  };
+  const order = useMemo(() => [...areas].sort((a, b) => a.made - b.made).map((area) => area.i), [areas]);
+  const move = (event: KeyboardEvent) => {
+    const at = chosen.value === null ? -1 : order.indexOf(chosen.value);
+    if (event.key === "ArrowRight") chosen.value = order[Math.min(order.length - 1, at + 1)] ?? null;
+    else if (event.key === "ArrowLeft") chosen.value = order[Math.max(0, at - 1)] ?? null;
+    else if (event.key === "Escape") { chosen.value = null; view.value = [found.low, found.high]; }
+    else return;
+    event.preventDefault();
+  };
+  const columns = [
+    { name: "bytes", type: "int64", unit: "bytes", description: "Size of its block." },
+    { name: "category", type: "string", unit: "", description: "What it is for, as recorded or as its stack shows." },
+    { name: "place", type: "string", unit: "", description: "Innermost frame of the user's own code, else of a library." },
+    { name: "module", type: "string", unit: "", description: "File of the innermost forward outside PyTorch." },
+    { name: "made", type: "int64", unit: "id", description: "Position in the history at which it was made; -1 before it." },
+    { name: "freed", type: "int64", unit: "id", description: "Position at which it was freed; the history's end if it never was." },
+  ];
+  return (
+    <figure class="allocations">
+      <figcaption>
+        Allocations of device {device} by their order in time
+        {categories.map((name, i) => <span class="aside"><i class={`key c${i % 8}`} />{name}</span>)}
+        <span class="aside">Drag to zoom, click for one.</span>
+      </figcaption>
+      <div class="tools">
+        <button type="button" disabled={from === found.low && to === found.high} onClick={() => (view.value = [found.low, found.high])}>Show all</button>
+        {found.count > found.rows.length ? <span class="aside">the {found.rows.length.toLocaleString("en-US")} largest of {found.count.toLocaleString("en-US")}; all others take {quantity(restAt(to), "bytes")} at the end, at most {quantity(Math.max(...found.rest), "bytes")}</span> : null}
+      </div>
+      <div class="canvas">
+        <canvas ref={canvas} tabIndex={0} role="img" aria-label="Allocations over time; arrow keys go from one to the next; the table below has the same"
+          onPointerDown={(event) => (dragged.current = event.offsetX)} onPointerUp={release} onKeyDown={move} />
+      </div>
+      <div aria-live="polite">{chosen.value === null ? null : <One row={Object.fromEntries(found.columns.map((name, i) => [name, found.rows[chosen.value!]![i] ?? null]))} rank={rank} high={found.high} />}</div>
+      <DataTable name="allocations" sort="bytes" most={20} table={{ description: "", columns, rows: found.rows.map((row) => columns.map((one) => row[column(one.name)] ?? null)) }} />
+    </figure>
+  );
+}
+
+function One({ row, rank, high }: { row: Record<string, Value>; rank: number; high: number }) {
+  const { found } = useAnswer<{ frames: string[] }>(`api/snapshot/stack?rank=${rank}&stack=${Number(row["stack"] ?? -1)}`);
+  const [made, freed] = [row["ts"], row["freed_ts"]];
+  const life = row["made"] === -1 ? "made before the history" : typeof made === "number" && typeof freed === "number" ? `lived ${duration(freed - made)}` : row["freed"] === high ? "never freed" : "";
+  return (
+    <div class="details">
+      <p><strong>{quantity(Number(row["bytes"]), "bytes")}</strong> {visible(String(row["category"] ?? ""))}{life ? `, ${life}` : ""}{row["module"] ? `, in ${visible(String(row["module"]))}` : ""}</p>
+      <ol class="frames">{found?.frames.map((frame) => <li>{visible(frame)}</li>)}</ol>
+    </div>
+  );
+}
+
+function outline(draw: CanvasRenderingContext2D, area: Area, x: (at: number) => number, y: (bytes: number) => number): void {
+  draw.beginPath();
+  const ends = [...area.at.slice(1), area.freed];
+  area.at.forEach((at, i) => { draw.lineTo(x(at), y(area.low[i]!)); draw.lineTo(x(ends[i]!), y(area.low[i]!)); });
+  for (let i = area.at.length - 1; i >= 0; i--) {
+    draw.lineTo(x(ends[i]!), y(area.low[i]! + area.bytes));
+    draw.lineTo(x(area.at[i]!), y(area.low[i]! + area.bytes));
+  }
+  draw.closePath();
+}
+
+/** Round amounts for the axis. */
+function levels(whole: number): number[] {
+  const step = 2 ** Math.ceil(Math.log2(Math.max(1, whole) / 6));
+  return Array.from({ length: Math.floor(whole / step) + 1 }, (_, i) => i * step);
+}

@@ -1,0 +1,130 @@
+import { useMemo } from "preact/hooks";
+import { AllocationChart, type Allocations } from "../components/AllocationChart";
+import { Curves } from "../components/Curves";
+import { Failure } from "../components/Failure";
+import { RankPicker, rankOf } from "../components/RankPicker";
+import { SegmentChart, type Segment } from "../components/SegmentChart";
+import { Shares } from "../components/Shares";
+import { has, TablePanel, useTable } from "../components/TablePanel";
+import { Tabs } from "../components/Tabs";
+import { useAnswer } from "../components/useAnswer";
+import { offline } from "../data/client";
+import type { Table } from "../data/types";
+import type { PageProps } from "./registry";
+
+/** Memory over time, what holds it at its peak, what never returned, and how the allocator's memory is laid out. */
+export function Memory({ report, params }: PageProps) {
+  const rank = rankOf(report, params);
+  const snapshot = has(report, "memory_snapshot", "allocator_timeline");
+  const view = (id: string, title: string, tables: string[], sort?: string) => {
+    const full = tables.filter((table) => has(report, table));
+    return full.length
+      ? { id, title, show: () => full.map((table) => <section key={table}><h2>{table.replaceAll("_", " ")}</h2><p class="prose">{report.tables[table]?.description}</p><TablePanel name={table} where={{ rank }} {...(sort ? { sort } : {})} /></section>) }
+      : null;
+  };
+  return (
+    <>
+      <header class="with"><h1>Memory</h1><RankPicker report={report} params={params} /></header>
+      <Tabs
+        page="memory" params={params}
+        tabs={[
+          has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: "Over time", show: () => <OverTime rank={rank} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
+          snapshot && has(report, "allocator_timeline") && !offline ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          snapshot && !offline ? { id: "segments", title: "Segments", show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          has(report, "memory_peaks", "memory_holders", "memory_peak_stacks") ? { id: "peak", title: "At the peak", show: () => <Peak rank={rank} report={report} /> } : null,
+          view("components", "Components", ["memory_components"]),
+          view("steps", "By step", ["memory_steps"]),
+          view("spikes", "Spikes", ["memory_spikes"], "rise_bytes"),
+          view("kept", "Not returned", ["memory_unreturned"], "bytes"),
+          view("pools", "Fragmentation", ["memory_snapshot", "memory_pools"]),
+          view("churn", "Churn", ["memory_churn", "segment_churn", "cache_flushes", "out_of_memory"]),
+        ]}
+      />
+    </>
+  );
+}
+
+function devicesOf(report: PageProps["report"], rank: number): number[] {
+  const found = report.ranks.flatMap((one) => (one.rank === rank && one.device !== null ? [one.device] : []));
+  return found.length ? [...new Set(found)] : [0];
+}
+
+const NAMES: Record<string, string> = { allocated_bytes: "allocated", reserved_bytes: "reserved", active_bytes: "active", requested_bytes: "requested" };
+
+function OverTime({ rank, tables }: { rank: number; tables: string[] }) {
+  return <>{tables.map((name) => <TimeCurves key={name} name={name} rank={rank} />)}</>;
+}
+
+function TimeCurves({ name, rank }: { name: string; rank: number }) {
+  const { table } = useTable(name);
+  const drawn = useMemo(() => (table ? devices(table, rank) : []), [table, rank]);
+  return (
+    <>
+      {drawn.map(({ device, times, curves }) => (
+        <Curves key={device} title={device === null ? "Host memory" : `Memory of device ${device}`} times={times} curves={curves} unit="bytes" />
+      ))}
+      <TablePanel name={name} where={{ rank }} most={20} />
+    </>
+  );
+}
+
+function devices(table: Table, rank: number) {
+  const at = Object.fromEntries(table.columns.map((column, i) => [column.name, i]));
+  const rows = table.rows.filter((row) => row[at["rank"]!] === rank && typeof row[at["ts"]!] === "number");
+  const shown = table.columns.filter((column) => column.name in NAMES);
+  return [...new Set(rows.map((row) => row[at["device"]!] as number | null))].map((device) => {
+    const own = rows.filter((row) => row[at["device"]!] === device).sort((a, b) => Number(a[at["ts"]!]) - Number(b[at["ts"]!]));
+    const curves = shown
+      .map((column) => ({ label: NAMES[column.name] ?? column.name, values: own.map((row) => row[at[column.name]!] as number | null) }))
+      .filter((curve) => curve.values.some((value) => value !== null));
+    return { device, times: own.map((row) => Number(row[at["ts"]!])), curves };
+  });
+}
+
+function Peak({ rank, report }: { rank: number; report: PageProps["report"] }) {
+  const stacks = has(report, "memory_peak_stacks");
+  return (
+    <>
+      {has(report, "memory_peaks") ? <TablePanel name="memory_peaks" where={{ rank }} /> : null}
+      {has(report, "memory_holders") ? <TablePanel name="memory_holders" where={{ rank }} sort="bytes" /> : null}
+      {stacks ? <PeakStacks rank={rank} /> : null}
+    </>
+  );
+}
+
+function PeakStacks({ rank }: { rank: number }) {
+  const { table } = useTable("memory_peak_stacks");
+  return (
+    <>
+      {table ? (
+        <div class="beside">
+          <Shares table={table} by="name" value="bytes" where={{ rank, by: "category" }} caption="By category" most={8} />
+          <Shares table={table} by="name" value="bytes" where={{ rank, by: "module" }} caption="By module" most={8} />
+        </div>
+      ) : null}
+      <TablePanel name="memory_peak_stacks" where={{ rank }} sort="bytes" columns={["by", "name", "bytes", "share", "count", "largest_bytes", "frames"]} />
+    </>
+  );
+}
+
+function Drawn({ rank, devices }: { rank: number; devices: number[] }) {
+  return <>{devices.map((device) => <DrawnDevice key={device} rank={rank} device={device} />)}</>;
+}
+
+function DrawnDevice({ rank, device }: { rank: number; device: number }) {
+  const { found, error } = useAnswer<Allocations>(`api/snapshot/allocations?rank=${rank}&device=${device}`);
+  if (error) return <Failure error={error} />;
+  if (!found) return <p class="aside" aria-busy="true">loading allocations</p>;
+  return <AllocationChart found={found} rank={rank} device={device} />;
+}
+
+function LaidOut({ rank, devices }: { rank: number; devices: number[] }) {
+  return <>{devices.map((device) => <LaidOutDevice key={device} rank={rank} device={device} />)}</>;
+}
+
+function LaidOutDevice({ rank, device }: { rank: number; device: number }) {
+  const { found, error } = useAnswer<{ segments: Segment[] }>(`api/snapshot/segments?rank=${rank}&device=${device}`);
+  if (error) return <Failure error={error} />;
+  if (!found) return <p class="aside" aria-busy="true">loading segments</p>;
+  return <SegmentChart segments={found.segments} device={device} />;
+}

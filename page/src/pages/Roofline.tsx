@@ -1,0 +1,46 @@
+import { RankPicker, rankOf } from "../components/RankPicker";
+import { quantity, visible } from "../components/format";
+import { Scatter, type Point } from "../components/Scatter";
+import { has, TablePanel, useTable } from "../components/TablePanel";
+import { Tabs } from "../components/Tabs";
+import type { PageProps } from "./registry";
+
+const COLUMNS = ["total_ns", "share", "count", "flops", "bytes", "intensity", "flop_rate", "byte_rate", "efficiency", "bound", "peak"];
+
+/** How close operators come to what the device could do, by intensity. */
+export function Roofline({ report, params }: PageProps) {
+  const rank = rankOf(report, params);
+  return (
+    <>
+      <header class="with"><h1>Roofline</h1><RankPicker report={report} params={params} /></header>
+      <Tabs
+        page="roofline" params={params}
+        tabs={[
+          { id: "operators", title: "By operator", show: () => <><Roof rank={rank} /><TablePanel name="roofline" sort="total_ns" where={{ rank }} columns={["name", "op_class", "dtype", ...COLUMNS]} /></> },
+          has(report, "roofline_shapes") ? { id: "shapes", title: "By input shapes", show: () => <TablePanel name="roofline_shapes" sort="total_ns" where={{ rank }} columns={["name", "shapes", "dtype", ...COLUMNS]} /> } : null,
+          has(report, "mfu") ? { id: "mfu", title: "MFU by step", show: () => <TablePanel name="mfu" where={{ rank }} columns={["device", "step", "total_ns", "flops", "flop_rate", "mfu", "covered", "dtype", "peak"]} /> } : null,
+        ]}
+      />
+    </>
+  );
+}
+
+function Roof({ rank }: { rank: number }) {
+  const { table } = useTable("roofline");
+  if (!table) return null;
+  const at = Object.fromEntries(table.columns.map((column, i) => [column.name, i]));
+  const rows = table.rows.filter((row) => row[at["rank"]!] === rank);
+  const groups = [...new Set(rows.map((row) => String(row[at["op_class"]!])))];
+  const points = rows.flatMap((row): Point[] => {
+    const [x, y] = [row[at["intensity"]!], row[at["flop_rate"]!]];
+    if (typeof x !== "number" || typeof y !== "number" || x <= 0 || y <= 0) return [];
+    return [{ name: visible(String(row[at["name"]!])), x, y, weight: Number(row[at["total_ns"]!]), group: groups.indexOf(String(row[at["op_class"]!])) }];
+  });
+  if (!points.length) return null;
+  const peaked = rows.filter((row) => typeof row[at["peak_flop_rate"]!] === "number" && typeof row[at["peak_byte_rate"]!] === "number");
+  const top = peaked.sort((a, b) => Number(b[at["total_ns"]!]) - Number(a[at["total_ns"]!]))[0];
+  const roof = top
+    ? { slope: Number(top[at["peak_byte_rate"]!]), level: Number(top[at["peak_flop_rate"]!]), label: `${top[at["peak"]!]}: ${quantity(Number(top[at["peak_flop_rate"]!]), "FLOP/s")}, ${quantity(Number(top[at["peak_byte_rate"]!]), "bytes/s")}` }
+    : null;
+  return <Scatter title="FLOP/s by intensity; the larger, the more time" points={points} groups={groups} xUnit="FLOP/byte" yUnit="FLOP/s" roof={roof} />;
+}

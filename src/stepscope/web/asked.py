@@ -1,0 +1,38 @@
+"""What a request asks for: parameters of its address, as numbers and ranks, or a sentence on what is wrong."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from stepscope.model.errors import UserError
+from stepscope.model.trace import Trace
+
+
+def number(request: Request, name: str, default: int | None = None) -> int | None:
+    """A whole number, as decimal digits: times in ns are beyond what a browser's numbers hold exactly.
+
+    Raises:
+        UserError: It is no whole number of 64 bits.
+    """
+    given = request.query_params.get(name)
+    if given is None or given == "":
+        return default
+    try:
+        found = int(given)
+    except ValueError:
+        found = 1 << 63
+    if not -(1 << 63) <= found < 1 << 63:
+        raise UserError(f"{name} is no whole number: {given[:40]}")
+    return found
+
+
+def one_rank(request: Request, trace: Trace) -> Trace:
+    """The trace of the rank that is asked for, else of the first one.
+
+    Raises:
+        UserError: There is no such rank.
+    """
+    rank = number(request, "rank", trace.ranks[0])
+    if rank not in trace.ranks:
+        raise UserError(f"the recording has no rank {rank}")
+    return trace.rank(rank)

@@ -1,0 +1,63 @@
+"""The flame graph: stacks of the host with its own time, or with that of the device work that they launched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from stepscope.model.trace import Trace
+from stepscope.reports.exports.folded import Time, stacks
+from stepscope.reports.sections.views import short_kernel
+from stepscope.web.answers import json_answer
+from stepscope.web.asked import one_rank
+from stepscope.web.viewing import Viewing
+
+#: Frames that are sent, those with the most time; at 1,280 pixels a page shows fewer.
+_MOST: Final = 4000
+
+
+def routes(viewing: Viewing) -> Sequence[BaseRoute]:
+    """`api/flame?time=host|device&rank=N`."""
+
+    def flame(request: Request) -> Response:
+        time: Time = "host" if request.query_params.get("time") == "host" else "device"
+        return json_answer(request, largest_frames(one_rank(request, viewing.trace), time))
+
+    return [Route("/api/flame", flame)]
+
+
+def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any]:
+    """The largest frames of a rank's stacks, each after the one it is below.
+
+    Returns:
+        `names`, those of kernels without their parameters; and for each frame `name` (its position there), `parent` (-1
+        for none), `self_ns` and `total_ns`. Frames that are left out count in `total_ns` of those around them.
+    """
+    paths, own = stacks(trace, time)
+    total = list(own)
+    for number in range(len(own) - 1, -1, -1):
+        parent, _ = paths.frame(number)
+        if parent >= 0:
+            total[parent] += total[number]
+    largest = sorted(range(len(own)), key=lambda number: -total[number])[:most]
+    kept = sorted(number for number in largest if total[number] > 0)
+    place = {number: i for i, number in enumerate(kept)}
+    known = {row["name_id"]: row["name"] for row in trace.rows("SELECT name_id, name FROM names")}
+    kernels = {row["name"] for row in trace.rows("SELECT DISTINCT name FROM kernels")}
+    names: dict[int, int] = {}
+    name, parents = [], []
+    for number in kept:
+        above, name_id = paths.frame(number)
+        name.append(names.setdefault(name_id, len(names)))
+        parents.append(place.get(above, -1))
+    return {
+        "names": [short_kernel(known[name_id]) if known[name_id] in kernels else known[name_id] for name_id in names],
+        "name": name,
+        "parent": parents,
+        "self_ns": [own[number] for number in kept],
+        "total_ns": [total[number] for number in kept],
+    }

@@ -1,0 +1,53 @@
+"""What a memory snapshot draws: small history in, allocations and segments out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from readers.memsnapshot.snapshots import MIB, History, block, segment, snapshot, trace_of
+from stepscope.web.routes.snapshot import allocations, segments
+
+#: 4 MiB stay; 2 MiB live from the second entry to the fourth; 1 MiB is made last and stays.
+HISTORY = History().alloc(0, 4 * MIB, "keep").alloc(4 * MIB, 2 * MIB, "pass_by").free(4 * MIB, 2 * MIB)
+CONTENT = snapshot(
+    [
+        segment(0, [block(4 * MIB, "active_allocated"), block(2 * MIB)]),
+        segment(64 * MIB, [block(MIB, "active_allocated")]),
+    ],
+    HISTORY.alloc(64 * MIB, MIB, "late"),
+)
+
+
+def spans(found: dict[str, Any]) -> list[tuple[int, int, int]]:
+    at = [found["columns"].index(name) for name in ("made", "freed", "bytes")]
+    return [tuple(row[i] for i in at) for row in found["rows"]]
+
+
+def test_allocations_with_their_lives(tmp_path: Path) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        found = allocations(trace, 0)
+    assert (found["low"], found["high"], found["count"], found["rest"]) == (0, 5, 3, [])
+    assert spans(found) == [(0, 5, 4 * MIB), (1, 2, 2 * MIB), (4, 5, MIB)]
+
+
+def test_the_others_are_one_area(tmp_path: Path) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        found = allocations(trace, 0, most=1)
+    assert spans(found) == [(0, 5, 4 * MIB)]
+    assert len(found["rest"]) == 500
+    # 2 MiB from the second of five entries to the third, then nothing, then 1 MiB.
+    assert [found["rest"][100 * entry] for entry in range(5)] == [0, 2 * MIB, 0, 0, MIB]
+
+
+def test_segments_with_their_blocks(tmp_path: Path) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        found = segments(trace, 0)["segments"]
+        assert segments(trace, 1) == {"segments": []}
+    assert [(one["address"], one["bytes"]) for one in found] == [(0, 6 * MIB), (64 * MIB, MIB)]
+    assert [(b["bytes"], b["state"]) for b in found[0]["blocks"]] == [(4 * MIB, "active"), (2 * MIB, "inactive")]
+
+
+def test_another_device_has_none(tmp_path: Path) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        assert allocations(trace, 1)["rows"] == []
