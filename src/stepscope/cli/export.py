@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -22,6 +22,7 @@ class Target(str, Enum):
     parquet = "parquet"
     chrome = "chrome"
     folded = "folded"
+    ascend_cluster = "ascend-cluster"
 
 
 class Time(str, Enum):
@@ -35,8 +36,9 @@ To = Annotated[
     Target,
     typer.Option(
         "--to",
-        metavar="parquet|chrome|folded",
-        help="parquet: a folder of tables; chrome: for Perfetto; folded: stacks for flame graphs.",
+        metavar="parquet|chrome|folded|ascend-cluster",
+        help="parquet: a folder of tables; chrome: for Perfetto; folded: stacks for flame graphs; ascend-cluster: a "
+        "folder with the cluster outputs of Ascend's tools.",
     ),
 ]
 Output = Annotated[
@@ -83,7 +85,7 @@ def export(
     from stepscope.reports.selection import chosen_ranks, steps_of_rank
 
     limits = Filter(None, _time("--from", since), _time("--until", until), _categories(category or []))
-    if to is not Target.parquet:
+    if to not in (Target.parquet, Target.ascend_cluster):
         check_output(output, paths)
     with open_input(paths, cache=not no_cache, store=store, run=run, span=span) as trace:
         ranks = chosen_ranks(trace, rank or [])
@@ -95,7 +97,15 @@ def export(
         _check_times(trace, limits.since, limits.until)
         traces = [narrowed(trace.rank(number), keep[number]) for number in ranks]
         if to is Target.parquet:
-            _to_folder(traces, output)
+            from stepscope.reports.exports import parquet
+
+            _to_folder(output, lambda folder: parquet.write(traces, folder))
+        elif to is Target.ascend_cluster:
+            from stepscope.reports.exports import ascend_cluster
+
+            _refuse_parts(since, until, category)
+            ones = [trace.rank(number) for number in ranks]
+            _to_folder(output, lambda folder: ascend_cluster.write(ones, folder, step))
         elif to is Target.chrome:
             from stepscope.reports.exports import chrome
 
@@ -106,15 +116,23 @@ def export(
         typer.echo(f"wrote {output}", err=True)
 
 
-def _to_folder(traces: list[Trace], output: Path | None) -> None:
+def _to_folder(output: Path | None, write: Callable[[Path], None]) -> None:
     from stepscope.cli.output import writing_folder
     from stepscope.model.errors import UserError
-    from stepscope.reports.exports import parquet
 
     if output is None:
-        raise UserError("Parquet is written into a folder", hint="give --output DIR")
+        raise UserError("this is written into a folder", hint="give --output DIR")
     with writing_folder(output) as temporary:
-        parquet.write(traces, temporary)
+        write(temporary)
+
+
+def _refuse_parts(since: str | None, until: str | None, category: list[str] | None) -> None:
+    from stepscope.model.errors import UserError
+
+    if since or until or category:
+        raise UserError(
+            "the profiler's sums are of whole steps", hint="leave out --from, --until and --category, or choose --step"
+        )
 
 
 def _to_file(lines: Iterable[str], output: Path | None, inputs: list[Path]) -> None:

@@ -111,12 +111,18 @@ def add_communication(staging: Staging, path: Path) -> dict[str, str]:
 
 
 def add_matrix(staging: Staging, path: Path) -> None:
-    """Store the numbers of `communication_matrix.json`: a subject is an operation and a link (`0-1`)."""
+    """Store the numbers of `communication_matrix.json`: a subject is an operation and a link (`0-1`).
+
+    Kinds of operations name the operation that they are about: it is stored in the metric's place.
+    """
     rows: list[Row] = []
     for step, kind, name, links in _operations(_object(staging, path)):
         for link, numbers in links.items():
             transport = numbers.get("Transport Type") if isinstance(numbers, dict) else None
-            rows += _numbers("matrix", step, f"{kind} {name} {link} {transport or ''}".strip(), numbers)
+            subject = f"{kind} {name} {link} {transport or ''}".strip()
+            rows += _numbers("matrix", step, subject, numbers)
+            if isinstance(numbers, dict) and isinstance(numbers.get("Op Name"), str):
+                rows.append(("matrix operation", step or None, subject, numbers["Op Name"], 1.0))
     insert(staging, rows)
 
 

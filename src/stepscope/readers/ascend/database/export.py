@@ -97,6 +97,8 @@ def _keep_sums(database: AscendDatabase, staging: Staging, kept: Collection[str]
                 for column in numbers
                 if isinstance(cells[column], (int, float))
             ]
+            if source == "matrix" and cells["op_name"]:
+                rows.append(("matrix operation", step, subject, str(cells["op_name"]), 1.0))
             if source == "communication":
                 groups[str(cells["hccl_op_name"])] = str(cells["group_name"])
         summaries.insert(staging, rows)

@@ -1,0 +1,67 @@
+"""Export of cluster outputs: equal to those of Ascend's own tool."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from tests.support import shared
+
+from stepscope.ingest import Options, open_trace
+from stepscope.model.errors import UserError
+from stepscope.reports.exports import ascend_cluster
+from stepscope.simulate import SimJob, simulate
+
+EXPECTED = "ascend/expected_cluster_level1"
+FILES = ("cluster_communication.json", "cluster_communication_matrix.json", "communication_group.json")
+
+
+def exported(path, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    with open_trace(path, Options(store=tmp_path / "store")) as trace:
+        ascend_cluster.write([trace.rank(rank) for rank in trace.ranks], out)
+    with (out / "cluster_step_trace_time.csv").open() as file:
+        return {name: json.loads((out / name).read_text()) for name in FILES}, list(csv.reader(file))
+
+
+def test_the_files_of_alexnet_equal_those_of_msprof_analyze(tmp_path):
+    files, steps = exported(shared("ascend/alexnet_ddp_level1_text"), tmp_path)
+    for name in FILES:
+        assert files[name] == json.loads((shared(EXPECTED) / name).read_text()), name
+    with (shared(EXPECTED) / "cluster_step_trace_time.csv").open() as file:
+        assert steps == list(csv.reader(file))
+
+
+def test_the_files_of_a_pipeline_have_its_groups_and_indices(tmp_path):
+    """Ranks 0 and 1 are replicas of the first of two stages; the second one was not recorded."""
+    files, steps = exported(shared("cases/ascend/qwen3_pp2dp2_level2"), tmp_path)
+    groups = files["communication_group.json"]
+    assert (groups["collective"], groups["p2p"]) == ([[0], [0, 1], [1]], [[0], [1]])
+    assert [row[:3] + row[-3:] for row in steps[1:]] == [["13", "rank", "0", "0", "0", "0"],
+                                                         ["13", "rank", "1", "1", "0", "0"]]  # fmt: skip
+    bubble = files["cluster_communication.json"]["(0,)"]["step13"]["hcom_batchSendRecv__128_4_1@3985310405473756128"]
+    times = bubble["0"]["Communication Time Info"]
+    assert times["Wait Time(ms)"] == pytest.approx(158.10198)
+    assert times["Elapse Time(ms)"] == pytest.approx(158.55328)
+
+
+def test_a_simulated_job_adds_up(tmp_path):
+    simulate(SimJob(device="ascend910b3", ranks=2, steps=2, layers=1), tmp_path / "job", "ascend")
+    files, steps = exported(tmp_path / "job", tmp_path)
+    assert {(row[1], row[2]) for row in steps[1:]} == {("rank", "0"), ("rank", "1")}
+    assert files["communication_group.json"]["collective"] == [[0, 1]]
+    for step in files["cluster_communication.json"]["(0, 1)"].values():
+        [total] = [ranks for name, ranks in step.items() if name.startswith("Total Op Info@")]
+        for rank in ("0", "1"):
+            parts = [ranks[rank]["Communication Time Info"] for name, ranks in step.items() if not name.startswith("T")]
+            whole = total[rank]["Communication Time Info"]
+            for metric in ("Elapse Time(ms)", "Transit Time(ms)", "Wait Time(ms)"):
+                assert whole[metric] == pytest.approx(sum(part[metric] for part in parts))
+
+
+def test_without_sums_there_is_nothing_to_write(tmp_path):
+    simulate(SimJob(steps=1, layers=1), tmp_path / "one.json")
+    with pytest.raises(UserError, match="no sums"):
+        exported(tmp_path / "one.json", tmp_path)
