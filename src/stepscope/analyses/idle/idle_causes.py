@@ -135,9 +135,22 @@ def idle_causes(trace: Trace) -> Table:
         if not summed:
             raise MissingInputError.of("device")
         return Table.from_rows(IDLE_CAUSES, [_unknown(row) for row in summed])
+    windows = trace.once(step_windows)
+    found: list[tuple[object, ...]] = []
+    for device, parts in trace.once(idle_parts):
+        found += _rows(trace.ranks[0], device, windows, parts)
+    return Table.from_rows(IDLE_CAUSES, found)
+
+
+def idle_parts(trace: Trace) -> list[tuple[DeviceTime, IdleParts]]:
+    """Every device's idle time by cause, from its first activity or step to the last; ask for it with `Trace.once`.
+
+    Raises:
+        MissingInputError: The recording has no device activity.
+    """
     devices, windows = trace.once(device_times), trace.once(step_windows)
     rows, waits, hosts = activities(trace), stream_waits(trace), trace.once(host_states)
-    found: list[tuple[object, ...]] = []
+    found = []
     busy = Intervals.union_of_all(device.busy for device in devices)
     for device in devices:
         lo = min(device.first, int(windows.starts.min(initial=device.first)))
@@ -148,8 +161,8 @@ def idle_causes(trace: Trace) -> Table:
         if hosts is not None:
             parts = _long(parts, *(trace.once(one) for one in (host_work, unseen_work, first_calls)))
             parts = _behind_nothing(parts, busy)
-        found += _rows(trace.ranks[0], device, windows, parts)
-    return Table.from_rows(IDLE_CAUSES, found)
+        found.append((device, parts))
+    return found
 
 
 def _unknown(row: dict[str, Any]) -> tuple[object, ...]:

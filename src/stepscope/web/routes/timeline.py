@@ -1,0 +1,88 @@
+"""The timeline: its tracks, their tiles, and questions about one event, a name or a range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, cast
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from stepscope.model.errors import UserError
+from stepscope.web.answers import bytes_answer, json_answer
+from stepscope.web.tiles import details, flows, search, selection
+from stepscope.web.tiles.timeline import Timeline
+from stepscope.web.viewing import Viewing
+
+#: No moment of a recording is further from its origin, ns.
+_FURTHEST: Final = 1 << 62
+
+
+def routes(viewing: Viewing) -> Sequence[BaseRoute]:
+    """`api/timeline` and what is below it. Times are ns on the common axis of all ranks."""
+    timeline = Timeline(viewing.trace)
+
+    def tiles(request: Request) -> Response:
+        asked = [_integer(one, "tracks") for one in request.query_params.get("tracks", "").split(",") if one]
+        body = timeline.tiles(_number(request, "level"), _number(request, "tile"), asked)
+        return bytes_answer(request, body, "application/octet-stream")
+
+    def event(request: Request) -> Any:
+        return details.details_of(timeline, _number(request, "rank"), _number(request, "event"))
+
+    def flow(request: Request) -> Any:
+        rank = _number(request, "rank")
+        if "event" in request.query_params:
+            return flows.flows_of(timeline, rank, _number(request, "event"))
+        return flows.flows_within(timeline, rank, _number(request, "from"), _number(request, "to"))
+
+    def found(request: Request) -> Any:
+        direction = request.query_params.get("direction", "next")
+        if direction not in ("next", "previous"):
+            raise UserError(f"`direction` is next or previous, not {direction!r}")
+        at = (_number(request, "at", -_FURTHEST), _number(request, "event", -1), _number(request, "rank", 0))
+        text = request.query_params.get("text", "")
+        return search.search(timeline, text, *at, cast("Literal['next', 'previous']", direction))
+
+    def budget(request: Request) -> Any:
+        return selection.budget_of(timeline, *_range(request))
+
+    def table(request: Request) -> Any:
+        return selection.table_of_range(timeline, *_range(request), request.path_params["name"])
+
+    def answering(call: Callable[[Request], Any]) -> Callable[[Request], Response]:
+        return lambda request: json_answer(request, call(request))
+
+    return [
+        Route("/api/timeline", answering(lambda _: timeline.to_json())),
+        Route("/api/timeline/tiles", tiles),
+        Route("/api/timeline/event", answering(event)),
+        Route("/api/timeline/flows", answering(flow)),
+        Route("/api/timeline/search", answering(found)),
+        Route("/api/timeline/range", answering(budget)),
+        Route("/api/timeline/range/{name}", answering(table)),
+    ]
+
+
+def _range(request: Request) -> tuple[int, int, int]:
+    return _number(request, "rank"), _number(request, "from"), _number(request, "to")
+
+
+def _number(request: Request, name: str, otherwise: int | None = None) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        if otherwise is None:
+            raise UserError(f"the address lacks `{name}`")
+        return otherwise
+    return _integer(text, name)
+
+
+def _integer(text: str, name: str) -> int:
+    """A whole number of at most 62 bits."""
+    if len(text) > 20 or not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+        raise UserError(f"`{name}` must be a whole number, not {text[:40]!r}")
+    number = int(text)
+    if abs(number) > _FURTHEST:
+        raise UserError(f"`{name}` is beyond any recording: {number}")
+    return number

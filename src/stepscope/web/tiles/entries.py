@@ -1,0 +1,131 @@
+"""What a track draws: events, and runs of events that are shorter than a bucket of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.intervals import Times
+
+#: Positions of events in `TrackEvents`.
+Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrackEvents:
+    """The n events of a track, by lane and then by start.
+
+    Attributes:
+        ts: int64[n], start in ns since the rank's origin.
+        dur: int64[n], duration in ns; 0 where the recording has none.
+        id: int32[n], ids of events; those of tables that are no events count from 0.
+        name: int32[n], position among the names of the rank or of the track.
+        kind: uint8[n], position in `KINDS`.
+        lane: uint16[n], row of the track that the event is drawn in, ascending.
+    """
+
+    ts: Times
+    dur: Times
+    id: NDArray[np.int32]
+    name: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+    lane: NDArray[np.uint16]
+
+    @classmethod
+    def of(
+        cls, ts: Times, dur: Times, lane: NDArray[Any], *, id: NDArray[Any], name: NDArray[Any], kind: NDArray[Any]
+    ) -> TrackEvents:
+        """Sort events, which may come in any order, and give every column its type."""
+        order = np.lexsort((-dur, ts, lane))
+        types = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.uint16)
+        columns = (ts, dur, id, name, kind, lane)
+        return cls(*(column[order].astype(type_, copy=False) for column, type_ in zip(columns, types, strict=True)))
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes, at least 1."""
+        return int(self.lane[-1]) + 1 if self.lane.size else 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(getattr(self, one.name).nbytes for one in fields(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """The n entries of a track at one level, by lane and then by start. Each event is in exactly one of them.
+
+    Attributes:
+        start: int64[n], start of the first event in ns.
+        end: int64[n], latest end.
+        busy: int64[n], sum of durations in ns.
+        count: int32[n], events.
+        longest: int32[n], position of the longest event in `TrackEvents`; of equals the first.
+        longest_ns: int64[n], its duration.
+        lane: uint16[n].
+    """
+
+    start: Times
+    end: Times
+    busy: Times
+    count: NDArray[np.int32]
+    longest: Rows
+    longest_ns: Times
+    lane: NDArray[np.uint16]
+
+    @classmethod
+    def alone(cls, events: TrackEvents, chosen: slice = slice(None)) -> Entries:
+        """Each event as an entry of its own."""
+        ts, dur = events.ts[chosen], events.dur[chosen]
+        count, rows = np.ones(ts.size, np.int32), np.arange(events.ts.size, dtype=np.int32)[chosen]
+        return cls(ts, ts + dur, dur, count, rows, dur, events.lane[chosen])
+
+    def __len__(self) -> int:
+        return self.start.size
+
+    def __getitem__(self, chosen: Any) -> Entries:
+        """Those at some positions."""
+        return Entries(*(getattr(self, one.name)[chosen] for one in fields(self)))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(getattr(self, one.name).nbytes for one in fields(self))
+
+    def merged(self, level: int) -> Entries:
+        """Entries at a coarser level, whose buckets are `2 ** level` ns wide.
+
+        Neighbours of a lane that are each shorter than a bucket and start in the same one become a run; events at
+        least as long as a bucket stay alone. Buckets of a level are made of whole buckets of finer ones, so that
+        merging level by level and at once is the same.
+        """
+        if not len(self):
+            return self
+        bucket, long = self.start >> level, self.longest_ns >= 1 << level
+        new = np.ones(len(self), np.bool_)
+        new[1:] = (bucket[1:] != bucket[:-1]) | (self.lane[1:] != self.lane[:-1]) | long[1:] | long[:-1]
+        first = np.flatnonzero(new)
+        if first.size == len(self):
+            return self
+        longest_ns = np.maximum.reduceat(self.longest_ns, first)
+        # The first entry of each run that is as long as the longest: at least one is.
+        as_long = np.flatnonzero(self.longest_ns == np.repeat(longest_ns, np.diff(first, append=len(self))))
+        at = as_long[np.searchsorted(as_long, first)]
+        return Entries(
+            self.start[first],
+            np.maximum.reduceat(self.end, first),
+            np.add.reduceat(self.busy, first),
+            np.add.reduceat(self.count, first, dtype=np.int32),
+            self.longest[at],
+            longest_ns,
+            self.lane[first],
+        )
+
+    @classmethod
+    def joined(cls, parts: list[Entries]) -> Entries:
+        """Entries of several lanes, one after the other."""
+        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))

@@ -1,0 +1,83 @@
+"""What leads to what: from operators to launches to device work, and from forward to backward."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stepscope.model.errors import UserError
+from stepscope.web.tiles.briefs import briefs
+from stepscope.web.tiles.timeline import Timeline
+
+#: Flows of one event, and of one range, that are drawn.
+MOST: Final = 300
+_LAUNCHED: Final = "launch to device"
+_OPERATOR: Final = "operator to launch"
+_BACKWARD: Final = "forward to backward"
+#: (kind, source, target) of all flows; an event may take part in several.
+_FLOWS_SQL: Final = f"""
+SELECT '{_LAUNCHED}' AS kind, launch AS source, event AS target, launch_ts AS left_at, ts AS entered
+FROM activities WHERE launch IS NOT NULL AND launch_ts IS NOT NULL
+UNION ALL
+SELECT DISTINCT '{_OPERATOR}', op, launch, op_ts, launch_ts FROM (
+    SELECT a.op, a.launch, s.ts AS op_ts, a.launch_ts FROM activities a JOIN spans s ON s.id = a.op
+    WHERE a.launch IS NOT NULL AND a.launch_ts IS NOT NULL AND a.op <> a.launch)
+UNION ALL
+SELECT CASE f.kind WHEN 'forward_backward' THEN '{_BACKWARD}' ELSE f.kind END, f.source, f.target, s.ts, t.ts
+FROM flows f JOIN spans s ON s.id = f.source JOIN spans t ON t.id = f.target WHERE f.kind <> 'launch'
+"""
+
+
+def flows_of(timeline: Timeline, rank: int, event: int) -> dict[str, Any]:
+    """The flows that leave or enter an event, and those one step further towards operators and device work.
+
+    Returns:
+        `flows`, each with `kind`, `source` and `target` as in `briefs`, and their number, `count`.
+
+    Raises:
+        UserError: There is no such rank.
+    """
+    # From a kernel to its launch's operator, and from an operator to what its launches started.
+    further = f"""
+    WITH flow AS MATERIALIZED ({_FLOWS_SQL}), near AS (SELECT * FROM flow WHERE source = $event OR target = $event)
+    SELECT DISTINCT kind, source, target FROM (
+        SELECT kind, source, target FROM near
+        UNION ALL SELECT f.kind, f.source, f.target FROM flow f JOIN near n
+            ON f.target = n.source AND n.kind = '{_LAUNCHED}' AND f.kind = '{_OPERATOR}' AND n.target = $event
+        UNION ALL SELECT f.kind, f.source, f.target FROM flow f JOIN near n
+            ON f.source = n.target AND n.kind = '{_OPERATOR}' AND f.kind = '{_LAUNCHED}' AND n.source = $event
+    ) LIMIT {MOST}
+    """
+    return _drawn(timeline, rank, _trace(timeline, rank).rows(further, {"event": event}))
+
+
+def flows_within(timeline: Timeline, rank: int, lo: int, hi: int) -> dict[str, Any]:
+    """The flows of a rank that leave or enter in [lo, hi) on the common axis; none if there are more than `MOST`.
+
+    Raises:
+        UserError: There is no such rank.
+    """
+    trace, shift = _trace(timeline, rank), timeline.axis.shift[rank]
+    within = f"""
+    SELECT DISTINCT kind, source, target FROM ({_FLOWS_SQL})
+    WHERE left_at < $hi AND entered < $hi AND (left_at >= $lo OR entered >= $lo) LIMIT {MOST + 1}
+    """
+    found = trace.rows(within, {"lo": lo - shift, "hi": hi - shift})
+    if len(found) > MOST:
+        return {"count": len(found), "flows": []}
+    return _drawn(timeline, rank, found)
+
+
+def _trace(timeline: Timeline, rank: int) -> Any:
+    if rank not in timeline.ranks:
+        raise UserError(f"the recording has no rank {rank}")
+    return timeline.ranks[rank].for_thread()
+
+
+def _drawn(timeline: Timeline, rank: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    known = briefs(timeline, rank, [row[end] for row in rows for end in ("source", "target")])
+    flows = [
+        {"kind": row["kind"], "source": known[row["source"]], "target": known[row["target"]]}
+        for row in rows
+        if row["source"] in known and row["target"] in known
+    ]
+    return {"count": len(flows), "flows": flows}

@@ -1,0 +1,65 @@
+"""Which lane of its track an event is drawn in: by nesting on host threads, by first fit elsewhere."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.model.intervals import Times, ascending
+
+Lanes = NDArray[np.uint16]
+
+#: Deeper events share the last lane.
+_MOST: Final = 512
+
+
+def nested_lanes(parent: NDArray[Any], depth: NDArray[Any], member: NDArray[np.bool_]) -> Lanes:
+    """How many members are around each of the n events of a thread, uint16[n].
+
+    Args:
+        parent: Position of the innermost event around each one, -1 for none.
+        depth: Nesting depth; parents are less deep.
+        member: Whether an event counts.
+    """
+    around = np.zeros(depth.size, np.int32)
+    order = ascending(depth) if depth.size else np.zeros(0, np.int64)
+    for rows in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
+        inner = rows[parent[rows] >= 0]
+        above = parent[inner]
+        around[inner] = around[above] + member[above]
+    return np.minimum(around, _MOST - 1).astype(np.uint16)
+
+
+def fitted_lanes(ts: Times, dur: Times) -> Lanes:
+    """The lowest lane that is free where each of n intervals starts, uint16[n]; of equal starts the longer first."""
+    lanes = np.zeros(ts.size, np.uint16)
+    order = np.lexsort((-dur, ts))
+    start, end = ts[order], ts[order] + dur[order]
+    if not start.size:
+        return lanes
+    reach = np.maximum.accumulate(end)
+    # Where nothing earlier is open all lanes are free; what overlaps nothing needs no search.
+    apart = np.flatnonzero(np.append(True, start[1:] >= reach[:-1]))
+    many = np.flatnonzero(np.diff(apart, append=start.size) > 1)
+    for begin, stop in zip(apart[many].tolist(), np.append(apart, start.size)[many + 1].tolist(), strict=True):
+        lanes[order[begin:stop]] = _first_fit(start[begin:stop].tolist(), end[begin:stop].tolist())
+    return lanes
+
+
+def _first_fit(starts: list[int], ends: list[int]) -> list[int]:
+    free: list[int] = []
+    ending: list[tuple[int, int]] = []
+    used, found = 0, []
+    for start, end in zip(starts, ends, strict=True):
+        while ending and ending[0][0] <= start:
+            heapq.heappush(free, heapq.heappop(ending)[1])
+        if free:
+            lane = heapq.heappop(free)
+        else:
+            lane, used = min(used, _MOST - 1), used + 1
+        found.append(lane)
+        heapq.heappush(ending, (end, lane))
+    return found

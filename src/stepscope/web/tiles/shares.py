@@ -1,0 +1,56 @@
+"""What a device did, as shares of any range of time: computing, exposed communication and copies, idle by cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.idle.idle_causes import idle_parts
+from stepscope.model.intervals import Intervals, Times
+from stepscope.model.trace import Trace
+from stepscope.web.tiles.track import SHARES
+
+#: Labels before those of idle time.
+_BUSY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """When a device did what, by position in `SHARES`; the sets are disjoint and fill the time that is explained."""
+
+    parts: dict[int, Intervals]
+
+    def within(self, starts: Times, ends: Times) -> dict[int, NDArray[np.int64]]:
+        """Nanoseconds of each label in n ranges, int64[n] by label; labels without any are left out."""
+        found = {label: part.within(starts, ends) for label, part in self.parts.items()}
+        return {label: ns for label, ns in found.items() if ns.any()}
+
+    def buckets(self, lo: int, level: int, number: int) -> dict[int, NDArray[np.int64]]:
+        """The same in a row of buckets, each `2 ** level` ns wide, from `lo` on."""
+        edges = lo + (np.arange(number + 1, dtype=np.int64) << level)
+        return self.within(edges[:-1], edges[1:])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(part.starts.nbytes + part.ends.nbytes for part in self.parts.values())
+
+
+def shares_of(trace: Trace, device: int | None) -> Shares:
+    """What a device of a rank did.
+
+    Raises:
+        KeyError: The rank has no activity on it.
+    """
+    for one, idle in trace.once(idle_parts):
+        if one.device == device:
+            exposed = one.comm - one.compute
+            parts = {0: one.compute, 1: exposed, 2: one.copy - one.compute - one.comm}
+            for cause in np.unique(idle.cause).tolist():
+                mine = idle.cause == cause
+                parts[_BUSY + cause] = Intervals.union_of(idle.starts[mine], idle.ends[mine])
+            assert max(parts) < len(SHARES)
+            return Shares({label: part for label, part in parts.items() if len(part)})
+    raise KeyError(f"no activity on device {device}")

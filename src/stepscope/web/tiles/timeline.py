@@ -1,0 +1,171 @@
+"""The timeline of an open trace: its tracks on one time axis, and their tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.model.errors import UserError
+from stepscope.model.trace import Trace
+from stepscope.reports.text import visible
+from stepscope.web.tiles import encode
+from stepscope.web.tiles.clock import Axis, axis_of
+from stepscope.web.tiles.kept import Kept
+from stepscope.web.tiles.lines import Line, line_of
+from stepscope.web.tiles.listing import tracks_of
+from stepscope.web.tiles.names import ShortNames
+from stepscope.web.tiles.pyramid import COARSEST, Pyramid
+from stepscope.web.tiles.reading import events_of
+from stepscope.web.tiles.shares import Shares, shares_of
+from stepscope.web.tiles.track import KINDS, SHARES, TimelineTrack
+
+#: Buckets of a tile, as a power of two: a screen is two to four tiles wide.
+TILE_BITS: Final = 10
+#: What tracks may take in memory; an event takes some 90 bytes.
+_LIMIT: Final = 1536 << 20
+#: Tracks of one request.
+_MOST_TRACKS: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is in the timeline: a track's index, a lane, and a range in ns on the common axis."""
+
+    track: int
+    lane: int
+    start: int
+    end: int
+
+
+class Timeline:
+    """The timeline of a trace of one or more ranks; several threads may ask at a time.
+
+    Args:
+        trace: Stays open as long as it is asked.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.ranks = {rank: trace.rank(rank) for rank in trace.ranks}
+        self._names = {rank: ShortNames(one) for rank, one in self.ranks.items()}
+        self._kept = Kept(_LIMIT)
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The common time axis."""
+        return axis_of(self.ranks)
+
+    @cached_property
+    def tracks(self) -> list[TimelineTrack]:
+        """All tracks, rank by rank; an index of a track is a position in this list."""
+        return [track for one in self.ranks.values() for track in tracks_of(one.for_thread())]
+
+    def to_json(self) -> dict[str, Any]:
+        """What a page needs before it asks for tiles. Times are ns on the common axis."""
+        axis = self.axis
+        ranks = [
+            {
+                "rank": rank,
+                "host": visible(one.recordings[rank].host or ""),
+                "shift": axis.shift[rank],
+                "first": axis.first[rank],
+                "last": axis.last[rank],
+            }
+            for rank, one in self.ranks.items()
+        ]
+        first, last = axis.whole
+        tracks = [track.to_json(index) for index, track in enumerate(self.tracks)]
+        whole = {"first": first, "last": last, "aligned": axis.by, "tile_bits": TILE_BITS}
+        return {**whole, "ranks": ranks, "tracks": tracks, "kinds": KINDS, "shares": SHARES}
+
+    def pyramid(self, index: int) -> Pyramid:
+        """The events of a track at all levels.
+
+        Raises:
+            UserError: There is no such track, or it has no events.
+        """
+        track = self._track(index)
+        if track.form != "events":
+            raise UserError(f"track {index} is drawn as {track.form}, not as events")
+
+        def read() -> Pyramid:
+            events = events_of(self.ranks[track.rank].for_thread(), track)
+            shift = self.axis.shift[track.rank]
+            return Pyramid(replace(events, ts=events.ts + shift) if shift else events)
+
+        return self._kept.value(index, read)
+
+    def tiles(self, level: int, tile: int, tracks: Sequence[int]) -> bytes:
+        """Blocks of some tracks (`encode.py`) for tile number `tile`, whose buckets are `2 ** level` ns wide.
+
+        Raises:
+            UserError: There is no such level or track, or there are too many of them.
+        """
+        if not 0 <= level <= COARSEST or abs(tile) >= 1 << 62 - level - TILE_BITS:
+            raise UserError(f"tiles have levels 0 to {COARSEST}, not {level}")
+        if len(tracks) > _MOST_TRACKS:
+            raise UserError(f"a request may name {_MOST_TRACKS} tracks, not {len(tracks)}")
+        return b"".join(self._tile(level, tile, index) for index in tracks)
+
+    def _tile(self, level: int, tile: int, index: int) -> bytes:
+        track = self._track(index)
+        width = level + TILE_BITS
+        lo, hi = tile << width, (tile + 1) << width
+        header = {"track": index, "level": level, "tile": tile}
+        if track.form == "events":
+            pyramid = self.pyramid(index)
+            names = self._step_names(track) if track.source == "steps" else self._names[track.rank]
+            return encode.of_events(header, lo, pyramid.entries(lo, hi, level), pyramid.events, names)
+        shift = self.axis.shift[track.rank]
+        if track.form == "line":
+            sampled = self._kept.value(index, lambda: self._line(track)).within(lo, hi, level)
+            return encode.of_line(header, lo, sampled)
+        shares = self.shares(index)
+        return encode.of_shares(header, lo, shares.buckets(lo - shift, level, 1 << TILE_BITS))
+
+    def shares(self, index: int) -> Shares:
+        """What the device of a track did; times since the rank's origin.
+
+        Raises:
+            UserError: There is no such track, or it is none of a device's time.
+        """
+        track = self._track(index)
+        if track.form != "shares":
+            raise UserError(f"track {index} is not of a device's time")
+        return self._kept.value(index, lambda: shares_of(self.ranks[track.rank].for_thread(), track.device))
+
+    def _line(self, track: TimelineTrack) -> Line:
+        line = line_of(self.ranks[track.rank].for_thread(), track)
+        return replace(line, ts=line.ts + self.axis.shift[track.rank])
+
+    def _step_names(self, track: TimelineTrack) -> list[str]:
+        rows = self.ranks[track.rank].rows("SELECT name FROM steps WHERE source <> 'whole'")
+        return [visible(row["name"]) for row in rows]
+
+    def _track(self, index: int) -> TimelineTrack:
+        if not 0 <= index < len(self.tracks):
+            raise UserError(f"there is no track {index}; the timeline has {len(self.tracks)}")
+        return self.tracks[index]
+
+    def track_of(self, rank: int, thread: int, category: str) -> int | None:
+        """Index of the track that an event is drawn in first, by its thread or queue and category."""
+        for index, track in enumerate(self.tracks):
+            if track.rank == rank and track.track == thread and track.holds(category):
+                return index
+        return None
+
+    def place(self, index: int, event: int, ts: int) -> Place | None:
+        """Where an event is, given its track and its start on the common axis; None if it is not there."""
+        events = self.pyramid(index).events
+        edges = np.searchsorted(events.lane, np.arange(events.lanes + 1)).tolist()
+        for lane, (begin, end) in enumerate(pairwise(edges)):
+            at = begin + int(np.searchsorted(events.ts[begin:end], ts))
+            while at < end and events.ts[at] == ts:
+                if events.id[at] == event:
+                    return Place(index, lane, ts, ts + int(events.dur[at]))
+                at += 1
+        return None
