@@ -17,6 +17,7 @@ import { Query } from "./Query";
 import { Roofline } from "./Roofline";
 import { Tables } from "./Tables";
 import { Transfers } from "./Transfers";
+import { Timeline } from "../timeline/Timeline";
 
 export interface PageProps {
   report: Report;
@@ -41,6 +42,7 @@ const of = (...tables: string[]) => (report: Report) => has(report, ...tables);
 
 export const PAGES: readonly PageEntry[] = [
   { id: "overview", title: "Overview", group: "Summary", available: () => true, component: Overview },
+  { id: "timeline", title: "Timeline", group: "Summary", available: (report) => report.source.some((one) => one.events > 0), component: Timeline, wide: true },
   { id: "kernels", title: "Kernels", group: "Device", available: of("kernels"), component: Kernels },
   { id: "roofline", title: "Roofline", group: "Device", available: of("roofline"), component: Roofline },
   { id: "communication", title: "Communication", group: "Device", available: of("collectives", "links"), component: Communication },

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from stepscope.model.errors import StepscopeError
 from stepscope.web.answers import failed, unexpected
-from stepscope.web.routes import bundle, executions, flame, query, report, snapshot
+from stepscope.web.routes import bundle, executions, flame, query, report, snapshot, timeline
 from stepscope.web.security import LOCAL, Guard
 from stepscope.web.viewing import Viewing
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stepscope.reports.build import ReportOptions
 
 #: Each module has `routes(viewing)`; addresses are relative, so that the whole works below any prefix.
-_TOPICS = (report, executions, flame, snapshot, query, bundle)
+_TOPICS = (report, timeline, executions, flame, snapshot, query, bundle)
 
 
 def create_app(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.web.tiles.entries import Entries, TrackEvents
+from stepscope.web.tiles.entries import TrackEntries, TrackEvents
 from stepscope.web.tiles.lanes import fitted_lanes, nested_lanes
 from stepscope.web.tiles.pyramid import Pyramid
 
@@ -18,7 +18,7 @@ def events(*spans: tuple[int, int]) -> TrackEvents:
     return TrackEvents.of(ts, dur, fitted_lanes(ts, dur), id=number, name=number, kind=np.zeros(ts.size, np.uint8))
 
 
-def rows(entries: Entries) -> list[tuple[int, int, int, int, int]]:
+def rows(entries: TrackEntries) -> list[tuple[int, int, int, int, int]]:
     columns = (entries.lane, entries.start, entries.end, entries.busy, entries.count)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -84,7 +84,7 @@ def test_every_event_is_in_one_entry_and_busy_time_is_exact(spans: list[tuple[in
 
 @given(spans=SPANS.filter(bool), finer=st.integers(0, 5), more=st.integers(0, 5))
 def test_merging_level_by_level_is_merging_at_once(spans: list[tuple[int, int]], finer: int, more: int) -> None:
-    alone = Entries.alone(events(*spans))
+    alone = TrackEntries.alone(events(*spans))
     assert rows(alone.merged(finer).merged(finer + more)) == rows(alone.merged(finer + more))
 
 
@@ -113,5 +113,7 @@ def test_a_stored_coarse_level_answers_like_the_events_themselves() -> None:
     for level in range(13):
         found = pyramid.entries(8 << 12, 9 << 12, level)
         assert rows(found) == [
-            row for row in rows(Entries.alone(events(*spans)).merged(level)) if row[1] < 9 << 12 and row[2] > 8 << 12
+            row
+            for row in rows(TrackEntries.alone(events(*spans)).merged(level))
+            if row[1] < 9 << 12 and row[2] > 8 << 12
         ]

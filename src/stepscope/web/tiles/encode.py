@@ -24,8 +24,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.web.tiles.entries import Entries, TrackEvents
-from stepscope.web.tiles.lines import Sampled
+from stepscope.web.tiles.entries import TrackEntries, TrackEvents
+from stepscope.web.tiles.lines import SampledRange
 from stepscope.web.tiles.names import ShortNames
 
 MAGIC: Final = 0x31545353
@@ -33,7 +33,9 @@ MAGIC: Final = 0x31545353
 Header = dict[str, Any]
 
 
-def of_events(header: Header, lo: int, entries: Entries, events: TrackEvents, names: ShortNames | list[str]) -> bytes:
+def of_events(
+    header: Header, lo: int, entries: TrackEntries, events: TrackEvents, names: ShortNames | list[str]
+) -> bytes:
     """A tile of events and runs; `names` is of the rank, or a list that names are positions in."""
     at = entries.longest
     pairs, index = np.unique(events.name[at].astype(np.int64) << 8 | events.kind[at], return_inverse=True)
@@ -60,7 +62,7 @@ def of_shares(header: Header, lo: int, shares: dict[int, NDArray[np.int64]]) -> 
     return block({**header, "form": "shares", "lo": str(lo)}, columns)
 
 
-def of_line(header: Header, lo: int, sampled: Sampled) -> bytes:
+def of_line(header: Header, lo: int, sampled: SampledRange) -> bytes:
     """A tile of samples."""
     columns: dict[str, NDArray[Any]] = {
         "start": (sampled.start - lo).astype(np.float64),

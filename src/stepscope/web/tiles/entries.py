@@ -56,7 +56,7 @@ class TrackEvents:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entries:
+class TrackEntries:
     """The n entries of a track at one level, by lane and then by start. Each event is in exactly one of them.
 
     Attributes:
@@ -78,7 +78,7 @@ class Entries:
     lane: NDArray[np.uint16]
 
     @classmethod
-    def alone(cls, events: TrackEvents, chosen: slice = slice(None)) -> Entries:
+    def alone(cls, events: TrackEvents, chosen: slice = slice(None)) -> TrackEntries:
         """Each event as an entry of its own."""
         ts, dur = events.ts[chosen], events.dur[chosen]
         count, rows = np.ones(ts.size, np.int32), np.arange(events.ts.size, dtype=np.int32)[chosen]
@@ -87,17 +87,17 @@ class Entries:
     def __len__(self) -> int:
         return self.start.size
 
-    def __getitem__(self, chosen: Any) -> Entries:
+    def __getitem__(self, chosen: Any) -> TrackEntries:
         """Those at some positions."""
-        return Entries(*(getattr(self, one.name)[chosen] for one in fields(self)))
+        return TrackEntries(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
         return sum(getattr(self, one.name).nbytes for one in fields(self))
 
-    def merged(self, level: int) -> Entries:
-        """Entries at a coarser level, whose buckets are `2 ** level` ns wide.
+    def merged(self, level: int) -> TrackEntries:
+        """TrackEntries at a coarser level, whose buckets are `2 ** level` ns wide.
 
         Neighbours of a lane that are each shorter than a bucket and start in the same one become a run; events at
         least as long as a bucket stay alone. Buckets of a level are made of whole buckets of finer ones, so that
@@ -115,7 +115,7 @@ class Entries:
         # The first entry of each run that is as long as the longest: at least one is.
         as_long = np.flatnonzero(self.longest_ns == np.repeat(longest_ns, np.diff(first, append=len(self))))
         at = as_long[np.searchsorted(as_long, first)]
-        return Entries(
+        return TrackEntries(
             self.start[first],
             np.maximum.reduceat(self.end, first),
             np.add.reduceat(self.busy, first),
@@ -126,6 +126,6 @@ class Entries:
         )
 
     @classmethod
-    def joined(cls, parts: list[Entries]) -> Entries:
-        """Entries of several lanes, one after the other."""
+    def joined(cls, parts: list[TrackEntries]) -> TrackEntries:
+        """TrackEntries of several lanes, one after the other."""
         return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))

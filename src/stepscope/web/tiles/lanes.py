@@ -44,8 +44,8 @@ def fitted_lanes(ts: Times, dur: Times) -> Lanes:
     # Where nothing earlier is open all lanes are free; what overlaps nothing needs no search.
     apart = np.flatnonzero(np.append(True, start[1:] >= reach[:-1]))
     many = np.flatnonzero(np.diff(apart, append=start.size) > 1)
-    for begin, stop in zip(apart[many].tolist(), np.append(apart, start.size)[many + 1].tolist(), strict=True):
-        lanes[order[begin:stop]] = _first_fit(start[begin:stop].tolist(), end[begin:stop].tolist())
+    for since, stop in zip(apart[many].tolist(), np.append(apart, start.size)[many + 1].tolist(), strict=True):
+        lanes[order[since:stop]] = _first_fit(start[since:stop].tolist(), end[since:stop].tolist())
     return lanes
 
 

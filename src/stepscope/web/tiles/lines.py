@@ -22,7 +22,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
+class SampledRange:
     """Samples of a range, the ones of a bucket together.
 
     Attributes:
@@ -43,24 +43,24 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class CounterLine:
     """The n samples of a counter, by time."""
 
     ts: Times
     value: Values
 
-    def within(self, lo: int, hi: int, level: int) -> Sampled:
+    def within(self, lo: int, hi: int, level: int) -> SampledRange:
         """Those in [lo, hi), in buckets `2 ** level` ns wide; lo and hi are whole numbers of buckets."""
-        begin, end = np.searchsorted(self.ts, (lo, hi)).tolist()
-        before = float(self.value[begin - 1]) if begin else None
-        ts, value = self.ts[begin:end], self.value[begin:end]
+        since, end = np.searchsorted(self.ts, (lo, hi)).tolist()
+        before = float(self.value[since - 1]) if since else None
+        ts, value = self.ts[since:end], self.value[since:end]
         if not ts.size:
             none = np.zeros(0, np.float64)
-            return Sampled(ts, none, none, none, np.zeros(0, np.int64), before)
+            return SampledRange(ts, none, none, none, np.zeros(0, np.int64), before)
         first = np.flatnonzero(np.append(True, np.diff(ts >> level)))
         count = np.diff(first, append=ts.size)
         low, high = np.fmin.reduceat(value, first), np.fmax.reduceat(value, first)
-        return Sampled(ts[first], low, high, value[first + count - 1], count, before)
+        return SampledRange(ts[first], low, high, value[first + count - 1], count, before)
 
     @property
     def nbytes(self) -> int:
@@ -68,7 +68,7 @@ class Line:
         return self.ts.nbytes + self.value.nbytes
 
 
-def line_of(trace: Trace, track: TimelineTrack) -> Line:
+def line_of(trace: Trace, track: TimelineTrack) -> CounterLine:
     """The samples of a track that is drawn as a line; times since the rank's origin."""
     values: list[Any] = [track.device]
     if track.source == "memory":
@@ -76,4 +76,4 @@ def line_of(trace: Trace, track: TimelineTrack) -> Line:
         rows = trace.columns(_MEMORY_SQL.format(column=column), values)
     else:
         rows = trace.columns(_COUNTER_SQL, [track.track, track.part])
-    return Line(rows["ts"], rows["value"])
+    return CounterLine(rows["ts"], rows["value"])

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.model.intervals import Times
-from stepscope.web.tiles.entries import Entries, TrackEvents
+from stepscope.web.tiles.entries import TrackEntries, TrackEvents
 
 #: Levels are kept that have at most this share of the entries of the next finer one that is kept.
 _SHARE: Final = 0.25
@@ -19,7 +19,7 @@ COARSEST: Final = 44
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Level:
-    """Entries at one level, with what finds a range of them.
+    """TrackEntries at one level, with what finds a range of them.
 
     Attributes:
         level: Buckets are `2 ** level` ns wide; -1 for the events themselves.
@@ -29,12 +29,12 @@ class _Level:
     """
 
     level: int
-    entries: Entries
+    entries: TrackEntries
     lanes: Times
     reach: Times
 
     @classmethod
-    def of(cls, level: int, entries: Entries, lanes: int) -> _Level:
+    def of(cls, level: int, entries: TrackEntries, lanes: int) -> _Level:
         edges = np.searchsorted(entries.lane, np.arange(lanes + 1))
         reach = entries.end
         falls = reach[1:] < reach[:-1]
@@ -44,16 +44,16 @@ class _Level:
             reach = np.concatenate(parts)
         return cls(level, entries, edges, reach)
 
-    def within(self, lo: int, hi: int, margin: int) -> Entries:
-        """Entries that touch [lo, hi), and those that start up to `margin` before, which may belong to their runs."""
+    def within(self, lo: int, hi: int, margin: int) -> TrackEntries:
+        """Those that touch [lo, hi), and those that start up to `margin` before, which may belong to their runs."""
         entries, parts = self.entries, []
-        for begin, end in pairwise(self.lanes.tolist()):
-            last = begin + int(np.searchsorted(entries.start[begin:end], hi, "left"))
-            first = begin + int(np.searchsorted(self.reach[begin:last], lo, "left"))
-            first = min(first, begin + int(np.searchsorted(entries.start[begin:last], lo - margin, "left")))
+        for since, end in pairwise(self.lanes.tolist()):
+            last = since + int(np.searchsorted(entries.start[since:end], hi, "left"))
+            first = since + int(np.searchsorted(self.reach[since:last], lo, "left"))
+            first = min(first, since + int(np.searchsorted(entries.start[since:last], lo - margin, "left")))
             if first < last:
                 parts.append(entries[first:last])
-        return Entries.joined(parts) if parts else entries[:0]
+        return TrackEntries.joined(parts) if parts else entries[:0]
 
     @property
     def nbytes(self) -> int:
@@ -66,7 +66,7 @@ class Pyramid:
     def __init__(self, events: TrackEvents) -> None:
         self.events = events
         lanes = events.lanes
-        self._levels = [_Level.of(-1, Entries.alone(events), lanes)]
+        self._levels = [_Level.of(-1, TrackEntries.alone(events), lanes)]
         level, entries = 0, self._levels[0].entries
         while level <= COARSEST and len(entries) > lanes:
             entries = entries.merged(level)
@@ -79,7 +79,7 @@ class Pyramid:
         """Bytes in memory."""
         return self.events.nbytes + sum(level.nbytes for level in self._levels)
 
-    def entries(self, lo: int, hi: int, level: int) -> Entries:
+    def entries(self, lo: int, hi: int, level: int) -> TrackEntries:
         """The entries at a level that touch [lo, hi), both whole numbers of buckets.
 
         An entry touches where one of its events overlaps the range or starts in it, so that each is among those of the

@@ -9,7 +9,6 @@ import numpy as np
 from stepscope.analyses.registry import analyses
 from stepscope.analyses.shared.narrow import Filter, narrowed
 from stepscope.model.errors import MissingInputError, UserError
-from stepscope.reports.json import _finite
 from stepscope.web.tiles.timeline import Timeline
 from stepscope.web.tiles.track import SHARES
 
@@ -59,12 +58,13 @@ def table_of_range(timeline: Timeline, rank: int, lo: int, hi: int, name: str) -
         except MissingInputError:
             rows: list[list[Any]] = []
         else:
-            rows = [[_finite(value) for value in row] for row in table.rows()]
-    columns = [
-        {"name": one.name, "type": one.type, "unit": one.unit, "description": one.description}
-        for one in analysis.schema.columns
-    ]
-    return {"description": analysis.schema.description, "columns": columns, "rows": rows[:_ROWS], "count": len(rows)}
+            rows = table.json_rows()
+    return {
+        "description": analysis.schema.description,
+        "columns": analysis.schema.to_json(),
+        "rows": rows[:_ROWS],
+        "count": len(rows),
+    }
 
 
 def _check(timeline: Timeline, rank: int, lo: int, hi: int) -> None:

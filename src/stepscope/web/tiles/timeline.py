@@ -16,7 +16,7 @@ from stepscope.reports.text import visible
 from stepscope.web.tiles import encode
 from stepscope.web.tiles.clock import Axis, axis_of
 from stepscope.web.tiles.kept import Kept
-from stepscope.web.tiles.lines import Line, line_of
+from stepscope.web.tiles.lines import CounterLine, line_of
 from stepscope.web.tiles.listing import tracks_of
 from stepscope.web.tiles.names import ShortNames
 from stepscope.web.tiles.pyramid import COARSEST, Pyramid
@@ -33,7 +33,7 @@ _MOST_TRACKS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Drawn:
     """Where something is in the timeline: a track's index, a lane, and a range in ns on the common axis."""
 
     track: int
@@ -138,7 +138,7 @@ class Timeline:
             raise UserError(f"track {index} is not of a device's time")
         return self._kept.value(index, lambda: shares_of(self.ranks[track.rank].for_thread(), track.device))
 
-    def _line(self, track: TimelineTrack) -> Line:
+    def _line(self, track: TimelineTrack) -> CounterLine:
         line = line_of(self.ranks[track.rank].for_thread(), track)
         return replace(line, ts=line.ts + self.axis.shift[track.rank])
 
@@ -158,14 +158,14 @@ class Timeline:
                 return index
         return None
 
-    def place(self, index: int, event: int, ts: int) -> Place | None:
+    def place(self, index: int, event: int, ts: int) -> Drawn | None:
         """Where an event is, given its track and its start on the common axis; None if it is not there."""
         events = self.pyramid(index).events
         edges = np.searchsorted(events.lane, np.arange(events.lanes + 1)).tolist()
-        for lane, (begin, end) in enumerate(pairwise(edges)):
-            at = begin + int(np.searchsorted(events.ts[begin:end], ts))
+        for lane, (since, end) in enumerate(pairwise(edges)):
+            at = since + int(np.searchsorted(events.ts[since:end], ts))
             while at < end and events.ts[at] == ts:
                 if events.id[at] == event:
-                    return Place(index, lane, ts, ts + int(events.dur[at]))
+                    return Drawn(index, lane, ts, ts + int(events.dur[at]))
                 at += 1
         return None

@@ -1,0 +1,74 @@
+import type { Signal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { getJson, Refused } from "../data/client";
+import { FLOW_KINDS, type Board } from "./board";
+import { Find } from "./Find";
+import { toggled } from "./sets";
+import type { Flows } from "./types";
+
+/** Search, zoom, flows and what is hidden. */
+export function Bar({ board, find, help }: { board: Board; find: RefObject<HTMLInputElement | null>; help: Signal<boolean> }) {
+  const zoom = (factor: number) => {
+    board.view.zoom(factor);
+    board.redraw();
+  };
+  const hidden = board.hidden.value.size;
+  return (
+    <div class="tl-bar">
+      <Find board={board} input={find} />
+      <span class="grow" />
+      <FlowMenu board={board} />
+      {hidden ? <button type="button" onClick={() => board.showAll()}>Show {hidden} hidden</button> : null}
+      <span class="tl-group">
+        <button type="button" aria-label="Zoom out" onClick={() => zoom(2)}>−</button>
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
+        <button type="button" onClick={() => { board.view.set(...board.view.whole()); board.redraw(); }}>Everything</button>
+      </span>
+      <button type="button" aria-expanded={help.value} onClick={() => (help.value = !help.value)}>Keys</button>
+    </div>
+  );
+}
+
+function FlowMenu({ board }: { board: Board }) {
+  const all = async () => {
+    board.allFlows.value = !board.allFlows.value;
+    if (!board.allFlows.value) {
+      board.flows.value = [];
+      board.redraw();
+      return;
+    }
+    const rank = board.selected.value?.rank ?? board.info.ranks[0]?.rank ?? 0;
+    const query = `rank=${rank}&from=${Math.round(board.view.from)}&to=${Math.round(board.view.to)}`;
+    try {
+      const found = await getJson<Flows>(`api/timeline/flows?${query}`);
+      board.flows.value = found.flows;
+      if (found.count && !found.flows.length) board.error.value = new Refused(`the window has more than ${found.count - 1} flows`, "zoom in until fewer are left");
+      else board.error.value = null;
+    } catch (error) {
+      board.error.value = error instanceof Refused ? error : new Refused(String(error));
+    }
+    board.redraw();
+  };
+  return (
+    <details class="tl-menu">
+      <summary>Flows</summary>
+      <div>
+        {FLOW_KINDS.map((kind) => (
+          <label>
+            <input
+              type="checkbox"
+              checked={board.flowKinds.value.has(kind)}
+              onChange={() => {
+                board.flowKinds.value = toggled(board.flowKinds.value, kind);
+                board.redraw();
+              }}
+            />
+            {kind}
+          </label>
+        ))}
+        <button type="button" aria-pressed={board.allFlows.value} onClick={() => void all()}>All in the window</button>
+        <p class="aside">Otherwise those of the chosen event.</p>
+      </div>
+    </details>
+  );
+}

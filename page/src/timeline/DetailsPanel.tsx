@@ -1,0 +1,78 @@
+import { duration, quantity, visible } from "../components/format";
+import type { Value } from "../data/types";
+import type { Board } from "./board";
+import { moment } from "./ruler";
+import type { Brief } from "./types";
+
+/** Everything that is recorded of the chosen event, and what it belongs to. */
+export function DetailsPanel({ board }: { board: Board }) {
+  const found = board.details.value;
+  if (!found) return <p class="aside">Click an event, or press Enter, to see what is recorded of it.</p>;
+  const { event } = found;
+  const fit = () => {
+    board.view.fit(event.start, event.start + (event.dur ?? 0));
+    board.redraw();
+  };
+  const flows = board.flows.value.filter((flow) => flow.source.id === event.id || flow.target.id === event.id);
+  return (
+    <div class="tl-details">
+      <div>
+        <h3>{found.name}</h3>
+        <dl class="tl-facts">
+          <dt>start</dt><dd>{moment(event.start - found.shift)}</dd>
+          <dt>duration</dt><dd>{event.dur === null ? "not recorded" : moment(event.dur)}</dd>
+          <dt>category</dt><dd>{event.category}</dd>
+          <dt>on</dt><dd>rank {event.rank}, {found.thread}</dd>
+          {event.step === null ? null : [<dt>step</dt>, <dd>{event.step}</dd>]}
+        </dl>
+        <div class="tl-actions">
+          <button type="button" onClick={fit}>Zoom to it</button>
+          <button type="button" onClick={() => board.select(event.rank, event.start, event.start + Math.max(event.dur ?? 1, 1))}>Select its time</button>
+        </div>
+        <Links board={board} title="Leads to" events={flows.filter((flow) => flow.source.id === event.id).map((flow) => ({ ...flow.target, what: flow.kind }))} />
+        <Links board={board} title="Comes from" events={flows.filter((flow) => flow.target.id === event.id).map((flow) => ({ ...flow.source, what: flow.kind }))} />
+        <Links board={board} title="Belongs to" events={found.related} />
+      </div>
+      <div>
+        {found.facts.map(({ title, rows }) => (
+          <table class="tl-pairs">
+            <caption>{title}</caption>
+            <tbody>
+              {rows.map(([name, value, unit]) => <tr><th scope="row">{name}</th><td>{written(value, unit)}</td></tr>)}
+            </tbody>
+          </table>
+        ))}
+      </div>
+      {found.stack.length ? (
+        <div>
+          <h4>Call stack, innermost first</h4>
+          <ol class="tl-stack">{found.stack.map((line) => <li>{line}</li>)}</ol>
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+function Links({ board, title, events }: { board: Board; title: string; events: (Brief & { what: string })[] }) {
+  if (!events.length) return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <ul class="tl-links">
+        {events.slice(0, 12).map((one) => (
+          <li>
+            <span class="aside">{one.what} </span>
+            <button type="button" class="link" onClick={() => void board.choose(one.rank, one.id, "reveal")}>{visible(one.name).slice(0, 120)}</button>
+            <span class="aside"> {duration(one.dur)}</span>
+          </li>
+        ))}
+        {events.length > 12 ? <li class="aside">and {events.length - 12} more</li> : null}
+      </ul>
+    </>
+  );
+}
+
+function written(value: Value, unit: string): string {
+  if (typeof value === "number") return unit ? quantity(value, unit) : String(value);
+  return visible(String(value));
+}

@@ -1,0 +1,65 @@
+import { useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
+import { getJson, offline, Refused } from "../data/client";
+import type { Board } from "./board";
+import type { Found } from "./types";
+
+/** Search of names: events without it are faint, and the next one that has it is chosen. */
+export function Find({ board, input }: { board: Board; input: RefObject<HTMLInputElement | null> }) {
+  const said = useSignal("");
+  const text = board.search.value.trim();
+  useEffect(() => {
+    said.value = "";
+    board.redraw();
+  }, [text]);
+  const go = async (direction: "next" | "previous") => {
+    if (text.length < 2) return;
+    const { selected, view } = board;
+    const at = selected.value?.start ?? (direction === "next" ? view.from : view.to);
+    const from = selected.value ? `&event=${selected.value.id}&rank=${selected.value.rank}` : "";
+    const query = `text=${encodeURIComponent(text)}&at=${Math.round(at)}&direction=${direction}${from}`;
+    try {
+      const found = await getJson<Found>(`api/timeline/search?${query}`);
+      const count = `${found.count.toLocaleString("en-US")} ${found.count === 1 ? "event" : "events"}`;
+      said.value = found.found || !found.count ? count : `${count}, none ${direction === "next" ? "later" : "earlier"}`;
+      if (found.found) await board.choose(found.found.rank, found.found.id, "reveal");
+    } catch (error) {
+      said.value = error instanceof Refused ? error.message : "the search failed";
+    }
+  };
+  return (
+    <form
+      class="tl-find"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void go("next");
+      }}
+    >
+      <label>
+        <span class="hidden">Search names of events</span>
+        <input
+          ref={input}
+          type="search"
+          placeholder="Search names  /"
+          value={board.search.value}
+          onInput={(event) => (board.search.value = event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && event.shiftKey) {
+              event.preventDefault();
+              void go("previous");
+            }
+          }}
+        />
+      </label>
+      {offline ? null : (
+        <>
+          <button type="button" aria-label="Previous event with this name" disabled={text.length < 2} onClick={() => void go("previous")}>‹</button>
+          <button type="submit" aria-label="Next event with this name" disabled={text.length < 2}>›</button>
+        </>
+      )}
+      <span class="aside" role="status">{said.value}</span>
+    </form>
+  );
+}

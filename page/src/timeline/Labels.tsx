@@ -1,0 +1,35 @@
+import type { Board } from "./board";
+import type { Row } from "./rows";
+
+/** Names of ranks, sections and tracks, with what folds, pins and hides them. */
+export function Labels({ board, rows }: { board: Board; rows: Row[] }) {
+  return (
+    <ul class="tl-labels" aria-label="Tracks">
+      {rows.map((row) => <Label key={row.key} board={board} row={row} />)}
+    </ul>
+  );
+}
+
+function Label({ board, row }: { board: Board; row: Row }) {
+  const { track } = row;
+  const pinned = row.form === "track" && track !== null && board.pinned.value.has(track.index);
+  const folds = row.form !== "track" || track?.form === "events";
+  const fold = row.form === "track" ? (row.small ? "Show larger" : "Show smaller") : row.open ? "Fold" : "Unfold";
+  const title = track && row.form === "track" && track.events ? `${row.label}: ${track.events.toLocaleString("en-US")} ${track.form === "line" ? "samples" : "events"}` : row.label;
+  return (
+    <li class={`tl-label ${row.form} level${row.level}`} style={{ top: `${row.y}px`, height: `${row.height}px` }}>
+      {folds ? (
+        <button type="button" class="tl-fold" aria-expanded={row.open} aria-label={`${fold} ${row.label}`} onClick={() => board.turn(row.key)}>
+          <span aria-hidden="true">{row.open ? "▾" : "▸"}</span>
+        </button>
+      ) : <span class="tl-fold" />}
+      <span class="tl-name" title={title}>{row.label}</span>
+      {row.form === "track" && track ? (
+        <span class="tl-tools">
+          <button type="button" aria-pressed={pinned} aria-label={`Pin ${row.label}`} title="Pin to the top" onClick={() => board.pin(track.index)}>⊤</button>
+          {pinned ? null : <button type="button" aria-label={`Hide ${row.label}`} title="Hide" onClick={() => board.hide(track.index)}>×</button>}
+        </span>
+      ) : null}
+    </li>
+  );
+}

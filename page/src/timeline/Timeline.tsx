@@ -1,0 +1,157 @@
+import "./timeline.css";
+import { effect, useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Failure } from "../components/Failure";
+import { duration } from "../components/format";
+import { getJson, Refused } from "../data/client";
+import type { PageProps } from "../pages/registry";
+import { keep, place } from "../shell/router";
+import { Axis } from "./Axis";
+import { Board } from "./board";
+import { Bottom } from "./Bottom";
+import { Bar } from "./Bar";
+import { entriesOf, neighbour, tilesOf } from "./hit";
+import { Held, KEYS, pressed, type Actions } from "./keys";
+import { follow, paramsOf } from "./link";
+import { Stage } from "./Stage";
+import type { TimelineInfo } from "./types";
+
+/** All events over time: move with W, A, S, D, or the mouse. */
+export function Timeline({ params }: PageProps) {
+  const board = useSignal<Board | null>(null);
+  const error = useSignal<Refused | null>(null);
+  useEffect(() => {
+    getJson<TimelineInfo>("api/timeline").then(
+      (info) => {
+        const made = new Board(info);
+        follow(made, params);
+        // For tests and measurements, which can't see into a canvas.
+        Object.assign(window, { stepscopeTimeline: made });
+        board.value = made;
+      },
+      (problem) => (error.value = problem instanceof Refused ? problem : new Refused(String(problem))),
+    );
+  }, []);
+  if (error.value) return <Failure error={error.value} />;
+  if (!board.value) return <p class="aside tl-loading" aria-busy="true">loading the timeline</p>;
+  return <Opened board={board.value} />;
+}
+
+function Opened({ board }: { board: Board }) {
+  const find = useRef<HTMLInputElement>(null);
+  const help = useSignal(false);
+  const main = useRef<HTMLDivElement>(null);
+  useLink(board);
+  const { turned, pinned: pins, hidden, lanes } = board;
+  const parts = [turned.value, pins.value, hidden.value, lanes.value];
+  const pinned = useMemo(() => board.rows("pinned"), parts);
+  const scrolled = useMemo(() => board.rows("scrolled"), parts);
+  useKeys(board, main, {
+    neighbour: (way) => step(board, way),
+    first: () => first(board),
+    find: () => find.current?.focus(),
+    help: () => (help.value = !help.value),
+  });
+  const chosen = board.selected.value;
+  return (
+    <div class="tl" data-events={board.info.tracks.length}>
+      <h1 class="hidden">Timeline</h1>
+      <Bar board={board} find={find} help={help} />
+      {board.error.value ? <Failure error={board.error.value} /> : null}
+      <div class="tl-main" ref={main} tabIndex={0} role="group" aria-label="Timeline; press ? for its keys">
+        <Axis board={board} />
+        {pinned.length ? <Stage key="pinned" board={board} rows={pinned} which="pinned" /> : null}
+        <Stage key="scrolled" board={board} rows={scrolled} which="scrolled" />
+        {help.value ? (
+          <div class="tl-help">
+            <h2>Keys and mouse</h2>
+            <dl>{KEYS.map(([keys, what]) => [<dt>{keys}</dt>, <dd>{what}</dd>])}</dl>
+            <button type="button" onClick={() => (help.value = false)}>Close</button>
+          </div>
+        ) : null}
+      </div>
+      <Bottom board={board} />
+      <p class="hidden" role="status" aria-live="polite">
+        {chosen ? `${chosen.name}, ${chosen.dur === null ? "no duration" : duration(chosen.dur)}, rank ${chosen.rank}, ${chosen.category}` : ""}
+      </p>
+    </div>
+  );
+}
+
+/** Keeps the address true, and goes where a new address says. */
+function useLink(board: Board): void {
+  const mine = useRef(location.hash);
+  const now = place.value;
+  useEffect(() => {
+    if (now.page === "timeline" && location.hash !== mine.current) {
+      mine.current = location.hash;
+      follow(board, now.params);
+    }
+  }, [now]);
+  useEffect(() => {
+    let timer = 0;
+    const stop = effect(() => {
+      void [board.moved.value, board.selected.value, board.range.value];
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        if (place.peek().page !== "timeline") return;
+        keep("timeline", paramsOf(board));
+        mine.current = location.hash;
+      }, 250);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [board]);
+}
+
+function useKeys(board: Board, main: { current: HTMLDivElement | null }, actions: Actions): void {
+  useEffect(() => {
+    const held = new Held(board);
+    const down = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (target.closest("input, select, textarea")) {
+        if (event.key === "Escape") main.current?.focus();
+        return;
+      }
+      // Buttons and links keep Enter and Space; tables keep the keys that scroll them.
+      if (target.closest("button, a") && (event.key === "Enter" || event.key === " ")) return;
+      if (target.closest(".tl-bottom") && event.key.startsWith("Arrow")) return;
+      if (pressed(board, held, actions, event)) event.preventDefault();
+    };
+    const up = (event: KeyboardEvent) => held.release(event.key.length === 1 ? (event.key === "=" ? "+" : event.key.toLowerCase()) : event.key);
+    const stop = () => held.stop();
+    addEventListener("keydown", down);
+    addEventListener("keyup", up);
+    addEventListener("blur", stop);
+    return () => {
+      held.stop();
+      removeEventListener("keydown", down);
+      removeEventListener("keyup", up);
+      removeEventListener("blur", stop);
+    };
+  }, [board]);
+}
+
+function step(board: Board, way: "left" | "right" | "up" | "down"): void {
+  const chosen = board.selected.value;
+  const row = chosen && [...board.rows("pinned"), ...board.rows("scrolled")].find((one) => one.form === "track" && one.track?.index === chosen.track);
+  if (!chosen || !row) return;
+  const tiles = tilesOf(row, board.store, board.view, board.info.tile_bits, [board.info.first, board.info.last]);
+  const next = neighbour(row, tiles, { start: chosen.start, lane: chosen.lane ?? 0 }, way);
+  if (next) void board.choose(chosen.rank, next.event, "reveal");
+}
+
+/** Choose the first event in view, of the first track that has one. */
+function first(board: Board): void {
+  const { view, info } = board;
+  for (const row of [...board.rows("pinned"), ...board.rows("scrolled")]) {
+    if (row.form !== "track" || row.track?.form !== "events" || row.track.source === "steps") continue;
+    for (const one of entriesOf(row, tilesOf(row, board.store, view, info.tile_bits, [info.first, info.last]))) {
+      if (one.start + one.span < view.from || one.start > view.to) continue;
+      void board.choose(row.track.rank, one.event, "reveal");
+      return;
+    }
+  }
+}

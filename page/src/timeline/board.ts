@@ -1,0 +1,196 @@
+/** What the timeline shows and what is chosen in it; components draw it and change it through here. */
+
+import { signal } from "@preact/signals";
+import { getJson, offline, Refused } from "../data/client";
+import { colour, dark } from "../shell/theme";
+import { Palette } from "./palette";
+import { pinnedRows, scrolledRows, trackKey, type Choice, type Row } from "./rows";
+import { TileStore, type Wanted } from "./store";
+import type { Brief, Details, Flow, Flows, TimelineInfo, TrackInfo } from "./types";
+import { View } from "./view";
+import { toggled } from "./sets";
+
+/** A canvas of the timeline: draws itself, and says which tiles it lacks. */
+export interface Stage {
+  draw: () => Wanted[];
+  /** Scroll so that a row is seen, if it is one of this canvas. */
+  show: (key: string, lane: number) => boolean;
+}
+
+export const FLOW_KINDS = ["operator to launch", "launch to device", "forward to backward", "other"] as const;
+
+export class Board {
+  readonly view: View;
+  readonly store: TileStore;
+  readonly stages = new Set<Stage>();
+  readonly turned = signal<ReadonlySet<string>>(new Set());
+  readonly pinned = signal<ReadonlySet<number>>(new Set());
+  readonly hidden = signal<ReadonlySet<number>>(new Set());
+  readonly selected = signal<Brief | null>(null);
+  readonly details = signal<Details | null>(null);
+  readonly range = signal<{ rank: number; from: number; to: number } | null>(null);
+  readonly marks = signal<readonly number[]>([]);
+  readonly flows = signal<readonly Flow[]>([]);
+  /** Kinds of flows that are drawn, and whether all in the window are, or those of the chosen event. */
+  readonly flowKinds = signal<ReadonlySet<string>>(new Set(FLOW_KINDS));
+  readonly allFlows = signal(false);
+  readonly search = signal("");
+  readonly error = signal<Refused | null>(null);
+  /** What a screen reader is told. */
+  readonly said = signal("");
+  /** Counts whenever the window or the tiles change, at most once per drawn image. */
+  readonly moved = signal(0);
+  readonly lanes = signal(0);
+  readonly bottom = signal<"details" | "range" | "events" | "">("");
+  /** x of the pointer on the canvas; null when it is elsewhere. */
+  pointer: number | null = null;
+  /** Whether the window is being moved, so that slow questions wait. */
+  /** A press on a canvas that goes on; `drag.ts` knows what is in it. */
+  drag: unknown = null;
+  /** What the last image took; for measurements. */
+  readonly stats = { drawn: 0, paint: 0 };
+  private asked = false;
+  private known = 0;
+  private colours: { dark: boolean; palette: Palette } | null = null;
+
+  constructor(readonly info: TimelineInfo) {
+    this.view = new View(info.first, info.last);
+    this.store = new TileStore(
+      () => this.arrived(),
+      (error) => (this.error.value = error instanceof Refused ? error : new Refused(String(error))),
+    );
+  }
+
+  get palette(): Palette {
+    if (this.colours?.dark !== dark.value) this.colours = { dark: dark.value, palette: new Palette(this.info.kinds, this.info.shares, dark.value, colour) };
+    return this.colours.palette;
+  }
+
+  get choice(): Choice {
+    return { turned: this.turned.value, pinned: this.pinned.value, hidden: this.hidden.value };
+  }
+
+  rows(which: "pinned" | "scrolled"): Row[] {
+    const make = which === "pinned" ? pinnedRows : scrolledRows;
+    return make(this.info, this.choice, (track) => this.store.lanesOf(track));
+  }
+
+  extent(track: TrackInfo): [number, number] {
+    const rank = this.info.ranks.find((one) => one.rank === track.rank);
+    return rank ? [rank.first, rank.last] : [this.info.first, this.info.last];
+  }
+
+  private arrived(): void {
+    const known = this.info.tracks.reduce((sum, track) => sum + (this.store.lanesOf(track.index) ?? 0), 0);
+    if (known !== this.known) {
+      this.known = known;
+      this.lanes.value++;
+    }
+    this.redraw();
+  }
+
+  /** Draw with the next image. */
+  redraw(): void {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => {
+      this.asked = false;
+      const wanted: Wanted[] = [];
+      Object.assign(this.stats, { drawn: 0, paint: 0 });
+      for (const stage of this.stages) wanted.push(...stage.draw());
+      this.store.want(wanted);
+      this.moved.value++;
+    });
+  }
+
+  shiftOf(rank: number): number {
+    return this.info.ranks.find((one) => one.rank === rank)?.shift ?? 0;
+  }
+
+  turn(key: string): void {
+    this.turned.value = toggled(this.turned.value, key);
+    this.redraw();
+  }
+
+  pin(track: number): void {
+    this.pinned.value = toggled(this.pinned.value, track);
+    this.redraw();
+  }
+
+  hide(track: number): void {
+    this.hidden.value = toggled(this.hidden.value, track);
+    this.redraw();
+  }
+
+  showAll(): void {
+    this.hidden.value = new Set();
+    this.redraw();
+  }
+
+  /** Choose an event, by its rank and id, and show what is known of it. */
+  async choose(rank: number, event: number, how: "stay" | "reveal" | "fit" = "stay"): Promise<void> {
+    try {
+      const found = await getJson<Details>(`api/timeline/event?rank=${rank}&event=${event}`);
+      this.details.value = found;
+      this.selected.value = found.event;
+      this.bottom.value = "details";
+      const { start, dur, track, lane } = found.event;
+      if (how === "fit") this.view.fit(start, start + (dur ?? 0), 0.15);
+      else if (how === "reveal") this.view.reveal(start, start + (dur ?? 0));
+      if (track !== null && how !== "stay") this.bringUp(track, lane ?? 0);
+      this.redraw();
+      this.allFlows.value = false;
+      const flows = await getJson<Flows>(`api/timeline/flows?rank=${rank}&event=${event}`);
+      if (this.selected.value === found.event) this.flows.value = flows.flows;
+      this.redraw();
+    } catch (error) {
+      if (!offline) this.error.value = error instanceof Refused ? error : new Refused(String(error));
+    }
+  }
+
+  /** Unfold, unhide and scroll to a track. */
+  bringUp(index: number, lane: number): void {
+    const track = this.info.tracks[index];
+    if (!track) return;
+    if (this.hidden.value.has(index)) this.hide(index);
+    for (const key of [`r${track.rank}`, `s${track.rank}:${track.section}`]) {
+      const row = this.rows("scrolled").find((one) => one.key === key);
+      if (row && !row.open) this.turn(key);
+    }
+    // The new rows are there before they are scrolled to.
+    setTimeout(() => {
+      for (const stage of this.stages) if (stage.show(trackKey(index), lane)) break;
+    }, 50);
+  }
+
+  select(rank: number, from: number, to: number): void {
+    this.range.value = to > from ? { rank, from: Math.round(from), to: Math.max(Math.round(to), Math.round(from) + 1) } : null;
+    if (this.range.value) this.bottom.value = "range";
+    this.redraw();
+  }
+
+  clear(): void {
+    if (this.search.value) this.search.value = "";
+    else if (this.range.value) this.range.value = null;
+    else {
+      this.selected.value = null;
+      this.details.value = null;
+      this.flows.value = [];
+      this.bottom.value = "";
+    }
+    this.redraw();
+  }
+
+  mark(time: number): void {
+    const near = this.marks.value.find((mark) => Math.abs(mark - time) < 4 * this.view.perPixel);
+    this.marks.value = near === undefined ? [...this.marks.value, Math.round(time)].sort((a, b) => a - b) : this.marks.value.filter((mark) => mark !== near);
+    this.redraw();
+  }
+
+  /** The flows that are drawn. */
+  get shownFlows(): Flow[] {
+    const kinds = this.flowKinds.value;
+    const known = new Set<string>(FLOW_KINDS);
+    return this.flows.value.filter((flow) => kinds.has(known.has(flow.kind) ? flow.kind : "other"));
+  }
+}

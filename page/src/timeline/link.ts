@@ -1,0 +1,64 @@
+/** The view as an address, and back: times are those of one rank. */
+
+import type { Board } from "./board";
+
+type Params = Record<string, string | number | undefined>;
+
+const listed = (values: Iterable<string | number>): string | undefined => [...values].join(",") || undefined;
+const numbers = (text: string | null): number[] => (text ? text.split(",").map(Number).filter(Number.isFinite) : []);
+const whole = (text: string | null): number | null => (text !== null && /^-?\d{1,18}$/.test(text) ? Number(text) : null);
+
+/** What restores the view. */
+export function paramsOf(board: Board): Params {
+  const { view, selected, range, info } = board;
+  const rank = selected.value?.rank ?? range.value?.rank ?? info.ranks[0]?.rank ?? 0;
+  const shift = board.shiftOf(rank);
+  return {
+    exact: 1,
+    rank,
+    from: Math.round(view.from - shift),
+    to: Math.round(view.to - shift),
+    event: selected.value?.id,
+    range: range.value ? `${range.value.from - shift},${range.value.to - shift}` : undefined,
+    marks: listed(board.marks.value.map((mark) => mark - shift)),
+    pin: listed(board.pinned.value),
+    hide: listed(board.hidden.value),
+    turn: listed(board.turned.value),
+    search: board.search.value || undefined,
+  };
+}
+
+/** Go where an address says; what it does not say stays, or is everything at first. */
+export function follow(board: Board, params: URLSearchParams): void {
+  const rank = whole(params.get("rank")) ?? board.info.ranks[0]?.rank ?? 0;
+  const shift = board.shiftOf(rank);
+  const tracks = (name: string) => new Set(numbers(params.get(name)).filter((index) => board.info.tracks[index]));
+  board.pinned.value = tracks("pin");
+  board.hidden.value = tracks("hide");
+  board.turned.value = new Set((params.get("turn") ?? "").split(",").filter(Boolean));
+  board.marks.value = numbers(params.get("marks")).map((mark) => mark + shift);
+  board.search.value = params.get("search") ?? "";
+  const [from, to] = [whole(params.get("from")), whole(params.get("to"))];
+  const event = whole(params.get("event"));
+  const [a, b] = numbers(params.get("range"));
+  const exact = params.has("exact");
+  if (from !== null && to !== null && to > from) {
+    if (exact) board.view.set(from + shift, to + shift);
+    else {
+      // A place that something else refers to: with what is around it, and chosen.
+      board.view.fit(from + shift, to + shift);
+      board.select(rank, from + shift, to + shift);
+    }
+  } else if (event === null) board.view.set(...board.view.whole());
+  if (a !== undefined && b !== undefined) board.select(rank, a + shift, b + shift);
+  if (event !== null) void board.choose(rank, event, exact ? "stay" : from === null ? "fit" : "reveal");
+  openRank(board, rank);
+  const time = board.info.tracks.find((track) => track.rank === rank && track.form === "shares");
+  if (time && event === null && params.has("rank") && board.info.ranks.length > 1) board.bringUp(time.index, 0);
+  board.redraw();
+}
+
+function openRank(board: Board, rank: number): void {
+  const row = board.rows("scrolled").find((one) => one.key === `r${rank}`);
+  if (row && !row.open) board.turn(row.key);
+}

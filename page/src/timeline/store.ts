@@ -1,0 +1,117 @@
+/** Tiles that are needed, fetched a few at a time and kept while there is room. */
+
+import { getBytes, offline } from "../data/client";
+import { decode, keyOf, type Tile } from "./tiles";
+
+/** Bytes of tiles that are kept. */
+const ROOM = 96 << 20;
+/** Requests at a time, and tracks in one. */
+const AT_ONCE = 4;
+const TOGETHER = 24;
+
+export interface Wanted {
+  track: number;
+  level: number;
+  tile: number;
+  /** Whether it takes the server long, so that nothing else should wait for it. */
+  slow: boolean;
+}
+
+interface Asking {
+  keys: string[];
+  abort: AbortController;
+}
+
+export class TileStore {
+  private readonly kept = new Map<string, Tile>();
+  private readonly failed = new Set<string>();
+  /** Tracks whose first tile came: the server has them at hand. */
+  private readonly warm = new Set<number>();
+  private readonly lanes = new Map<number, number>();
+  private asking: Asking[] = [];
+  private wanted: Wanted[] = [];
+  private bytes = 0;
+  /** How long replies took, ms; for measurements. */
+  readonly latencies: number[] = [];
+
+  constructor(
+    private readonly arrived: () => void,
+    private readonly problem: (error: unknown) => void,
+  ) {}
+
+  get(track: number, level: number, tile: number): Tile | undefined {
+    const key = keyOf(track, level, tile);
+    const found = this.kept.get(key);
+    if (found) {
+      this.kept.delete(key);
+      this.kept.set(key, found);
+    }
+    return found;
+  }
+
+  /** Lanes of a track, once they are known. */
+  lanesOf(track: number): number | undefined {
+    return this.lanes.get(track);
+  }
+
+  get pending(): number {
+    return this.asking.length + this.wanted.length;
+  }
+
+  /** Fetch these, and stop fetching what is no longer among them. */
+  want(tiles: Wanted[]): void {
+    const keys = new Set(tiles.map((one) => keyOf(one.track, one.level, one.tile)));
+    for (const one of this.asking) if (!one.keys.some((key) => keys.has(key))) one.abort.abort();
+    const busy = new Set(this.asking.flatMap((one) => (one.abort.signal.aborted ? [] : one.keys)));
+    this.wanted = tiles.filter((one) => {
+      const key = keyOf(one.track, one.level, one.tile);
+      return !this.kept.has(key) && !busy.has(key) && !this.failed.has(key);
+    });
+    this.next();
+  }
+
+  private next(): void {
+    while (this.asking.length < AT_ONCE && this.wanted.length) {
+      const first = this.wanted[0] as Wanted;
+      const alone = offline || first.slow || !this.warm.has(first.track);
+      const together = alone
+        ? [first]
+        : this.wanted
+            .filter((one) => one.level === first.level && one.tile === first.tile && !one.slow && this.warm.has(one.track))
+            .slice(0, TOGETHER);
+      this.wanted = this.wanted.filter((one) => !together.includes(one));
+      void this.ask(first.level, first.tile, together.map((one) => one.track));
+    }
+  }
+
+  private async ask(level: number, tile: number, tracks: number[]): Promise<void> {
+    const mine: Asking = { keys: tracks.map((track) => keyOf(track, level, tile)), abort: new AbortController() };
+    this.asking.push(mine);
+    const since = performance.now();
+    try {
+      const reply = await getBytes(`api/timeline/tiles?level=${level}&tile=${tile}&tracks=${tracks.join(",")}`, mine.abort.signal);
+      this.latencies.push(performance.now() - since);
+      for (const one of decode(reply)) this.keep(one);
+    } catch (error) {
+      if (!mine.abort.signal.aborted) {
+        for (const key of mine.keys) this.failed.add(key);
+        this.problem(error);
+      }
+    }
+    this.asking = this.asking.filter((one) => one !== mine);
+    this.next();
+    this.arrived();
+  }
+
+  private keep(tile: Tile): void {
+    this.warm.add(tile.track);
+    if (tile.form === "events") this.lanes.set(tile.track, tile.lanes);
+    this.kept.set(keyOf(tile.track, tile.level, tile.tile), tile);
+    this.bytes += tile.bytes;
+    for (const [key, one] of this.kept) {
+      if (this.bytes <= ROOM) break;
+      this.kept.delete(key);
+      this.bytes -= one.bytes;
+    }
+  }
+}

@@ -1,0 +1,125 @@
+"""The timeline in a real browser: from a finding to its place, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import browser
+from stepscope.demo import recording
+from web.serving import viewed
+
+READY = "window.stepscopeTimeline && stepscopeTimeline.moved.value > 1 && stepscopeTimeline.store.pending === 0"
+LOOK = "document.querySelector('.tl-panel h3').textContent"
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    with recording() as path, viewed(path) as address:
+        yield address
+
+
+def timeline(chromium: browser.Browser, address: str, place: str = "#/timeline") -> browser.Page:
+    page = chromium.page(address + place, 1280, "light", 800)
+    page.eventually(READY, 30)
+    return page
+
+
+def test_from_a_finding_to_its_place_and_its_range(chromium: browser.Browser, demo: str) -> None:
+    page = chromium.page(demo, 1280, "light", 800)
+    page.eventually("!!document.querySelector('.places a')", 30)
+    page.run("document.querySelector('.places a[href*=\"event=\"]').click()")
+    page.eventually("!!window.stepscopeTimeline?.selected.value && " + READY)
+    assert page.run(LOOK).startswith("enumerate(DataLoader)")
+    assert page.run("stepscopeTimeline.selected.value.start >= stepscopeTimeline.view.from")
+    page.run(
+        "[...document.querySelectorAll('.tl-actions button')].find(b => b.textContent === 'Select its time').click()"
+    )
+    page.eventually("document.querySelectorAll('.tl-range .tl-pairs').length > 0")
+    page.eventually("document.querySelectorAll('.tl-range .table tbody tr').length > 0")
+    assert page.complaints() == []
+    page.close()
+
+
+def test_a_link_restores_the_view_and_the_event(chromium: browser.Browser, demo: str) -> None:
+    page = timeline(chromium, demo, "#/timeline?rank=0&event=138")
+    page.eventually("!!stepscopeTimeline.selected.value && location.hash.includes('exact=1')")
+    place, window = page.run("location.hash"), page.run("[stepscopeTimeline.view.from, stepscopeTimeline.view.to]")
+    page.close()
+    again = timeline(chromium, demo, place)
+    again.eventually("stepscopeTimeline.selected.value?.id === 138")
+    assert again.run("[stepscopeTimeline.view.from, stepscopeTimeline.view.to]") == pytest.approx(window, abs=1)
+    again.close()
+
+
+def test_the_keyboard_alone_zooms_moves_and_reads_events(chromium: browser.Browser, demo: str) -> None:
+    page = timeline(chromium, demo)
+    page.run("document.querySelector('.tl-main').focus()")
+    span = "stepscopeTimeline.view.to - stepscopeTimeline.view.from"
+    whole = page.run(span)
+    page.press("w")
+    assert page.run(span) < whole
+    page.press("Enter")
+    page.eventually("!!stepscopeTimeline.selected.value")
+    first = page.run("stepscopeTimeline.selected.value.start")
+    page.press("ArrowRight")
+    page.eventually(f"stepscopeTimeline.selected.value.start > {first}")
+    assert page.run("document.querySelector('[role=status][aria-live]').textContent")
+    page.press("f")
+    assert page.run(span) < whole / 2
+    page.press("/")
+    page.run(
+        "document.activeElement.value = 'cuda';"
+        "document.activeElement.dispatchEvent(new Event('input', {bubbles: true}))"
+    )
+    page.press("Enter")
+    page.eventually("stepscopeTimeline.selected.value.name.toLowerCase().includes('cuda')")
+    page.press("Escape")
+    for _ in range(3):
+        page.press("Escape")
+    assert page.run("stepscopeTimeline.selected.value === null && stepscopeTimeline.search.value === ''")
+    page.press("0")
+    assert page.run(span) == pytest.approx(whole)
+    page.close()
+
+
+def test_a_drag_selects_a_pin_stays_and_the_table_says_what_is_drawn(chromium: browser.Browser, demo: str) -> None:
+    page = timeline(chromium, demo)
+    for kind, x in (("mousePressed", 600), ("mouseMoved", 700), ("mouseReleased", 760)):
+        page.send(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=300,
+            button="left",
+            buttons=int(kind != "mouseReleased"),
+            clickCount=1,
+        )
+    page.eventually("!!stepscopeTimeline.range.value && !!document.querySelector('.tl-range .tl-pairs')")
+    page.run("document.querySelector('[aria-label^=Pin]').click()")
+    page.eventually("document.querySelectorAll('.tl-scroll.pinned .tl-label').length === 1")
+    page.run("[...document.querySelectorAll('.tl-tabs button')].at(-1).click()")
+    page.eventually("document.querySelectorAll('.tl-panel tbody tr').length > 10")
+    assert page.run("stepscopeTimeline.stats.drawn") > 10
+    page.close()
+
+
+def test_hostile_names_are_text(chromium: browser.Browser, tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=document.title='taken'>"
+    event = '{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%d,"dur":10}'
+    trace = tmp_path / "hostile.json"
+    trace.write_text(
+        '{"traceEvents":[' + ",".join(event % (hostile, 100 * at) for at in range(3)) + "]}", encoding="utf-8"
+    )
+    with viewed(trace) as address:
+        page = timeline(chromium, address)
+        page.run("document.querySelector('.tl-main').focus()")
+        page.press("Enter")
+        page.eventually("!!document.querySelector('.tl-panel h3')")
+        assert page.run(LOOK) == hostile
+        assert "taken" not in page.run("document.title")
+        assert page.run("document.querySelectorAll('img').length") == 0
+        assert page.complaints() == []
+        page.close()
