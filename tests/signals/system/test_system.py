@@ -34,6 +34,28 @@ def test_reading_counts_where_the_device_is_idle() -> None:
     assert s(system.reading_calls) == ("pread64", "openat")
 
 
+def test_python_functions_that_read_count_where_no_call_of_the_system_is_recorded() -> None:
+    facts = idle()
+    facts.host("python", "<built-in method read of _io.FileIO object at 0x7f>", 1500, 2000)
+    facts.host("python", "<built-in function open>", 4000, 500)
+    facts.host("python", "<built-in method read of _io.BytesIO object at 0x7f>", 5000, 1000)
+    s = Signals.of(facts.trace())
+    # The first kernel ends at 2000.
+    assert s(system.reading).total == 2000
+    assert s(system.reading_calls) == ("_io.FileIO.read", "open")
+
+
+def test_without_a_device_reading_counts_outside_the_loader() -> None:
+    facts = Facts()
+    facts.step(0, 0, 10_000)
+    facts.host("op", "aten::add", 100, 100)
+    facts.host("dataloader", "enumerate(DataLoader)#_X.__next__", 1000, 1000)
+    for ts in (1200, 3000):
+        facts.host("python", "<built-in method read of _io.FileIO object at 0x7f>", ts, 500)
+    s = Signals.of(facts.trace())
+    assert (s(system.reading).starts.tolist(), s(system.reading).ends.tolist()) == ([3000], [3500])
+
+
 def test_waiting_for_others_counts_outside_of_what_explains_it() -> None:
     facts = idle()
     facts.host("other", "futex", 2500, 1000)

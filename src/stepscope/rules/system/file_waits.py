@@ -9,17 +9,18 @@ A disk answers in tenths of a millisecond, shared storage in milliseconds, and a
 wait for that without the device noticing.
 
 ## How it decides
-Calls that read, write or open files must take `min_share` of the step on the thread that runs the steps, while the
-device is idle (`system.reading_share`). The price is what the step would save on its dependency graph without that
-time.
+Calls that read, write or open files, of the operating system or else of Python, must take `min_share` of the step on
+the thread that runs the steps, while the device is idle; in a job without a device, outside the loader
+(`system.reading_share`). The price is what the step would save on its dependency graph without that time.
 
 ## What to try
 Read in the loader's workers, or ahead in a thread. Open files once. Keep data on a local disk. Write logs and
 checkpoints in the background.
 
 ## Known limits
-Needs recorded calls of the operating system (Nsight Systems, `--trace=osrt`) and steps. Pages that are mapped into
-memory are read without a call.
+Needs steps, and calls of the operating system (Nsight Systems, `--trace=osrt`) or Python functions (`with_stack=True`);
+files that other libraries read by themselves do not show in these. Pages that are mapped into memory are read without a
+call.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def check(s: Signals, limits: Limits) -> Iterator[Draft]:
     yield Draft(
         title="The step waits for files",
         summary=f"For {duration(found.total // s(recorded_steps))} of each step ({percent(s(reading_share))}) the "
-        f"device is idle while the program is in {' and '.join(calls)}.",
+        f"program is in {' and '.join(calls)}, and the device, if there is one, is idle.",
         actions=(_AHEAD, _BACKGROUND),
         change=Change(time=(Stretches(found.starts, found.ends, 0.0),)),
         confidence=0.85,

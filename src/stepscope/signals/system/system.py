@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -26,10 +27,24 @@ _WAITS: Final = ("poll", "ppoll", "select", "epoll_wait", "epoll_pwait", "futex"
 #: Any of these shows that calls of the operating system are recorded.
 _ANY: Final = (*_READS, *_WAITS, "write", "ioctl", "mmap", "munmap", "pthread_create", "pthread_cond_signal")
 
+#: Python's functions that read or open files, with what they are functions of: `read`, `_io.FileIO`.
+_PYTHON_READS: Final = re.compile(
+    r"<built-in method (read|readinto|readinto1|readline|readlines|readall|read1|peek) of "
+    r"(_io\.(?:FileIO|Buffered\w+|TextIOWrapper))\b"
+    r"|<built-in (?:function|method) (open|open_code|fromfile|pread|fsync|fdatasync)(?:>| of (?:posix|_?io|numpy)\b)"
+)
+
 _CALLS_SQL: Final = """
 SELECT s.id, s.ts, s.ts + s.dur AS stop, n.name FROM spans s JOIN names n USING (name_id)
 WHERE s.category = 'other' AND s.dur > 0 AND s.track = $track AND n.name IN (SELECT unnest($names)) ORDER BY s.ts
 """
+_FUNCTIONS_SQL: Final = """
+SELECT s.ts, s.ts + s.dur AS stop, s.name_id FROM spans s
+WHERE s.category = 'python' AND s.dur > 0 AND s.step IS NOT NULL AND s.name_id IN (SELECT unnest($ids))
+    AND s.track IN (SELECT track FROM spans WHERE category = 'step') ORDER BY s.ts
+"""
+_LOADER_SQL: Final = "SELECT ts, ts + dur AS stop FROM spans WHERE category = 'dataloader' AND dur > 0 ORDER BY ts"
+_DEVICE_SQL: Final = "SELECT EXISTS (FROM kernels) AS found"
 _ON_CPU_SQL: Final = """
 SELECT c.ts, c.value > 0 AS running FROM counters c JOIN tracks t USING (track) JOIN tracks h ON h.track = $track
 WHERE c.name = 'on CPU' AND t.process = h.process AND t.thread = 'thread ' || h.thread || ' on CPU' ORDER BY c.ts
@@ -48,9 +63,12 @@ def waiting(s: Signals) -> Intervals:
 
 @signal()
 def reading(s: Signals) -> Intervals:
-    """Part of that time in which the main thread was in calls that read or write files."""
-    _need_waiting(s)
+    """Part of that time in which the main thread was in calls that read or write files; without a device, all of it."""
     calls = _calls(s, _READS)
+    if not s.trace.columns(_DEVICE_SQL)["found"].any():
+        loader = s.trace.columns(_LOADER_SQL)
+        return calls - Intervals.union_of(loader["ts"], loader["stop"])
+    _need_waiting(s)
     return s(waiting) & calls
 
 
@@ -123,6 +141,10 @@ def _main(s: Signals) -> int:
 
 
 def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.object_]]:
+    python = _python_reads(s) if names == _READS else {}
+    if python:
+        rows = s.trace.columns(_FUNCTIONS_SQL, {"ids": list(python)})
+        return rows["ts"], rows["stop"], np.array([python[one] for one in rows["name_id"].tolist()], object)
     if set(_ANY).isdisjoint(name for _, name in names_of(s.trace, ("other",))):
         raise MissingInputError(
             "the recording has no calls of the operating system",
@@ -130,6 +152,14 @@ def _rows(s: Signals, names: tuple[str, ...]) -> tuple[Times, Times, NDArray[np.
         )
     rows = s.trace.columns(_CALLS_SQL, {"track": _main(s), "names": list(names)})
     return rows["ts"], rows["stop"], rows["name"]
+
+
+def _python_reads(s: Signals) -> dict[int, str]:
+    """Python functions that read or open files, by number of their name; none where the system's calls are recorded."""
+    if not set(_ANY).isdisjoint(name for _, name in names_of(s.trace, ("other",))):
+        return {}
+    found = ((one, _PYTHON_READS.search(name)) for one, name in names_of(s.trace, ("python",)))
+    return {one: ".".join(filter(None, reversed(match.groups()))) for one, match in found if match}
 
 
 def _calls(s: Signals, names: tuple[str, ...]) -> Intervals:
