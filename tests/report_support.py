@@ -5,8 +5,11 @@ from __future__ import annotations
 from stepscope.model.recording import Recording
 from stepscope.model.schema import Column, TableSchema, ns, summary_columns, text
 from stepscope.model.table import Table
+from stepscope.reports import html
 from stepscope.reports.contents import RankLine
 from stepscope.reports.health import Abstention, HealthLine, abstention_lines
+from stepscope.reports.html_tables import tables_html
+from stepscope.reports.outline import outline
 from stepscope.reports.report import Report
 from stepscope.rules.diagnosis import Diagnosis
 from stepscope.rules.finding import Action, Evidence, Finding
@@ -54,6 +57,11 @@ CAUSES = TableSchema(
 KERNELS = TableSchema(
     "kernels", "The kernels.", (*summary_columns("kernel", "all kernels"), Column("rank", "int32", "Rank."))
 )
+
+
+def plain_page(report: Report, top: int = 10) -> str:
+    """The document without the built page, as comparisons are written."""
+    return html.document(outline(report, top), tables_html(report, "All tables"))
 
 
 def sample_report(names: tuple[str, ...] = ("gemm", "add"), source: str = "run/trace.json") -> Report:

@@ -278,5 +278,5 @@ def test_names_that_are_no_utf8_are_names_like_others(tmp_path: Path) -> None:
             assert trace.scalar("SELECT count(*) FROM events") == 1
             report = build_report(trace)
         json.dumps(report.to_json()).encode()
-        for text in (markdown.text(report), html.page(report)):
+        for text in (markdown.text(report), "".join(html.content(report))):
             text.encode()

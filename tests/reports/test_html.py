@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from report_support import HOSTILE, sample_report
-from stepscope.reports.html import fragment, page
+from report_support import HOSTILE, plain_page, sample_report
+from stepscope.reports.html import content, fragment
 
 #: Elements without an end tag.
 VOID = {"meta", "br", "img", "input", "link", "hr"}
@@ -44,7 +44,7 @@ def parsed(html: str) -> Tree:
 
 
 def test_a_page_needs_nothing_else_and_admits_nothing_else() -> None:
-    html = page(sample_report())
+    html = plain_page(sample_report())
     tree = parsed(html)
     for tag, attributes in tree.elements:
         assert not {"src", "style", "action", "data"} & set(attributes), tag
@@ -63,14 +63,14 @@ def test_a_page_needs_nothing_else_and_admits_nothing_else() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text(name: str) -> None:
-    plain = parsed(page(sample_report()))
-    tree = parsed(page(sample_report((name, "add"), source=f"run/{name}.json")))
+    plain = parsed(plain_page(sample_report()))
+    tree = parsed(plain_page(sample_report((name, "add"), source=f"run/{name}.json")))
     assert [tag for tag, _ in tree.elements] == [tag for tag, _ in plain.elements]
     assert not set("".join(tree.texts)) & {"\x1b", "\x9b", "\u202e", "\x00", "\u2066"}
 
 
 def test_what_a_screen_reader_gets() -> None:
-    tree = parsed(page(sample_report()))
+    tree = parsed(plain_page(sample_report()))
     assert ("html", {"lang": "en"}) in tree.elements
     bars = [a for t, a in tree.elements if t == "svg" and a.get("role") == "img"]
     assert bars[0]["aria-label"] == (
@@ -81,7 +81,7 @@ def test_what_a_screen_reader_gets() -> None:
 
 
 def test_links_lead_to_places_of_the_page() -> None:
-    tree = parsed(page(sample_report()))
+    tree = parsed(plain_page(sample_report()))
     links = [attributes["href"] or "" for _, attributes in tree.elements if "href" in attributes]
     places = [attributes["id"] for _, attributes in tree.elements if "id" in attributes]
     assert len(set(places)) == len(places)
@@ -91,7 +91,7 @@ def test_links_lead_to_places_of_the_page() -> None:
 
 
 def test_the_figures_that_a_reader_wants_first() -> None:
-    html = page(sample_report())
+    html = plain_page(sample_report())
     for label, value, detail in (
         ("mean step", "9.00 ms", "8.00 ms to 10.0 ms"),
         ("compute", "66.7 %", "6.00 ms per step"),
@@ -106,3 +106,8 @@ def test_a_fragment_for_notebooks_has_no_script() -> None:
     assert "script" not in [tag for tag, _ in tree.elements]
     assert "Where the time went" in tree.texts
     assert sample_report()._repr_html_() == fragment(sample_report())
+
+
+def test_the_content_without_a_script_is_that_of_the_document() -> None:
+    report = sample_report()
+    assert "".join(content(report)) in plain_page(report)

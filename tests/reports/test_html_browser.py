@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import browser
-from report_support import sample_report
+from report_support import plain_page, sample_report
 from stepscope.ingest import Options, open_trace
 from stepscope.reports import html
 from stepscope.reports.build import build_report
@@ -51,14 +51,14 @@ CONTRAST = """(() => {
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a real recording."""
     file = tmp_path_factory.mktemp("page") / "demo.html"
-    file.write_text(html.page(build_report(open_trace(DEMO, Options(cache=False)))), encoding="utf-8")
+    file.write_text(plain_page(build_report(open_trace(DEMO, Options(cache=False)))), encoding="utf-8")
     return file
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     file = tmp_path / "small.html"
-    file.write_text(html.page(sample_report()), encoding="utf-8")
+    file.write_text(plain_page(sample_report()), encoding="utf-8")
     return file
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from readers.memsnapshot.snapshots import MIB, History, block, segment, snapshot, trace_of
-from stepscope.web.routes.snapshot import allocations, segments
+from stepscope.web.routes.snapshot import allocations, frames_of, segments
 
 #: 4 MiB stay; 2 MiB live from the second entry to the fourth; 1 MiB is made last and stays.
 HISTORY = History().alloc(0, 4 * MIB, "keep").alloc(4 * MIB, 2 * MIB, "pass_by").free(4 * MIB, 2 * MIB)
@@ -46,6 +46,13 @@ def test_segments_with_their_blocks(tmp_path: Path) -> None:
         assert segments(trace, 1) == {"segments": []}
     assert [(one["address"], one["bytes"]) for one in found] == [(0, 6 * MIB), (64 * MIB, MIB)]
     assert [(b["bytes"], b["state"]) for b in found[0]["blocks"]] == [(4 * MIB, "active"), (2 * MIB, "inactive")]
+
+
+def test_the_frames_of_a_stack(tmp_path: Path) -> None:
+    with trace_of(tmp_path, CONTENT) as trace:
+        stack = trace.scalar("SELECT stack FROM allocations WHERE seq = 1")
+        assert frames_of(trace, stack) == ["/home/me/train.py(1): pass_by"]
+        assert frames_of(trace, 99) == []
 
 
 def test_another_device_has_none(tmp_path: Path) -> None:

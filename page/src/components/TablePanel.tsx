@@ -31,7 +31,13 @@ export function TablePanel({ name, ...rest }: { name: string } & Shown) {
   const { table, error } = useTable(name);
   if (error) return <Failure error={error} />;
   if (table === null) return <p class="aside" aria-busy="true">loading {name.replaceAll("_", " ")}</p>;
-  return <DataTable key={name} name={name} table={table} {...rest} />;
+  const left = (table.count ?? table.rows.length) - table.rows.length;
+  return (
+    <>
+      <DataTable key={name} name={name} table={table} {...rest} />
+      {left > 0 ? <p class="aside">{left.toLocaleString("en-US")} more rows are not in this file: open the recording with stepscope view.</p> : null}
+    </>
+  );
 }
 
 /** Whether the report has rows of a table. */

@@ -28,6 +28,8 @@ export interface TableHead {
 export interface Table extends Omit<TableHead, "count"> {
   columns: Column[];
   rows: Value[][];
+  /** How many rows there are where not all are here. */
+  count?: number;
   /** What is shown of long names of kernels. */
   short?: Record<string, string>;
 }

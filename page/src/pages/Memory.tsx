@@ -8,7 +8,6 @@ import { Shares } from "../components/Shares";
 import { has, TablePanel, useTable } from "../components/TablePanel";
 import { Tabs } from "../components/Tabs";
 import { useAnswer } from "../components/useAnswer";
-import { offline } from "../data/client";
 import type { Table } from "../data/types";
 import type { PageProps } from "./registry";
 
@@ -29,8 +28,8 @@ export function Memory({ report, params }: PageProps) {
         page="memory" params={params}
         tabs={[
           has(report, "memory_timeline", "allocator_timeline") ? { id: "time", title: "Over time", show: () => <OverTime rank={rank} tables={["memory_timeline", "allocator_timeline"].filter((name) => has(report, name))} /> } : null,
-          snapshot && has(report, "allocator_timeline") && !offline ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} /> } : null,
-          snapshot && !offline ? { id: "segments", title: "Segments", show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          snapshot && has(report, "allocator_timeline") ? { id: "allocations", title: "Allocations", show: () => <Drawn rank={rank} devices={devicesOf(report, rank)} /> } : null,
+          snapshot ? { id: "segments", title: "Segments", show: () => <LaidOut rank={rank} devices={devicesOf(report, rank)} /> } : null,
           has(report, "memory_peaks", "memory_holders", "memory_peak_stacks") ? { id: "peak", title: "At the peak", show: () => <Peak rank={rank} report={report} /> } : null,
           view("components", "Components", ["memory_components"]),
           view("steps", "By step", ["memory_steps"]),

@@ -10,6 +10,7 @@ import typer
 from stepscope.cli.options import Ignore, NoCache, PathList, Ranks, Run, Select, Span, Steps, Store, Thresholds
 
 if TYPE_CHECKING:
+    from stepscope.model.trace import Trace
     from stepscope.reports.report import Report
 
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write JSON; `-` for standard output.")]
@@ -74,8 +75,9 @@ def analyze(
             strict=bool(ctx.obj), progress=report_progress,
         )  # fmt: skip
         report = build_report(trace, options)
+        page = _page(report, trace, top) if html else ""
     for kind, path in wanted.items():
-        _write(report, kind, path, paths, top)
+        _write(report, kind, path, paths, top, page)
     if not wanted:
         _print(report, top)
 
@@ -88,7 +90,13 @@ def _print(report: Report, top: int | None) -> None:
     terminal.write(report, sys.stdout, top=top or (10 if not report.selection.tables else 50))
 
 
-def _write(report: Report, kind: str, path: Path, inputs: list[Path], top: int | None) -> None:
+def _page(report: Report, trace: Trace, top: int | None) -> str:
+    from stepscope.web import saved
+
+    return saved.document(report, trace, top or 10)
+
+
+def _write(report: Report, kind: str, path: Path, inputs: list[Path], top: int | None, page: str) -> None:
     from stepscope.cli.output import STDOUT, text_output, writing
     from stepscope.model.errors import UserError
 
@@ -101,16 +109,12 @@ def _write(report: Report, kind: str, path: Path, inputs: list[Path], top: int |
             xlsx.write(report, temporary)
     else:
         with text_output(path, inputs) as out:
-            out.writelines(_lines(report, kind, top))
+            out.writelines([page] if kind == "html" else _lines(report, kind, top))
     if path != STDOUT:
         typer.echo(f"wrote {path}", err=True)
 
 
 def _lines(report: Report, kind: str, top: int | None) -> list[str]:
-    from stepscope.reports import html, json, markdown
+    from stepscope.reports import json, markdown
 
-    if kind == "json":
-        return list(json.lines(report))
-    if kind == "markdown":
-        return [markdown.text(report, top or 10)]
-    return [html.page(report, top or 10)]
+    return list(json.lines(report)) if kind == "json" else [markdown.text(report, top or 10)]

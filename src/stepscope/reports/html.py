@@ -23,11 +23,6 @@ from stepscope.reports.outline import outline
 _ALL: Final = "All tables"
 
 
-def page(report: Contents, top: int = 10) -> str:
-    """A whole HTML document."""
-    return document(outline(report, top), tables_html(report, _ALL))
-
-
 def document(shown: Outline, tables: Iterable[str]) -> str:
     """A page and all tables below it, as a whole HTML document."""
     style, script = _asset("report.css"), _asset("report.js")
@@ -42,14 +37,25 @@ def document(shown: Outline, tables: Iterable[str]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             '<meta name="referrer" content="no-referrer">\n',
             f"<title>{escape(shown.title)} · stepscope</title>\n<style>{style}</style>\n</head>\n<body>\n",
-            '<div class="stepscope">\n',
-            *_contents(shown),
-            "<main>\n",
-            *_body(shown),
-            *tables,
-            f"</main>\n</div>\n<script>{script}</script>\n</body>\n</html>\n",
+            *_plain(shown, tables),
+            f"<script>{script}</script>\n</body>\n</html>\n",
         )
     )
+
+
+def content(report: Contents, top: int = 10) -> Iterator[str]:
+    """The page and all tables without their document, style and script: for who needs them without a script."""
+    return _plain(outline(report, top), tables_html(report, _ALL))
+
+
+def title(report: Contents) -> str:
+    """The title of the page."""
+    return outline(report).title
+
+
+def style() -> str:
+    """The style sheet of the page's content."""
+    return _asset("report.css")
 
 
 def fragment(report: Contents, top: int = 10) -> str:
@@ -57,6 +63,15 @@ def fragment(report: Contents, top: int = 10) -> str:
     return "".join(
         (f'<style>{_asset("report.css")}</style><div class="stepscope">', *_body(outline(report, top)), "</div>")
     )
+
+
+def _plain(shown: Outline, tables: Iterable[str]) -> Iterator[str]:
+    yield '<div class="stepscope">\n'
+    yield from _contents(shown)
+    yield "<main>\n"
+    yield from _body(shown)
+    yield from tables
+    yield "</main>\n</div>\n"
 
 
 def _body(shown: Outline) -> Iterator[str]:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from stepscope.model.trace import Trace
     from stepscope.reports.build import ReportOptions
 
-#: Each module has `routes(viewing)`; addresses are relative, so that the whole works below any prefix.
-_TOPICS = (report, timeline, executions, flame, snapshot, query, bundle)
+#: Each module has `routes(viewing)`; addresses are relative, so that the whole works below any prefix. One of which
+#: a saved page has answers has `saved(viewing)`, which yields their addresses, the most important first.
+TOPICS = (report, timeline, executions, flame, snapshot, query, bundle)
 
 
 def create_app(
@@ -41,8 +42,12 @@ def create_app(
     """
     viewing = Viewing(trace, options)
     viewing.start()
-    app = Starlette(
-        routes=[route for topic in _TOPICS for route in topic.routes(viewing)],
+    return Guard(application(viewing), token, hosts, ancestors)
+
+
+def application(viewing: Viewing) -> Starlette:
+    """The routes alone, for who guards them in another way."""
+    return Starlette(
+        routes=[route for topic in TOPICS for route in topic.routes(viewing)],
         exception_handlers={StepscopeError: failed, Exception: unexpected},
     )
-    return Guard(app, token, hosts, ancestors)

@@ -18,10 +18,21 @@ _LONG: Final = 40
 _TOP: Final = 10
 
 
-def shown_table(report: Contents, name: str) -> dict[str, Any]:
-    """A table as in the JSON report; of long names of kernels beside it what reports show (`short`)."""
+def shown_table(report: Contents, name: str, most: int | None = None) -> dict[str, Any]:
+    """A table as in the JSON report; of long names of kernels beside it what reports show (`short`).
+
+    Args:
+        report: The report.
+        name: Name of the table.
+        most: Rows to give at most; `count` is then how many it has.
+    """
     table = report.table(name)
+    count = len(table)
+    if most is not None and count > most:
+        table = table.head(most)
     found = json.table_values(report, name, table)
+    if len(table) < count:
+        found["count"] = count
     if name in _OF_KERNELS:
         found["short"] = {one: short_kernel(one) for one in set(table.column("name")) if len(one) > _LONG}
     return found

@@ -44,6 +44,15 @@ class Viewing:
         self._report: Report | None = None
         self._error: StepscopeError | None = None
 
+    @classmethod
+    def made(cls, trace: Trace, report: Report) -> Viewing:
+        """An open trace whose report has been made already."""
+        found = cls(trace)
+        found._report = report
+        found._thread = threading.current_thread()
+        found._done.set()
+        return found
+
     def start(self) -> None:
         """Begin to make the report, unless that has begun."""
         with self._guard:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -18,6 +18,8 @@ from stepscope.web.viewing import Viewing
 
 #: Frames that are sent, those with the most time; at 1,280 pixels a page shows fewer.
 _MOST: Final = 4000
+#: Ranks whose graphs a saved page has.
+_SAVED_RANKS: Final = 8
 
 
 def routes(viewing: Viewing) -> Sequence[BaseRoute]:
@@ -28,6 +30,13 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
         return json_answer(request, largest_frames(one_rank(request, viewing.trace), time))
 
     return [Route("/api/flame", flame)]
+
+
+def saved(viewing: Viewing) -> Iterator[str]:
+    """The graphs of the first ranks."""
+    for rank in viewing.trace.ranks[:_SAVED_RANKS]:
+        for time in ("device", "host"):
+            yield f"api/flame?time={time}&rank={rank}"
 
 
 def largest_frames(trace: Trace, time: Time, most: int = _MOST) -> dict[str, Any]:

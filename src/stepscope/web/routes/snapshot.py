@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -17,6 +17,11 @@ from stepscope.web.viewing import Viewing
 #: Allocations that are drawn each on its own, the largest; the others are one area. And blocks.
 _MOST: Final = 2000
 _MOST_BLOCKS: Final = 20_000
+#: Stacks of allocations that a saved page has.
+_SAVED_STACKS: Final = 500
+_LARGEST_STACKS_SQL: Final = """
+SELECT stack FROM allocations WHERE stack IS NOT NULL GROUP BY stack ORDER BY max(bytes) DESC, stack LIMIT $most
+"""
 _EXTENT_SQL: Final = """
 SELECT coalesce(min(seq), 0) AS low, coalesce(max(greatest(seq, coalesce(freed_seq, 0))), 0) + 1 AS high, count(*) AS n
 FROM allocations WHERE device = $device
@@ -40,8 +45,8 @@ SELECT least(499, greatest(0, (seq - $low) * 500 // greatest(1, $high - $low))):
 FROM changes GROUP BY part ORDER BY part
 """
 _FRAMES_SQL: Final = """
-SELECT f.text FROM (SELECT unnest(frames) AS frame, generate_subscripts(frames, 1) AS at FROM call_stacks
-    WHERE stack = $stack) JOIN call_frames f USING (frame) ORDER BY at
+SELECT f.text FROM (SELECT unnest(frames) AS frame, generate_subscripts(frames, 1) AS depth FROM call_stacks
+    WHERE stack = $stack) JOIN call_frames f USING (frame) ORDER BY depth
 """
 _SEGMENTS_SQL: Final = """
 SELECT segment, address, bytes, kind, stream, pool FROM segments WHERE device = $device ORDER BY address
@@ -63,14 +68,25 @@ def routes(viewing: Viewing) -> Sequence[BaseRoute]:
 
     def stack(request: Request) -> Response:
         trace = one_rank(request, viewing.trace)
-        rows = trace.rows(_FRAMES_SQL, {"stack": number(request, "stack", -1)})
-        return json_answer(request, {"frames": [row["text"] for row in rows]})
+        return json_answer(request, {"frames": frames_of(trace, number(request, "stack", -1) or 0)})
 
     return [
         Route("/api/snapshot/allocations", allocated),
         Route("/api/snapshot/segments", laid_out),
         Route("/api/snapshot/stack", stack),
     ]
+
+
+def saved(viewing: Viewing) -> Iterator[str]:
+    """Drawings of each device with a snapshot, and the stacks of its largest allocations."""
+    for rank in viewing.trace.ranks:
+        trace = viewing.trace.rank(rank)
+        for row in trace.rows("SELECT DISTINCT device FROM allocations WHERE device IS NOT NULL ORDER BY device"):
+            yield f"api/snapshot/allocations?rank={rank}&device={row['device']}"
+        for row in trace.rows("SELECT DISTINCT device FROM segments WHERE device IS NOT NULL ORDER BY device"):
+            yield f"api/snapshot/segments?rank={rank}&device={row['device']}"
+        for row in trace.rows(_LARGEST_STACKS_SQL, {"most": _SAVED_STACKS}):
+            yield f"api/snapshot/stack?rank={rank}&stack={row['stack']}"
 
 
 def allocations(trace: Trace, device: int, most: int = _MOST) -> dict[str, Any]:
@@ -93,6 +109,11 @@ def allocations(trace: Trace, device: int, most: int = _MOST) -> dict[str, Any]:
         "low": extent["low"], "high": extent["high"], "count": extent["n"], "columns": columns,
         "rows": [list(row.values()) for row in rows], "rest": rest,
     }  # fmt: skip
+
+
+def frames_of(trace: Trace, stack: int) -> list[str]:
+    """The frames of a stack, innermost first."""
+    return [row["text"] for row in trace.rows(_FRAMES_SQL, {"stack": stack})]
 
 
 def segments(trace: Trace, device: int) -> dict[str, Any]:
