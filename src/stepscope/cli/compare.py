@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepscope.cli.analyze import Html, Json, Markdown, Top
+from stepscope.cli.gates import FailOn
 from stepscope.cli.options import NoCache, Store
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ Confidence = Annotated[
 
 
 def compare(
-    ctx: typer.Context,
     paths: Inputs,
     json: Json = None,
     markdown: Markdown = None,
@@ -52,6 +52,7 @@ def compare(
     span: Span = None,
     base_span: BaseSpan = None,
     confidence: Confidence = None,
+    fail_on: FailOn = None,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -60,12 +61,13 @@ def compare(
     Prints a page to the terminal, or writes the files asked for instead. With one input, the options starting with
     --base say which of its ranks, steps, runs or spans is the base.
     """
+    from stepscope.cli.gates import judged, leave, limits_of
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import check_output
     from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
     from stepscope.model.errors import UserError
 
-    del ctx
+    limits = limits_of(fail_on or [])
     files = {"json": json, "markdown": markdown, "html": html}
     wanted = {kind: path for kind, path in files.items() if path is not None}
     for path in wanted.values():
@@ -90,6 +92,7 @@ def compare(
         _write(comparison, kind, path, paths, top or 10)
     if not wanted:
         _print(comparison, top or 10)
+    leave(judged(limits, comparison.metrics))
 
 
 def _print(comparison: Comparison, top: int) -> None:

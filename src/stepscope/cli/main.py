@@ -10,6 +10,7 @@ from typing import IO, Annotated, Final
 import typer
 
 from stepscope.cli.analyze import analyze
+from stepscope.cli.baseline import baseline
 from stepscope.cli.cache import cache
 from stepscope.cli.command import Command, CommandGroup
 from stepscope.cli.compare import compare
@@ -43,6 +44,7 @@ for command in (analyze, compare, view, rules, whatif, query, export, schema, de
     app.command(cls=Command)(command)
 # Options behind the program's name are the program's, also without `--`.
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(record)
+app.add_typer(baseline, name="baseline")
 app.add_typer(cache, name="cache")
 
 

@@ -9,11 +9,13 @@ from typing import TypeVar
 from stepscope.comparison import splits
 from stepscope.comparison.amounts import Amount, Beside
 from stepscope.comparison.charged import charged
-from stepscope.comparison.comparable import device_names, differences, program_words
+from stepscope.comparison.comparable import differences, same_recording
+from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.parts import PartKey, part_sums, phase_sums
 from stepscope.comparison.ratio import CONFIDENCE
-from stepscope.comparison.result import Comparison, SideFacts, UncomparedTable
+from stepscope.comparison.result import Comparison, UncomparedTable
 from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
+from stepscope.comparison.summary import summary_of
 from stepscope.comparison.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
@@ -94,10 +96,14 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
         ):  # fmt: skip
             base_amounts, new_amounts = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
             tables[schema.name] = table_of_amounts(schema, base_amounts, new_amounts, times)
-    return Comparison(
-        _facts(sides[0]), _facts(sides[1]), differences(*sides), step_times(*sides, options.confidence), parts,
-        tables, tuple(lacking),
+    base_summary, new_summary = (summary_of(side) for side in sides)
+    timed = step_times(base_summary, new_summary, options.confidence)
+    different = () if same_recording(*sides) else differences(
+        base_summary.recorded, new_summary.recorded, (base_summary.operators, new_summary.operators)
     )  # fmt: skip
+    ratio = timed.interval if timed.unit != "window" else None
+    metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence)
+    return Comparison(base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, tuple(lacking))
 
 
 def _rank(trace: Trace, *wanted: int | None) -> int:
@@ -139,11 +145,3 @@ def _parts(table: Table) -> tuple[Beside[str], ...]:
         part[1] += row["new_ns"]
     rows = [Beside(name, base, new, 1.0, 1.0) for name, (base, new) in found.items()]
     return tuple(sorted(rows, key=lambda row: (-abs(row.diff_ns), -row.new_ns, row.key)))
-
-
-def _facts(side: ComparedSide) -> SideFacts:
-    recording = side.recording
-    return SideFacts(
-        recording.source, recording.reader, side.rank, side.ranks, side.steps, side.devices, device_names(side),
-        program_words(side),
-    )  # fmt: skip

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from stepscope.analyses.program import program_of
 from stepscope.analyses.shared.recorded_events import recorded_events
 from stepscope.analyses.steps.throughput import throughput
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.errors import MissingInputError
-from stepscope.model.trace import Trace
 
 Tone = Literal["info", "warning"]
 
@@ -35,6 +34,24 @@ class RecordedDifference:
     tone: Tone = "warning"
 
 
+#: What recordings are held against each other by, in the order of pages: what a difference makes doubtful, and how.
+_EFFECTS: Final[Mapping[str, tuple[str, Tone]]] = {
+    "what was run": ("the sides may do different work", "warning"),
+    "timed": ("times of steps and of whole recordings do not compare", "warning"),
+    "batch": ("a step does another amount of work: compare the time per item as well", "warning"),
+    "world size": ("communication and a rank's share differ", "warning"),
+    "recorded: input shapes": ("", "warning"),
+    "recorded: call stacks": ("", "warning"),
+    "recorded: memory": ("", "warning"),
+    "recorded: Python calls": ("", "warning"),
+    "data type": ("kernels compute with another precision", "info"),
+    "devices": ("faster or slower is about program and device together", "info"),
+    "ranks recorded": ("one rank of each is compared", "info"),
+    "rank": ("ranks may have different work", "info"),
+    "host": ("load and clocks of hosts differ", "info"),
+    "profiler": ("names and what is recorded differ", "info"),
+}
+_RECORDING: Final = "recording it takes time on the host: idle and host times of that side are too long"
 _UNITS: Final = {
     "step": "steps", "host step": "steps, of the host alone", "window": "no steps: the whole recording",
     "none": "no steps and no device activity",
@@ -49,65 +66,72 @@ _DTYPES: Final = """
 SELECT dtype FROM kernels WHERE op_class IN ('gemm', 'convolution', 'attention') AND dtype IS NOT NULL
 GROUP BY 1 ORDER BY sum(dur) DESC, 1 LIMIT 1
 """
+_OPERATORS: Final = (
+    "SELECT DISTINCT n.name FROM spans s JOIN names n USING (name_id) WHERE s.category = 'op' ORDER BY 1"
+)
+_UNKNOWN: Final = "unknown"
 
 
-def differences(base: ComparedSide, new: ComparedSide) -> tuple[RecordedDifference, ...]:
-    """All that differs, what makes figures doubtful first."""
-    if _same(base, new):
-        return ()
-    found = [one for one in _all(base, new) if one.base != one.new]
+def recorded_facts(side: ComparedSide) -> dict[str, str]:
+    """What a recording is, in words, by what the pages call it."""
+    trace = side.trace
+    return {
+        "what was run": program_words(side) or _UNKNOWN,
+        "timed": _UNITS[side.unit],
+        "batch": _batch(side),
+        "world size": _known(side.recording.world_size),
+        "recorded: input shapes": _yes(trace.scalar(_SHAPES)),
+        "recorded: call stacks": _yes(trace.scalar(_STACKS)),
+        "recorded: memory": _yes(trace.scalar(_MEMORY)),
+        "recorded: Python calls": _yes(trace.once(recorded_events).on_host(("python",))),
+        "data type": str(next((row["dtype"] for row in trace.rows(_DTYPES)), _UNKNOWN)),
+        "devices": device_names(side) or "none",
+        "ranks recorded": str(side.ranks),
+        "rank": str(side.rank),
+        "host": _known(side.recording.host),
+        "profiler": side.recording.reader,
+    }
+
+
+def operators_of(side: ComparedSide) -> frozenset[str]:
+    """Names of the operators that a side calls."""
+    return frozenset(row["name"] for row in side.trace.rows(_OPERATORS))
+
+
+def differences(
+    base: Mapping[str, str],
+    new: Mapping[str, str],
+    operators: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
+) -> tuple[RecordedDifference, ...]:
+    """All that differs between two sides' `recorded_facts`, what makes figures doubtful first."""
+    found = [
+        RecordedDifference(what, base[what], new[what], effect or _RECORDING, tone)
+        for what, (effect, tone) in _EFFECTS.items()
+        if what in base and what in new and base[what] != new[what]
+    ]
+    common, either = len(operators[0] & operators[1]), len(operators[0] | operators[1])
+    if all(operators) and common < _ALIKE * either:
+        first, second = (f"{len(one)} kinds" for one in operators)
+        effect = f"only {common} of {either} are on both sides: the programs have little in common"
+        found.append(RecordedDifference("operators", first, second, effect))
     return tuple(sorted(found, key=lambda one: one.tone == "info"))
 
 
-def _same(base: ComparedSide, new: ComparedSide) -> bool:
+def same_recording(base: ComparedSide, new: ComparedSide) -> bool:
+    """Whether both sides are of one rank's recording."""
     first, second = base.recording, new.recording
     return (first.source, first.part, base.rank) == (second.source, second.part, new.rank)
 
 
-def _all(base: ComparedSide, new: ComparedSide) -> Iterator[RecordedDifference]:
-    def of(what: str, value: Callable[[ComparedSide], str], effect: str, tone: Tone = "warning") -> RecordedDifference:
-        return RecordedDifference(what, value(base), value(new), effect, tone)
-
-    yield of("what was run", program_words, "the sides may do different work")
-    yield of(
-        "what is timed", lambda side: _UNITS[side.unit], "times of steps and of recordings are no measure of each other"
-    )
-    yield _operators(base, new)
-    yield of("batch", _batch, "a step does another amount of work: compare the time per item as well")
-    yield of("data type", _dtype, "kernels compute with another precision", "info")
-    yield of("devices", device_names, "faster or slower is about program and device together", "info")
-    yield of(
-        "world size", lambda side: _known(side.recording.world_size), "communication and the share of a rank differ"
-    )
-    yield of("ranks recorded", lambda side: str(side.ranks), "one rank of each is compared", "info")
-    yield of("rank", lambda side: str(side.rank), "ranks may have different work", "info")
-    yield of("host", lambda side: _known(side.recording.host), "load and clocks of hosts differ", "info")
-    yield of("profiler", lambda side: side.recording.reader, "names and what is recorded differ", "info")
-    for what, query in (("input shapes", _SHAPES), ("call stacks", _STACKS), ("memory", _MEMORY)):
-        yield of(f"recorded: {what}", lambda side, query=query: _yes(side.trace, query),  # type: ignore[misc]
-                 "recording it takes time on the host: idle time and host times of that side are too long")  # fmt: skip
-    yield of("recorded: Python calls", lambda side: _python(side.trace),
-             "recording them takes time on the host: idle time and host times of that side are too long")  # fmt: skip
-
-
 def program_words(side: ComparedSide) -> str:
-    """What ran, in words."""
-    return str(side.trace.once(program_of)) or "unknown"
+    """What ran, in words; empty if that is not known."""
+    return str(side.trace.once(program_of))
 
 
 def device_names(side: ComparedSide) -> str:
-    """The devices in use."""
+    """The devices in use; empty if none is known."""
     rows = side.trace.rows(_DEVICES)
-    return ", ".join(f"{row['number']} × {row['name'] or 'unnamed device'}" for row in rows) or "none"
-
-
-def _dtype(side: ComparedSide) -> str:
-    return str(next((row["dtype"] for row in side.trace.rows(_DTYPES)), "unknown"))
-
-
-def _batch(side: ComparedSide) -> str:
-    items = items_per_step(side)
-    return "unknown" if items is None else f"{items[0]:,.0f} {items[1]} per step"
+    return ", ".join(f"{row['number']} × {row['name'] or 'unnamed device'}" for row in rows)
 
 
 def items_per_step(side: ComparedSide) -> tuple[float, str] | None:
@@ -119,27 +143,14 @@ def items_per_step(side: ComparedSide) -> tuple[float, str] | None:
     return (rows[0]["per_step"], rows[0]["unit"]) if rows and rows[0]["per_step"] else None
 
 
-def _operators(base: ComparedSide, new: ComparedSide) -> RecordedDifference:
-    first, second = (_names(side.trace) for side in (base, new))
-    common, all_ = len(first & second), len(first | second)
-    effect = f"{common} of {all_} are on both sides: the programs have little in common"
-    if not first or not second or common >= _ALIKE * all_:
-        return RecordedDifference("operators", "", "", effect)
-    return RecordedDifference("operators", f"{len(first)} kinds", f"{len(second)} kinds other", effect)
+def _batch(side: ComparedSide) -> str:
+    items = items_per_step(side)
+    return _UNKNOWN if items is None else f"{items[0]:,.0f} {items[1]} per step"
 
 
-def _names(trace: Trace) -> set[int | str]:
-    rows = trace.rows("SELECT DISTINCT n.name FROM spans s JOIN names n USING (name_id) WHERE s.category = 'op'")
-    return {row["name"] for row in rows}
-
-
-def _yes(trace: Trace, query: str) -> str:
-    return "yes" if trace.scalar(query) else "no"
-
-
-def _python(trace: Trace) -> str:
-    return "yes" if trace.once(recorded_events).on_host(("python",)) else "no"
+def _yes(number: Any) -> str:
+    return "yes" if number else "no"
 
 
 def _known(value: object) -> str:
-    return "unknown" if value is None else str(value)
+    return _UNKNOWN if value is None else str(value)

@@ -8,37 +8,14 @@ from typing import Any, Final
 
 from stepscope.comparison.amounts import Beside
 from stepscope.comparison.comparable import RecordedDifference
+from stepscope.comparison.metrics import MetricShift
+from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.errors import UserError
 from stepscope.model.suggest import choose
 from stepscope.model.table import Table
 
 SCHEMA: Final = "stepscope.comparison/1"
-
-
-@dataclass(frozen=True, slots=True)
-class SideFacts:
-    """What a side is.
-
-    Attributes:
-        source: Path of the recording.
-        reader: Reader of the recording.
-        rank: Rank that is compared.
-        ranks: Ranks that the input has.
-        steps: Numbers of the steps that are compared.
-        devices: Devices that a step's time is a mean over.
-        device: Names of the devices in use.
-        program: What ran, in words.
-    """
-
-    source: str
-    reader: str
-    rank: int
-    ranks: int
-    steps: tuple[int, ...]
-    devices: int
-    device: str
-    program: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +44,7 @@ class Comparison:
         new: The other.
         comparable: What differs between the recordings, and what that makes doubtful.
         step_time: Step times and the verdict.
+        metrics: What `--fail-on` may name, with intervals of the differences.
         parts: What a step is made of, per step; the differences add up to that of `step_time`.
         tables: Further splits by name.
         lacking: Tables that could not be made.
@@ -76,6 +54,7 @@ class Comparison:
     new: SideFacts
     comparable: tuple[RecordedDifference, ...]
     step_time: StepTimes
+    metrics: tuple[MetricShift, ...]
     parts: tuple[Beside[str], ...]
     tables: Mapping[str, Table]
     lacking: tuple[UncomparedTable, ...] = ()
@@ -104,6 +83,7 @@ class Comparison:
             "comparable": [asdict(one) for one in self.comparable],
             "verdict": self.verdict,
             "step_time": self.step_time.to_json(),
+            "metrics": [asdict(one) for one in self.metrics],
             "parts": [
                 {"name": row.key, "base_ns": row.base_ns, "new_ns": row.new_ns, "diff_ns": row.diff_ns}
                 for row in self.parts

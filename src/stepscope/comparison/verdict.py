@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from stepscope.comparison.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
-from stepscope.comparison.side import ComparedSide
+from stepscope.comparison.summary import SideSummary
 from stepscope.model.amounts import percent, plural
 
 Verdict = Literal["faster", "slower", "same", "inconclusive"]
@@ -67,7 +67,7 @@ class StepTimes:
 
 
 def step_times(
-    base: ComparedSide, new: ComparedSide, confidence: float = CONFIDENCE, margin: float = MARGIN
+    base: SideSummary, new: SideSummary, confidence: float = CONFIDENCE, margin: float = MARGIN
 ) -> StepTimes:
     """Compare the steps of two sides.
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from stepscope.comparison.result import Comparison, SideFacts
-from stepscope.comparison.verdict import Verdict
+from stepscope.comparison.comparable import RecordedDifference
+from stepscope.comparison.result import Comparison
+from stepscope.comparison.summary import SideFacts
+from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.amounts import duration, percent, plural
 from stepscope.reports.blocks import Figure, Line, Outline, Section
 from stepscope.reports.compared.grids import parts_grid, phases_grid, split_grids
@@ -17,27 +20,50 @@ _TONES: Final[dict[Verdict, str]] = {"faster": "good", "slower": "warning", "sam
 def outline(comparison: Comparison, top: int = 10) -> Outline:
     """The page, with at most `top` rows in each table."""
     made = (
-        Section("Verdict", (_verdict(comparison),)),
+        Section("Verdict", (verdict_line(comparison.step_time),)),
         Section("Can they be compared?", _comparable(comparison)),
         Section("What the difference is made of", parts_grid(comparison), "per step; the rows add up"),
         Section("By phase", phases_grid(comparison), "per step; the rows add up"),
         Section("Compute", split_grids(comparison, top), "per step; the rows of each table add up to compute"),
         Section("Not compared", _lacking(comparison)),
     )
+    facts = (side_words(comparison.base, "base"), side_words(comparison.new, "new"))
     shown = tuple(section for section in made if section.blocks)
-    return Outline(_title(comparison), _facts(comparison), shown, _figures(comparison))
+    return Outline(_title(comparison), facts, shown, _figures(comparison))
+
+
+def recording_name(source: str) -> str:
+    """The end of a recording's path."""
+    return visible("/".join(source.replace("\\", "/").rsplit("/", 2)[-2:]))
+
+
+def side_words(side: SideFacts, name: str) -> str:
+    """`base: PyTorch training, 1 × Tesla V100, 6 steps, rank 0 of 2`."""
+    of = f"rank {side.rank} of {side.ranks}" if side.ranks > 1 else ""
+    words = (side.program, side.device, plural(len(side.steps), "step"), of)
+    return visible(f"{name}: " + ", ".join(filter(None, words)))
+
+
+def verdict_line(times: StepTimes) -> Line:
+    """The verdict with both step times and the reason."""
+    span = f"{duration(times.base_ns)} → {duration(times.new_ns)}; " if times.base_ns or times.new_ns else ""
+    return Line(f"{times.verdict}: {span}{times.reason}", tone=_TONES[times.verdict])
+
+
+def comparable_lines(different: Sequence[RecordedDifference]) -> tuple[Line, ...]:
+    """A line for each thing that differs between the recordings."""
+    lines = tuple(
+        Line(f"{one.what}: {visible(one.base)} → {visible(one.new)}", one.effect, one.tone) for one in different
+    )
+    return lines or (Line("Nothing that was recorded of the two differs but their times.", tone="plain"),)
 
 
 def _title(comparison: Comparison) -> str:
-    base, new = _name(comparison.base.source), _name(comparison.new.source)
-    if comparison.base.source == comparison.new.source:
-        first, second = _what(comparison.base), _what(comparison.new)
-        return f"{base}: {first} → {second}" if first != second else f"{base} → {new}"
+    base, new = recording_name(comparison.base.source), recording_name(comparison.new.source)
+    first, second = _what(comparison.base), _what(comparison.new)
+    if comparison.base.source == comparison.new.source and first != second:
+        return f"{base}: {first} → {second}"
     return f"{base} → {new}"
-
-
-def _name(source: str) -> str:
-    return visible("/".join(source.replace("\\", "/").rsplit("/", 2)[-2:]))
 
 
 def _what(side: SideFacts) -> str:
@@ -45,34 +71,9 @@ def _what(side: SideFacts) -> str:
     return f"rank {side.rank}, step {steps}"
 
 
-def _facts(comparison: Comparison) -> tuple[str, ...]:
-    sides = ((comparison.base, "base"), (comparison.new, "new"))
-    return tuple(visible(_side(side, name)) for side, name in sides)
-
-
-def _side(side: SideFacts, name: str) -> str:
-    """`base: PyTorch training, 1 × Tesla V100, 6 steps, rank 0 of 2`."""
-    of = f" of {side.ranks}" if side.ranks > 1 else ""
-    words = (side.program, side.device, plural(len(side.steps), "step"), f"rank {side.rank}{of}" if of else "")
-    return f"{name}: " + ", ".join(filter(None, words))
-
-
-def _verdict(comparison: Comparison) -> Line:
-    times = comparison.step_time
-    if not times.base_ns and not times.new_ns:
-        return Line(f"{comparison.verdict}: {times.reason}", tone=_TONES[comparison.verdict])
-    span = f"{duration(times.base_ns)} → {duration(times.new_ns)}"
-    return Line(f"{comparison.verdict}: {span}; {times.reason}", tone=_TONES[comparison.verdict])
-
-
 def _comparable(comparison: Comparison) -> tuple[Line, ...]:
-    if comparison.verdict == "same" and not comparison.comparable:
-        return ()
-    lines = tuple(
-        Line(f"{one.what}: {visible(one.base)} → {visible(one.new)}" if one.base else one.what, one.effect, one.tone)
-        for one in comparison.comparable
-    )
-    return lines or (Line("Nothing that was recorded of the two differs but their times.", tone="plain"),)
+    same = comparison.verdict == "same" and not comparison.comparable
+    return () if same else comparable_lines(comparison.comparable)
 
 
 def _lacking(comparison: Comparison) -> tuple[Line, ...]:

@@ -1,0 +1,88 @@
+"""What a comparison needs of a side beyond its trace: small enough to be kept as a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from stepscope.comparison.comparable import device_names, operators_of, program_words, recorded_facts
+from stepscope.comparison.series import series_of
+from stepscope.comparison.side import ComparedSide, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class SideFacts:
+    """What a side is.
+
+    Attributes:
+        source: Path of the recording.
+        reader: Reader of the recording.
+        rank: Rank that is compared.
+        ranks: Ranks that the input has.
+        steps: Numbers of the steps that are compared.
+        devices: Devices that a step's time is a mean over.
+        device: Names of the devices in use.
+        program: What ran, in words.
+    """
+
+    source: str
+    reader: str
+    rank: int
+    ranks: int
+    steps: tuple[int, ...]
+    devices: int
+    device: str
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideSummary:
+    """The figures of a side.
+
+    Attributes:
+        facts: What it is.
+        unit: What its lengths are of, see `ComparedSide`.
+        recorded: What recordings are held against each other by, in words.
+        operators: Names of the operators called.
+        series: Values of each metric by step, or one value where it has no steps.
+    """
+
+    facts: SideFacts
+    unit: Unit
+    recorded: Mapping[str, str]
+    operators: frozenset[str]
+    series: Mapping[str, tuple[int, ...]]
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Ns of each step."""
+        return self.series.get("step_time", ())
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        return {**asdict(self), "operators": sorted(self.operators)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SideSummary:
+        """The inverse of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: The values are no summary.
+        """
+        facts = SideFacts(**{**value["facts"], "steps": tuple(value["facts"]["steps"])})
+        series = {str(name): tuple(int(one) for one in values) for name, values in dict(value["series"]).items()}
+        recorded = {str(what): str(words) for what, words in dict(value["recorded"]).items()}
+        if value["unit"] not in ("step", "host step", "window", "none"):
+            raise ValueError(f"no unit is called {value['unit']!r}")
+        return cls(facts, cast("Unit", value["unit"]), recorded, frozenset(map(str, value["operators"])), series)
+
+
+def summary_of(side: ComparedSide) -> SideSummary:
+    """The figures of a side."""
+    recording = side.recording
+    facts = SideFacts(
+        recording.source, recording.reader, side.rank, side.ranks, side.steps, side.devices, device_names(side),
+        program_words(side),
+    )  # fmt: skip
+    return SideSummary(facts, side.unit, recorded_facts(side), operators_of(side), series_of(side))

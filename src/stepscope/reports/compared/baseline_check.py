@@ -1,0 +1,40 @@
+"""A recording beside a baseline, as a page and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from stepscope.comparison.baseline import BaselineComparison
+from stepscope.comparison.gates import GateResult
+from stepscope.model.amounts import NONE, percent, quantity
+from stepscope.reports.blocks import Grid, Heading, Outline, Section
+from stepscope.reports.compared.outline import comparable_lines, recording_name, side_words, verdict_line
+
+
+def outline(found: BaselineComparison) -> Outline:
+    """Verdict, what differs between the recordings, and every metric."""
+    rows = tuple(
+        (
+            one.name, quantity(one.base, one.unit), quantity(one.new, one.unit),
+            percent(one.diff / one.base) if one.base else NONE,
+            f"{percent(one.low / one.base)} to {percent(one.high / one.base)}" if one.base else NONE,
+        )
+        for one in found.metrics
+    )  # fmt: skip
+    headings = (Heading("metric", number=False), *(Heading(text) for text in ("base", "new", "growth", "interval")))
+    sections = (
+        Section("Verdict", (verdict_line(found.step_time),)),
+        Section("Can they be compared?", comparable_lines(found.comparable)),
+        Section("Metrics", (Grid(headings, rows),) if rows else (), "medians over steps; of memory the peak"),
+    )
+    base, new = found.base.facts, found.new.facts
+    title = f"{recording_name(base.source)} → {recording_name(new.source)}"
+    return Outline(title, (side_words(base, "baseline"), side_words(new, "new")), sections)
+
+
+def json_text(found: BaselineComparison, results: Sequence[GateResult]) -> str:
+    """The comparison with the results of gates, as JSON."""
+    values = {**found.to_dict(), "gates": [asdict(one) for one in results]}
+    return json.dumps(values, indent=1, allow_nan=False) + "\n"
