@@ -26,7 +26,7 @@ class MetricShift:
         diff: Estimated difference.
         low: Lower end of its interval.
         high: Upper end.
-        method: What the interval rests on, see `Shift`; a peak of memory is exact.
+        method: What the interval rests on, see `ShiftInterval`; a peak of memory is exact.
     """
 
     name: str

@@ -27,7 +27,7 @@ class RatioInterval:
         low: Lower end of the interval.
         high: Upper end.
         confidence: Chance that the interval holds the true ratio.
-        method: What the interval rests on, see `Shift`.
+        method: What the interval rests on, see `ShiftInterval`.
     """
 
     ratio: float

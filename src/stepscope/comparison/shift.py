@@ -25,7 +25,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class ShiftInterval:
     """New minus base: an estimate and its interval.
 
     Attributes:
@@ -41,7 +41,7 @@ class Shift:
     method: Method
 
 
-def shift(base: Values, new: Values, confidence: float, assumed: float) -> Shift:
+def shift(base: Values, new: Values, confidence: float, assumed: float) -> ShiftInterval:
     """The shift between two sets of at least one measurement each.
 
     With enough of them it is the estimate of Hodges and Lehmann (1963), and its interval the order statistics that the
@@ -56,20 +56,20 @@ def shift(base: Values, new: Values, confidence: float, assumed: float) -> Shift
         assumed: Standard deviation to take for granted where there is one measurement on each side.
     """
     if base.size == new.size and np.array_equal(np.sort(base), np.sort(new)):
-        return Shift(0.0, 0.0, 0.0, "identical")
+        return ShiftInterval(0.0, 0.0, 0.0, "identical")
     base, new = _thinned(base), _thinned(new)
     order = _order(base.size, new.size, confidence)
     if order:
         apart = np.sort((new[None, :] - base[:, None]).ravel())
-        return Shift(float(np.median(apart)), float(apart[order - 1]), float(apart[-order]), "ranks")
+        return ShiftInterval(float(np.median(apart)), float(apart[order - 1]), float(apart[-order]), "ranks")
     middle, wide = float(new.mean() - base.mean()), sqrt(1 / base.size + 1 / new.size)
     freedom, chance = base.size + new.size - 2, (1 + confidence) / 2
     if freedom < 1:
         half = NormalDist().inv_cdf(chance) * assumed * wide
-        return Shift(middle, middle - half, middle + half, "assumed")
+        return ShiftInterval(middle, middle - half, middle + half, "assumed")
     squares = float(((base - base.mean()) ** 2).sum() + ((new - new.mean()) ** 2).sum())
     half = quantile(chance, freedom) * sqrt(squares / freedom) * wide
-    return Shift(middle, middle - half, middle + half, "spread")
+    return ShiftInterval(middle, middle - half, middle + half, "spread")
 
 
 def _thinned(values: Values) -> Values:
