@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,6 +227,8 @@ def compare(
     base_span: int | None = None,
     span: int | None = None,
     confidence: float | None = None,
+    names: Mapping[str, str] | None = None,
+    findings: bool = True,
     cache: bool = True,
     store: str | Path | None = None,
 ) -> Comparison:
@@ -246,6 +248,8 @@ def compare(
         base_span: Span of the base.
         span: Of several recordings of each rank, the number of one in time order, from 1.
         confidence: Chance that the interval of the step time's ratio holds the true one; 0.99 if None.
+        names: Names of operators, modules and kernels of `new` by those of `base`, for what was renamed.
+        findings: Run the rules on both sides, which takes most of the time.
         cache: Keep what was read for the next time, and use what was kept.
         store: Folder to keep it in; None for the user's cache folder.
 
@@ -257,7 +261,7 @@ def compare(
 
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_steps or steps), tuple(steps),
-        confidence_of(confidence),
+        confidence_of(confidence), names or {}, findings,
     )  # fmt: skip
     first = (run if base_run is None else base_run, span if base_span is None else base_span)
     with (

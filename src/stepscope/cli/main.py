@@ -10,10 +10,10 @@ from typing import IO, Annotated, Final
 import typer
 
 from stepscope.cli.analyze import analyze
-from stepscope.cli.baseline import baseline
 from stepscope.cli.cache import cache
 from stepscope.cli.command import Command, CommandGroup
-from stepscope.cli.compare import compare
+from stepscope.cli.comparing.baseline import baseline
+from stepscope.cli.comparing.compare import compare
 from stepscope.cli.demo import demo
 from stepscope.cli.export import export
 from stepscope.cli.interrupts import INTERRUPTED

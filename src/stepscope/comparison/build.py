@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from stepscope.comparison import splits
 from stepscope.comparison.amounts import Amount, Beside
+from stepscope.comparison.call_tree import call_tree
 from stepscope.comparison.charged import charged
 from stepscope.comparison.comparable import differences, same_recording
+from stepscope.comparison.findings import FINDINGS, changes, findings_of, findings_table
 from stepscope.comparison.metrics import metric_shifts
 from stepscope.comparison.parts import PartKey, part_sums, phase_sums
 from stepscope.comparison.ratio import CONFIDENCE
@@ -24,6 +26,7 @@ from stepscope.comparison.tables import (
     STEP_PHASES,
     table_of_amounts,
 )
+from stepscope.comparison.trees import tree_tables
 from stepscope.comparison.verdict import step_times
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.schema import TableSchema
@@ -43,6 +46,8 @@ class CompareOptions:
         base_steps: Steps of the base; empty for the typical ones.
         steps: Steps of the new side; empty for the typical ones.
         confidence: Chance that the interval of the step time's ratio holds the true one, 0.5 to 1, exclusive.
+        names: Names of operators, modules and kernels of the new side by those of the base, for what was renamed.
+        findings: Whether rules look for findings on both sides, which takes most of the time.
     """
 
     base_rank: int | None = None
@@ -50,6 +55,8 @@ class CompareOptions:
     base_steps: tuple[int, ...] = ()
     steps: tuple[int, ...] = ()
     confidence: float = CONFIDENCE
+    names: Mapping[str, str] = field(default_factory=dict)
+    findings: bool = True
 
 
 def confidence_of(wanted: float | None) -> float:
@@ -95,15 +102,24 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
             (COMPUTE_KERNELS, splits.by_kernel),
         ):  # fmt: skip
             base_amounts, new_amounts = (split(side.trace, work) for side, work in zip(sides, works, strict=True))
+            base_amounts = splits.renamed(base_amounts, options.names)
             tables[schema.name] = table_of_amounts(schema, base_amounts, new_amounts, times)
+        base_tree, new_tree = (call_tree(side, work) for side, work in zip(sides, works, strict=True))
+        tables |= tree_tables(base_tree, new_tree, times, options.names)
+    found = tuple(findings_of(side) for side in sides) if options.findings else ((), ())
     base_summary, new_summary = (summary_of(side) for side in sides)
     timed = step_times(base_summary, new_summary, options.confidence)
     different = () if same_recording(*sides) else differences(
         base_summary.recorded, new_summary.recorded, (base_summary.operators, new_summary.operators)
     )  # fmt: skip
     ratio = timed.interval if timed.unit != "window" else None
+    changed = changes(found[0], found[1], timed.base_ns)
+    if options.findings:
+        tables[FINDINGS.name] = findings_table(changed)
     metrics = metric_shifts(base_summary, new_summary, ratio, options.confidence)
-    return Comparison(base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, tuple(lacking))
+    return Comparison(
+        base_summary.facts, new_summary.facts, different, timed, metrics, parts, tables, tuple(lacking), changed
+    )
 
 
 def _rank(trace: Trace, *wanted: int | None) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from stepscope.comparison.amounts import Beside
 from stepscope.comparison.comparable import RecordedDifference
+from stepscope.comparison.findings import FindingChange
 from stepscope.comparison.metrics import MetricShift
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
@@ -48,6 +49,7 @@ class Comparison:
         parts: What a step is made of, per step; the differences add up to that of `step_time`.
         tables: Further splits by name.
         lacking: Tables that could not be made.
+        findings: What the rules find on either side, and what became of it.
     """
 
     base: SideFacts
@@ -58,6 +60,7 @@ class Comparison:
     parts: tuple[Beside[str], ...]
     tables: Mapping[str, Table]
     lacking: tuple[UncomparedTable, ...] = ()
+    findings: tuple[FindingChange, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -90,7 +93,7 @@ class Comparison:
             ],
             "tables": {name: table.to_json() for name, table in self.tables.items()},
             "lacking": [asdict(one) for one in self.lacking],
-            "findings": [],
+            "findings": [one.to_json() for one in self.findings],
         }
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,12 @@ def by_kernel(trace: Trace, work: ChargedWork, part: str = BUSY[0]) -> dict[tupl
     classes = [str(OP_CLASSES[one]) for one in work.work.op_class[at].tolist()]
     keys = [(o or NO_OPERATOR, k or "", c) for o, k, c in zip(operators, kernels, classes, strict=True)]
     return _merged(keys, _amounts(work, chosen, groups))
+
+
+def renamed(amounts: Mapping[Any, Amount], names: Mapping[str, str]) -> dict[Any, Amount]:
+    """Amounts with the names of the new side in their keys, by those of the base."""
+    keys = [tuple(names.get(one, one) if isinstance(one, str) else one for one in key) for key in amounts]
+    return _merged(keys, list(amounts.values()))
 
 
 def _compute(work: ChargedWork, part: str = BUSY[0]) -> NDArray[np.int64]:

@@ -52,9 +52,6 @@ COMPUTE_KERNELS: Final = TableSchema(
      text("op_class", "Its class."), *BESIDE),
 )  # fmt: skip
 
-#: All of them, in the order of reports.
-COMPARISON_TABLES: Final = (STEP_PARTS, STEP_PHASES, COMPUTE_CLASSES, COMPUTE_OPERATORS, COMPUTE_KERNELS)
-
 
 def table_of_amounts(
     schema: TableSchema, base: Mapping[Any, Amount], new: Mapping[Any, Amount], times: tuple[int, int]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from stepscope.analyses.registry import analyses
-from stepscope.comparison.tables import COMPARISON_TABLES
+from stepscope.comparison.catalogue import COMPARISON_TABLES
 from stepscope.model.schema import Column, TableSchema
 from stepscope.model.tables import TABLES
 

@@ -60,7 +60,7 @@ def modules(trace: Trace) -> Table:
     """
     need_host(trace, _CATEGORIES, "modules")
     tree = host_tree(trace, _CATEGORIES)
-    path, parent = _paths(tree)
+    path, parent = paths_of(tree)
     direct, kernels = np.zeros(tree.id.size, np.int64), np.zeros(tree.id.size, np.int64)
     rows = trace.columns(_KERNELS_SQL)
     position = tree.positions(rows["module"])
@@ -90,7 +90,7 @@ def modules(trace: Trace) -> Table:
     return ordered_table(MODULES, columns, ("path", "kind"))
 
 
-def _paths(tree: HostTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def paths_of(tree: HostTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The path of each event as a number, and the path around each path, -1 if there is none.
 
     Events with the same names around them, of the same categories, have the same path; paths count from 0, outer ones

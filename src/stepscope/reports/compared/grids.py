@@ -14,6 +14,7 @@ from stepscope.reports.units import Scale, time_scale
 #: Splits of compute: table, key columns, what a row is.
 _SPLITS: Final = (
     ("compute_classes", ("op_class", "phase"), "kernel class"),
+    ("compute_module_classes", ("name",), "module"),
     ("compute_operators", ("operator",), "operator"),
     ("compute_kernels", ("kernel",), "kernel"),
 )
@@ -60,12 +61,30 @@ def phases_grid(comparison: Comparison) -> tuple[Block, ...]:
     return (Grid(_headings("phase", one), tuple(rows), table="step_phases"),) if rows else ()
 
 
+def findings_grid(comparison: Comparison, top: int) -> tuple[Block, ...]:
+    """Findings that are new, gone, grown or shrunk."""
+    changed = [one for one in comparison.findings if one.change != "same"]
+    if not changed:
+        return ()
+    shown = changed[:top]
+    one = time_scale(cost for each in shown for cost in (each.base_cost_ns, each.new_cost_ns))
+    headings = (
+        Heading("finding", number=False), Heading("change", number=False), Heading(f"base {one.label}".rstrip()),
+        Heading(f"new {one.label}".rstrip()), Heading("rule", number=False, rank=3),
+    )  # fmt: skip
+    rows = tuple(
+        (visible(each.title), each.change, one.write(each.base_cost_ns), one.write(each.new_cost_ns), each.code)
+        for each in shown
+    )
+    return (Grid(headings, rows, hidden=len(changed) - len(shown), table="findings", whole=True),)
+
+
 def split_grids(comparison: Comparison, top: int) -> tuple[Block, ...]:
     """The splits of compute, the largest differences first."""
     found = []
     for name, keys, caption in _SPLITS:
-        if name in comparison.tables and len(comparison.tables[name]):
-            listed = comparison.tables[name].records()
+        listed = comparison.tables[name].records() if name in comparison.tables else []
+        if len(listed) > (name == "compute_module_classes"):
             found.append(_split(listed, keys, caption, top, name))
     return tuple(found)
 
@@ -75,11 +94,11 @@ def _split(listed: Sequence[dict[str, Any]], keys: Iterable[str], caption: str, 
     shown = listed[:top]
     one = time_scale(row[side] for row in shown for side in ("base_ns", "new_ns"))
     headings = (*_headings(caption, one), Heading("calls", rank=4), Heading("new", rank=4))
+    names = [", ".join(_end(visible(row[key])) for key in keys if row[key]) for row in shown]
     rows = tuple(
-        (*_row(", ".join(visible(row[key]) for key in keys if row[key]), row["base_ns"], row["new_ns"], one, whole),
-         _calls(row["base_count"]), _calls(row["new_count"]))
-        for row in shown
-    )  # fmt: skip
+        (*_row(name, row["base_ns"], row["new_ns"], one, whole), _calls(row["base_count"]), _calls(row["new_count"]))
+        for name, row in zip(names, shown, strict=True)
+    )
     return Grid(headings, rows, caption, len(listed) - len(shown), table, whole=True)
 
 
@@ -103,6 +122,12 @@ def _words(name: str) -> str:
     """A part or phase in words: `idle.data_wait` is `idle: data wait`."""
     head, dot, tail = name.partition(".")
     return visible(f"{head}: {tail}".replace("_", " ")) if dot and head == "idle" else visible(name.replace("_", " "))
+
+
+def _end(path: str) -> str:
+    """The last two names of a path, which are what differs between rows."""
+    names = path.split(" / ")
+    return path if len(names) < 4 else "… / " + " / ".join(names[-2:])
 
 
 def _calls(number: float) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepscope.cli.command import Command
-from stepscope.cli.compare import Confidence
-from stepscope.cli.gates import FailOn
+from stepscope.cli.comparing.compare import Confidence
+from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.options import NoCache, PathList, Run, Span, Store
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check(
     """Compare a recording with a baseline; without --fail-on, the limit is a step time that grew by more than 3 %."""
     import sys
 
-    from stepscope.cli.gates import judged, leave, limits_of
+    from stepscope.cli.comparing.gates import judged, leave, limits_of
     from stepscope.cli.output import check_output, text_output
     from stepscope.comparison.baseline import against, read_baseline
     from stepscope.comparison.build import confidence_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stepscope.cli.analyze import Html, Json, Markdown, Top
-from stepscope.cli.gates import FailOn
+from stepscope.cli.comparing.gates import FailOn
 from stepscope.cli.options import NoCache, Store
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ Confidence = Annotated[
     float | None,
     typer.Option("--confidence", metavar="P", help="Chance that the interval of the ratio holds, 0.99 if not given."),
 ]
+MapFile = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="FILE", help="JSON object: names of the base, and what they are in NEW."),
+]
+NoFindings = Annotated[bool, typer.Option("--no-findings", help="Do not run the rules, which takes most of the time.")]
 
 
 def compare(
@@ -53,6 +58,8 @@ def compare(
     base_span: BaseSpan = None,
     confidence: Confidence = None,
     fail_on: FailOn = None,
+    map_: MapFile = None,
+    no_findings: NoFindings = False,
     no_cache: NoCache = False,
     store: Store = None,
 ) -> None:
@@ -61,10 +68,11 @@ def compare(
     Prints a page to the terminal, or writes the files asked for instead. With one input, the options starting with
     --base say which of its ranks, steps, runs or spans is the base.
     """
-    from stepscope.cli.gates import judged, leave, limits_of
+    from stepscope.cli.comparing.gates import judged, leave, limits_of
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import check_output
     from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
+    from stepscope.comparison.names import read_names
     from stepscope.model.errors import UserError
 
     limits = limits_of(fail_on or [])
@@ -79,7 +87,7 @@ def compare(
         raise UserError("one recording has nothing to be compared with", hint=hint)
     options = CompareOptions(
         rank if base_rank is None else base_rank, rank, tuple(base_step or step or ()), tuple(step or ()),
-        confidence_of(confidence),
+        confidence_of(confidence), read_names(map_) if map_ is not None else {}, not no_findings,
     )  # fmt: skip
     first = (run if base_run is None else base_run, span if base_span is None else base_span)
     cache = not no_cache

@@ -1,0 +1,108 @@
+"""The tree of modules, ranges and operators of a side, with the compute that each of them launched itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stepscope.analyses.host.modules import paths_of
+from stepscope.analyses.shared.grouping import Groups
+from stepscope.analyses.shared.host_tree import HostTree, host_trees
+from stepscope.comparison.amounts import Amount
+from stepscope.comparison.charged import BUSY, ChargedWork
+from stepscope.comparison.side import ComparedSide
+from stepscope.model.events.columns import Spans, names_by_id
+
+_CATEGORIES: Final = ("module", "annotation", "op")
+_MODULE_SQL: Final = "SELECT event, coalesce(module, -1) AS module FROM kernels"
+_MARK: Final = "nn.Module: "
+#: Ranges are numbered by what they repeat: `batch 17` of one step is `batch 18` of the next.
+_NUMBER: Final = re.compile(r"\d+")
+
+
+@dataclass(slots=True, eq=False)
+class CallNode:
+    """Calls of one name below the same calls.
+
+    Attributes:
+        name: Name; numbers in names of ranges are `#`.
+        kind: module, annotation or op.
+        children: By name and kind, in the order of their first call.
+        own: Compute that it launched itself, in no module, range or operator inside it; how many kernels.
+        calls: How often it was called in the side's steps.
+    """
+
+    name: str
+    kind: str
+    children: dict[tuple[str, str], CallNode] = field(default_factory=dict)
+    own: Amount = field(default_factory=Amount)
+    calls: int = 0
+
+    def total(self) -> int:
+        """Compute launched in it, ns over all steps."""
+        return self.own.ns + sum(child.total() for child in self.children.values())
+
+    def walk(self) -> Iterator[CallNode]:
+        """The node and all below it, outer ones first."""
+        yield self
+        for child in self.children.values():
+            yield from child.walk()
+
+
+def call_tree(side: ComparedSide, work: ChargedWork) -> CallNode:
+    """The tree below a root, whose own compute is what nothing launched as far as the recording shows."""
+    root = CallNode("", "root")
+    names, spans = side.trace.once(names_by_id), Spans(side.trace)
+    chosen = np.flatnonzero((work.part == BUSY.index("compute")) & (work.inside | (work.ns > 0)))
+    op = work.work.op[chosen]
+    rows = side.trace.columns(_MODULE_SQL)
+    order = np.argsort(rows["event"], kind="stable")
+    at = order[np.searchsorted(rows["event"], work.work.event[chosen], sorter=order)]
+    holder = np.where(op >= 0, op, rows["module"][at])
+    left = np.ones(chosen.size, np.bool_)
+    for tree in host_trees(side.trace, _CATEGORIES):
+        if not tree.id.size:
+            continue
+        nodes, node_of = _add(root, tree, names)
+        inside = np.isin(spans.step[spans.rows(tree.id)], side.steps)
+        calls = np.bincount(node_of[inside], minlength=len(nodes))
+        for node, number in zip(nodes, calls.tolist(), strict=True):
+            node.calls += number
+        position = np.where(left, tree.positions(holder), -1)
+        here = np.flatnonzero(position >= 0)
+        left[here] = False
+        _charge(nodes, node_of[position[here]], work, chosen[here])
+    rest = chosen[left]
+    root.own += Amount(int(work.ns[rest].sum()), int(work.inside[rest].sum()))
+    return root
+
+
+def _charge(nodes: list[CallNode], owner: NDArray[np.int64], work: ChargedWork, at: NDArray[np.int64]) -> None:
+    if not at.size:
+        return
+    groups = Groups.by(owner)
+    ns, count = groups.sum(work.ns[at]).tolist(), groups.sum(work.inside[at]).tolist()
+    for node, time, number in zip(owner[groups.first].tolist(), ns, count, strict=True):
+        nodes[node].own += Amount(time, number)
+
+
+def _add(root: CallNode, tree: HostTree, names: dict[int, str]) -> tuple[list[CallNode], NDArray[np.int64]]:
+    """Add a tree's paths below the root; returns a node per path, and the path of each event."""
+    path, parent = paths_of(tree)
+    first = np.full(parent.size, tree.id.size)
+    np.minimum.at(first, path, np.arange(tree.id.size))
+    nodes: list[CallNode] = [root] * parent.size
+    by_depth = np.lexsort((first, tree.depth[first]))
+    for one in by_depth.tolist():
+        at = int(first[one])
+        kind = _CATEGORIES[int(tree.category[at])]
+        name = names.get(int(tree.name[at]), "").removeprefix(_MARK)
+        name = _NUMBER.sub("#", name) if kind == "annotation" else name
+        around = root if parent[one] < 0 else nodes[int(parent[one])]
+        nodes[one] = around.children.setdefault((name, kind), CallNode(name, kind))
+    return nodes, path

@@ -1,0 +1,145 @@
+"""Tables of aligned call trees: compute by module, and by operator within its module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from stepscope.comparison.alignment import AlignedPair, aligned
+from stepscope.comparison.amounts import BESIDE, Amount, beside
+from stepscope.comparison.call_tree import CallNode
+from stepscope.model.schema import Column, TableSchema, ns, text
+from stepscope.model.table import Table
+
+_MATCH: Final = text(
+    "match",
+    "same (the name), mapped (by --map), renamed (same place or children), moved (into or out of a wrapper), only base "
+    "or only new; rest is what no call launched, as far as the recording shows.",
+)
+_PATHS: Final = (
+    text("base_path", "Names from the outermost to it, joined by ` / `; null if the base has none.", nullable=True),
+    text("new_path", "The same of the new side.", nullable=True),
+)
+COMPUTE_MODULES: Final = TableSchema(
+    "compute_modules",
+    "Compute by module or range, aligned by the tree of calls. base_ns and new_ns are of operators and kernels in it "
+    "and in no inner one, and add up to the part compute; totals include inner ones. The backward pass is on threads "
+    "of its own: its operators are below no module.",
+    (
+        text("name", "The module or range; `(outside modules)` for what lies in none."), *_PATHS, _MATCH,
+        Column("depth", "int32", "How many modules and ranges enclose it."),
+        ns("base_total_ns", "Time per step of the base, inner ones included."),
+        ns("new_total_ns", "The same of the new one."), *BESIDE,
+    ),
+)  # fmt: skip
+COMPUTE_MODULE_CLASSES: Final = TableSchema(
+    "compute_module_classes",
+    "`compute_modules` with modules of the same class in the same place as one row, such as the layers of a network. "
+    "base_ns and new_ns add up to the part compute.",
+    (text("name", "Classes from the outermost to it, joined by ` / `; `(outside modules)` for the rest."), *BESIDE),
+)
+COMPUTE_CALLS: Final = TableSchema(
+    "compute_calls",
+    "Compute by operator within the calls around it, aligned by the tree of calls. base_ns and new_ns are of kernels "
+    "that it launched itself, and add up to the part compute. Rows without compute are left out.",
+    (text("name", "The operator, module or range; `(no operator)` for kernels that none launched."), *_PATHS, _MATCH,
+     *BESIDE),
+)  # fmt: skip
+#: PyTorch numbers the modules of a class.
+_INSTANCE: Final = re.compile(r"_\d+(?= / |$)")
+#: The row of what lies in no call.
+_REST: Final = -1
+
+
+def tree_tables(base: CallNode, new: CallNode, times: tuple[int, int], names: Mapping[str, str]) -> dict[str, Table]:
+    """Both tables.
+
+    Args:
+        base: Root of the base's tree.
+        new: Root of the new side's tree.
+        times: Steps times devices of either side.
+        names: Names of the new side by those of the base.
+    """
+    pairs = aligned(base, new, names)
+    modules = _modules(base, new, pairs, times)
+    return {
+        COMPUTE_MODULE_CLASSES.name: _module_classes(modules),
+        COMPUTE_MODULES.name: modules,
+        COMPUTE_CALLS.name: _calls(base, new, pairs, times),
+    }
+
+
+def _calls(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:
+    left = {_REST: base.own} | {i: pair.base.own for i, pair in enumerate(pairs) if pair.base is not None}
+    right = {_REST: new.own} | {i: pair.new.own for i, pair in enumerate(pairs) if pair.new is not None}
+    rows = [
+        (*_words(pairs, row.key, "(no operator)"), *row.values)
+        for row in beside(left, right, times)
+        if left.get(row.key, Amount()).ns or right.get(row.key, Amount()).ns
+    ]
+    return Table.from_rows(COMPUTE_CALLS, rows)
+
+
+def _modules(base: CallNode, new: CallNode, pairs: Sequence[AlignedPair], times: tuple[int, int]) -> Table:
+    of_base, of_new = _own_of_modules(base), _own_of_modules(new)
+    if not any(pair.node.kind != "op" for pair in pairs):
+        return Table.empty(COMPUTE_MODULES)
+    left, right = {_REST: of_base[id(base)]}, {_REST: of_new[id(new)]}
+    totals: dict[int, tuple[int, int]] = {_REST: (left[_REST].ns, right[_REST].ns)}
+    for i, pair in enumerate(pairs):
+        if pair.node.kind != "op":
+            left[i] = of_base[id(pair.base)] if pair.base is not None else Amount()
+            right[i] = of_new[id(pair.new)] if pair.new is not None else Amount()
+            totals[i] = (pair.base.total() if pair.base else 0, pair.new.total() if pair.new else 0)
+    rows = []
+    for row in beside(left, right, times):
+        words = _words(pairs, row.key, "(outside modules)")
+        depth = 0 if row.key == _REST else _depth(pairs[row.key])
+        first, second = totals[row.key]
+        if first or second:
+            rows.append((*words, depth, first // times[0], second // times[1], *row.values))
+    return Table.from_rows(COMPUTE_MODULES, rows)
+
+
+def _module_classes(modules: Table) -> Table:
+    """Rows of the same class in the same place, those that differ most first."""
+    found: dict[str, list[float]] = {}
+    for row in modules.records():
+        name = _INSTANCE.sub("", row["base_path"] or row["new_path"] or row["name"])
+        values = found.setdefault(name, [0, 0, 0.0, 0.0])
+        for i, column in enumerate(("base_ns", "new_ns", "base_count", "new_count")):
+            values[i] += row[column]
+    rows = [
+        (name, base, new, new - base, new / base if base else None, *counts)
+        for name, (base, new, *counts) in found.items()
+    ]
+    return Table.from_rows(COMPUTE_MODULE_CLASSES, sorted(rows, key=lambda row: (-abs(row[3]), row[0])))
+
+
+def _words(pairs: Sequence[AlignedPair], key: int, rest: str) -> tuple[Any, ...]:
+    if key == _REST:
+        return rest, None, None, "rest"
+    pair = pairs[key]
+    name = pair.node.name
+    if pair.base is not None and pair.new is not None and pair.base.name != pair.new.name:
+        name = f"{pair.base.name} → {pair.new.name}"
+    return name, pair.base_path or None, pair.new_path or None, pair.match
+
+
+def _depth(pair: AlignedPair) -> int:
+    return (pair.base_path or pair.new_path).count(" / ")
+
+
+def _own_of_modules(root: CallNode) -> dict[int, Amount]:
+    """Compute in each module or range and in no inner one, operators' included, by the node's identity."""
+    found: dict[int, Amount] = {}
+
+    def gather(node: CallNode, owner: CallNode) -> None:
+        mine = owner if node.kind == "op" else node
+        found[id(mine)] = found.get(id(mine), Amount()) + node.own
+        for child in node.children.values():
+            gather(child, mine)
+
+    gather(root, root)
+    return found
