@@ -1,8 +1,8 @@
 """Two call trees laid beside each other, so that what was renamed, wrapped or moved still meets its like.
 
-The children of nodes that meet are matched level by level: equal names first (after `--map`); then, between children
-that keep their order on both sides (the longest common subsequence), what has the same name but for numbers and
-prefixes, half of the children, or the same place and as many calls and children; then what the other side has within a wrapper.
+The children of nodes that meet are matched level by level: equal names first (after `--map`); then what the other side
+has within a wrapper; then, between children that keep their order on both sides (the longest common subsequence), what
+has the same name but for numbers and prefixes, half of the children, or the same place and as many calls and children.
 """
 
 from __future__ import annotations
@@ -67,20 +67,20 @@ def _below(
 ) -> Iterator[AlignedPair]:
     left, right = list(base.children.values()), list(new.children.values())
     pairs = _named(left, right, names)
-    pairs += _between(left, right, pairs, names)
     found = {id(one) for pair in pairs for one in pair[:2]}
-    left_over = [one for one in left if id(one) not in found]
-    right_over = [one for one in right if id(one) not in found]
+    left_over, right_over = ([one for one in side if id(one) not in found] for side in (left, right))
     within_new = _within(left_over, right_over, names)
     within_base = [] if within_new else _within(right_over, left_over, _inverse(names))
-    taken = {id(one) for one, *_ in (*within_new, *within_base)}
+    taken = {id(one) for wrapped in (*within_new, *within_base) for one in (wrapped[0], wrapped[3])}
+    pairs += _between(left, right, pairs, taken, names)
+    taken = {id(one) for one, *_ in (*within_new, *within_base)} | {id(one) for pair in pairs for one in pair[:2]}
     for one, other, match in pairs:
         yield from _pair(one, other, base_path, new_path, names, match)
-    for one, other, around in within_new:
+    for one, other, around, _ in within_new:
         yield from _pair(one, other, base_path, _joined(new_path, *around), names, "moved")
-    for other, one, around in within_base:
+    for other, one, around, _ in within_base:
         yield from _pair(one, other, _joined(base_path, *around), new_path, names, "moved")
-    inner = {id(one) for _, other, _ in (*within_new, *within_base) for one in other.walk()}
+    inner = {id(one) for _, other, *_ in (*within_new, *within_base) for one in other.walk()}
     for one in left_over:
         if id(one) not in taken:
             yield from _alone(one, base_path, "only base", inner)
@@ -132,6 +132,7 @@ def _between(
     left: Sequence[CallNode],
     right: Sequence[CallNode],
     pairs: Sequence[tuple[CallNode, CallNode, Match]],
+    taken: set[int],
     names: Mapping[str, str],
 ) -> list[tuple[CallNode, CallNode, Match]]:
     """What lies between the same children on both sides and belongs together under another name."""
@@ -141,9 +142,9 @@ def _between(
     place = {id(one): at[id(other)] for one, other, _ in pairs}
     anchors = _longest_ascending([(i, place[id(one)]) for i, one in enumerate(left) if id(one) in place])
     found: list[tuple[CallNode, CallNode, Match]] = []
-    used = {id(other) for _, other, _ in pairs}
+    used = taken | {id(one) for pair in pairs for one in pair[:2]}
     for (low, start), (high, stop) in zip([(-1, -1), *anchors], [*anchors, (len(left), len(right))], strict=True):
-        ones = [one for one in left[low + 1 : high] if id(one) not in place]
+        ones = [one for one in left[low + 1 : high] if id(one) not in used]
         others = [one for one in right[start + 1 : stop] if id(one) not in used]
         found += [(one, other, "renamed") for one, other in _alike(ones, others, names)]
     return found
@@ -180,9 +181,9 @@ def _share(one: CallNode, other: CallNode, names: Mapping[str, str]) -> float:
 
 def _within(
     ones: Sequence[CallNode], others: Sequence[CallNode], names: Mapping[str, str]
-) -> list[tuple[CallNode, CallNode, tuple[str, ...]]]:
-    """Nodes that the other side has within a wrapper: node, counterpart, names of the wrappers."""
-    found: list[tuple[CallNode, CallNode, tuple[str, ...]]] = []
+) -> list[tuple[CallNode, CallNode, tuple[str, ...], CallNode]]:
+    """Nodes that the other side has within a wrapper: node, counterpart, names of the wrappers, the outermost one."""
+    found: list[tuple[CallNode, CallNode, tuple[str, ...], CallNode]] = []
     taken: set[int] = set()
     for one in ones:
         for wrapper in others:
@@ -190,7 +191,7 @@ def _within(
                 key = (names.get(one.name, one.name), one.kind)
                 if (inner.name, inner.kind) == key and one.children and id(inner) not in taken:
                     taken.add(id(inner))
-                    found.append((one, inner, around))
+                    found.append((one, inner, around, wrapper))
                     break
             else:
                 continue
