@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.comparison.alignment import aligned
 from stepscope.comparison.build import CompareOptions, compare_traces
-from stepscope.comparison.call_tree import CallNode
-from stepscope.comparison.names import read_names
+from stepscope.comparison.matching.alignment import aligned
+from stepscope.comparison.matching.call_tree import CallNode
+from stepscope.comparison.matching.names import read_names
 from stepscope.model.errors import UserError
 from stepscope.model.trace import Trace
 from support import Facts, recorded_trace

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stepscope.comparison.build import CompareOptions, compare_traces
-from stepscope.comparison.charged import charged
+from stepscope.comparison.parts.charged import charged
+from stepscope.comparison.parts.shares import means
 from stepscope.comparison.result import Comparison
-from stepscope.comparison.shares import means
 from stepscope.comparison.side import side_of
 from stepscope.model.trace import Trace
 from support import Facts

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from stepscope.comparison.ratio import ratio_interval
-from stepscope.comparison.student import quantile
+from stepscope.comparison.noise.ratio import ratio_interval
+from stepscope.comparison.noise.student import quantile
 
 #: From tables of Student's distribution.
 TABLE = [

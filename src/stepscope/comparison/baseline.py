@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from stepscope.comparison.comparable import RecordedDifference, differences
 from stepscope.comparison.metrics import MetricShift, metric_shifts
-from stepscope.comparison.ratio import CONFIDENCE
+from stepscope.comparison.noise.ratio import CONFIDENCE
 from stepscope.comparison.side import side_of
 from stepscope.comparison.summary import SideSummary, summary_of
 from stepscope.comparison.verdict import StepTimes, step_times

@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from stepscope.comparison import splits
-from stepscope.comparison.amounts import Amount, Beside
-from stepscope.comparison.call_tree import call_tree
-from stepscope.comparison.charged import charged
 from stepscope.comparison.comparable import differences, same_recording
 from stepscope.comparison.findings import FINDINGS, changes, findings_of, findings_table
+from stepscope.comparison.matching.call_tree import call_tree
+from stepscope.comparison.matching.tree_tables import tree_tables
 from stepscope.comparison.metrics import metric_shifts
-from stepscope.comparison.parts import PartKey, part_sums, phase_sums
-from stepscope.comparison.ratio import CONFIDENCE
-from stepscope.comparison.result import Comparison, UncomparedTable
-from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
-from stepscope.comparison.summary import summary_of
-from stepscope.comparison.tables import (
+from stepscope.comparison.noise.ratio import CONFIDENCE
+from stepscope.comparison.parts import splits
+from stepscope.comparison.parts.amounts import Amount, Beside
+from stepscope.comparison.parts.charged import charged
+from stepscope.comparison.parts.overall import OVERALL, overall_sums, overall_table
+from stepscope.comparison.parts.part_sums import PartKey, part_sums, phase_sums
+from stepscope.comparison.parts.tables import (
     COMPUTE_CLASSES,
     COMPUTE_KERNELS,
     COMPUTE_OPERATORS,
@@ -26,7 +25,9 @@ from stepscope.comparison.tables import (
     STEP_PHASES,
     table_of_amounts,
 )
-from stepscope.comparison.trees import tree_tables
+from stepscope.comparison.result import Comparison, UncomparedTable
+from stepscope.comparison.side import ComparedSide, chosen_rank, side_of
+from stepscope.comparison.summary import summary_of
 from stepscope.comparison.verdict import step_times
 from stepscope.model.errors import MissingInputError, UserError
 from stepscope.model.schema import TableSchema
@@ -96,6 +97,7 @@ def compare_traces(base: Trace, new: Trace, options: CompareOptions | None = Non
     if phases is not None:
         tables[STEP_PHASES.name] = _exact(STEP_PHASES, phases, times)
     if all(side.unit in ("step", "window") for side in sides):
+        tables[OVERALL.name] = overall_table(*(overall_sums(side) for side in sides))
         works = [charged(side) for side in sides]
         for schema, split in (
             (COMPUTE_CLASSES, splits.by_class), (COMPUTE_OPERATORS, splits.by_operator),

@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.comparison.findings import FINDINGS
-from stepscope.comparison.tables import COMPUTE_CLASSES, COMPUTE_KERNELS, COMPUTE_OPERATORS, STEP_PARTS, STEP_PHASES
-from stepscope.comparison.trees import COMPUTE_CALLS, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES
+from stepscope.comparison.matching.tree_tables import COMPUTE_CALLS, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES
+from stepscope.comparison.parts.overall import OVERALL
+from stepscope.comparison.parts.tables import (
+    COMPUTE_CLASSES,
+    COMPUTE_KERNELS,
+    COMPUTE_OPERATORS,
+    STEP_PARTS,
+    STEP_PHASES,
+)
 
 COMPARISON_TABLES: Final = (
     STEP_PARTS, STEP_PHASES, FINDINGS, COMPUTE_CLASSES, COMPUTE_MODULE_CLASSES, COMPUTE_MODULES, COMPUTE_OPERATORS,
-    COMPUTE_CALLS, COMPUTE_KERNELS,
+    COMPUTE_CALLS, COMPUTE_KERNELS, OVERALL,
 )  # fmt: skip

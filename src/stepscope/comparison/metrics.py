@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from stepscope.comparison.ratio import ASSUMED_SPREAD, RatioInterval
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, RatioInterval
+from stepscope.comparison.noise.shift import Method, shift
 from stepscope.comparison.series import BYTES
-from stepscope.comparison.shift import Method, shift
 from stepscope.comparison.summary import SideSummary
 
 

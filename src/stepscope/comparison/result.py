@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from stepscope.comparison.amounts import Beside
 from stepscope.comparison.comparable import RecordedDifference
 from stepscope.comparison.findings import FindingChange
 from stepscope.comparison.metrics import MetricShift
+from stepscope.comparison.parts.amounts import Beside
 from stepscope.comparison.summary import SideFacts
 from stepscope.comparison.verdict import StepTimes, Verdict
 from stepscope.model.errors import UserError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from stepscope.comparison.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
+from stepscope.comparison.noise.ratio import ASSUMED_SPREAD, CONFIDENCE, RatioInterval, ratio_interval
 from stepscope.comparison.summary import SideSummary
 from stepscope.model.amounts import percent, plural
 

@@ -72,7 +72,7 @@ def compare(
     from stepscope.cli.opening import open_input
     from stepscope.cli.output import check_output
     from stepscope.comparison.build import CompareOptions, compare_traces, confidence_of
-    from stepscope.comparison.names import read_names
+    from stepscope.comparison.matching.names import read_names
     from stepscope.model.errors import UserError
 
     limits = limits_of(fail_on or [])

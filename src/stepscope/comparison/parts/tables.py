@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from stepscope.comparison.amounts import BESIDE, Amount, beside
+from stepscope.comparison.parts.amounts import BESIDE, Amount, beside
 from stepscope.model.schema import TableSchema, text
 from stepscope.model.table import Table
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from stepscope.comparison.call_tree import CallNode
+from stepscope.comparison.matching.call_tree import CallNode
 
 #: How two nodes were found to belong together; nodes that do not are on one side only.
 Match = Literal["same", "mapped", "renamed", "moved", "only base", "only new"]

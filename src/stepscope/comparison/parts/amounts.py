@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from stepscope.comparison.shares import means
+from stepscope.comparison.parts.shares import means
 from stepscope.model.schema import Column, ns
 
 K = TypeVar("K", bound=Hashable)

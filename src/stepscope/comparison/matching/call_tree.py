@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.host.modules import paths_of
 from stepscope.analyses.shared.grouping import Groups
 from stepscope.analyses.shared.host_tree import HostTree, host_trees
-from stepscope.comparison.amounts import Amount
-from stepscope.comparison.charged import BUSY, ChargedWork
+from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.events.columns import Spans, names_by_id
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from stepscope.comparison.alignment import AlignedPair, aligned
-from stepscope.comparison.amounts import BESIDE, Amount, beside
-from stepscope.comparison.call_tree import CallNode
+from stepscope.comparison.matching.alignment import AlignedPair, aligned
+from stepscope.comparison.matching.call_tree import CallNode
+from stepscope.comparison.parts.amounts import BESIDE, Amount, beside
 from stepscope.model.schema import Column, TableSchema, ns, text
 from stepscope.model.table import Table
 

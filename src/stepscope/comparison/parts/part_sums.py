@@ -8,7 +8,7 @@ from typing import Any, Final
 from stepscope.analyses.idle.idle_causes import idle_causes
 from stepscope.analyses.steps.phases import phases
 from stepscope.analyses.steps.step_budget import step_budget
-from stepscope.comparison.charged import BUSY
+from stepscope.comparison.parts.charged import BUSY
 from stepscope.comparison.side import ComparedSide
 from stepscope.model.table import Table
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.comparison.student import quantile
+from stepscope.comparison.noise.student import quantile
 
 #: Measurements of a side beyond which its distribution is taken at evenly spaced ranks.
 _MOST: Final = 2000

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from stepscope.analyses.shared.grouping import Groups, texts
 from stepscope.analyses.steps.phase_names import PHASES
 from stepscope.analyses.steps.phases import phase_of_work
-from stepscope.comparison.amounts import Amount
-from stepscope.comparison.charged import BUSY, ChargedWork
+from stepscope.comparison.parts.amounts import Amount
+from stepscope.comparison.parts.charged import BUSY, ChargedWork
 from stepscope.model.errors import MissingInputError
 from stepscope.model.events.columns import Spans
 from stepscope.model.kernel_names import OP_CLASSES

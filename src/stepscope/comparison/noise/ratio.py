@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.comparison.shift import Method, shift
+from stepscope.comparison.noise.shift import Method, shift
 
 #: Chance that the interval holds the factor, unless asked for otherwise: of 100 pairs that differ by noise alone one
 #: is expected outside of it.

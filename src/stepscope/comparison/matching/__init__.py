@@ -1,0 +1,1 @@
+"""Calls of both sides that belong together, in spite of other names."""

@@ -1,0 +1,1 @@
+"""How certain a difference of measurements is."""

@@ -1,0 +1,1 @@
+"""What steps are made of, as sums that add up."""
