@@ -19,6 +19,7 @@ import stepscope
 from stepscope.cli.main import app
 from stepscope.demo import recording
 from stepscope.ingest import Options, open_trace
+from stepscope.record.api import parity
 from stepscope.reports import catalogue, terminal
 from stepscope.reports.build import build_report
 from stepscope.rules.registry import all_rules
@@ -122,6 +123,10 @@ def test_the_list_of_rules() -> None:
     keep(DOCS / "rules" / "README.md", "list", "\n".join(lines))
     pages = {page.stem for page in (DOCS / "rules").glob("*.md")} - {"README"}
     assert pages == set(all_rules())
+
+
+def test_the_parity_of_profilers() -> None:
+    keep(DOCS / "profiler-api.md", "parity", parity.table())
 
 
 def test_the_list_of_signals() -> None:

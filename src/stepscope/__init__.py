@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stepscope.comparison.result import Comparison
     from stepscope.model.errors import MissingInputError, StepscopeError, UnusableInputError, UserError
     from stepscope.model.table import Table
+    from stepscope.record.api.profile import profile
     from stepscope.reports.report import Report
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "compare",
     "open",
+    "profile",
 ]
 
 _HOMES = {
@@ -47,6 +49,7 @@ _HOMES = {
     "UserError": "stepscope.model.errors",
     "compare": "stepscope.api",
     "open": "stepscope.api",
+    "profile": "stepscope.record.api.profile",
 }
 
 
