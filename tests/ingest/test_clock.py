@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepscope.ingest.derive.clock import Bounds, offset
+from stepscope.ingest.derive.clock.bounds import Bounds
+from stepscope.ingest.derive.clock.offset import offset
 from stepscope.model.trace import Trace
 from support import Facts
 

@@ -9,7 +9,7 @@ from stepscope.ingest.derive.amounts import clean_amounts
 from stepscope.ingest.derive.checks import observe
 from stepscope.ingest.derive.checks.derived import Derived
 from stepscope.ingest.derive.clean import clean_times
-from stepscope.ingest.derive.clock import align_devices
+from stepscope.ingest.derive.clock.align import align_devices
 from stepscope.ingest.derive.collectives import derive_collectives
 from stepscope.ingest.derive.devices import mark_used_devices
 from stepscope.ingest.derive.host.launches import counted

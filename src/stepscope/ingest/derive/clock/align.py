@@ -1,0 +1,129 @@
+"""Estimate the offset of the device's clock from the host's, subtract it from all device times, and report it.
+
+Device work can't start before its launching call does, and a synchronising call can't return before the work it waits
+for has ended. Each launch bounds the offset from one side, each wait from the other. Without enough violations of these
+bounds times stay as recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.ingest.derive.clean import move_moments
+from stepscope.ingest.derive.clock.bounds import bounds
+from stepscope.ingest.derive.clock.late import ahead, delays
+from stepscope.ingest.derive.clock.offset import OUTLIERS, WINDOWS, Shift, offset
+from stepscope.ingest.derive.overview import Overview
+from stepscope.model import runtime_names
+from stepscope.store.staging import Staging
+
+#: Number of device activities examined; in longer recordings they come from evenly spaced windows.
+_SAMPLE: Final = 200_000
+_DEVICE: Final = "track IN (SELECT track FROM tracks WHERE kind <> 'host')"
+_WORK_SQL: Final = f"""
+SELECT e.ts, e.ts + e.dur AS stop, e.track, greatest(coalesce(e.correlation, 0), 0) AS correlation,
+    coalesce(c.direction = 'DtoH' AND 'pageable' IN (c.src_kind, c.dst_kind), false) AS away
+FROM raw_events e LEFT JOIN copies c ON c.event = e.id
+WHERE e.{_DEVICE} AND e.category IN ('kernel', 'collective', 'copy', 'set') AND e.dur > 0
+    AND ($every = 0 OR e.ts % $every < $long)
+"""
+_CALLS_SQL: Final = f"""
+SELECT ts, ts + dur AS stop, track, coalesce(correlation, 0) AS correlation, name_id,
+    coalesce(correlation, 0) IN (SELECT correlation FROM clock_work) AS launches
+FROM raw_events
+WHERE NOT {_DEVICE} AND category IN ('launch', 'runtime', 'sync') AND dur >= 0
+    AND (correlation IN (SELECT correlation FROM clock_work) OR list_contains($waits, name_id))
+"""
+
+
+def align_devices(staging: Staging, overview: Overview, origin: int) -> tuple[int, Overview]:
+    """Correct all device times by the estimated clock offset, and report it in health.
+
+    Durations stay as recorded, so that sums are exact: drifts of some ppm change none by more than the clock resolves.
+    The first event after the correction is at 0.
+
+    Args:
+        staging: The recording, with times from 0 on.
+        overview: Counts of the recording's events.
+        origin: The time on the recording's clock that is 0, in ns.
+
+    Returns:
+        The new origin in ns, and the new overview.
+    """
+    if not _is_observable(overview):
+        return origin, overview
+    found = _shift(staging, overview)
+    if found is None:
+        return origin, overview
+    devices = ", ".join(str(track.number) for track in overview.tracks if track.number not in overview.hosts)
+    mine = f"track IN ({devices}) AND category <> 'sync'"  # waits are recorded by the host's clock
+    moved = f"CASE WHEN {mine} THEN ts + ({found.ns} + {found.slope!r} * ts)::BIGINT ELSE ts END"
+    [first] = staging.one(f"SELECT min({moved}) FROM raw_events")
+    [body] = staging.one("SELECT sql FROM duckdb_views() WHERE view_name = 'raw_events' AND NOT internal")
+    inner = body.partition(" AS ")[2].rstrip(";")
+    staging.connection.execute(
+        f"CREATE OR REPLACE VIEW raw_events AS SELECT * REPLACE ({moved} - {first} AS ts) FROM ({inner})"
+    )
+    move_moments(staging, -first)
+    start, last = found.at(np.array([0, found.span])).astype(np.int64).tolist()
+    amount = f"{start} ns" if start == last else f"{start} ns at the start and {last} ns at the end"
+    seen = "device activities began before their launch, or ended after the call that waited for them"
+    if found.late:
+        seen = "launches onto an idle device began much later than they could have, the quickest of them too"
+    staging.observe(
+        "clocks-aligned", "info", found.early + found.returned + found.late, seen,
+        f"the device's clock is off the host's: its times were shifted by {amount}",
+    )  # fmt: skip
+    return origin + first, Overview.read(staging)
+
+
+def _is_observable(overview: Overview) -> bool:
+    on_device = any(
+        group.category in ("kernel", "collective", "copy", "set") and group.track not in overview.hosts
+        for group in overview.groups
+    )
+    return on_device and overview.on_host("launch", "runtime", "sync")
+
+
+def _shift(staging: Staging, overview: Overview) -> Shift | None:
+    """The shift from launches and waits; else from launches onto an idle device."""
+    work, calls, waits = _cases(staging, overview)
+    least, most = bounds(work, calls, waits)
+    found = offset(least, most)
+    if found is not None and found.slope:
+        return found
+    # A few outlying waits would make the shift too small.
+    known = 0 if found is None else found.ns
+    late = delays(work, calls)
+    ns = ahead(late + known)
+    if not ns:
+        return found
+    early, returned = (0, 0) if found is None else (found.early, found.returned)
+    shifted = Shift(known - ns, 0.0, early, returned, int(work["stop"].max(initial=0)), late.size)
+    # Where other work would start before its launch, an idle device is slow to start, and its clock is right.
+    wrong = int((shifted.at(least.at) < least.bound).sum())
+    return found if wrong > OUTLIERS * least.bound.size else shifted
+
+
+def _cases(staging: Staging, overview: Overview) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
+    """Device work, launching and waiting calls, and the name ids of waits."""
+    groups = [group for group in overview.groups if group.track not in overview.hosts]
+    number = sum(group.number for group in groups)
+    span = max(group.last for group in groups) - min(group.first for group in groups)
+    every = span // WINDOWS if number > _SAMPLE else 0
+    long = int(every * (_SAMPLE / number)) if every else 0
+    names = staging.connection.execute("SELECT name_id, name FROM names").fetchall()
+    waits = [
+        name_id for name_id, name in names
+        if runtime_names.is_synchronisation(name) and runtime_names.wait_scope(name) != "event"
+    ]  # fmt: skip
+    with staging.connection.cursor() as connection:
+        work = connection.execute(_WORK_SQL, {"every": every, "long": long}).fetchnumpy()
+        known = work["correlation"]
+        connection.register("clock_work", pa.table({"correlation": known[known > 0]}))
+        calls = connection.execute(_CALLS_SQL, {"waits": waits}).fetchnumpy()
+        connection.unregister("clock_work")
+    return work, calls, waits
