@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -22,57 +20,14 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
     from numpy.typing import NDArray
+from stepscope.model.memo import Memo
 
 #: A line of health about the input as a whole: code, severity, count, message, effect.
 Note = tuple[str, str, int, str, str]
-
 Parameters = Sequence[object] | Mapping[str, object]
-
-
 _T = TypeVar("_T")
 #: Numbers for names of temporary tables; drawing one is atomic.
 _NUMBERS: Final = count()
-
-
-class _Memo:
-    """Values computed from a trace, keyed by the function that computed them; shared by threads."""
-
-    def __init__(self) -> None:
-        self._values: dict[object, object] = {}
-        self._stated: set[object] = set()
-        # Reentrant: a value that asks for itself is a recursion that Python reports, not a wait without end.
-        self._locks: defaultdict[object, threading.RLock] = defaultdict(threading.RLock)
-        self._guard = threading.Lock()
-
-    def value(self, compute: Callable[[Trace], object], trace: Trace) -> object:
-        """The value; one thread computes it, others wait. Nothing is kept of a computation that failed."""
-        with self._guard:
-            if compute in self._values:
-                return self._values[compute]
-            lock = self._locks[compute]
-        with lock:
-            with self._guard:
-                if compute in self._values:
-                    return self._values[compute]
-            value = compute(trace)
-            with self._guard:
-                self._values[compute] = value
-            return value
-
-    def state(self, compute: object, value: object) -> None:
-        """Set a value that is not to be computed, nor forgotten."""
-        with self._guard:
-            self._values[compute] = value
-            self._stated.add(compute)
-
-    def forget(self, large: Callable[[object], bool]) -> None:
-        """Drop the values that are large; who holds one keeps it."""
-        with self._guard:
-            known = tuple(item for item in self._values.items() if item[0] not in self._stated)
-        dropped = [compute for compute, value in known if large(value)]
-        with self._guard:
-            for compute in dropped:
-                self._values.pop(compute, None)
 
 
 class Trace:
@@ -105,7 +60,7 @@ class Trace:
         #: The trace that this one is a part of, kept alive because it owns the files of an uncached input.
         self._whole: Trace | None = None
         self._views = dict(views or {})
-        self._memo = _Memo()
+        self._memo = Memo[Trace]()
         self._closing: list[Callable[[], object]] = []
 
     @property

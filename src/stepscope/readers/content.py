@@ -14,7 +14,8 @@ from stepscope.model.sizes import SIZES
 from stepscope.readers.packing.damage import Damage
 from stepscope.readers.packing.encodings import encoding_of, to_utf8
 from stepscope.readers.packing.members import member_content
-from stepscope.readers.packing.streams import MAGIC_BYTES, unpacked, unpacker_of
+from stepscope.readers.packing.streams import unpacked
+from stepscope.readers.packing.unpackers import MAGIC_BYTES, unpacker_of
 from stepscope.readers.packing.xzblocks import MAGIC as XZ
 from stepscope.readers.packing.xzblocks import xz_content
 from stepscope.readers.packing.zips import archive_of

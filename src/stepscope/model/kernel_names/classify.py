@@ -20,8 +20,9 @@ from stepscope.model.kernel_names.families import (
 )
 from stepscope.model.kernel_names.kinds import KernelClass, OpClass
 from stepscope.model.kernel_names.parse import KernelName, parse
-from stepscope.model.kernel_names.precision import dtype, tensor_core
+from stepscope.model.kernel_names.precision import dtype
 from stepscope.model.kernel_names.short import short
+from stepscope.model.kernel_names.tensor_cores import tensor_core
 
 Classifier = Callable[[KernelName], OpClass | None]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 OpClass = Literal[
     "gemm",
@@ -56,3 +56,8 @@ class KernelClass:
     tensor_core: bool | None
     dtype: str | None
     short: str
+
+
+#: Classes whose kernels can use tensor cores.
+MATRIX_CLASSES: Final[frozenset[OpClass]] = frozenset({"gemm", "attention", "convolution"})
+LOOKED_AT: Final = 600

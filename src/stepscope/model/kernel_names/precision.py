@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from stepscope.model.kernel_names.kinds import OpClass
+from stepscope.model.kernel_names.kinds import LOOKED_AT, MATRIX_CLASSES, OpClass
 from stepscope.model.kernel_names.parse import KernelName
-
-_LOOKED_AT = 600
 
 # C++ types as they stand in template arguments, whole words.
 _FLOATS: tuple[tuple[str, str], ...] = (
@@ -47,14 +45,12 @@ _FLOAT = re.compile(rf"\b(?:{_any_of(_FLOATS)})(?!\w)")
 _MANGLED_FLOAT = re.compile(_any_of(_MANGLED_FLOATS))
 _INTEGER = re.compile(_any_of(_INTEGERS))
 _TEMPLATED = re.compile(r"<|\(|I[A-Zf\d]")
-
 _OPAQUE = 200
 _LONGEST_FUNCTOR = 1_200
 _INTEGERS_WITHIN = 250
 # The parameters of a functor's lambda, as demangled ("{lambda(float)#1}") or by nsys ("[lambda(float)
 # (instance 1)]"); a lone int is the index that every elementwise launch passes.
 _LAMBDA = re.compile(r"[{\[]lambda\((?!int\)|\))([^()]*)\)")
-
 _TENSILE = re.compile(r"Cijk_[A-Za-z]+_[A-Za-z]+_(4x|F8|B8|F6|B6|F4|I8|[A-Z])")
 _TENSILE_TYPES = {"B": "bf16", "H": "fp16", "S": "fp32", "D": "fp64", "F8": "fp8", "B8": "fp8", "I8": "int8"}
 _TENSILE_TYPES |= {
@@ -95,25 +91,7 @@ _NCCL_TYPES |= {"f8e4m3": "fp8", "f8e5m2": "fp8", "bf16": "bf16"}
 _BLAS = re.compile(r"(?:^|_)(?:g?c)?([shdcz])(\d{3,5})?(?:gemm|cudnn|gemv|fprop|dgrad|wgrad)")
 _BLAS_TYPES = {"s": "fp32", "h": "fp16", "d": "fp64", "c": "complex64", "z": "complex128"}
 _CK_TYPES = re.compile(r"(?:I|[a-z\d]E?|_)(t{2,3}f|t{3})")
-
-_TENSOR_CORE = re.compile(
-    r"tensorop|wmma|mma_|_tensor\d+x|[shdib]\d*(?:884|1688|16816|161616|8816|16832|64x)|imma"
-    r"|warpgroupsize|nvjet|gtcx"
-    r"|xdl|mfma|_MI\d+x\d+|flash|[Ff]mha|GemmUniversal|deep_?gemm|sm(?:90|100)a?_|sm100f|Mma|mma(?:_|$)"
-)
-_NO_TENSOR_CORE = re.compile(
-    r"simt|ffma|gemv|gemmSN|gemmk1|(?:volta|maxwell|pascal|ampere|turing)_(?:g?c?[sdcz]|h)gemm"
-    r"|_[sh]cudnn|convolve_sgemm"
-    r"|(?:^|_)dot_kernel|reduce_1Block|split_?k_?reduce|ReduceSplitK|magma_|sgemm_largek"
-    r"|winograd|fft2d|im2col|alg0_engine"
-    r"|dgrad_engine|epilogue::impl|naive_|Offsets?Kernel|SIMT|_dl_|wvSplitK|LLGemm",
-    re.IGNORECASE,
-)
-# Generators whose names state the matrix instruction even where a word above also occurs ("splitk").
-_GENERATED = re.compile(r"xmma|tensorop|Cijk")
 _INDEX_TYPES = frozenset({"int64", "int32", "bool"})
-_MATRIX_CLASSES: frozenset[OpClass] = frozenset({"gemm", "attention", "convolution"})
-_CUBE = re.compile(r"(?:MatMul|Matmul|Conv[23]D|FlashAttention|PromptFlash|IncreFlash|FusedInferAttention|Gemm)")
 
 
 def dtype(name: KernelName, op_class: OpClass) -> str | None:
@@ -121,39 +99,19 @@ def dtype(name: KernelName, op_class: OpClass) -> str | None:
     readers: tuple[Callable[[KernelName], str | None], ...]
     if op_class == "collective":
         readers = (_collective,)
-    elif op_class in _MATRIX_CLASSES:
+    elif op_class in MATRIX_CLASSES:
         readers = (_library, _template, _word)
     else:
         readers = (_template, _word)
     for reader in readers:
         found = reader(name)
-        if found is not None and not (op_class in _MATRIX_CLASSES and found in _INDEX_TYPES):
+        if found is not None and not (op_class in MATRIX_CLASSES and found in _INDEX_TYPES):
             return found
     return None
 
 
-def tensor_core(name: KernelName, op_class: OpClass, operand: str | None) -> bool | None:
-    """Whether a kernel runs on tensor cores, from its name, else from its type; None if neither decides it."""
-    if op_class == "other":
-        # What no family knows may be a program of its own: unknown is not no.
-        return None
-    if op_class not in _MATRIX_CLASSES:
-        return False
-    if not name.cxx and _CUBE.search(name.path):
-        return True
-    if "ffma" in name.path or (_NO_TENSOR_CORE.search(name.path) and not _GENERATED.search(name.path)):
-        return False
-    if "Cijk_" in name.path:
-        return "_MI" in name.path
-    if _TENSOR_CORE.search(name.path) or _TENSOR_CORE.search(name.args[:_LOOKED_AT]):
-        return True
-    if operand in {"fp8", "fp4", "tf32", "int8"}:
-        return True
-    return None
-
-
 def _template(name: KernelName) -> str | None:
-    arguments = name.args[:_LOOKED_AT]
+    arguments = name.args[:LOOKED_AT]
     if not _TEMPLATED.match(arguments):
         return None
     if arguments[0] == "I":

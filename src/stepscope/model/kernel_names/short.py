@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from stepscope.model.kernel_names import mangled
+from stepscope.model.kernel_names.kinds import LOOKED_AT
 from stepscope.model.kernel_names.parse import KernelName
 
 WIDTH = 72
-_LOOKED_AT = 600
 # What PyTorch's generic kernels apply; the wrappers around it say nothing.
 _FUNCTOR = re.compile(
     r"(?!(?:[AB]Unary|Binary|Unary)Functor)\b[A-Za-z]\w*Functor\w*|\b\w+(?:Ops|_functor)\b|\b\w+_kernel_cuda\b"
@@ -44,7 +44,7 @@ def short(name: KernelName) -> str:
 
 
 def _plain_name(raw: str) -> str:
-    plain = raw[:_LOOKED_AT].removeprefix("void ").removesuffix(".kd")
+    plain = raw[:LOOKED_AT].removeprefix("void ").removesuffix(".kd")
     return _COUNTER.sub("", plain) if _NUMBERED.match(plain) else plain
 
 
@@ -68,7 +68,7 @@ def _outer(name: KernelName) -> str:
 def _functor(name: KernelName) -> str | None:
     if not _GENERIC.search(name.base):
         return None
-    words = name.args[:_LOOKED_AT]
+    words = name.args[:LOOKED_AT]
     if name.args.startswith("I"):
         words = " ".join(mangled.identifiers(words))
     for found in _FUNCTOR.finditer(words):

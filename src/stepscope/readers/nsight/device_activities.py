@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.model.kernel_names.parse import WHOLE_GRAPH
-from stepscope.readers.nsight.loader import CORRELATION, QUEUE_KEY, ExportLoader, NameMap
+from stepscope.readers.nsight.loader import CORRELATION, QUEUE_KEY, ExportLoader
+from stepscope.readers.nsight.name_map import NameMap
 from stepscope.readers.sqlite.columns import Columns
 
 _QUEUE: Final = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid")

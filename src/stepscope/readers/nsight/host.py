@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from stepscope.model import runtime_names
-from stepscope.readers.nsight.loader import CORRELATION, ExportLoader, NameMap, process_of
+from stepscope.readers.nsight.loader import CORRELATION, ExportLoader, process_of
+from stepscope.readers.nsight.name_map import NameMap
 from stepscope.readers.sqlite.columns import Columns
 
 #: The runtime's version in a name, such as `cudaLaunchKernel_v7000`. Longer and shorter numbers belong to the name.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +23,10 @@ _TABLES: Final = (
     "CREATE TABLE nsight_queues (global_pid BIGINT, device BIGINT, context BIGINT, stream BIGINT, track INTEGER)",
     "CREATE TABLE nsight_waits (correlation BIGINT, name VARCHAR)",
 )
-
 #: Stands for "no stream" in synchronisation rows.
 NO_STREAM: Final = 4294967295
-
 #: The process of a row; the first one seen if it has none.
 _PROCESS: Final = "coalesce({column}, (SELECT global_pid FROM nsight_processes WHERE number = 0), 0)"
-
 #: Correlation ids are unique within a process only, so the process's number is added.
 CORRELATION: Final = (
     "CASE WHEN correlationId > 0 THEN (correlationId & 4294967295) + coalesce(p.number, 0) * 4294967296 END"
@@ -187,41 +184,3 @@ QUEUE_KEY: Final = (
     f"{_PROCESS.format(column='globalPid')} AS global_pid, coalesce(deviceId, 0) AS device, "
     f"coalesce(contextId, 0) AS context, coalesce(streamId, {NO_STREAM}) AS stream"
 )
-
-
-class NameMap:
-    """Names in a column of string ids, each interpreted once.
-
-    In SQL: table `{table}(id, name_id, ...)` with a row per id used so far.
-    """
-
-    def __init__(self, loader: ExportLoader, table: str, columns_of: Callable[[str], dict[str, Any]]) -> None:
-        """Create the table; `columns_of` maps a recorded name to `name` and further text columns."""
-        self._loader = loader
-        self._table = table
-        self._columns_of = columns_of
-        self._extra = [key for key in columns_of("") if key != "name"]
-        extra = "".join(f", {name} VARCHAR" for name in self._extra)
-        loader.staging.connection.execute(f"CREATE TABLE {table} (id BIGINT, name VARCHAR{extra}, name_id INTEGER)")
-
-    def extend(self, column: str) -> None:
-        """Add new ids in a column (or expression) of the chunk."""
-        staging = self._loader.staging
-        rows = staging.connection.execute(
-            f"SELECT DISTINCT coalesce({column}, -1) FROM chunk "
-            f"ANTI JOIN {self._table} m ON m.id = coalesce({column}, -1) ORDER BY 1"
-        ).fetchall()
-        if not rows:
-            return
-        texts = self._loader.strings({key for (key,) in rows})
-        recorded = [self._columns_of(texts[key]) for (key,) in rows]
-        columns = {"id": pa.array([key for (key,) in rows], pa.int64())}
-        for name in ("name", *self._extra):
-            columns[name] = pa.array([one[name] for one in recorded], pa.string())
-        columns["name_id"] = pa.nulls(len(rows), pa.int32())
-        staging.insert(self._table, pa.table(columns))
-        staging.intern_names(self._table)
-        staging.connection.execute(
-            f"UPDATE {self._table} SET name_id = names.name_id FROM names "
-            f"WHERE {self._table}.name_id IS NULL AND {self._table}.name = names.name"
-        )

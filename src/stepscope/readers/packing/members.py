@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import IO, Final
 
 from stepscope.readers.packing.damage import Damage
-from stepscope.readers.packing.streams import Careful, Inflater, Read, Unpacker, one_stream, window
+from stepscope.readers.packing.streams import Read, one_stream, window
+from stepscope.readers.packing.unpackers import Careful, Inflater, Unpacker
 from stepscope.readers.packing.zips import LOCAL, MAGIC, Member
 
 _STORED, _DEFLATED, _BZIP2, _LZMA = 0, 8, 12, 14

@@ -6,24 +6,17 @@ continues with the next stream.
 
 from __future__ import annotations
 
-import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO, Any, Final, Protocol
+from typing import IO, Final
 
 from stepscope.model.amounts import plural, quantity
 from stepscope.readers.packing.damage import Damage
+from stepscope.readers.packing.unpackers import LIBRARIES, OUT_BYTES, READ_BYTES, UNPACKERS, Unpacker
 
 #: Reads at most the given number of bytes; none at the end.
 Read = Callable[[int], bytes]
-
-#: Bytes read at a time.
-_READ_BYTES: Final = 1 << 16
-#: Bytes unpacked at a time.
-_OUT_BYTES: Final = 1 << 16
-#: Bytes fed at a time to libraries that drop what they unpacked from the same input as damage.
-_FEW_BYTES: Final = 256
 #: Packed bytes of a damaged stream that are searched for the next one: decompressors may notice damage late.
 _RECENT_BYTES: Final = 1 << 18
 #: Packed bytes that must unpack without an error to count as the start of a stream.
@@ -31,126 +24,6 @@ _TRIED_BYTES: Final = 1 << 12
 #: False starts and damaged streams per input before the search is given up, which bounds its time.
 _TRIES: Final = 1_000
 _WRONG: Final = (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError)
-
-
-class Unpacker(Protocol):
-    """Common interface of Python's decompressors."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the stream has ended."""
-        ...
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was given beyond the end of the stream."""
-        ...
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether all that was given is used up."""
-        ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Unpack at most so many bytes."""
-        ...
-
-
-class Inflater:
-    """zlib's decompressor with the interface of bz2's and lzma's; it gives all there is before a damage.
-
-    Args:
-        window: 31 for a gzip header and the largest window, -15 for a stream without a header.
-    """
-
-    def __init__(self, window: int = 31) -> None:
-        self._inner = zlib.decompressobj(window)
-        self._error: zlib.error | None = None
-        self.needs_input = True
-
-    @property
-    def eof(self) -> bool:
-        """Whether the stream has ended."""
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was given beyond the end of the stream."""
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Unpack at most `max_length` bytes; bytes before damage are returned before the error is raised."""
-        if self._error is not None:
-            raise self._error
-        before = self._inner.copy()
-        data = self._inner.unconsumed_tail + data
-        try:
-            result = self._inner.decompress(data, max_length)
-        except zlib.error as error:
-            self._error = error
-            self.needs_input = False
-            return _inflate_bytewise(before, data)
-        self.needs_input = not self._inner.unconsumed_tail and len(result) < max_length
-        return result
-
-
-def _inflate_bytewise(inner: Any, data: bytes) -> bytes:
-    """The unpacked bytes before damage in the data."""
-    out = bytearray()
-    try:
-        for index in range(len(data)):
-            out += inner.decompress(data[index : index + 1])
-    except zlib.error:
-        pass
-    return bytes(out)
-
-
-class Careful:
-    """A decompressor fed with few bytes at a time, so that little is lost at damage."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self._rest = b""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the stream has ended."""
-        return bool(self._inner.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was given beyond the end of the stream."""
-        return bytes(self._inner.unused_data) + self._rest
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether all that was given is used up."""
-        return not self._rest and bool(self._inner.needs_input)
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Unpack at most so many bytes."""
-        data = self._rest + data
-        some = data[:_FEW_BYTES] if self._inner.needs_input else b""
-        self._rest = data[len(some) :]
-        return bytes(self._inner.decompress(some, max_length))
-
-
-#: Decompressors of the libraries, and unpackers, by magic bytes.
-_LIBRARIES: Final[dict[bytes, Callable[[], Any]]] = {
-    b"\x1f\x8b": lambda: zlib.decompressobj(31),
-    b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ\x00": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
-}
-UNPACKERS: Final[dict[bytes, Callable[[], Unpacker]]] = {
-    magic: Inflater if magic.startswith(b"\x1f") else lambda make=make: Careful(make())  # type: ignore[misc]
-    for magic, make in _LIBRARIES.items()
-}
-MAGIC_BYTES: Final = max(map(len, UNPACKERS))
-
-
-def unpacker_of(start: bytes) -> Callable[[], Unpacker] | None:
-    """The unpacker for a stream that starts with these bytes; None if it is not packed."""
-    return next((make for magic, make in UNPACKERS.items() if start.startswith(magic)), None)
 
 
 def window(file: IO[bytes], left: int) -> Read:
@@ -251,13 +124,13 @@ class Beginnings:
             keep = 0 if at >= 0 else len(self._magic) - 1
             passed += len(before[: len(before) - keep].strip(b"\0"))
             if at < 0:
-                more = self._read(_READ_BYTES)
+                more = self._read(READ_BYTES)
                 if not more:
                     return b"", passed + len(before[len(before) - keep :].strip(b"\0"))
                 data = data[len(data) - keep :] + more
                 continue
             data = data[at:]
-            while len(data) < _TRIED_BYTES and (more := self._read(_READ_BYTES)):
+            while len(data) < _TRIED_BYTES and (more := self._read(READ_BYTES)):
                 data += more
             if (due and not passed) or self._is_one(data):
                 return data, passed
@@ -275,7 +148,7 @@ class Beginnings:
         if self._tries <= 0:
             return False
         try:
-            _LIBRARIES[self._magic]().decompress(data[:_TRIED_BYTES], _OUT_BYTES)
+            LIBRARIES[self._magic]().decompress(data[:_TRIED_BYTES], OUT_BYTES)
         except _WRONG:
             self._tries -= 1
             return False
@@ -287,11 +160,11 @@ def one_stream(read: Read, packed: bytes, unpacker: Unpacker, damage: Damage) ->
     try:
         while not unpacker.eof:
             if unpacker.needs_input and not packed:
-                packed = read(_READ_BYTES)
+                packed = read(READ_BYTES)
                 if not packed:
                     damage.ends("the compressed data ends early")
                     return
-            if out := unpacker.decompress(packed, _OUT_BYTES):
+            if out := unpacker.decompress(packed, OUT_BYTES):
                 yield out
             packed = b""
     except _WRONG as error:

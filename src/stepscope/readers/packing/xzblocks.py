@@ -14,7 +14,8 @@ from typing import IO, Final, NamedTuple
 
 from stepscope.model.amounts import quantity
 from stepscope.readers.packing.damage import Damage
-from stepscope.readers.packing.streams import Careful, one_stream, unpacked, window
+from stepscope.readers.packing.streams import one_stream, unpacked, window
+from stepscope.readers.packing.unpackers import Careful
 
 MAGIC: Final = b"\xfd7zXZ\x00"
 #: Bytes of a stream's header and footer.

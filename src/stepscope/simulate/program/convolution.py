@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.simulate.program import ops
+from stepscope.simulate.program import gemms, ops
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.specs import TensorSpec
 
@@ -24,7 +24,7 @@ def convnet(b: Builder, x: TensorSpec) -> TensorSpec:
         for _ in range(b.due(job.double_ops, layer)):
             ops.double(b)
     x = pool(b, x)
-    return ops.linear(b, x, job.vocab)
+    return gemms.linear(b, x, job.vocab)
 
 
 def _block(b: Builder, x: TensorSpec, channels: int, stride: int) -> TensorSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.simulate.pipeline import PipelineStage
 from stepscope.simulate.program import convolution as conv
-from stepscope.simulate.program import ops
+from stepscope.simulate.program import gemms, ops
 from stepscope.simulate.program.builder import Builder
 from stepscope.simulate.specs import TensorSpec
 
@@ -62,10 +62,10 @@ def _mlp(b: Builder, x: TensorSpec) -> TensorSpec:
             b.frame(f"nn.Module: Linear_{layer}", "torch/nn/modules/linear.py(124): forward"),
             b.unit(b.job.hidden**2 + b.job.hidden),
         ):
-            x = ops.linear(b, x, b.job.hidden)
+            x = gemms.linear(b, x, b.job.hidden)
         x = ops.pointwise(b, ("aten::relu", "ReluBackward0"), "LaunchClampScalarFunctor<T>", x, b.job.elementwise_split)
         items_due(b, layer)
-    return ops.linear(b, x, b.job.vocab)
+    return gemms.linear(b, x, b.job.vocab)
 
 
 def _transformer(b: Builder, tokens: TensorSpec) -> TensorSpec:
@@ -94,7 +94,7 @@ def _head(b: Builder, x: TensorSpec) -> TensorSpec:
     with b.frame("nn.Module: LayerNorm_final"):
         x = ops.layer_norm(b, x)
     with b.frame("nn.Module: Linear_head", "torch/nn/modules/linear.py(124): forward"):
-        return ops.linear(b, x, b.job.vocab, bias=False)
+        return gemms.linear(b, x, b.job.vocab, bias=False)
 
 
 def _block(b: Builder, x: TensorSpec, layer: int) -> None:
@@ -102,17 +102,17 @@ def _block(b: Builder, x: TensorSpec, layer: int) -> None:
     with b.frame(f"nn.Module: LayerNorm_{2 * layer}"):
         ops.layer_norm(b, x)
     with b.frame(f"nn.Module: Attention_{layer}", "model.py(23): forward"):
-        ops.linear(b, x, 3 * job.hidden)
+        gemms.linear(b, x, 3 * job.hidden)
         _attention(b, x)
         ops.contiguous(b, x)
-        ops.linear(b, x, job.hidden)
+        gemms.linear(b, x, job.hidden)
     ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
     with b.frame(f"nn.Module: LayerNorm_{2 * layer + 1}"):
         ops.layer_norm(b, x)
     with b.frame(f"nn.Module: MLP_{layer}", "model.py(41): forward"):
-        wide = ops.linear(b, x, 4 * job.hidden)
+        wide = gemms.linear(b, x, 4 * job.hidden)
         ops.pointwise(b, ("aten::gelu", "GeluBackward0"), "GeluCUDAKernelImplFunctor<T>", wide, job.gelu_split)
-        ops.linear(b, wide, job.hidden)
+        gemms.linear(b, wide, job.hidden)
     ops.pointwise(b, ("aten::add", "AddBackward0"), "CUDAFunctor_add<T>", x, job.elementwise_split)
 
 
@@ -125,13 +125,13 @@ def _attention(b: Builder, x: TensorSpec) -> None:
     for _ in range(3):
         b.view("aten::transpose", q)
     if job.attention == "flash":
-        ops.flash_attention(b, q)
+        gemms.flash_attention(b, q)
         return
     scores = TensorSpec((batch, heads, sequence, sequence), x.dtype)
-    ops.matmul(b, q, q, (batch * heads, sequence, sequence, width), "tn")
+    gemms.matmul(b, q, q, (batch * heads, sequence, sequence, width), "tn")
     ops.pointwise(b, ("aten::mul", "MulBackward0"), "MulFunctor<T>", scores, job.elementwise_split)
     ops.softmax(b, scores)
-    ops.matmul(b, scores, q, (batch * heads, sequence, width, sequence), "nn")
+    gemms.matmul(b, scores, q, (batch * heads, sequence, width, sequence), "nn")
 
 
 def _checkpointed(b: Builder, x: TensorSpec, layer: int) -> None:

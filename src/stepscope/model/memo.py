@@ -1,0 +1,51 @@
+"""Values computed once, by the first of several threads that ask for each."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Memo(Generic[T]):
+    """Values computed from one object, keyed by the function that computed them; shared by threads."""
+
+    def __init__(self) -> None:
+        self._values: dict[object, object] = {}
+        self._stated: set[object] = set()
+        # Reentrant: a value that asks for itself is a recursion that Python reports, not a wait without end.
+        self._locks: defaultdict[object, threading.RLock] = defaultdict(threading.RLock)
+        self._guard = threading.Lock()
+
+    def value(self, compute: Callable[[T], object], subject: T) -> object:
+        """The value; one thread computes it, others wait. Nothing is kept of a computation that failed."""
+        with self._guard:
+            if compute in self._values:
+                return self._values[compute]
+            lock = self._locks[compute]
+        with lock:
+            with self._guard:
+                if compute in self._values:
+                    return self._values[compute]
+            value = compute(subject)
+            with self._guard:
+                self._values[compute] = value
+            return value
+
+    def state(self, compute: object, value: object) -> None:
+        """Set a value that is not to be computed, nor forgotten."""
+        with self._guard:
+            self._values[compute] = value
+            self._stated.add(compute)
+
+    def forget(self, large: Callable[[object], bool]) -> None:
+        """Drop the values that are large; who holds one keeps it."""
+        with self._guard:
+            known = tuple(item for item in self._values.items() if item[0] not in self._stated)
+        dropped = [compute for compute, value in known if large(value)]
+        with self._guard:
+            for compute in dropped:
+                self._values.pop(compute, None)
