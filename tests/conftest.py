@@ -24,7 +24,7 @@ LARGE = {"nested_events": 2, "joined_activities": 1, "concurrent_events": 1, "ke
 _REAL = {"shared", "recorded_trace"}
 
 # No deadline: how long an example takes on a loaded machine says nothing of the code.
-settings.register_profile("sample", max_examples=25, deadline=None, derandomize=True)
+settings.register_profile("sample", max_examples=15, deadline=None, derandomize=True)
 settings.register_profile("whole", max_examples=200, deadline=None, derandomize=not ANEW)
 settings.load_profile("whole" if WHOLE else "sample")
 

@@ -12,6 +12,7 @@ from bench.damage.mutations import MUTATIONS, REMOVING, damaged
 from bench.damage.processes import crowds, full_disks, kills
 from bench.damage.recordings import Recording, recordings
 
+from series import rounds
 from stepscope.simulate import PRESETS, simulate
 from stepscope.simulate.settings import with_settings
 
@@ -62,6 +63,7 @@ def test_what_must_not_be_is_found(known: list[Recording], monkeypatch: pytest.M
     assert "ZeroDivisionError: oops (test_damage.py:" in found.detail
 
 
+@pytest.mark.series
 @pytest.mark.skipif(sys.platform != "linux", reason="commands are forked")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_crowds_kills_and_full_disks_leave_nothing(tmp_path: Path) -> None:
@@ -73,11 +75,15 @@ def test_crowds_kills_and_full_disks_leave_nothing(tmp_path: Path) -> None:
         "import sys\nfrom pathlib import Path\nfrom time import monotonic\nfrom bench.damage import processes\n"
         "folder = Path(sys.argv[1])\n"
         "for experiment in (processes.crowds, processes.kills, processes.full_disks):\n"
-        "    counted = experiment(folder, folder / 'job', 3, 1, monotonic() + 60)\n"
+        "    counted = experiment(folder, folder / 'job', int(sys.argv[2]), 1, monotonic() + 60)\n"
         "    assert counted.runs and not counted.failures and not counted.left, (experiment, counted)\n"
     )
     root = Path(__file__).parent.parent
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], cwd=root, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(tmp_path), str(rounds(3, 2))],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.analyses.steps.step_budget import step_budget
 from stepscope.ingest import Options, open_trace
-from stepscope.ingest.derive.steps.found import SOURCES
+from stepscope.ingest.derive.steps.finding import SOURCES
 from stepscope.ingest.derive.steps.step import called
 from support import Facts, recorded_trace, shared
 
@@ -330,7 +330,7 @@ def test_inference_finds_what_the_profiler_recorded(
 ) -> None:
     path = shared("kineto", recording, "trace.json.gz")
     recorded = recorded_trace(path).sql("SELECT median(dur) AS dur FROM steps").to_pylist()[0]["dur"]
-    monkeypatch.setattr("stepscope.ingest.derive.steps.found.SOURCES", SOURCES[-1:])
+    monkeypatch.setattr("stepscope.ingest.derive.steps.finding.SOURCES", SOURCES[-1:])
     rows = open_trace(path, Options(cache=False)).sql("SELECT source, dur, partial FROM steps").to_pylist()
     if not steps_in_it:
         assert [row["source"] for row in rows] == ["whole"]
@@ -391,6 +391,6 @@ def test_without_the_profilers_marks_there_are_as_many(
     recording: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shared("kineto", recording, "trace.json.gz")
-    monkeypatch.setattr("stepscope.ingest.derive.steps.found.SOURCES", SOURCES[1:])
+    monkeypatch.setattr("stepscope.ingest.derive.steps.finding.SOURCES", SOURCES[1:])
     rows = open_trace(path, Options(cache=False)).sql("SELECT source FROM steps WHERE NOT partial").to_pylist()
     assert len(rows) == number

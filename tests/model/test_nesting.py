@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.model.events.nesting import Nesting, nearest, nest, self_time
+from stepscope.model.events.nesting import Nesting, nest
+from stepscope.model.events.tree import nearest, self_time
 
 SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)).map(lambda s: (s[0], s[0] + s[1])), max_size=25)
 

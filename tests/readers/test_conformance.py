@@ -77,7 +77,7 @@ def with_blocks(monkeypatch, size: int) -> None:
     monkeypatch.setattr(recognise, "READERS", (reader,))
 
 
-@pytest.mark.parametrize("path", series(RECORDINGS, 8), ids=_name)
+@pytest.mark.parametrize("path", series(RECORDINGS, 5), ids=_name)
 def test_a_real_recording_conforms(path):
     check_sniffing(path)
     with recorded_trace(path) as trace:
@@ -94,7 +94,7 @@ def test_a_simulated_recording_conforms_and_every_event_is_there(name, simulated
         assert rows_of(trace) == expected(simulated[name].read_bytes())[0]
 
 
-@pytest.mark.parametrize("path", series(small(130_000), 6), ids=_name)
+@pytest.mark.parametrize("path", series(small(130_000), 4), ids=_name)
 def test_every_event_is_there_with_its_exact_times(path):
     with recorded_trace(path) as trace:
         assert rows_of(trace) == expected(gzip.decompress(path.read_bytes()))[0]
@@ -142,7 +142,7 @@ def _check_cut(data: bytes, cut: int, target: Path) -> None:
 def test_a_file_that_was_cut_gives_all_whole_events_before_the_cut(path, tmp_path):
     data = gzip.decompress(path.read_bytes())
     chosen = random.Random(path.parent.name)
-    for _ in range(rounds(12, 4)):
+    for _ in range(rounds(12, 3)):
         _check_cut(data, chosen.randrange(len(data)), tmp_path / "cut.json")
 
 
@@ -194,7 +194,7 @@ def test_events_that_were_not_touched_survive_random_damage(path, tmp_path):
             assert sum(lost.values()) <= dropped, (lost, places)
 
 
-@pytest.mark.parametrize("path", series(small(300_000), 4), ids=_name)
+@pytest.mark.parametrize("path", series(small(300_000), 3), ids=_name)
 def test_a_damaged_or_cut_recording_is_analysed(path, tmp_path):
     data = bytearray(gzip.decompress(path.read_bytes()))
     chosen = random.Random(f"{path.parent.name} analysed")

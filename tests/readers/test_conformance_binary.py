@@ -57,7 +57,7 @@ def _facts(trace: Trace) -> Counter[tuple[object, ...]]:
     return found
 
 
-@pytest.fixture(scope="module", params=series(RECORDINGS, 4), ids=_name)
+@pytest.fixture(scope="module", params=series(RECORDINGS, 3), ids=_name)
 def recording(request):
     """A recording and what is in it."""
     path = request.param

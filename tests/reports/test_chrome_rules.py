@@ -130,7 +130,7 @@ def flows(trace: Trace) -> Counter[tuple[str, str]]:
     return Counter((row["source"], row["target"]) for row in rows)
 
 
-@pytest.mark.parametrize("name", series(RECORDINGS, 4))
+@pytest.mark.parametrize("name", series(RECORDINGS, 3))
 def test_of_a_real_recording_nothing_is_lost(name: str) -> None:
     with recorded_trace(*name.split("/")) as whole:
         trace = whole.rank(whole.ranks[0])

@@ -71,7 +71,7 @@ def test_a_small_trace_comes_back_as_it_was(tmp_path: Path) -> None:
     assert again(trace, tmp_path).sql(EVENTS).equals(trace.sql(EVENTS))
 
 
-@pytest.mark.parametrize("name", series(RECORDINGS, 8))
+@pytest.mark.parametrize("name", series(RECORDINGS, 4))
 def test_real_recordings_come_back_as_they_were(name: str, tmp_path: Path) -> None:
     with recorded_trace("kineto", name) as whole:
         trace = whole.rank(whole.ranks[0])

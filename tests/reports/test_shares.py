@@ -20,7 +20,7 @@ def recordings() -> list[str]:
     return [label["path"] for part in labels for label in part]
 
 
-@pytest.mark.parametrize("path", series(recordings(), 10))
+@pytest.mark.parametrize("path", series(recordings(), 5))
 def test_a_price_is_the_share_that_it_is_shown_as(path: str) -> None:
     with recorded_trace(path) as trace:
         report = build_report(trace, ReportOptions(page=True, strict=False))

@@ -93,7 +93,7 @@ def test_every_preset_is_read_back(preset, tmp_path):
         check_kernels(trace, truth[-1])
 
 
-@pytest.mark.parametrize("seed", series(range(9), 3))
+@pytest.mark.parametrize("seed", series(range(9), 2))
 def test_random_jobs_are_read_back(seed, tmp_path):
     job = replace(random_job(seed), device="ascend910b2", profiler_level=seed % 3)
     paths, truth = written(job, tmp_path)

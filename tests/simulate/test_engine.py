@@ -39,7 +39,7 @@ def of(records: tuple[Record, ...], *kinds: type) -> list:
     return [record for record in records if type(record) in kinds]
 
 
-jobs = pytest.mark.parametrize("job", series(map(random_job, range(40)), 12), ids=lambda job: job.name)
+jobs = pytest.mark.parametrize("job", series(map(random_job, range(40)), 5), ids=lambda job: job.name)
 
 
 @jobs

@@ -13,7 +13,8 @@ import duckdb
 import pytest
 
 from stepscope.model.errors import UserError
-from stepscope.store.cache import Cache, cache_key
+from stepscope.store.cache import Cache
+from stepscope.store.cache_settings import cache_key
 from stepscope.store.contents import contents_of
 from stepscope.store.failures import CannotStoreError
 from stepscope.store.layout import MANIFEST, VERSION

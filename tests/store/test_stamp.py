@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.store import cache
+from stepscope.store import cache_settings
 from stepscope.store.contents import contents_of
 from stepscope.store.stamp import stamp_of
 
@@ -33,6 +33,6 @@ def test_every_source_counts_and_nothing_else(tmp_path: Path) -> None:
 def test_a_store_of_other_code_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = tmp_path / "trace.json"
     trace.write_text("[]")
-    before = cache.cache_key(contents_of(trace), "", "kineto", 1)
-    monkeypatch.setattr(cache, "code_stamp", lambda: "other")
-    assert cache.cache_key(contents_of(trace), "", "kineto", 1) != before
+    before = cache_settings.cache_key(contents_of(trace), "", "kineto", 1)
+    monkeypatch.setattr(cache_settings, "code_stamp", lambda: "other")
+    assert cache_settings.cache_key(contents_of(trace), "", "kineto", 1) != before

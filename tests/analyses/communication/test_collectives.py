@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stepscope.analyses.communication.collectives import collective_calls, collectives
+from stepscope.analyses.communication.collective_calls import collective_calls
+from stepscope.analyses.communication.collectives import collectives
 from stepscope.model.bus import bus_factor
 from stepscope.model.errors import MissingInputError
 from support import Facts, recorded_trace

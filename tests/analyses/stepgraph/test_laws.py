@@ -96,7 +96,7 @@ def recordings() -> list[str]:
     return sorted(str(path.relative_to(folder)) for path, size in sizes.items() if size < _LARGEST)
 
 
-@pytest.mark.parametrize("name", series(recordings() or ["none"], 8))
+@pytest.mark.parametrize("name", series(recordings() or ["none"], 4))
 def test_real_recordings(name: str) -> None:
     try:
         trace = recorded_trace(name)
@@ -106,7 +106,7 @@ def test_real_recordings(name: str) -> None:
         check(trace.rank(trace.ranks[0]))
 
 
-@pytest.mark.parametrize("seed", series(range(_JOBS), 3))
+@pytest.mark.parametrize("seed", series(range(_JOBS), 2))
 def test_simulated_jobs(seed: int, tmp_path: Path) -> None:
     job = random_job(10_000 + seed)
     out = tmp_path / ("job" if job.ranks > 1 else "t.json")
@@ -119,7 +119,7 @@ US = 1_000
 WORK = st.lists(st.tuples(st.sampled_from(["compute", "copy", "set"]), st.integers(20, 400)), min_size=2, max_size=12)
 
 
-@settings(max_examples=rounds(20, 5), deadline=None)
+@settings(max_examples=rounds(20, 3), deadline=None)
 @given(WORK, st.booleans())
 def test_what_is_strictly_serial_is_worth_its_sum(work: list[tuple[str, int]], recorded: bool) -> None:
     """One after another on one queue, launched well ahead, or by a host that is not recorded."""
@@ -140,7 +140,7 @@ def test_what_is_strictly_serial_is_worth_its_sum(work: list[tuple[str, int]], r
         assert total <= saved <= total + 2 * US * len(chosen)  # with the gaps before them
 
 
-@settings(max_examples=rounds(20, 5), deadline=None)
+@settings(max_examples=rounds(20, 3), deadline=None)
 @given(st.lists(st.tuples(st.integers(20, 300), st.integers(2_000, 20_000)), min_size=4, max_size=12))
 def test_what_the_host_waits_for_in_turn_is_worth_its_sum(rounds: list[tuple[int, int]]) -> None:
     """Copies from pageable memory, whose calls return a little before they end, and a kernel after each."""

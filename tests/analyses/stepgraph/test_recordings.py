@@ -65,13 +65,13 @@ def path_adds_up(trace: Trace, steps: set[int]) -> None:
         assert {step: budget[step] for step in sums} == dict(sums)
 
 
-@pytest.mark.parametrize("name", series(recordings() or ["none"], 8))
+@pytest.mark.parametrize("name", series(recordings() or ["none"], 5))
 def test_real_recordings(name: str) -> None:
     with recorded_trace(name) as trace:
         check(trace.rank(trace.ranks[0]))
 
 
-@pytest.mark.parametrize("seed", series(range(16), 5))
+@pytest.mark.parametrize("seed", series(range(16), 3))
 def test_simulated_recordings(seed: int, tmp_path: Path) -> None:
     job = random_job(seed)
     out = tmp_path / ("job" if job.ranks > 1 else "t.json")

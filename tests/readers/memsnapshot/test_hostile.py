@@ -14,7 +14,8 @@ from readers.memsnapshot.snapshots import History, block, opened, segment, snaps
 from stepscope.model.errors import UserError
 from stepscope.readers.memsnapshot import load
 from stepscope.readers.memsnapshot.guard import MemoryGuard
-from stepscope.readers.memsnapshot.load import _PlainUnpickler, _text
+from stepscope.readers.memsnapshot.load import _PlainUnpickler
+from stepscope.readers.memsnapshot.load_json import _text
 from stepscope.readers.memsnapshot.validated_pickle import ValidatedPickle
 
 _CODE = "echo pwned > {target}"
