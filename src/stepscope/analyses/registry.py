@@ -29,6 +29,7 @@ MODULES: Final[tuple[str, ...]] = (
     "stepgraph.critical_path",
     "communication.comm_overlap",
     "communication.collectives",
+    "communication.collective_calls",
     "communication.links",
     "kernels.roofline",
     "kernels.mfu",

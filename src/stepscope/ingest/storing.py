@@ -18,7 +18,8 @@ from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Note
 from stepscope.readers.packing.zips import archive_of
 from stepscope.readers.protocol import Progress, Reader, Source
-from stepscope.store.cache import Cache, cache_key
+from stepscope.store.cache import Cache
+from stepscope.store.cache_settings import cache_key
 from stepscope.store.contents import FileFingerprint, contents_of
 from stepscope.store.failures import CannotStoreError
 from stepscope.store.manifest import read_manifest

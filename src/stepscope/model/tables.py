@@ -9,24 +9,44 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.model.categories import CATEGORIES, KERNEL_KINDS
+from stepscope.model.categories import CATEGORIES
+from stepscope.model.device_tables import COLLECTIVES, COMM_TASKS, COPIES, DEVICES, KERNEL_METRICS, KERNELS, SAMPLES
 from stepscope.model.memory_tables import MEMORY_TABLES
 from stepscope.model.schema import (
     Column,
     TableSchema,
     count,
     flag,
-    fraction,
     ident,
     ns,
     number,
     size,
     text,
 )
+from stepscope.model.shared_columns import DEVICE, RANK, STEP
 
-RANK: Final = Column("rank", "int32", "Rank of the process in the job, or its position in the input.")
-_DEVICE = Column("device", "int32", "Device index; null for host memory or where not recorded.", "", True)
-_STEP = Column("step", "int32", "Step, as in `steps`; null outside every step.", "", True)
+__all__ = [
+    "BY_NAME",
+    "COLLECTIVES",
+    "COMM_TASKS",
+    "COPIES",
+    "COUNTERS",
+    "DEVICES",
+    "EVENTS",
+    "FLOWS",
+    "GROUPS",
+    "HEALTH",
+    "KERNELS",
+    "KERNEL_METRICS",
+    "MEMORY",
+    "OP_INPUTS",
+    "RANK",
+    "RECORDED",
+    "SAMPLES",
+    "STEPS",
+    "TABLES",
+    "TRACKS",
+]
 
 EVENTS = TableSchema(
     "events",
@@ -45,13 +65,12 @@ EVENTS = TableSchema(
         ident("parent", "Innermost event of the track that encloses this one; null at depth 0.", nullable=True),
         text("name", "Name as recorded."),
         text("category", "One of: " + ", ".join(CATEGORIES) + "."),
-        _STEP,
+        STEP,
         ident("correlation", "Key that a launch and its device work share; null if none.", nullable=True),
         ident("external_id", "Key that an operator and its device work share; null if none.", nullable=True),
         text("args", "Arguments as JSON text, as written but for white space; null if none.", nullable=True),
     ),
 )
-
 TRACKS = TableSchema(
     "tracks",
     "One row per thread, device queue or counter.",
@@ -61,125 +80,11 @@ TRACKS = TableSchema(
         text("kind", "host, device or counter."),
         text("process", "Process id or label as recorded.", nullable=True),
         text("thread", "Thread id as recorded; null for device queues.", nullable=True),
-        _DEVICE,
+        DEVICE,
         text("stream", "Queue as recorded: a number, or a name such as `sycl queue`.", nullable=True),
         text("label", "Name to show."),
     ),
 )
-
-KERNELS = TableSchema(
-    "kernels",
-    "One row per device activity: kernels, collectives, copies, memsets and device-side waits.",
-    (
-        ident("event", "The event."),
-        RANK,
-        ns("ts", "Start."),
-        ns("dur", "Duration."),
-        Column("track", "int32", "Device queue, a row of `tracks`.", "id"),
-        _DEVICE,
-        text("stream", "Queue as recorded.", nullable=True),
-        text("name", "Name as recorded."),
-        text("kind", "One of: " + ", ".join(KERNEL_KINDS) + "."),
-        text(
-            "op_class",
-            "gemm, attention, convolution, normalisation, elementwise, reduction, embedding, optimizer, "
-            "collective, copy or other.",
-        ),
-        ident("launch", "Host event that launched it; null if not recorded.", nullable=True),
-        ident("op", "Innermost operator around the launch; null if not recorded.", nullable=True),
-        ident(
-            "module",
-            "Innermost module or annotation around the launch; null if there is none.",
-            nullable=True,
-        ),
-        _STEP,
-        ident("correlation", "Key shared with its launch; null if none.", nullable=True),
-        Column("grid", "int32[]", "Blocks in x, y and z; null if not recorded.", "", True),
-        Column("block", "int32[]", "Threads per block in x, y and z; null if not recorded.", "", True),
-        Column("registers", "int32", "Registers per thread; null if not recorded.", "", True),
-        size("shared_bytes", "Shared memory per block; null if not recorded.", nullable=True),
-        fraction("occupancy", "Estimated achieved occupancy; null if not recorded.", nullable=True),
-        text("dtype", "Data type of the operands, as recorded, else from the name; null if unknown.", nullable=True),
-        flag("tensor_core", "Whether it uses tensor cores, from the name; null if unknown.", nullable=True),
-        number(
-            "flops",
-            "Floating-point operations of the operator, for one kernel of each operator that has a cost model: "
-            "its first of the class that the cost is of, else its first. Null for all others.",
-            "FLOP",
-            nullable=True,
-        ),
-        size(
-            "bytes",
-            "Bytes read and written by the operator by the same rule, or moved by a copy; else null.",
-            nullable=True,
-        ),
-        ident("graph", "Graph launch it belongs to: the launching event; null outside graphs.", nullable=True),
-        text("op_type", "What the device's library calls the operator; null if not recorded.", nullable=True),
-        text(
-            "core",
-            "Kind of core that it ran on, as recorded (AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU, ...); null if not.",
-            nullable=True,
-        ),
-    ),
-)
-
-COLLECTIVES = TableSchema(
-    "collectives",
-    "One row per collective or point-to-point transfer seen on a rank.",
-    (
-        ident("event", "The device event; the host event where no device event exists (for example gloo)."),
-        RANK,
-        text("group", "Process group: its name, or `default` where not recorded."),
-        Column("seq", "int64", "Sequence number in the group as recorded; null if not.", "", True),
-        text(
-            "collective",
-            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, "
-            "send, recv, send_recv (where not distinguished), barrier or other.",
-        ),
-        size(
-            "bytes",
-            "Size of the collective: the larger of input and output; null if not recorded.",
-            nullable=True,
-        ),
-        text("dtype", "Data type as recorded.", nullable=True),
-        Column("world_size", "int32", "Number of ranks in the group; null if not recorded.", "", True),
-        Column("ranks", "int32[]", "Ranks of the group; null if not recorded.", "", True),
-        ns(
-            "transfer_ns",
-            "Time in which data moved, at most, as the library summed it up; null if it did not.",
-            nullable=True,
-        ),
-    ),
-)
-
-KERNEL_METRICS = TableSchema(
-    "kernel_metrics",
-    "One row per number that the device's counters gave for one device activity.",
-    (
-        ident("event", "The device event."),
-        RANK,
-        text("metric", "As the profiler calls it, without its unit: `aic_mac_ratio`, `cube_utilization`, ..."),
-        number("value", "Times in ns, ratios as fractions, sizes in bytes, bandwidths in bytes/s; else as recorded."),
-    ),
-)
-
-COMM_TASKS = TableSchema(
-    "comm_tasks",
-    "One row per part of a collective that its library recorded: transfers over links, waits and signals.",
-    (
-        ident("event", "The part's own event."),
-        RANK,
-        ident("collective", "The collective's event; null if not found.", nullable=True),
-        text("kind", "copy, reduce, wait, signal, send or other."),
-        Column("plane", "int32", "Number of the part's queue within the collective; null if not recorded.", "", True),
-        Column("src", "int32", "Rank within the group that data leaves; null if not recorded.", "", True),
-        Column("dst", "int32", "Rank within the group that data enters; null if not recorded.", "", True),
-        text("transport", "SDMA, RDMA, LOCAL, ...; null if not recorded.", nullable=True),
-        text("link", "HCCS, PCIE, ROCE, SIO, ON_CHIP, ...; null if not recorded.", nullable=True),
-        size("bytes", "Bytes moved; null if not recorded.", nullable=True),
-    ),
-)
-
 RECORDED = TableSchema(
     "recorded",
     "One row per number that the profiler summed up itself, kept to compare with; what can be derived is derived.",
@@ -192,27 +97,13 @@ RECORDED = TableSchema(
         number("value", "Value as recorded."),
     ),
 )
-
-COPIES = TableSchema(
-    "copies",
-    "One row per device copy or memset.",
-    (
-        ident("event", "The device event."),
-        RANK,
-        text("direction", "HtoD, DtoH, DtoD, PtoP, HtoH, set (a memset) or unknown."),
-        size("bytes", "Bytes moved or set; null if not recorded.", nullable=True),
-        text("src_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
-        text("dst_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
-    ),
-)
-
 MEMORY = TableSchema(
     "memory",
     "One row per allocation, free or allocator total, in time order.",
     (
         RANK,
         ns("ts", "When."),
-        _DEVICE,
+        DEVICE,
         Column("address", "int64", "Address of the block; null for totals.", "", True),
         Column("bytes", "int64", "Bytes allocated, negative for a free; null for totals.", "bytes", True),
         size("allocated", "Bytes in use after it, as recorded.", nullable=True),
@@ -220,7 +111,6 @@ MEMORY = TableSchema(
         ident("owner", "Innermost event that encloses it on its thread; null if none.", nullable=True),
     ),
 )
-
 COUNTERS = TableSchema(
     "counters",
     "One row per sample of a counter.",
@@ -232,19 +122,6 @@ COUNTERS = TableSchema(
         number("value", "Sample."),
     ),
 )
-
-SAMPLES = TableSchema(
-    "samples",
-    "One row per processor sample of the functions that a host thread was in.",
-    (
-        RANK,
-        ns("ts", "When."),
-        Column("track", "int32", "Host track, a row of `tracks`.", "id"),
-        text("stack", "Functions that the thread was in, innermost first, joined by `;`; a library stands for those of "
-             "its functions that have no name."),
-    ),
-)  # fmt: skip
-
 FLOWS = TableSchema(
     "flows",
     "One row per recorded flow between two events.",
@@ -255,7 +132,6 @@ FLOWS = TableSchema(
         ident("target", "Event the flow enters; null if not found.", nullable=True),
     ),
 )
-
 STEPS = TableSchema(
     "steps",
     "One row per step, in time order.",
@@ -299,33 +175,6 @@ STEPS = TableSchema(
         text("reason", "Why it is not typical; null if it is.", nullable=True),
     ),
 )
-
-DEVICES = TableSchema(
-    "devices",
-    "One row per device that the recording describes or uses.",
-    (
-        RANK,
-        Column("device", "int32", "Device index.", "id"),
-        text("name", "Name as recorded; null if not.", nullable=True),
-        flag("used", "Whether the recording has activity on it."),
-        size("memory_bytes", "Total device memory; null if not recorded.", nullable=True),
-        Column("sms", "int32", "SMs, compute units or cores; null if not recorded.", "count", True),
-        Column(
-            "max_threads_per_sm",
-            "int32",
-            "Resident threads per SM or CU; null if not recorded.",
-            "",
-            True,
-        ),
-        Column("registers_per_sm", "int32", "Registers per SM or CU; null if not recorded.", "", True),
-        size("shared_bytes_per_sm", "Shared memory per SM or CU; null if not recorded.", nullable=True),
-        Column("warp_size", "int32", "Threads per warp; null if not recorded.", "", True),
-        text("compute_capability", "Architecture version as recorded; null if not.", nullable=True),
-        Column("clock_hz", "int64", "Highest clock of its units in Hz; null if not recorded.", "", True),
-        Column("memory_bandwidth", "int64", "To and from its memory; null if not recorded.", "bytes/s", True),
-    ),
-)
-
 OP_INPUTS = TableSchema(
     "op_inputs",
     "One row per operator whose inputs were recorded.",
@@ -354,7 +203,6 @@ OP_INPUTS = TableSchema(
         ),
     ),
 )
-
 GROUPS = TableSchema(
     "groups",
     "One row per process group that the recording describes.",
@@ -367,7 +215,6 @@ GROUPS = TableSchema(
         Column("ranks", "int32[]", "Its ranks; null if not recorded.", "", True),
     ),
 )
-
 HEALTH = TableSchema(
     "health",
     "What is wrong with the recording, or missing from it.",
@@ -380,10 +227,8 @@ HEALTH = TableSchema(
         text("effect", "What it means for the numbers, and what to record next time."),
     ),
 )
-
 TABLES: Final = (
     EVENTS, TRACKS, KERNELS, KERNEL_METRICS, COLLECTIVES, COMM_TASKS, COPIES, MEMORY, COUNTERS, SAMPLES, FLOWS, STEPS,
     DEVICES, OP_INPUTS, GROUPS, *MEMORY_TABLES, RECORDED, HEALTH,
 )  # fmt: skip
-
 BY_NAME: Final = {table.name: table for table in TABLES}

@@ -7,7 +7,6 @@ may each write it; all use the first one finished.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
@@ -22,16 +21,12 @@ from typing import Final
 from stepscope.model.errors import UserError
 from stepscope.model.process.leaving import goes_with_process, stays, unfinished
 from stepscope.model.process.scratch import remove_scratch, scratch_folder
-from stepscope.store.contents import FileFingerprint
+from stepscope.store.cache_settings import NO_LIMIT, default_root, limit_from_environment
 from stepscope.store.failures import CannotStoreError, storage_failure
-from stepscope.store.layout import MANIFEST, VERSION
+from stepscope.store.layout import MANIFEST
 from stepscope.store.locks import Locks
 from stepscope.store.manifest import is_whole, read_manifest
-from stepscope.store.stamp import code_stamp
 
-_DEFAULT_LIMIT: Final = 20 << 30
-#: Size limit of a temporary cache: none.
-_NO_LIMIT: Final = 2**63
 #: Being written, or being removed.
 _TEMPORARY: Final = "tmp-"
 #: Complete, but private to this process: its recording was changing, or a damaged store has its name.
@@ -78,7 +73,7 @@ class Cache:
 
     def __init__(self, root: Path | None = None, limit: int | None = None) -> None:
         self.root = root or default_root()
-        self.limit = limit if limit is not None else _limit_from_environment()
+        self.limit = limit if limit is not None else limit_from_environment()
         self._locks = Locks(self.root)
         self._taken: dict[str, Path] = {}
         self._distrusted: set[Path] = set()
@@ -92,7 +87,7 @@ class Cache:
         Raises:
             OSError: It can't be created.
         """
-        return cls(scratch_folder(), limit=_NO_LIMIT)
+        return cls(scratch_folder(), limit=NO_LIMIT)
 
     def take(self, key: str, name: str = "") -> Path | None:
         """Hold the complete store under `key` until `release`; None if there is none. Updates its time of last use.
@@ -284,32 +279,6 @@ class Cache:
         goes_with_process(target)
         folder.rename(target)
         return target
-
-
-def default_root() -> Path:
-    """`$STEPSCOPE_CACHE`, else `stepscope` in the user's cache folder."""
-    chosen = os.environ.get("STEPSCOPE_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "stepscope"
-
-
-def cache_key(contents: FileFingerprint, member: str, reader: str, version: int) -> str:
-    """Key of a stored recording: a digest of everything that determines the result of reading it.
-
-    That is its files and their contents, the code that reads, derives and stores, and the versions of the reader and of
-    the store's layout.
-    """
-    made_by = f"{VERSION}|{code_stamp()}|{reader}|{version}"
-    return hashlib.sha256(f"{made_by}|{contents.digest}|{member}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-def _limit_from_environment() -> int:
-    try:
-        return int(os.environ["STEPSCOPE_CACHE_LIMIT"])
-    except (KeyError, ValueError):
-        return _DEFAULT_LIMIT
 
 
 def _source(folder: Path) -> str:

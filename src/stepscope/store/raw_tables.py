@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stepscope.model.schema import Column, TableSchema, flag, ident, ns, text
-
-if TYPE_CHECKING:
-    pass
 
 #: Events as recorded. Times are absolute: Unix time, or since whatever epoch the recording's clock has.
 RAW_EVENTS: Final = TableSchema(

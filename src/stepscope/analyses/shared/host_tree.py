@@ -18,8 +18,9 @@ from stepscope.model.categories import CATEGORIES
 from stepscope.model.coding import code
 from stepscope.model.events.columns import Ids, Spans, on_host
 from stepscope.model.events.lookup import match
-from stepscope.model.events.nesting import levels, nearest, nest
+from stepscope.model.events.nesting import nest
 from stepscope.model.events.stretches import quiet, stretches
+from stepscope.model.events.tree import levels, nearest
 from stepscope.model.intervals import Times
 from stepscope.model.sizes import SIZES
 from stepscope.model.trace import Trace

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from stepscope.readers.ascend import memory, summaries
-from stepscope.readers.ascend.csvfile import CsvTable, load, observe_cells
+from stepscope.readers.ascend.csv_load import load
+from stepscope.readers.ascend.csvfile import CsvTable, observe_cells
 from stepscope.readers.ascend.files import Result
 from stepscope.readers.ascend.kernel_details import add_kernel_details
 from stepscope.readers.ascend.trace_view import read_trace

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.model.events.nesting import self_time
+from stepscope.model.events.tree import self_time
 from stepscope.model.trace import Trace
 from stepscope.reports.text import visible
 

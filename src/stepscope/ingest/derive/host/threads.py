@@ -29,8 +29,9 @@ from stepscope.ingest.derive.steps.found import FoundSteps
 from stepscope.ingest.derive.work import RecordedWork
 from stepscope.ingest.derive.write import Writing
 from stepscope.model.events.lookup import match
-from stepscope.model.events.nesting import Nesting, nearest, nest
+from stepscope.model.events.nesting import Nesting, nest
 from stepscope.model.events.stretches import Stretch
+from stepscope.model.events.tree import nearest
 from stepscope.model.intervals import Times
 from stepscope.model.sizes import SIZES
 from stepscope.store.staging import Staging

@@ -1,0 +1,92 @@
+"""Find the steps on the host: marked ones, else those that repeated work shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from stepscope.ingest.derive.overview import Overview
+from stepscope.ingest.derive.steps.annotations import annotated_steps
+from stepscope.ingest.derive.steps.marks import loaded_steps, optimized_steps
+from stepscope.ingest.derive.steps.parts import steps_of_parts
+from stepscope.ingest.derive.steps.passes import network_passes, passes_of
+from stepscope.ingest.derive.steps.recorded import recorded_steps
+from stepscope.ingest.derive.steps.requests import request_steps
+from stepscope.ingest.derive.steps.rounds import round_steps
+from stepscope.ingest.derive.steps.sequences import inferred_steps
+from stepscope.ingest.derive.steps.step import HostStep
+from stepscope.store.staging import Staging
+
+_SPAN_SQL: Final = "SELECT min(ts), max(ts + coalesce(dur, 0)) FROM raw_events"
+#: From the launch of the first device work, or its start where that is not recorded, to the end of the last.
+_USE_SQL: Final = """
+WITH work AS (
+    SELECT e.ts, e.ts + coalesce(e.dur, 0) AS stop, e.correlation FROM raw_kernels k JOIN raw_events e ON e.id = k.event
+    WHERE e.category <> 'sync' AND k.kind IS DISTINCT FROM 'sync'
+), first AS (SELECT * FROM work ORDER BY ts, stop LIMIT 1)
+SELECT least(min(ts), (
+    SELECT min(h.ts) FROM raw_events h JOIN tracks t USING (track), first
+    WHERE t.kind = 'host' AND h.correlation = first.correlation AND h.correlation > 0
+        AND h.category IN ('launch', 'runtime', 'sync', 'copy', 'set') AND h.ts <= first.ts
+)), max(stop) FROM work
+"""
+#: Sources of steps in order of precedence: what must be recorded, the search, and the value of column `source`.
+SOURCES: Final = (
+    ("profiler", recorded_steps, "step", None),
+    ("annotation", annotated_steps, "annotation", None),
+    ("annotation", steps_of_parts, "annotation", None),
+    ("annotation", loaded_steps, "dataloader", (
+        "steps reach from one batch of the data loader to the next, since none are marked",
+        "what is done between two batches counts as one step",
+    )),
+    ("annotation", optimized_steps, "annotation", (
+        "steps reach from the end of one step of the optimizer to that of the next, since none are marked",
+        "what is done between two of them counts as one step",
+    )),
+    ("annotation", round_steps, "annotation", (
+        "steps are the rounds in which annotations come again, since none are marked",
+        "what is done between two rounds belongs to the first",
+    )),
+    ("requests", request_steps, "annotation", (
+        "requests overlap on several threads: each counts from its start to the start of the next",
+        "lengths are those of one request among others, and no latencies",
+    )),
+    ("passes", network_passes, "module", (
+        "steps are the passes of a network, since none are marked",
+        "what lies before and after them is outside the steps",
+    )),
+    ("inferred", inferred_steps, None, None),
+)  # fmt: skip
+
+
+def find_steps(staging: Staging, overview: Overview) -> tuple[str, list[HostStep]]:
+    """The steps and their source."""
+    for source, find, category, said in SOURCES:
+        steps = _apart(find(staging)) if category is None or overview.on_host(category) else []
+        if not steps:
+            continue
+        passes = passes_of(staging, steps) if overview.on_host("module") else steps
+        if passes is not steps:
+            source, said = "passes", (
+                f"steps are the passes of a network of which {steps[0].name} holds several",
+                "what lies before and after them is outside the steps",
+            )  # fmt: skip
+        if said:
+            staging.observe("steps-loaded" if find is loaded_steps else "steps-found", "info", len(passes), *said)
+        return source, passes
+    first, last = staging.one(_SPAN_SQL)
+    if first is None:
+        return "whole", []
+    launched, ran = staging.one(_USE_SQL)
+    if ran is not None:
+        first, last = launched, max(ran, launched + 1)
+    return "whole", [HostStep("whole recording", None, first, last - first)]
+
+
+def _apart(steps: list[HostStep]) -> list[HostStep]:
+    """The steps by start, each cut where the next starts; the longest of those with equal starts."""
+    steps = sorted(steps, key=lambda step: (step.ts, -step.dur))
+    kept = [step for i, step in enumerate(steps) if not i or step.ts > steps[i - 1].ts]
+    limits = [step.ts for step in kept[1:]]
+    cut = [replace(step, dur=min(step.dur, limit - step.ts)) for step, limit in zip(kept[:-1], limits, strict=True)]
+    return cut + kept[-1:]

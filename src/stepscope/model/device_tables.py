@@ -1,0 +1,175 @@
+"""Canonical tables about devices and what runs on them."""
+
+from __future__ import annotations
+
+from stepscope.model.categories import KERNEL_KINDS
+from stepscope.model.schema import (
+    Column,
+    TableSchema,
+    flag,
+    fraction,
+    ident,
+    ns,
+    number,
+    size,
+    text,
+)
+from stepscope.model.shared_columns import DEVICE, RANK, STEP
+
+KERNELS = TableSchema(
+    "kernels",
+    "One row per device activity: kernels, collectives, copies, memsets and device-side waits.",
+    (
+        ident("event", "The event."),
+        RANK,
+        ns("ts", "Start."),
+        ns("dur", "Duration."),
+        Column("track", "int32", "Device queue, a row of `tracks`.", "id"),
+        DEVICE,
+        text("stream", "Queue as recorded.", nullable=True),
+        text("name", "Name as recorded."),
+        text("kind", "One of: " + ", ".join(KERNEL_KINDS) + "."),
+        text(
+            "op_class",
+            "gemm, attention, convolution, normalisation, elementwise, reduction, embedding, optimizer, "
+            "collective, copy or other.",
+        ),
+        ident("launch", "Host event that launched it; null if not recorded.", nullable=True),
+        ident("op", "Innermost operator around the launch; null if not recorded.", nullable=True),
+        ident(
+            "module",
+            "Innermost module or annotation around the launch; null if there is none.",
+            nullable=True,
+        ),
+        STEP,
+        ident("correlation", "Key shared with its launch; null if none.", nullable=True),
+        Column("grid", "int32[]", "Blocks in x, y and z; null if not recorded.", "", True),
+        Column("block", "int32[]", "Threads per block in x, y and z; null if not recorded.", "", True),
+        Column("registers", "int32", "Registers per thread; null if not recorded.", "", True),
+        size("shared_bytes", "Shared memory per block; null if not recorded.", nullable=True),
+        fraction("occupancy", "Estimated achieved occupancy; null if not recorded.", nullable=True),
+        text("dtype", "Data type of the operands, as recorded, else from the name; null if unknown.", nullable=True),
+        flag("tensor_core", "Whether it uses tensor cores, from the name; null if unknown.", nullable=True),
+        number(
+            "flops",
+            "Floating-point operations of the operator, for one kernel of each operator that has a cost model: "
+            "its first of the class that the cost is of, else its first. Null for all others.",
+            "FLOP",
+            nullable=True,
+        ),
+        size(
+            "bytes",
+            "Bytes read and written by the operator by the same rule, or moved by a copy; else null.",
+            nullable=True,
+        ),
+        ident("graph", "Graph launch it belongs to: the launching event; null outside graphs.", nullable=True),
+        text("op_type", "What the device's library calls the operator; null if not recorded.", nullable=True),
+        text(
+            "core",
+            "Kind of core that it ran on, as recorded (AI_CORE, AI_VECTOR_CORE, MIX_AIC, AI_CPU, ...); null if not.",
+            nullable=True,
+        ),
+    ),
+)
+COLLECTIVES = TableSchema(
+    "collectives",
+    "One row per collective or point-to-point transfer seen on a rank.",
+    (
+        ident("event", "The device event; the host event where no device event exists (for example gloo)."),
+        RANK,
+        text("group", "Process group: its name, or `default` where not recorded."),
+        Column("seq", "int64", "Sequence number in the group as recorded; null if not.", "", True),
+        text(
+            "collective",
+            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, "
+            "send, recv, send_recv (where not distinguished), barrier or other.",
+        ),
+        size(
+            "bytes",
+            "Size of the collective: the larger of input and output; null if not recorded.",
+            nullable=True,
+        ),
+        text("dtype", "Data type as recorded.", nullable=True),
+        Column("world_size", "int32", "Number of ranks in the group; null if not recorded.", "", True),
+        Column("ranks", "int32[]", "Ranks of the group; null if not recorded.", "", True),
+        ns(
+            "transfer_ns",
+            "Time in which data moved, at most, as the library summed it up; null if it did not.",
+            nullable=True,
+        ),
+    ),
+)
+KERNEL_METRICS = TableSchema(
+    "kernel_metrics",
+    "One row per number that the device's counters gave for one device activity.",
+    (
+        ident("event", "The device event."),
+        RANK,
+        text("metric", "As the profiler calls it, without its unit: `aic_mac_ratio`, `cube_utilization`, ..."),
+        number("value", "Times in ns, ratios as fractions, sizes in bytes, bandwidths in bytes/s; else as recorded."),
+    ),
+)
+COMM_TASKS = TableSchema(
+    "comm_tasks",
+    "One row per part of a collective that its library recorded: transfers over links, waits and signals.",
+    (
+        ident("event", "The part's own event."),
+        RANK,
+        ident("collective", "The collective's event; null if not found.", nullable=True),
+        text("kind", "copy, reduce, wait, signal, send or other."),
+        Column("plane", "int32", "Number of the part's queue within the collective; null if not recorded.", "", True),
+        Column("src", "int32", "Rank within the group that data leaves; null if not recorded.", "", True),
+        Column("dst", "int32", "Rank within the group that data enters; null if not recorded.", "", True),
+        text("transport", "SDMA, RDMA, LOCAL, ...; null if not recorded.", nullable=True),
+        text("link", "HCCS, PCIE, ROCE, SIO, ON_CHIP, ...; null if not recorded.", nullable=True),
+        size("bytes", "Bytes moved; null if not recorded.", nullable=True),
+    ),
+)
+COPIES = TableSchema(
+    "copies",
+    "One row per device copy or memset.",
+    (
+        ident("event", "The device event."),
+        RANK,
+        text("direction", "HtoD, DtoH, DtoD, PtoP, HtoH, set (a memset) or unknown."),
+        size("bytes", "Bytes moved or set; null if not recorded.", nullable=True),
+        text("src_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
+        text("dst_kind", "pageable, pinned, device, managed, or null if not recorded.", nullable=True),
+    ),
+)
+SAMPLES = TableSchema(
+    "samples",
+    "One row per processor sample of the functions that a host thread was in.",
+    (
+        RANK,
+        ns("ts", "When."),
+        Column("track", "int32", "Host track, a row of `tracks`.", "id"),
+        text("stack", "Functions that the thread was in, innermost first, joined by `;`; a library stands for those of "
+             "its functions that have no name."),
+    ),
+)  # fmt: skip
+DEVICES = TableSchema(
+    "devices",
+    "One row per device that the recording describes or uses.",
+    (
+        RANK,
+        Column("device", "int32", "Device index.", "id"),
+        text("name", "Name as recorded; null if not.", nullable=True),
+        flag("used", "Whether the recording has activity on it."),
+        size("memory_bytes", "Total device memory; null if not recorded.", nullable=True),
+        Column("sms", "int32", "SMs, compute units or cores; null if not recorded.", "count", True),
+        Column(
+            "max_threads_per_sm",
+            "int32",
+            "Resident threads per SM or CU; null if not recorded.",
+            "",
+            True,
+        ),
+        Column("registers_per_sm", "int32", "Registers per SM or CU; null if not recorded.", "", True),
+        size("shared_bytes_per_sm", "Shared memory per SM or CU; null if not recorded.", nullable=True),
+        Column("warp_size", "int32", "Threads per warp; null if not recorded.", "", True),
+        text("compute_capability", "Architecture version as recorded; null if not.", nullable=True),
+        Column("clock_hz", "int64", "Highest clock of its units in Hz; null if not recorded.", "", True),
+        Column("memory_bandwidth", "int64", "To and from its memory; null if not recorded.", "bytes/s", True),
+    ),
+)

@@ -1,0 +1,117 @@
+"""Load a CSV file into the staging area: at once where it is regular, else row by row."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from stepscope.readers.ascend.csvfile import CsvTable, observe_zeros, quoted_name
+from stepscope.store.staging import Staging, first_row
+
+#: A cell may hold a call stack.
+_CELL_LIMIT: Final = 16 << 20
+_BATCH: Final = 50_000
+
+
+def load(staging: Staging, path: Path, name: str) -> CsvTable | None:
+    """Load a CSV file as table `name`; None if it can't be read.
+
+    Broken rows, a truncated end and files without rows are reported in health.
+    """
+    try:
+        columns = _load_fast(staging, path, name)
+    except duckdb.Error:
+        columns = None
+    if columns is None:
+        columns = _load_slowly(staging, path, name)
+    if not columns:
+        staging.observe("file-unreadable", "warning", 1, f"{path.name} can't be read", "its contents are missing")
+        return None
+    [rows] = first_row(staging.connection, f"SELECT count(*) FROM {name}")
+    staging.observe(
+        "truncated", "error", int(_ends_early(path)), f"{path.name} ends in the middle of a row",
+        "rows are missing, and sums are lower bounds; copy the file again",
+    )  # fmt: skip
+    staging.observe("file-empty", "info", int(not rows), f"{path.name} has a header and no rows", "it adds nothing")
+    observe_zeros(staging, path)
+    return CsvTable(name, columns, rows)
+
+
+def _ends_early(path: Path) -> bool:
+    """Whether the last row lacks the line break that the profiler writes after every row."""
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) not in b"\r\n"
+
+
+def _load_fast(staging: Staging, path: Path, name: str) -> tuple[str, ...] | None:
+    """Load a file with DuckDB; None if columns have names that no query can hold."""
+    connection = staging.connection
+    quoted = str(path).replace("'", "''")
+    connection.execute(
+        f"CREATE TABLE {name} AS SELECT row_number() OVER () - 1 AS row, * FROM read_csv('{quoted}', header = true, "
+        "all_varchar = true, auto_detect = true, delim = ',', quote = '\"', escape = '\"', null_padding = true, "
+        f"parallel = false, max_line_size = {_CELL_LIMIT}, sample_size = 100)"
+    )
+    found = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()][1:]
+    if any("\0" in column for column in found):
+        return None
+    stripped = _distinct(found)
+    for before, after in zip(found, stripped, strict=True):
+        if before != after:
+            connection.execute(f"ALTER TABLE {name} RENAME COLUMN {quoted_name(before)} TO {quoted_name(after)}")
+    return stripped
+
+
+def _load_slowly(staging: Staging, path: Path, name: str) -> tuple[str, ...]:
+    """Load a file with the standard library, which tolerates more defects."""
+    csv.field_size_limit(_CELL_LIMIT)
+    staging.connection.execute(f"DROP TABLE IF EXISTS {name}")
+    columns: tuple[str, ...] = ()
+    rows: list[list[str]] = []
+    done = odd = 0
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        reader = csv.reader(line.replace("\0", "") for line in file)
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                break
+            except csv.Error:
+                odd += 1
+                continue
+            if not columns:
+                columns = _distinct(row)
+                names = ", ".join(f"{quoted_name(column)} VARCHAR" for column in columns)
+                staging.connection.execute(f"CREATE TABLE {name} (row BIGINT, {names})")
+                continue
+            odd += len(row) != len(columns)
+            rows.append([*row, *[""] * len(columns)][: len(columns)])
+            if len(rows) >= _BATCH:
+                done, rows = _insert(staging, name, columns, rows, done), []
+    if rows:
+        _insert(staging, name, columns, rows, done)
+    staging.observe("rows-repaired", "warning", odd, f"rows of {path.name} are broken", "their numbers may be missing")
+    return columns
+
+
+def _insert(staging: Staging, name: str, columns: tuple[str, ...], rows: list[list[str]], done: int) -> int:
+    cells = zip(*rows, strict=True)
+    table = {column: pa.array(values, pa.string()) for column, values in zip(columns, cells, strict=True)}
+    staging.insert(name, pa.table({"row": pa.array(range(done, done + len(rows)), pa.int64()), **table}))
+    return done + len(rows)
+
+
+def _distinct(found: list[str]) -> tuple[str, ...]:
+    """Column names stripped of blanks; repeated ones (ignoring case, as DuckDB does) get a number."""
+    seen: dict[str, int] = {"row": 1}
+    names = []
+    for column in found:
+        name = column.strip().lstrip("\ufeff") or "column"
+        seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        names.append(name if seen[name.lower()] == 1 else f"{name} ({seen[name.lower()]})")
+    return tuple(names)
